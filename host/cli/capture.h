@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file capture.h  Copies chosen files of /proc and /sys into a directory, in the same layout.
+ *
+ * The result is a root for fsroot_open(): what a test fixture is. Never copied: memory, core, and
+ * anything else that holds guest data.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+struct capture {
+    const struct fsroot *root;
+    int dirfd; /* of the directory that is written */
+    unsigned n_files;
+    int rc; /* the first error in writing; reading what is not there is none */
+    struct error error;
+};
+
+/** Makes the directory @p path, which must not exist yet. 0 or a negative errno. */
+int capture_begin(struct capture *capture, const struct fsroot *root, const char *path,
+                  struct error *error);
+
+/** Copies one file, up to 16 MiB; one that cannot be read is left out. */
+void capture_file(struct capture *capture, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Copies a symbolic link as such. */
+void capture_link(struct capture *capture, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Calls @p each with the name of every entry of a directory. */
+void capture_each(struct capture *capture, const char *directory,
+                  void (*each)(struct capture *capture, const char *directory, const char *name));
+
+/** Writes @p text as file @p name. */
+void capture_text(struct capture *capture, const char *name, const char *text, size_t length);
+
+/** Closes; 0 or the first error. */
+int capture_end(struct capture *capture, struct error *error);

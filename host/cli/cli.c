@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cli.c  See cli.h. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void cli_error(const char *format, ...)
+{
+    bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+    va_list args;
+
+    fprintf(stderr, colour ? "\033[31mvmwss:\033[0m " : "vmwss: ");
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int cli_parse_seconds(const char *text, double *seconds)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || *end || !isfinite(value) || value < 0.001 || value > 1e6)
+        return -EINVAL;
+    *seconds = value;
+    return 0;
+}
+
+int cli_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return -EINVAL;
+    errno = 0;
+
+    uint64_t number = strtoull(text, &end, 10);
+
+    if (errno || *end || number < min || number > max)
+        return -EINVAL;
+    *value = number;
+    return 0;
+}
+
+int guest_choice_option(struct guest_choice *choice, int option, const char *value)
+{
+    uint64_t pid;
+
+    if (option == 'c') {
+        choice->uri = value;
+        return 0;
+    }
+    if (cli_parse_u64(value, 1, INT_MAX, &pid) < 0) {
+        cli_error("--pid %s: not a process id", value);
+        return -EINVAL;
+    }
+    choice->pid = (pid_t)pid;
+    return 0;
+}
+
+int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
+                      struct guest *guest, struct error *error)
+{
+    struct domain_connection *connection = NULL;
+
+    if (choice->pid)
+        return guest_open_pid(root, choice->pid, guest, error);
+
+    int rc = domain_connect(choice->uri, &connection, error);
+
+    if (rc < 0)
+        return rc;
+    rc = guest_open_domain(connection, root, choice->domain, guest, error);
+    domain_disconnect(connection);
+    return rc;
+}

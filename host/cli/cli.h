@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file cli.h  What the subcommands share: exit codes, the guest named on the command line, messages.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+#include "domain/domain.h"
+
+#include <getopt.h>
+
+enum exit_code {
+    EXIT_MEASURED = 0,
+    EXIT_USAGE = 1,
+    EXIT_CANNOT = 2,   /* cannot measure; one line says what and what to do */
+    EXIT_VANISHED = 3, /* the guest vanished meanwhile */
+    EXIT_INTERRUPTED = 130,
+};
+
+/** One entry of the table of subcommands. */
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name; returns an exit code */
+};
+
+int cmd_list(int argc, char **argv);
+int cmd_measure(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_bugreport(int argc, char **argv);
+
+/** The guest that a command is asked about. */
+struct guest_choice {
+    const char *uri;    /* --connect; NULL: qemu:///system */
+    const char *domain; /* DOMAIN; NULL if --pid was given */
+    pid_t pid;          /* --pid; 0 if DOMAIN was given */
+};
+
+/** Long options that every command with a guest understands; see guest_choice_option(). */
+#define GUEST_CHOICE_OPTIONS \
+    {"connect", required_argument, NULL, 'c'}, {"pid", required_argument, NULL, 'p'}
+
+/** Handles 'c' and 'p'. 0; -EINVAL after printing what is wrong. */
+int guest_choice_option(struct guest_choice *choice, int option, const char *value);
+
+/** Opens the guest; prints nothing. Errors as guest_open_domain() and guest_open_pid(). */
+int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
+                      struct guest *guest, struct error *error);
+
+/** Prints "vmwss: MESSAGE" to standard error (red on a terminal). */
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** A decimal number of seconds, 0.001 .. 1e6; -EINVAL otherwise. */
+int cli_parse_seconds(const char *text, double *seconds);
+
+/** A whole number within min .. max; -EINVAL otherwise. */
+int cli_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_bugreport.c  vmwss bugreport: a captured tree of what this host shows of a guest. */
+#include "base/cleanup.h"
+#include "cli/capture.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+static void print_help(void)
+{
+    puts("Usage: vmwss bugreport [DOMAIN | --pid PID] [OPTIONS]\n\n"
+         "Copies what a bug report or a test fixture needs into a new directory: files of /proc and /sys\n"
+         "about the host, and about one guest if it is named, with its libvirt XML. No guest memory, no\n"
+         "disk content. Names, paths and the QEMU command line are in it: read it before you send it.\n\n"
+         "  -p, --pid PID      a QEMU process, without libvirt\n"
+         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
+         "  -o, --output DIR   the directory to make (vmwss-bugreport-PID, or -host)\n"
+         "  -h, --help         this text");
+}
+
+static void capture_entry(struct capture *capture, const char *directory, const char *name)
+{
+    capture_file(capture, "%s/%s", directory, name);
+}
+
+static void capture_link_entry(struct capture *capture, const char *directory, const char *name)
+{
+    capture_link(capture, "%s/%s", directory, name);
+}
+
+static void capture_thread(struct capture *capture, const char *directory, const char *name)
+{
+    capture_file(capture, "%s/%s/comm", directory, name);
+    capture_file(capture, "%s/%s/stat", directory, name);
+    capture_file(capture, "%s/%s/schedstat", directory, name);
+}
+
+static void capture_host(struct capture *capture)
+{
+    static const char *const files[] = {
+        "proc/version",
+        "proc/cmdline",
+        "proc/meminfo",
+        "proc/swaps",
+        "proc/sys/kernel/numa_balancing",
+        "sys/kernel/mm/ksm/run",
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "sys/kernel/mm/transparent_hugepage/shmem_enabled",
+        "sys/kernel/mm/lru_gen/enabled",
+        "sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds",
+        "sys/kernel/tracing/events/kvm/kvm_page_fault/format",
+        "sys/kernel/debug/tracing/events/kvm/kvm_page_fault/format",
+    };
+    static const char *const directories[] = {
+        "sys/module/kvm/parameters",
+        "sys/module/kvm_intel/parameters",
+        "sys/module/kvm_amd/parameters",
+    };
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        capture_file(capture, "%s", files[i]);
+    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
+        capture_each(capture, directories[i], capture_entry);
+}
+
+static void capture_guest(struct capture *capture, pid_t pid)
+{
+    static const char *const files[] = {"cmdline", "comm", "stat", "status", "smaps", "cgroup"};
+    char directory[64];
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        capture_file(capture, "proc/%d/%s", pid, files[i]);
+    capture_link(capture, "proc/%d/exe", pid);
+    snprintf(directory, sizeof(directory), "proc/%d/task", pid);
+    capture_each(capture, directory, capture_thread);
+    snprintf(directory, sizeof(directory), "proc/%d/fd", pid);
+    capture_each(capture, directory, capture_link_entry);
+}
+
+struct choice {
+    struct guest_choice guest;
+    const char *output;
+};
+
+/* The pid of the guest that was asked for, and its XML if libvirt knows it. A guest that cannot be opened
+ * is what a bug report is about, so by --pid it need not be. */
+static int find_guest(const struct choice *choice, const struct fsroot *root, pid_t *pid,
+                      char **xml, struct error *error)
+{
+    struct domain_connection *connection;
+    struct guest guest;
+    int rc;
+
+    *pid = choice->guest.pid;
+    if (!choice->guest.domain)
+        return 0;
+    rc = domain_connect(choice->guest.uri, &connection, error);
+    if (rc < 0)
+        return rc;
+    rc = guest_open_domain(connection, root, choice->guest.domain, &guest, error);
+    if (rc == 0) {
+        *pid = guest.process.pid;
+        guest_close(&guest);
+        rc = domain_xml_fetch(connection, choice->guest.domain, xml, error);
+    }
+    domain_disconnect(connection);
+    return rc;
+}
+
+static int write_report(const struct choice *choice, struct error *error)
+{
+    cleanup_free char *xml = NULL;
+    struct fsroot root;
+    struct capture capture;
+    char path[PATH_MAX];
+    pid_t pid = 0;
+    int rc = fsroot_open(&root, "/");
+
+    if (rc == 0)
+        rc = find_guest(choice, &root, &pid, &xml, error);
+    if (choice->output)
+        snprintf(path, sizeof(path), "%s", choice->output);
+    else if (pid)
+        snprintf(path, sizeof(path), "vmwss-bugreport-%d", pid);
+    else
+        snprintf(path, sizeof(path), "vmwss-bugreport-host");
+    if (rc == 0)
+        rc = capture_begin(&capture, &root, path, error);
+    if (rc == 0) {
+        capture_host(&capture);
+        if (pid)
+            capture_guest(&capture, pid);
+        if (xml)
+            capture_text(&capture, "domain.xml", xml, strlen(xml));
+        rc = capture_end(&capture, error);
+    }
+    if (rc == 0)
+        printf("%s: %u files\n", path, capture.n_files);
+    fsroot_close(&root);
+    return rc;
+}
+
+int cmd_bugreport(int argc, char **argv)
+{
+    static const struct option longs[] = {
+        GUEST_CHOICE_OPTIONS,
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    struct choice choice = {0};
+    struct error error = {0};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "c:p:o:h", longs, NULL)) >= 0) {
+        switch (option) {
+        case 'c':
+        case 'p':
+            if (guest_choice_option(&choice.guest, option, optarg) < 0)
+                return EXIT_USAGE;
+            break;
+        case 'o':
+            choice.output = optarg;
+            break;
+        case 'h':
+            print_help();
+            return 0;
+        default:
+            return EXIT_USAGE;
+        }
+    }
+    if (optind < argc)
+        choice.guest.domain = argv[optind++];
+    if (optind < argc || (choice.guest.domain && choice.guest.pid)) {
+        cli_error("name one DOMAIN or one --pid; see vmwss bugreport --help");
+        return EXIT_USAGE;
+    }
+
+    int rc = write_report(&choice, &error);
+
+    if (rc < 0)
+        cli_error("%s", *error.text ? error.text : strerror(-rc));
+    return rc < 0 ? EXIT_CANNOT : 0;
+}

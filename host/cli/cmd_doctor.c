@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_doctor.c  vmwss doctor: what can be measured here, and the remedy for what cannot. */
+#include "cli/cli.h"
+#include "cli/survey.h"
+#include "record/disturbance.h"
+#include "show/json.h"
+#include "show/table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_help(void)
+{
+    puts("Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
+         "Says for every method whether this host can do it and, given a guest, whether it can see that\n"
+         "guest; and who else on this host disturbs a measurement. The guest is tried out for real: a few\n"
+         "of its pages are marked.\n\n"
+         "  -p, --pid PID      a QEMU process, without libvirt\n"
+         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
+         "  -j, --json         one JSON object, schema vmwss.doctor.v1\n"
+         "  -h, --help         this text\n\n"
+         "Exit status: 0 some method works, 2 none does or the guest cannot be opened.");
+}
+
+enum outcome {
+    OUTCOME_YES,
+    OUTCOME_NO,
+    OUTCOME_WARNING,
+};
+
+static const char *const outcome_names[] = {"yes", "no", "warning"};
+
+struct finding {
+    const char *what;
+    enum outcome outcome;
+    char text[640];
+};
+
+#define MAX_FINDINGS 24
+
+struct report {
+    bool json;
+    size_t n;
+    struct finding findings[MAX_FINDINGS];
+};
+
+static void add(struct report *report, const char *what, enum outcome outcome, const char *text)
+{
+    if (report->n == MAX_FINDINGS)
+        return;
+
+    struct finding *finding = &report->findings[report->n++];
+
+    finding->what = what;
+    finding->outcome = outcome;
+    snprintf(finding->text, sizeof(finding->text), "%s", text);
+}
+
+/* --- findings ---------------------------------------------------------------------------------- */
+
+static bool look_at_methods(struct report *report, const struct fsroot *root)
+{
+    bool any = false;
+
+    for (size_t i = 0; methods[i]; i++) {
+        struct error why = {0};
+        int rc = methods[i]->host(root, &why);
+
+        any |= rc == 0;
+        add(report, methods[i]->name, rc == 0 ? OUTCOME_YES : OUTCOME_NO,
+            rc == 0 ? methods[i]->summary : why.text);
+    }
+    return any;
+}
+
+static void look_at_disturbances(struct report *report, const struct fsroot *root)
+{
+    if (geteuid() != 0)
+        add(report, "root", OUTCOME_WARNING,
+            "not run as root: frame numbers, page flags and other users' processes are not visible");
+    if (disturbance_damon(root))
+        add(report, "damon-active", OUTCOME_WARNING,
+            "a kdamond runs: it clears accessed bits too if it watches the same memory; `idle` may "
+            "read low");
+    if (disturbance_numa_balancing(root))
+        add(report, "numa-balancing", OUTCOME_WARNING,
+            "NUMA balancing is on: it unmaps pages now and then (sysctl kernel.numa_balancing)");
+    if (disturbance_ksm(root))
+        add(report, "ksm", OUTCOME_WARNING,
+            "KSM runs: merged pages are counted as unmeasurable, for others touch them too");
+}
+
+static int look_at_guest(struct report *report, const struct fsroot *root,
+                         const struct guest_choice *choice, struct error *error)
+{
+    struct guest guest;
+    struct survey survey;
+    int rc = guest_choice_open(choice, root, &guest, error);
+
+    if (rc < 0)
+        return rc;
+    rc = survey_guest(root, &guest, &survey, error);
+    if (rc == 0) {
+        for (size_t v = 0; v < survey.n_verdicts; v++)
+            add(report, survey.verdicts[v].method->name,
+                survey.verdicts[v].rc == 0 ? OUTCOME_YES : OUTCOME_NO,
+                survey.verdicts[v].rc == 0 ? survey.verdicts[v].method->summary
+                                           : survey.verdicts[v].why.text);
+        add(report, "auto", survey.chosen ? OUTCOME_YES : OUTCOME_NO,
+            survey.chosen ? survey.chosen->name : "no method can see this guest");
+        rc = survey.chosen ? 0 : -ENOTSUP;
+        survey_free(&survey);
+    }
+    guest_close(&guest);
+    return rc;
+}
+
+/* --- output ------------------------------------------------------------------------------------ */
+
+static void print_table(const struct report *report)
+{
+    static const struct table_column columns[] = {
+        {.name = "METHOD"}, {.name = "WORKS"}, {.name = "WHAT IT IS, OR WHAT IS MISSING", .last = true}};
+    struct table *table = table_new(columns, 3);
+
+    if (!table)
+        return;
+    for (size_t i = 0; i < report->n; i++) {
+        const struct finding *finding = &report->findings[i];
+
+        table_row(table, (const char *const[]){finding->what, outcome_names[finding->outcome],
+                                               finding->text});
+    }
+    table_print(table, true);
+    table_free(table);
+}
+
+static void print_json(const struct report *report)
+{
+    json_t *object = json_object();
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < report->n; i++) {
+        const struct finding *finding = &report->findings[i];
+        json_t *item = json_object();
+
+        json_object_set_new(item, "what", json_text(finding->what));
+        json_object_set_new(item, "outcome", json_text(outcome_names[finding->outcome]));
+        json_object_set_new(item, "text", json_text(finding->text));
+        json_array_append_new(array, item);
+    }
+    json_object_set_new(object, "schema", json_string("vmwss.doctor.v1"));
+    json_object_set_new(object, "findings", array);
+    json_print_line(object);
+}
+
+static int examine(struct report *report, const struct guest_choice *choice)
+{
+    struct fsroot root;
+    struct error error = {0};
+    bool works;
+
+    if (fsroot_open(&root, "/") < 0)
+        return EXIT_CANNOT;
+    if (choice->domain || choice->pid)
+        works = look_at_guest(report, &root, choice, &error) == 0;
+    else
+        works = look_at_methods(report, &root);
+    look_at_disturbances(report, &root);
+    fsroot_close(&root);
+    if (*error.text)
+        cli_error("%s", error.text);
+    return works ? 0 : EXIT_CANNOT;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    static const struct option longs[] = {
+        GUEST_CHOICE_OPTIONS,
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    struct report report = {0};
+    struct guest_choice choice = {0};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "c:p:jh", longs, NULL)) >= 0) {
+        switch (option) {
+        case 'c':
+        case 'p':
+            if (guest_choice_option(&choice, option, optarg) < 0)
+                return EXIT_USAGE;
+            break;
+        case 'j':
+            report.json = true;
+            break;
+        case 'h':
+            print_help();
+            return 0;
+        default:
+            return EXIT_USAGE;
+        }
+    }
+    if (optind < argc)
+        choice.domain = argv[optind++];
+    if (optind < argc || (choice.domain && choice.pid)) {
+        cli_error("name one DOMAIN or one --pid; see vmwss doctor --help");
+        return EXIT_USAGE;
+    }
+
+    int code = examine(&report, &choice);
+
+    if (report.json)
+        print_json(&report);
+    else
+        print_table(&report);
+    return code;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file guest.c  Opens a guest by pid: no libvirt in it. By name: guest_domain.c. */
+#include "domain/domain.h"
+
+#include <string.h>
+
+int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, struct error *error)
+{
+    memset(out, 0, sizeof(*out));
+
+    int rc = qemu_process_open(root, pid, &out->process, error);
+
+    if (rc < 0)
+        return rc;
+    memcpy(out->name, out->process.config.name, sizeof(out->name));
+    memcpy(out->uuid, out->process.config.uuid, sizeof(out->uuid));
+    out->ram = out->process.config.ram;
+    return 0;
+}
+
+void guest_close(struct guest *guest)
+{
+    qemu_process_close(&guest->process);
+}

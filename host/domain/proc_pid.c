@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file proc_pid.c  See proc_pid.h. */
+#include "domain/proc_pid.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+int proc_stat_parse(const char *text, struct proc_stat *stat)
+{
+    const char *name_end = strrchr(text, ')');
+    struct proc_stat s;
+
+    if (!name_end)
+        return -EINVAL;
+    /* Fields 4..13 and 16..21 are skipped; 16..19 and the like may be negative. */
+    int n = sscanf(name_end + 1,
+                   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64
+                   " %*s %*s %*s %*s %*s %*s %" SCNu64,
+                   &s.state, &s.utime_ticks, &s.stime_ticks, &s.start_ticks);
+
+    if (n != 4)
+        return -EINVAL;
+    *stat = s;
+    return 0;
+}
+
+int proc_stat_read(const struct fsroot *root, pid_t pid, struct proc_stat *stat)
+{
+    char text[1024];
+    ssize_t n = fsroot_read(root, text, sizeof(text), "proc/%d/stat", (int)pid);
+
+    if (n == -ENOENT)
+        return -ESRCH;
+    return n < 0 ? (int)n : proc_stat_parse(text, stat);
+}
+
+/* The number that @p name is, or -1. */
+static long whole_number(const char *name)
+{
+    char *end;
+
+    if (name[0] < '0' || name[0] > '9')
+        return -1;
+    errno = 0;
+    long number = strtol(name, &end, 10);
+
+    return errno || *end || number > INT_MAX ? -1 : number;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const pid_t x = *(const pid_t *)a;
+    const pid_t y = *(const pid_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int append(pid_t **numbers, size_t *n, size_t *room, pid_t number)
+{
+    if (*n == *room) {
+        size_t larger_room = *room ? *room * 2 : 64;
+        pid_t *larger = realloc(*numbers, larger_room * sizeof(**numbers));
+
+        if (!larger)
+            return -ENOMEM;
+        *numbers = larger;
+        *room = larger_room;
+    }
+    (*numbers)[(*n)++] = number;
+    return 0;
+}
+
+static int open_directory(const struct fsroot *root, const char *path, DIR **dir)
+{
+    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "%s", path);
+
+    if (fd < 0)
+        return fd;
+    *dir = fdopendir(fd);
+    if (*dir)
+        return 0;
+    close(fd);
+    return -ENOMEM;
+}
+
+ssize_t proc_numbers(const struct fsroot *root, const char *path, pid_t **numbers)
+{
+    cleanup_dir DIR *dir = NULL;
+    cleanup_free pid_t *found = NULL;
+    size_t n = 0;
+    size_t room = 0;
+    int rc = open_directory(root, path, &dir);
+
+    for (const struct dirent *entry; rc == 0 && (entry = readdir(dir));) {
+        long number = whole_number(entry->d_name);
+
+        if (number >= 0)
+            rc = append(&found, &n, &room, (pid_t)number);
+    }
+    if (rc < 0)
+        return rc;
+    if (n > 1)
+        qsort(found, n, sizeof(*found), by_value);
+    *numbers = found;
+    found = NULL;
+    return (ssize_t)n;
+}

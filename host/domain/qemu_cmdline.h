@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file qemu_cmdline.h  Reads what a QEMU command line says about name, uuid, accel and RAM.
+ *
+ * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
+ * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm, -name, -uuid, -accel, -enable-kvm). Both the
+ * option syntax ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are read.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "domain/ram_config.h"
+
+enum accel {
+    ACCEL_UNKNOWN,
+    ACCEL_KVM,
+    ACCEL_TCG,
+};
+
+/** "kvm", "tcg" or "unknown". */
+const char *accel_name(enum accel accel);
+
+struct qemu_cmdline {
+    char name[256]; /* -name guest=NAME or -name NAME; empty if absent */
+    char uuid[37];  /* -uuid; empty if absent */
+    enum accel accel;
+    char machine[64];                /* -machine type ("pc-q35-7.2"); empty: QEMU's default, pc */
+    uint64_t max_ram_below_4g_bytes; /* -machine max-ram-below-4g=; 0 if absent */
+    struct ram_config ram;
+};
+
+/**
+ * Parses the NUL-separated bytes of /proc/PID/cmdline.
+ * @return 0; -EINVAL when the RAM size cannot be understood (the message names the option).
+ */
+int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *out,
+                       struct error *error);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file qemu_process.c  See qemu_process.h. */
+#include "domain/qemu_process.h"
+
+#include "base/cleanup.h"
+#include "domain/proc_pid.h"
+#include "domain/qemu_vcpus.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+static int no_such_process(struct error *error, pid_t pid)
+{
+    return error_set(error, -ESRCH, "process %d: there is no such process", (int)pid);
+}
+
+/* Words for an errno of reading /proc/PID. */
+static int cannot_look(struct error *error, pid_t pid, int code)
+{
+    if (code == -ENOENT || code == -ESRCH)
+        return no_such_process(error, pid);
+    if (code == -EACCES || code == -EPERM)
+        return error_set(error, code, "process %d: not permitted to look into it; run as root",
+                         (int)pid);
+    return error_set(error, code, "process %d: %s", (int)pid, strerror(-code));
+}
+
+/* /proc/PID/exe without the " (deleted)" that an upgrade of QEMU puts behind it. */
+static int read_exe(const struct fsroot *root, pid_t pid, char exe[256])
+{
+    static const char deleted[] = " (deleted)";
+    char target[256 + sizeof(deleted)];
+    ssize_t n = fsroot_readlink(root, target, sizeof(target), "proc/%d/exe", (int)pid);
+    size_t tail = sizeof(deleted) - 1;
+
+    if (n < 0)
+        return (int)n;
+    if ((size_t)n > tail && strcmp(target + n - tail, deleted) == 0)
+        target[(size_t)n - tail] = '\0';
+    if (strlen(target) >= 256)
+        return -ENAMETOOLONG;
+    strcpy(exe, target);
+    return 0;
+}
+
+static bool is_qemu(const char *exe)
+{
+    const char *slash = strrchr(exe, '/');
+    const char *name = slash ? slash + 1 : exe;
+
+    return strncmp(name, "qemu-system-", 12) == 0 || strcmp(name, "qemu-kvm") == 0 ||
+           strcmp(name, "kvm") == 0;
+}
+
+/* A kernel thread has no exe, and is no QEMU. */
+static int identify(const struct fsroot *root, pid_t pid, char exe[256], struct error *error)
+{
+    int rc = read_exe(root, pid, exe);
+
+    if (rc == -ENOENT)
+        return error_set(error, -ENOEXEC, "process %d: not a QEMU system emulator", (int)pid);
+    if (rc < 0)
+        return cannot_look(error, pid, rc);
+    if (!is_qemu(exe))
+        return error_set(error, -ENOEXEC, "process %d: not a QEMU system emulator (it runs %s)",
+                         (int)pid, exe);
+    return 0;
+}
+
+static bool is_gone(char state)
+{
+    return state == 'Z' || state == 'X' || state == 'x';
+}
+
+static int read_start(const struct fsroot *root, struct qemu_process *process,
+                      struct error *error)
+{
+    struct proc_stat stat;
+    int rc = proc_stat_read(root, process->pid, &stat);
+
+    if (rc < 0)
+        return cannot_look(error, process->pid, rc);
+    if (is_gone(stat.state))
+        return no_such_process(error, process->pid);
+    process->start_ticks = stat.start_ticks;
+    return 0;
+}
+
+static int read_cmdline(const struct fsroot *root, struct qemu_process *process,
+                        struct error *error)
+{
+    cleanup_free char *cmdline = NULL;
+    ssize_t n = fsroot_read_all(root, &cmdline, QEMU_MAX_CMDLINE_BYTES, "proc/%d/cmdline",
+                                (int)process->pid);
+
+    if (n < 0)
+        return cannot_look(error, process->pid, (int)n);
+
+    int rc = qemu_cmdline_parse(cmdline, (size_t)n, &process->config, error);
+
+    if (rc < 0)
+        error_prefix(error, "process %d", (int)process->pid);
+    return rc;
+}
+
+/* Pins the pid. Kernels before 5.3 have no pidfd: then the start time alone identifies the process. */
+static int pin(const struct fsroot *root, struct qemu_process *process, struct error *error)
+{
+    if (!root->live)
+        return 0;
+    process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (process->pidfd >= 0 || errno == ENOSYS)
+        return 0;
+    if (errno == EINVAL || errno == ENOENT) /* exists, but is the id of a thread */
+        return no_such_process(error, process->pid);
+    return cannot_look(error, process->pid, -errno);
+}
+
+/* A pidfd becomes readable when its process ends (pidfd_open(2)). */
+static bool pinned_has_ended(const struct qemu_process *process)
+{
+    struct pollfd p = {.fd = process->pidfd, .events = POLLIN};
+
+    return process->pidfd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+/* Everything that is read by pid. That it was all read of one process is known afterwards: when the
+ * pinned process still lives, its pid was its own all the time. */
+static int read_all(const struct fsroot *root, struct qemu_process *process, struct error *error)
+{
+    int rc = read_start(root, process, error);
+
+    if (rc == 0)
+        rc = identify(root, process->pid, process->exe, error);
+    if (rc == 0)
+        rc = read_cmdline(root, process, error);
+    if (rc < 0)
+        return rc;
+    rc = qemu_vcpus_find(root, process);
+    if (rc < 0)
+        return cannot_look(error, process->pid, rc);
+    return qemu_process_verify(root, process, error);
+}
+
+int qemu_process_open(const struct fsroot *root, pid_t pid, struct qemu_process *out,
+                      struct error *error)
+{
+    memset(out, 0, sizeof(*out));
+    out->pid = pid;
+    out->pidfd = -1;
+    if (pid <= 0)
+        return error_set(error, -ESRCH, "process %d: a pid is a positive number", (int)pid);
+
+    int rc = pin(root, out, error);
+
+    if (rc == 0)
+        rc = read_all(root, out, error);
+    if (rc < 0)
+        qemu_process_close(out);
+    return rc;
+}
+
+void qemu_process_close(struct qemu_process *process)
+{
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    process->pidfd = -1;
+}
+
+int qemu_process_verify(const struct fsroot *root, const struct qemu_process *process,
+                        struct error *error)
+{
+    struct proc_stat stat;
+    char exe[sizeof(process->exe)];
+
+    if (pinned_has_ended(process))
+        return error_set(error, -ESRCH, "process %d: has ended", (int)process->pid);
+
+    int rc = proc_stat_read(root, process->pid, &stat);
+
+    if (rc < 0)
+        return cannot_look(error, process->pid, rc);
+    if (is_gone(stat.state))
+        return error_set(error, -ESRCH, "process %d: has ended", (int)process->pid);
+    if (stat.start_ticks != process->start_ticks ||
+        read_exe(root, process->pid, exe) < 0 || strcmp(exe, process->exe) != 0)
+        return error_set(error, -ESRCH, "process %d: has ended, another one has its pid now",
+                         (int)process->pid);
+    return 0;
+}
+
+bool qemu_process_stopped(const struct fsroot *root, const struct qemu_process *process)
+{
+    struct proc_stat stat;
+
+    return proc_stat_read(root, process->pid, &stat) == 0 &&
+           (stat.state == 'T' || stat.state == 't');
+}
+
+bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid)
+{
+    char exe[256];
+
+    return read_exe(root, pid, exe) == 0 && is_qemu(exe);
+}
+
+ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids)
+{
+    cleanup_free pid_t *all = NULL;
+    ssize_t n = proc_numbers(root, "proc", &all);
+    ssize_t found = 0;
+
+    if (n < 0)
+        return n;
+    for (ssize_t i = 0; i < n; i++)
+        if (qemu_process_is_qemu(root, all[i]))
+            all[found++] = all[i];
+    *pids = all;
+    all = NULL;
+    return found;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file qemu_vcpus.c  See qemu_vcpus.h. */
+#include "domain/qemu_vcpus.h"
+
+#include "base/cleanup.h"
+#include "domain/proc_pid.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* "CPU 3/KVM" → KVM; UNKNOWN for every thread that is no vCPU's. */
+static enum accel accel_of_thread(const char *name)
+{
+    char kind[8];
+
+    if (sscanf(name, "CPU %*u/%7s", kind) != 1 && sscanf(name, "ALL CPUs/%7s", kind) != 1)
+        return ACCEL_UNKNOWN;
+    if (strcmp(kind, "KVM") == 0)
+        return ACCEL_KVM;
+    return strcmp(kind, "TCG") == 0 ? ACCEL_TCG : ACCEL_UNKNOWN;
+}
+
+static enum accel thread_accel(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    char name[64];
+
+    if (fsroot_read(root, name, sizeof(name), "proc/%d/task/%d/comm", (int)pid, (int)tid) < 0)
+        return ACCEL_UNKNOWN;
+    return accel_of_thread(name);
+}
+
+/* Does the thread leave SIGUSR1 unblocked? */
+static bool takes_sigusr1(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    char status[8192];
+    uint64_t blocked;
+
+    if (fsroot_read(root, status, sizeof(status), "proc/%d/task/%d/status", (int)pid, (int)tid) < 0)
+        return false;
+    const char *at = strstr(status, "\nSigBlk:");
+
+    if (!at || sscanf(at + 8, " %" SCNx64, &blocked) != 1)
+        return false;
+    return !(blocked & (1ULL << (SIGUSR1 - 1)));
+}
+
+/* What the open files say: 1 there is a kvm-vm, 0 there is none, or a negative errno. */
+static int holds_kvm_vm(const struct fsroot *root, pid_t pid)
+{
+    cleanup_free pid_t *fds = NULL;
+    char path[32];
+    char target[64];
+
+    snprintf(path, sizeof(path), "proc/%d/fd", (int)pid);
+    ssize_t n = proc_numbers(root, path, &fds);
+
+    if (n < 0)
+        return (int)n;
+    for (ssize_t i = 0; i < n; i++)
+        if (fsroot_readlink(root, target, sizeof(target), "%s/%d", path, (int)fds[i]) > 0 &&
+            strcmp(target, "anon_inode:kvm-vm") == 0)
+            return 1;
+    return 0;
+}
+
+/* For a process whose threads are not named. Without sight of its files (a captured tree) its options
+ * are believed. */
+static enum accel accel_of_files(const struct fsroot *root, const struct qemu_process *process)
+{
+    int kvm = holds_kvm_vm(root, process->pid);
+
+    if (kvm < 0)
+        return process->config.accel;
+    return kvm ? ACCEL_KVM : ACCEL_TCG;
+}
+
+static void take(struct qemu_process *process, pid_t tid)
+{
+    if (process->n_vcpus < QEMU_MAX_VCPUS)
+        process->vcpus[process->n_vcpus++] = tid;
+}
+
+static void take_named(const struct fsroot *root, struct qemu_process *process, const pid_t *tids,
+                       ssize_t n)
+{
+    for (ssize_t i = 0; i < n; i++) {
+        enum accel accel = thread_accel(root, process->pid, tids[i]);
+
+        if (accel == ACCEL_UNKNOWN)
+            continue;
+        process->accel = accel;
+        take(process, tids[i]);
+    }
+}
+
+static void take_kicked(const struct fsroot *root, struct qemu_process *process,
+                        const pid_t *tids, ssize_t n)
+{
+    for (ssize_t i = 0; i < n; i++)
+        if (takes_sigusr1(root, process->pid, tids[i]))
+            take(process, tids[i]);
+}
+
+int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)
+{
+    cleanup_free pid_t *tids = NULL;
+    char path[32];
+
+    snprintf(path, sizeof(path), "proc/%d/task", (int)process->pid);
+    ssize_t n = proc_numbers(root, path, &tids);
+
+    if (n <= 0)
+        return n == 0 || n == -ENOENT ? -ESRCH : (int)n;
+    process->n_vcpus = 0;
+    take_named(root, process, tids, n);
+    if (process->n_vcpus == 0) {
+        process->accel = accel_of_files(root, process);
+        if (process->accel == ACCEL_KVM)
+            take_kicked(root, process, tids, n);
+    }
+    process->vcpus_known = process->n_vcpus > 0;
+    for (ssize_t i = 0; i < n && !process->vcpus_known; i++)
+        take(process, tids[i]);
+    return 0;
+}
+
+static uint64_t thread_ns(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    char text[1024];
+    uint64_t ns;
+    struct proc_stat stat;
+
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/schedstat", (int)pid, (int)tid) > 0 &&
+        sscanf(text, "%" SCNu64, &ns) == 1)
+        return ns;
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/stat", (int)pid, (int)tid) < 0 ||
+        proc_stat_parse(text, &stat) < 0)
+        return 0;
+    return (stat.utime_ticks + stat.stime_ticks) * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* The CPU clock of a whole process, the time of its former threads included; 0 when it is gone. */
+static uint64_t process_ns(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
+}
+
+uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    uint64_t sum = 0;
+
+    if (root->live && !process->vcpus_known)
+        return process_ns(process->pid);
+    for (size_t i = 0; i < process->n_vcpus; i++)
+        sum += thread_ns(root, process->pid, process->vcpus[i]);
+    return sum;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file ram_config.h  What the configuration says the guest's RAM is made of.
+ *
+ * Two sources fill it: the live domain XML (domain_xml.h) and the QEMU process's own command line
+ * (qemu_cmdline.h). The guest_ram room holds it against what the process has really mapped.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RAM_CONFIG_MAX_BACKENDS 320 /* 64 NUMA cells + 256 DIMM slots, QEMU's own limit */
+#define RAM_CONFIG_MAX_BYTES (1ULL << 50) /* far beyond any guest: what is larger was misread */
+
+enum ram_source {
+    RAM_SOURCE_UNKNOWN, /* the configuration does not say */
+    RAM_SOURCE_ANON,    /* memory-backend-ram, private */
+    RAM_SOURCE_MEMFD,   /* memory-backend-memfd */
+    RAM_SOURCE_FILE,    /* memory-backend-file: a path, often on hugetlbfs or tmpfs */
+};
+
+/** One memory backend; QEMU maps each as one RAM block. */
+struct ram_backend {
+    char id[64];         /* QEMU's object id ("pc.ram", "ram-node0", "memdimm0"); may be empty */
+    uint64_t size_bytes; /* never 0 */
+    enum ram_source source;
+    bool hugetlb;
+    bool dimm; /* a DIMM (may be plugged and unplugged while the guest runs) */
+};
+
+struct ram_config {
+    uint64_t total_bytes; /* the sum over the backends */
+    bool locked;          /* <locked/>, -overcommit mem-lock=on */
+    size_t n_backends;
+    struct ram_backend backends[RAM_CONFIG_MAX_BACKENDS];
+};

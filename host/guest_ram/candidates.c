@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file candidates.c  See candidates.h. */
+#include "guest_ram/candidates.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The state of the walk: a run of pieces that still lacks its guard. */
+struct walk {
+    struct candidates *out;
+    bool open;
+    struct candidate run;
+};
+
+static bool looks_like_ram(const struct vma *vma)
+{
+    return vma->dont_copy &&
+           (strcmp(vma->perms, "rw-p") == 0 || strcmp(vma->perms, "rw-s") == 0);
+}
+
+static bool is_guard(const struct vma *vma)
+{
+    return strcmp(vma->perms, "---p") == 0 && vma->inode == 0;
+}
+
+static bool same_file(const struct vma *a, const struct vma *b)
+{
+    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/* Is @p next the piece behind @p whole? In a file the offset must go on, too. */
+static bool continues(const struct vma *whole, const struct vma *next)
+{
+    if (whole->end != next->start || strcmp(whole->perms, next->perms) != 0 ||
+        whole->hugetlb != next->hugetlb || !same_file(whole, next))
+        return false;
+    return whole->inode == 0 || whole->offset + (whole->end - whole->start) == next->offset;
+}
+
+static void extend(struct vma *whole, const struct vma *next)
+{
+    whole->end = next->end;
+    whole->rss_bytes += next->rss_bytes;
+    whole->referenced_bytes += next->referenced_bytes;
+    whole->swap_bytes += next->swap_bytes;
+    whole->swap_pss_bytes += next->swap_pss_bytes;
+    whole->locked_bytes += next->locked_bytes;
+    whole->anon_huge_bytes += next->anon_huge_bytes;
+    whole->shmem_pmd_bytes += next->shmem_pmd_bytes;
+    whole->file_pmd_bytes += next->file_pmd_bytes;
+    whole->hugetlb_bytes += next->hugetlb_bytes;
+    whole->thp_eligible |= next->thp_eligible;
+    whole->mergeable |= next->mergeable;
+    whole->locked |= next->locked;
+}
+
+static int push(struct candidates *out, const struct candidate *candidate)
+{
+    if (out->n == out->room) {
+        size_t room = out->room ? out->room * 2 : 16;
+        struct candidate *larger = realloc(out->at, room * sizeof(*larger));
+
+        if (!larger)
+            return -ENOMEM;
+        out->at = larger;
+        out->room = room;
+    }
+    out->at[out->n++] = *candidate;
+    return 0;
+}
+
+static int visit(const struct vma *vma, void *context)
+{
+    struct walk *walk = context;
+    int rc = 0;
+
+    if (walk->open && looks_like_ram(vma) && continues(&walk->run.whole, vma)) {
+        extend(&walk->run.whole, vma);
+        return 0;
+    }
+    if (walk->open && is_guard(vma) && vma->start == walk->run.whole.end)
+        rc = push(walk->out, &walk->run);
+    walk->open = looks_like_ram(vma);
+    if (walk->open)
+        walk->run = (struct candidate){.first = *vma, .whole = *vma};
+    return rc;
+}
+
+int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *out,
+                       struct error *error)
+{
+    struct walk walk = {.out = out};
+
+    memset(out, 0, sizeof(*out));
+    int rc = smaps_walk(root, pid, visit, &walk, error);
+
+    if (rc == -ENOMEM)
+        error_set(error, rc, "/proc/%d/smaps: out of memory", (int)pid);
+    return rc;
+}
+
+void candidates_free(struct candidates *candidates)
+{
+    free(candidates->at);
+    memset(candidates, 0, sizeof(*candidates));
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file guest_ram.c  What is asked of RAM that was located; see guest_ram.h and locate.c. */
+#include "guest_ram/guest_ram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *ram_backing_name(enum ram_backing backing)
+{
+    static const char *const names[] = {
+        [RAM_BACKING_ANON] = "anon",
+        [RAM_BACKING_SHMEM] = "shmem",
+        [RAM_BACKING_HUGETLB] = "hugetlb",
+        [RAM_BACKING_FILE] = "file",
+    };
+
+    return names[backing];
+}
+
+void guest_ram_free(struct guest_ram *ram)
+{
+    free(ram->blocks);
+    memset(ram, 0, sizeof(*ram));
+}
+
+/* The last block that begins at or before the page; blocks are few, but pages are asked for often. */
+const struct ram_block *guest_ram_block(const struct guest_ram *ram, uint64_t page)
+{
+    size_t low = 0;
+    size_t high = ram->n_blocks;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ram->blocks[middle].first_page <= page)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &ram->blocks[low];
+}
+
+uint64_t guest_ram_hva(const struct guest_ram *ram, uint64_t page)
+{
+    const struct ram_block *block = guest_ram_block(ram, page);
+
+    return block->hva + (page - block->first_page) * BASE_PAGE_BYTES;
+}
+
+uint64_t guest_ram_resident_bytes(const struct guest_ram *ram)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < ram->n_blocks; i++)
+        sum += ram->blocks[i].resident_bytes;
+    return sum;
+}

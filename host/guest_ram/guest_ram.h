@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file guest_ram.h  Where in the QEMU process the guest's RAM is mapped.
+ *
+ * Pages of guest RAM are numbered 0 .. n_pages - 1 through the blocks in order; page numbers are in
+ * units of the base page (4096 bytes), whatever the block's own page size.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "domain/domain.h"
+
+#define BASE_PAGE_BYTES 4096ULL
+#define GUEST_RAM_MAX_BLOCKS RAM_CONFIG_MAX_BACKENDS
+
+enum ram_backing {
+    RAM_BACKING_ANON,    /* private anonymous memory */
+    RAM_BACKING_SHMEM,   /* memfd, or a file on tmpfs: pages live in the page cache */
+    RAM_BACKING_HUGETLB, /* hugetlbfs, whether private or shared, memfd or file */
+    RAM_BACKING_FILE,    /* a file on a disk file system */
+};
+
+/** "anon", "shmem", "hugetlb", "file". */
+const char *ram_backing_name(enum ram_backing backing);
+
+/** One RAM block: a contiguous range of the process's address space. */
+struct ram_block {
+    char id[64];   /* of the memory backend; may be empty */
+    uint64_t hva;  /* host virtual address */
+    uint64_t bytes;
+    uint64_t first_page; /* number of its first page */
+    enum ram_backing backing;
+    bool shared;          /* mapped rw-s */
+    bool locked;          /* mlock: reclaim and MADV_PAGEOUT/COLD leave it alone */
+    bool mergeable;       /* KSM may merge its pages */
+    bool dimm;
+    uint64_t page_bytes;  /* of the mapping: 4096, or the hugetlb page size */
+    uint64_t file_offset; /* where in the backing file the block begins; shmem, hugetlb and file */
+    uint64_t inode;
+    char path[256];
+    /* As found when located; they change while the guest runs: */
+    uint64_t resident_bytes;
+    uint64_t swapped_bytes;
+    uint64_t huge_bytes; /* mapped by PMD (transparent huge pages), or hugetlb */
+};
+
+struct guest_ram {
+    uint64_t bytes;
+    uint64_t n_pages;
+    size_t n_blocks;
+    struct ram_block *blocks;
+};
+
+/**
+ * Finds the RAM blocks of @p process as @p config describes them.
+ * Rule: a run of contiguous VMAs with perms rw-p or rw-s and VmFlags dc, followed by a ---p guard,
+ * whose size is that of a configured backend (QEMU util/mmap-alloc.c, softmmu/physmem.c
+ * ram_block_add()). Same-sized candidates are told apart by backing and path; what then remains
+ * ambiguous, or is missing, is refused and the message lists what was seen.
+ * VRAM, ROMs and DIMMs plugged later satisfy the rule too: what no backend's size asks for is never
+ * taken for RAM, so with the command line as @p config DIMMs plugged since the start are not seen.
+ * A configured DIMM that is not mapped was unplugged and is left out: out->bytes is then smaller than
+ * config->total_bytes.
+ * @return 0; -ENOTUNIQ ambiguous; -ENXIO a configured block was not found; else as smaps_walk().
+ *         The caller frees with guest_ram_free().
+ */
+int guest_ram_locate(const struct fsroot *root, const struct qemu_process *process,
+                     const struct ram_config *config, struct guest_ram *out, struct error *error);
+void guest_ram_free(struct guest_ram *ram);
+
+/** The block that holds page number @p page (< n_pages). */
+const struct ram_block *guest_ram_block(const struct guest_ram *ram, uint64_t page);
+
+/** Host virtual address of page number @p page (< n_pages). */
+uint64_t guest_ram_hva(const struct guest_ram *ram, uint64_t page);
+
+/** Sums over the blocks. */
+uint64_t guest_ram_resident_bytes(const struct guest_ram *ram);

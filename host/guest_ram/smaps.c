@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file smaps.c  See smaps.h.
+ *
+ * A VMA is one header line ("7f00-7f01 rw-p 00000000 00:00 0   PATH") and its fields ("Rss:  4 kB").
+ * Fields begin with a capital letter, headers with a lower-case hexadecimal digit. Fields that are not
+ * listed below are skipped, so that a newer kernel may have more.
+ */
+#include "guest_ram/smaps.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_SMAPS_BYTES (256UL << 20) /* some 300,000 VMAs; the kernel's default limit is 65,530 */
+#define MAX_LINE_BYTES (20UL << 10)   /* a path of PATH_MAX, every byte written as \ooo, and a header */
+#define KIB 1024ULL
+
+/* One line without its newline. */
+struct line {
+    const char *at;
+    const char *end;
+};
+
+/* Where a field goes. A field named twice here adds up (hugetlb). */
+struct field {
+    const char *name;
+    size_t offset;
+};
+
+static const struct field fields[] = {
+    {"Rss", offsetof(struct vma, rss_bytes)},
+    {"Referenced", offsetof(struct vma, referenced_bytes)},
+    {"Swap", offsetof(struct vma, swap_bytes)},
+    {"SwapPss", offsetof(struct vma, swap_pss_bytes)},
+    {"Locked", offsetof(struct vma, locked_bytes)},
+    {"AnonHugePages", offsetof(struct vma, anon_huge_bytes)},
+    {"ShmemPmdMapped", offsetof(struct vma, shmem_pmd_bytes)},
+    {"FilePmdMapped", offsetof(struct vma, file_pmd_bytes)},
+    {"Private_Hugetlb", offsetof(struct vma, hugetlb_bytes)},
+    {"Shared_Hugetlb", offsetof(struct vma, hugetlb_bytes)},
+    {"KernelPageSize", offsetof(struct vma, page_bytes)},
+};
+
+static int bad_line(struct error *error, const struct line *line, const char *what)
+{
+    size_t length = (size_t)(line->end - line->at);
+
+    return error_set(error, -EBADMSG, "smaps: %s: \"%.*s\"", what,
+                     (int)(length < 120 ? length : 120), line->at);
+}
+
+/* -1 for what is no digit of @p base (10 or 16, lower case). */
+static int digit_value(char c, unsigned base)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return base == 16 && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Takes digits; false when there are none or they do not fit in 64 bits. */
+static bool take_digits(struct line *rest, unsigned base, uint64_t *number)
+{
+    const char *begin = rest->at;
+    uint64_t value = 0;
+
+    for (int digit; rest->at < rest->end && (digit = digit_value(*rest->at, base)) >= 0; rest->at++)
+        if (__builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, (unsigned)digit, &value))
+            return false;
+    *number = value;
+    return rest->at > begin;
+}
+
+/* Takes a number and the character @p after behind it. */
+static bool take_number(struct line *rest, unsigned base, char after, uint64_t *number)
+{
+    return take_digits(rest, base, number) && rest->at < rest->end && *rest->at++ == after;
+}
+
+static void skip_spaces(struct line *rest)
+{
+    while (rest->at < rest->end && *rest->at == ' ')
+        rest->at++;
+}
+
+static bool take_perms(struct line *rest, char perms[5])
+{
+    if (rest->end - rest->at < 5 || rest->at[4] != ' ')
+        return false;
+    memcpy(perms, rest->at, 4);
+    perms[4] = '\0';
+    rest->at += 5;
+    return strspn(perms, "rwxps-") == 4;
+}
+
+/* The inode, and behind spaces the path, if any. */
+static bool take_file(struct line *rest, struct vma *vma)
+{
+    if (!take_digits(rest, 10, &vma->inode) || (rest->at < rest->end && *rest->at != ' '))
+        return false;
+    skip_spaces(rest);
+    size_t length = (size_t)(rest->end - rest->at);
+
+    if (length >= sizeof(vma->path))
+        length = sizeof(vma->path) - 1;
+    memcpy(vma->path, rest->at, length);
+    vma->path[length] = '\0';
+    return true;
+}
+
+static int parse_header(const struct line *line, struct vma *vma, struct error *error)
+{
+    struct line rest = *line;
+    uint64_t major;
+    uint64_t minor;
+
+    memset(vma, 0, sizeof(*vma));
+    if (!take_number(&rest, 16, '-', &vma->start) || !take_number(&rest, 16, ' ', &vma->end) ||
+        !take_perms(&rest, vma->perms) || !take_number(&rest, 16, ' ', &vma->offset) ||
+        !take_number(&rest, 16, ':', &major) || !take_number(&rest, 16, ' ', &minor) ||
+        major > UINT32_MAX || minor > UINT32_MAX || !take_file(&rest, vma))
+        return bad_line(error, line, "not the header of a VMA");
+    if (vma->end <= vma->start)
+        return bad_line(error, line, "the VMA ends before it begins");
+    vma->dev_major = (unsigned)major;
+    vma->dev_minor = (unsigned)minor;
+    return 0;
+}
+
+/* "       123 kB" */
+static bool take_kib(struct line *rest, uint64_t *bytes)
+{
+    uint64_t kib;
+
+    skip_spaces(rest);
+    if (!take_number(rest, 10, ' ', &kib) || rest->end - rest->at != 2 ||
+        memcmp(rest->at, "kB", 2) != 0)
+        return false;
+    return !__builtin_mul_overflow(kib, KIB, bytes);
+}
+
+/* Two letters each, separated by spaces. */
+static void parse_flags(struct line rest, struct vma *vma)
+{
+    for (skip_spaces(&rest); rest.end - rest.at >= 2; skip_spaces(&rest)) {
+        vma->dont_copy |= memcmp(rest.at, "dc", 2) == 0;
+        vma->mergeable |= memcmp(rest.at, "mg", 2) == 0;
+        vma->locked |= memcmp(rest.at, "lo", 2) == 0;
+        vma->hugetlb |= memcmp(rest.at, "ht", 2) == 0;
+        rest.at += 2;
+    }
+}
+
+static bool named(const struct line *line, const char *colon, const char *name)
+{
+    size_t length = (size_t)(colon - line->at);
+
+    return strlen(name) == length && memcmp(line->at, name, length) == 0;
+}
+
+static int parse_size_field(const struct line *line, const char *colon, struct vma *vma,
+                            struct error *error)
+{
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        struct line rest = {colon + 1, line->end};
+        uint64_t bytes;
+        uint64_t *sum = (uint64_t *)(void *)((char *)vma + fields[i].offset);
+
+        if (!named(line, colon, fields[i].name))
+            continue;
+        if (!take_kib(&rest, &bytes) || __builtin_add_overflow(*sum, bytes, sum))
+            return bad_line(error, line, "not a size in kB");
+        return 0;
+    }
+    return 0;
+}
+
+static int parse_field(const struct line *line, struct vma *vma, struct error *error)
+{
+    const char *colon = memchr(line->at, ':', (size_t)(line->end - line->at));
+
+    if (!colon || *line->at < 'A' || *line->at > 'Z')
+        return bad_line(error, line, "neither a VMA nor one of its fields");
+
+    struct line rest = {colon + 1, line->end};
+    uint64_t eligible;
+
+    if (named(line, colon, "VmFlags")) {
+        parse_flags(rest, vma);
+        return 0;
+    }
+    if (!named(line, colon, "THPeligible"))
+        return parse_size_field(line, colon, vma, error);
+    skip_spaces(&rest);
+    if (!take_digits(&rest, 10, &eligible) || rest.at < rest.end)
+        return bad_line(error, line, "not a number");
+    vma->thp_eligible = eligible != 0;
+    return 0;
+}
+
+static int take_line(const char **at, const char *end, struct line *line, struct error *error)
+{
+    const char *newline = memchr(*at, '\n', (size_t)(end - *at));
+
+    line->at = *at;
+    line->end = newline ? newline : end;
+    *at = newline ? newline + 1 : end;
+    if (line->end - line->at > (ptrdiff_t)MAX_LINE_BYTES)
+        return bad_line(error, line, "a line is too long");
+    if (memchr(line->at, '\0', (size_t)(line->end - line->at)))
+        return bad_line(error, line, "a NUL in a line");
+    return 0;
+}
+
+static bool is_header(const struct line *line)
+{
+    return line->at < line->end && digit_value(*line->at, 16) >= 0;
+}
+
+/* A header ends the VMA before it; @p vma->end is 0 before the first. */
+static int parse_line(const struct line *line, struct vma *vma, vma_visitor visit, void *context,
+                      struct error *error)
+{
+    uint64_t before = vma->end;
+
+    if (!is_header(line)) {
+        if (before == 0)
+            return bad_line(error, line, "a field before any VMA");
+        return parse_field(line, vma, error);
+    }
+
+    int rc = before ? visit(vma, context) : 0;
+
+    if (rc == 0)
+        rc = parse_header(line, vma, error);
+    if (rc == 0 && vma->start < before)
+        rc = bad_line(error, line, "VMAs overlap (they changed while they were read: try again)");
+    return rc;
+}
+
+int smaps_parse(const char *text, size_t length, vma_visitor visit, void *context,
+                struct error *error)
+{
+    const char *at = text;
+    const char *end = text + length;
+    struct vma vma = {0};
+
+    while (at < end) {
+        struct line line;
+        int rc = take_line(&at, end, &line, error);
+
+        if (rc == 0)
+            rc = parse_line(&line, &vma, visit, context, error);
+        if (rc != 0)
+            return rc;
+    }
+    return vma.end ? visit(&vma, context) : 0;
+}
+
+int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
+               struct error *error)
+{
+    cleanup_free char *text = NULL;
+    ssize_t n = fsroot_read_all(root, &text, MAX_SMAPS_BYTES, "proc/%d/smaps", (int)pid);
+
+    if (n == -ENOENT || n == -ESRCH)
+        return error_set(error, -ESRCH, "process %d: there is no such process", (int)pid);
+    if (n == -EACCES || n == -EPERM)
+        return error_set(error, -EACCES, "/proc/%d/smaps: not permitted; run as root", (int)pid);
+    if (n < 0)
+        return error_set(error, (int)n, "/proc/%d/smaps: %s", (int)pid, strerror((int)-n));
+
+    int rc = smaps_parse(text, (size_t)n, visit, context, error);
+
+    if (rc == -EBADMSG)
+        error_prefix(error, "/proc/%d", (int)pid);
+    return rc;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file smaps.h  One bounded parser for /proc/PID/smaps.
+ *
+ * Source: Documentation/filesystems/proc.rst, "/proc/PID/smaps"; fs/proc/task_mmu.c.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <sys/types.h>
+
+/** One VMA. Sizes are what the kernel prints, in bytes. */
+struct vma {
+    uint64_t start, end; /* HVA, end exclusive */
+    char perms[5];       /* "rw-p" */
+    uint64_t offset;     /* into the file, bytes */
+    unsigned dev_major, dev_minor;
+    uint64_t inode;
+    char path[256]; /* as printed, cut if longer; empty for anonymous memory */
+    uint64_t rss_bytes, referenced_bytes, swap_bytes, swap_pss_bytes, locked_bytes;
+    uint64_t anon_huge_bytes, shmem_pmd_bytes, file_pmd_bytes; /* mapped by PMD */
+    uint64_t hugetlb_bytes;  /* Private_Hugetlb + Shared_Hugetlb: hugetlb pages are not in Rss */
+    uint64_t page_bytes;     /* KernelPageSize */
+    bool thp_eligible;
+    bool dont_copy; /* VmFlags dc: MADV_DONTFORK, which QEMU sets on guest RAM */
+    bool mergeable; /* mg */
+    bool locked;    /* lo */
+    bool hugetlb;   /* ht */
+};
+
+/** Called for each VMA in ascending order; a non-zero return ends the walk and is returned. */
+typedef int (*vma_visitor)(const struct vma *vma, void *context);
+
+/** Parses text in smaps (or maps: then only the header fields are set) format.
+ *  -EBADMSG when a line cannot be understood; the message names it. */
+int smaps_parse(const char *text, size_t length, vma_visitor visit, void *context,
+                struct error *error);
+
+/** Reads and parses /proc/PID/smaps. -ESRCH when the process is gone, -EACCES when not permitted. */
+int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
+               struct error *error);

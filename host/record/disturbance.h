@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file disturbance.h  Who else on this host changes the bits and mappings that are sampled. */
+#pragma once
+
+#include "base/fsroot.h"
+
+/** Any kdamond on, or the DAMON_STAT module (Documentation/admin-guide/mm/damon/usage.rst)? */
+bool disturbance_damon(const struct fsroot *root);
+
+/** Automatic NUMA balancing on, and more than one node (Documentation/admin-guide/sysctl/kernel.rst)? */
+bool disturbance_numa_balancing(const struct fsroot *root);
+
+/** ksmd running (Documentation/admin-guide/mm/ksm.rst)? */
+bool disturbance_ksm(const struct fsroot *root);

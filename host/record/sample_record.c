@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sample_record.c  See sample_record.h. */
+#include "record/sample_record.h"
+
+#include "record/disturbance.h"
+#include "sample/kernel/kvm_stats.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Below this share of the window the vCPUs count as idle: the number is then about their sleep. */
+#define IDLE_SHARE 0.01
+
+static const char *const flag_names[] = {
+    "thp",        "hugetlb",   "nested", "numa-balancing", "damon-active",
+    "idle-guest", "migrating", "swap",   "ksm",            "partial",
+};
+
+const char *sample_flag_name(unsigned number)
+{
+    return number < sizeof(flag_names) / sizeof(flag_names[0]) ? flag_names[number] : NULL;
+}
+
+static uint64_t tally_samples(const struct tally *tally)
+{
+    uint64_t draws = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++)
+        draws += tally->strata[i].draws;
+    return draws;
+}
+
+static unsigned ram_flags(const struct fsroot *root, const struct guest_ram *ram,
+                          const struct tally *tally)
+{
+    unsigned flags = tally->swapped_pages > 0 ? FLAG_SWAP : 0;
+    bool ksm = disturbance_ksm(root);
+
+    for (size_t b = 0; b < ram->n_blocks; b++) {
+        if (ram->blocks[b].backing == RAM_BACKING_HUGETLB)
+            flags |= FLAG_HUGETLB;
+        if (ksm && ram->blocks[b].mergeable)
+            flags |= FLAG_KSM;
+    }
+    for (size_t i = 0; i < tally->n_strata; i++)
+        if (tally->strata[i].granularity_bytes > BASE_PAGE_BYTES && tally->strata[i].draws > 0
+            && !(flags & FLAG_HUGETLB))
+            flags |= FLAG_THP;
+    return flags;
+}
+
+static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
+                           const struct guest_ram *ram)
+{
+    const struct target target = {.root = root, .process = &guest->process, .ram = ram};
+
+    return (disturbance_damon(root) ? FLAG_DAMON_ACTIVE : 0)
+           | (disturbance_numa_balancing(root) ? FLAG_NUMA_BALANCING : 0)
+           | (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0)
+           | (guest->migrating ? FLAG_MIGRATING : 0);
+}
+
+static void fill_identity(struct sample_record *record, const struct guest *guest,
+                          const struct guest_ram *ram)
+{
+    clock_gettime(CLOCK_REALTIME, &record->time);
+    if (gethostname(record->host, sizeof(record->host) - 1) < 0)
+        record->host[0] = '\0';
+    snprintf(record->domain, sizeof(record->domain), "%s", guest->name);
+    snprintf(record->uuid, sizeof(record->uuid), "%s", guest->uuid);
+    record->pid = guest->process.pid;
+    record->accel = guest->process.accel;
+    record->ram_bytes = ram->bytes;
+}
+
+static int fill_window(struct sample_record *record, const struct sample_plan *plan,
+                       const struct sample_result *result, size_t w, uint64_t resident_bytes)
+{
+    struct wss_estimate estimate;
+    int rc = wss_estimate(&result->windows[w].tally, resident_bytes, &estimate);
+
+    record->resident_bytes = estimate.resident_bytes;
+    record->unmeasurable_bytes = estimate.unmeasurable_bytes;
+    record->granularity_bytes = estimate.granularity_bytes;
+    record->windows[w] = (struct window_record){
+        .window_s = plan->window_s[w],
+        .est_window_s = result->windows[w].est_window_s,
+        .wss_bytes = estimate.wss_bytes,
+        .wss_low_bytes = estimate.wss_low_bytes,
+        .wss_high_bytes = estimate.wss_high_bytes,
+        .touched_fraction = estimate.touched_fraction,
+    };
+    return rc;
+}
+
+int sample_record_fill(struct sample_record *record, const struct fsroot *root,
+                       const struct guest *guest, const struct guest_ram *ram,
+                       const struct sample_plan *plan, const struct sample_result *result,
+                       uint64_t resident_bytes, struct error *error)
+{
+    const struct tally *last = &result->windows[plan->n_windows - 1].tally;
+
+    memset(record, 0, sizeof(*record));
+    fill_identity(record, guest, ram);
+    record->method = plan->method->name;
+    record->census = plan->census;
+    record->samples = plan->census ? ram->n_pages : tally_samples(last);
+    record->vcpu_s = result->vcpu_s;
+    record->cpu_s = result->cpu_s;
+    record->n_windows = plan->n_windows;
+    for (size_t w = 0; w < plan->n_windows; w++)
+        if (fill_window(record, plan, result, w, resident_bytes) < 0)
+            return error_set(error, -ENODATA, "%s: nothing could be measured: of %llu MiB of guest RAM "
+                             "%llu MiB are resident, and of these %llu MiB unmeasurable by this method",
+                             plan->method->name, (unsigned long long)(ram->bytes >> 20),
+                             (unsigned long long)(record->resident_bytes >> 20),
+                             (unsigned long long)(record->unmeasurable_bytes >> 20));
+
+    record->flags = ram_flags(root, ram, last) | host_flags(root, guest, ram);
+    if (record->unmeasurable_bytes > 0)
+        record->flags |= FLAG_PARTIAL;
+    if (record->vcpu_s < IDLE_SHARE * record->windows[plan->n_windows - 1].est_window_s)
+        record->flags |= FLAG_IDLE_GUEST;
+    return 0;
+}

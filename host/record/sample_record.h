@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file sample_record.h  One measurement of one guest, complete: what is shown, kept and exported.
+ */
+#pragma once
+
+#include "base/fsroot.h"
+#include "domain/domain.h"
+#include "estimate/wss.h"
+#include "sample/run.h"
+
+#include <time.h>
+
+/** What makes a number less certain, or a reader should know beside it. */
+enum sample_flag {
+    FLAG_THP = 1 << 0,            /* part of guest RAM is mapped by huge pages: coarser than 4 KiB */
+    FLAG_HUGETLB = 1 << 1,        /* likewise, by hugetlb pages */
+    FLAG_NESTED = 1 << 2,         /* the guest runs guests of its own */
+    FLAG_NUMA_BALANCING = 1 << 3, /* the host unmaps pages to see who uses them */
+    FLAG_DAMON_ACTIVE = 1 << 4,   /* DAMON reads and clears the same accessed bits */
+    FLAG_IDLE_GUEST = 1 << 5,     /* the vCPUs hardly ran in the window */
+    FLAG_MIGRATING = 1 << 6,      /* a migration, save or dump reads all of RAM */
+    FLAG_SWAP = 1 << 7,           /* part of guest RAM is swapped out */
+    FLAG_KSM = 1 << 8,            /* KSM runs and may merge its pages */
+    FLAG_PARTIAL = 1 << 9,        /* part of the resident RAM was unmeasurable */
+};
+
+/** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */
+const char *sample_flag_name(unsigned number);
+
+struct window_record {
+    double window_s;
+    double est_window_s;
+    uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
+    double touched_fraction;
+};
+
+struct sample_record {
+    struct timespec time; /* CLOCK_REALTIME, at the end of the last window */
+    char host[256];
+    char domain[256]; /* empty if unknown */
+    char uuid[37];    /* empty if unknown */
+    pid_t pid;
+    enum accel accel;
+    const char *method;
+    bool census;
+    uint64_t samples; /* panel: pages whose state was known; census: pages of guest RAM */
+    uint64_t granularity_bytes;
+    uint64_t ram_bytes, resident_bytes, unmeasurable_bytes; /* as of the last window */
+    double vcpu_s;
+    double cpu_s;
+    unsigned flags;
+    size_t n_windows;
+    struct window_record windows[RUN_MAX_WINDOWS];
+};
+
+/**
+ * Puts a result into a record.
+ * @param resident_bytes  of guest RAM at the end (resident_meter_read())
+ * @return 0; -ENODATA when nothing could be measured: the message says what the pages were.
+ */
+int sample_record_fill(struct sample_record *record, const struct fsroot *root,
+                       const struct guest *guest, const struct guest_ram *ram,
+                       const struct sample_plan *plan, const struct sample_result *result,
+                       uint64_t resident_bytes, struct error *error);

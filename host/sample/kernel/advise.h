@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file advise.h  process_madvise(2): advice about another process's memory (Linux 5.10, CAP_SYS_NICE).
+ */
+#pragma once
+
+#include "sample/target.h"
+
+#include <stdint.h>
+#include <sys/uio.h>
+
+/** MADV_COLD: clears accessed bits, flushes the TLB, and moves the pages to the inactive list. */
+#define ADVISE_COLD 20
+/** MADV_PAGEOUT: unmaps and reclaims. What cannot be reclaimed stays, and success is reported. */
+#define ADVISE_PAGEOUT 21
+
+/** Advises the ranges range[0..n) of the process's memory. 0 or a negative errno (-EINVAL: the memory
+ *  is locked or huge; -EPERM; -ESRCH). */
+int process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n);

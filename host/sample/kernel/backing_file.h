@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file backing_file.h  The file behind a shared RAM block: memfd or tmpfs.
+ *
+ * Pages of such a block live in the page cache whether or not the process maps them, so the pagemap
+ * alone cannot tell a page that was unmapped from one that never was.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "sample/target.h"
+
+/** Opens the file through /proc/PID/map_files (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN); read-only,
+ *  nothing is mapped. The caller closes. */
+int backing_file_open(const struct target *target, const struct ram_block *block,
+                      struct error *error);
+
+/** Does the file hold a page at @p offset? By lseek(SEEK_DATA), which reads nothing. 1, 0 or -errno. */
+int backing_file_holds(int fd, uint64_t offset);

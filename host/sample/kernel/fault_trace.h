@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file fault_trace.h  The guest-physical addresses at which a KVM guest faults, through perf.
+ *
+ * Tracepoint kvm:kvm_page_fault (arch/x86/kvm/trace.h), opened by perf_event_open(2) on each vCPU thread.
+ * The position of its field fault_address differs between kernels and is taken from the event's format
+ * file. Nothing is written to tracefs, and the events are file descriptors: they end with the process,
+ * also when it is killed. Under two-dimensional paging the address is a GPA; with shadow paging
+ * (ept=N, npt=N) it would be a guest-virtual address, so that is refused.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "sample/target.h"
+
+struct fault_trace; /* opaque */
+
+/** Is the tracepoint there? -ENOENT with the remedy. */
+int fault_trace_host(const struct fsroot *root, struct error *error);
+
+/**
+ * Opens one event and ring buffer per vCPU thread, disabled. Free with fault_trace_free().
+ * @param filter      a tracepoint filter (Documentation/trace/events.rst), so that the kernel drops
+ *                    device accesses before they cost anything; NULL for all faults
+ * @param ring_pages  size of each ring in pages, a power of two; 4096 bytes hold about 60 faults
+ */
+int fault_trace_open(const struct target *target, const char *filter, unsigned ring_pages,
+                     struct fault_trace **out, struct error *error);
+void fault_trace_free(struct fault_trace *trace);
+
+/** Starts or stops recording. */
+int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error);
+
+/** Hands every address recorded since the last call to @p visit.
+ *  @return the number of records that the kernel had to drop because a buffer was full. */
+uint64_t fault_trace_drain(struct fault_trace *trace,
+                           void (*visit)(uint64_t gpa, void *context), void *context);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file kpageflags.h  /proc/kpageflags: what the kernel knows of a page frame.
+ *
+ * Source: Documentation/admin-guide/mm/pagemap.rst; include/uapi/linux/kernel-page-flags.h.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <stdint.h>
+
+#define KPF(bit) (1ULL << (bit))
+#define KPF_REFERENCED KPF(2)
+#define KPF_LRU KPF(5)
+#define KPF_COMPOUND_HEAD KPF(15)
+#define KPF_COMPOUND_TAIL KPF(16)
+#define KPF_HUGE KPF(17) /* hugetlb */
+#define KPF_NOPAGE KPF(20)
+/* Linux 6.12 shows KSM on every anonymous page (fs/proc/page.c, stable_page_flags(): it tests a mask of two
+ * bits, of which one is set for all of them), so it is only a hint; ask kpagecount as well. */
+#define KPF_KSM KPF(21)
+#define KPF_THP KPF(22)
+#define KPF_ZERO_PAGE KPF(24)
+#define KPF_IDLE KPF(25)
+
+int kpageflags_open(const struct fsroot *root, struct error *error);
+
+/** Flags of the frames pfn[0..n), ascending for speed. 0 or a negative errno. */
+int kpageflags_read(int fd, const uint64_t *pfn, uint64_t n, uint64_t *flags);
+
+/**
+ * The head of the folio whose tail is @p pfn. A folio of 2^k pages begins at a frame number that is a
+ * multiple of 2^k (mm/page_alloc.c), so at most 18 candidates are looked at.
+ */
+int kpageflags_find_head(int fd, uint64_t pfn, uint64_t *head, uint64_t *head_flags);
+
+/** Opens /proc/kpagecount: for each frame the number of its mappings, a u64_file. */
+int kpagecount_open(const struct fsroot *root, struct error *error);
+
+/** log2 of the number of pages of the folio that begins at @p head; 0 for a single page. */
+int kpageflags_folio_order(int fd, uint64_t head, unsigned *order);

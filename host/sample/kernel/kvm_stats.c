@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file kvm_stats.c  See kvm_stats.h. */
+#include "sample/kernel/kvm_stats.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define KVM_DEBUGFS "sys/kernel/debug/kvm"
+
+/* The directory is called after the thread that made the VM and its file descriptor: "1234-12". */
+static int find_directory(const struct target *target, char *name, size_t size)
+{
+    int fd = fsroot_openf(target->root, O_RDONLY | O_DIRECTORY, KVM_DEBUGFS);
+
+    if (fd < 0)
+        return fd;
+
+    cleanup_dir DIR *dir = fdopendir(fd);
+    char prefix[16];
+    struct dirent *entry;
+
+    if (!dir) {
+        close(fd);
+        return -ENOMEM;
+    }
+    snprintf(prefix, sizeof(prefix), "%d-", target->process->pid);
+    while ((entry = readdir(dir)))
+        if (!strncmp(entry->d_name, prefix, strlen(prefix))) {
+            snprintf(name, size, "%s", entry->d_name);
+            return 0;
+        }
+    return -ENOENT;
+}
+
+int kvm_stats_host(const struct fsroot *root, struct error *error)
+{
+    if (!fsroot_exists(root, "sys/module/kvm"))
+        return error_set(error, -ENOENT, "KVM is not loaded (/sys/module/kvm is missing)");
+    if (!fsroot_exists(root, KVM_DEBUGFS))
+        return error_set(error, -ENOENT, "KVM's counters are not visible (/" KVM_DEBUGFS
+                         " is missing): mount -t debugfs none /sys/kernel/debug, as root");
+    return 0;
+}
+
+static int missing(const struct target *target, struct error *error)
+{
+    int rc = kvm_stats_host(target->root, error);
+
+    if (rc < 0)
+        return rc;
+    return error_set(error, -ENOENT, "/" KVM_DEBUGFS "/%d-*: no counters pages_4k, pages_2m and "
+                     "pages_1g for this VM; they need Linux 5.15", target->process->pid);
+}
+
+int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error)
+{
+    static const struct {
+        const char *file;
+        unsigned shift;
+    } sizes[] = {{"pages_4k", 12}, {"pages_2m", 21}, {"pages_1g", 30}};
+    char name[64];
+    uint64_t sum = 0;
+
+    if (find_directory(target, name, sizeof(name)) < 0)
+        return missing(target, error);
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t count;
+
+        if (fsroot_read_u64(target->root, &count, KVM_DEBUGFS "/%s/%s", name, sizes[i].file) < 0)
+            return missing(target, error);
+        sum += count << sizes[i].shift;
+    }
+    *bytes = sum;
+    return 0;
+}
+
+bool kvm_runs_nested(const struct target *target)
+{
+    char name[64];
+    uint64_t runs = 0;
+
+    return find_directory(target, name, sizeof(name)) == 0
+           && fsroot_read_u64(target->root, &runs, KVM_DEBUGFS "/%s/nested_run", name) == 0
+           && runs > 0;
+}

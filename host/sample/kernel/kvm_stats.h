@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file kvm_stats.h  What KVM counts about one VM, in debugfs: /sys/kernel/debug/kvm/PID-FD/.
+ *
+ * pages_4k, pages_2m and pages_1g are the mappings that KVM holds at each size, at this moment (Linux
+ * 5.15 and later; arch/x86/kvm/x86.c, kvm_update_page_stats()). Source: Documentation/virt/kvm/api.rst,
+ * KVM_GET_STATS_FD.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "sample/target.h"
+
+/** Are KVM's counters visible on this host? -ENOENT with the remedy. */
+int kvm_stats_host(const struct fsroot *root, struct error *error);
+
+/** Bytes of guest-physical memory, ROM and video RAM included, that KVM maps now. -ENOENT with the remedy
+ *  when the counters are not there. */
+int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error);
+
+/** Has this VM ever run a guest of its own (nested_run > 0)? False when unknown. */
+bool kvm_runs_nested(const struct target *target);

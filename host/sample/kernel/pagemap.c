@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file pagemap.c  See pagemap.h. */
+#include "sample/kernel/pagemap.h"
+
+#include "sample/kernel/u64_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#define GATHER_MAX 4096
+#define BRIDGE 32 /* a page-table walk per entry is cheap beside a system call */
+
+/* From include/uapi/linux/fs.h of Linux 6.7; Debian 12's own headers are older. */
+struct scan_arg {
+    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+    uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+struct scan_region {
+    uint64_t start, end, categories;
+};
+#define SCAN_IOCTL _IOWR('f', 16, struct scan_arg)
+#define SCAN_WP_MATCHING (1ULL << 0)
+#define SCAN_IS_SWAPPED (1ULL << 4)
+#define SCAN_IS_PFNZERO (1ULL << 5)
+#define SCAN_IS_HUGE (1ULL << 6)
+
+int pagemap_open(const struct target *target, struct error *error)
+{
+    pid_t pid = target->process->pid;
+    int fd = fsroot_openf(target->root, O_RDONLY, "proc/%d/pagemap", pid);
+
+    if (fd < 0)
+        return error_set(error, fd == -ENOENT ? -ESRCH : fd, "/proc/%d/pagemap: %s", pid,
+                         strerror(-fd));
+    return fd;
+}
+
+int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
+                 uint64_t *entries)
+{
+    uint64_t index[GATHER_MAX];
+
+    for (uint64_t done = 0; done < n;) {
+        uint64_t chunk = n - done < GATHER_MAX ? n - done : GATHER_MAX;
+
+        for (uint64_t i = 0; i < chunk; i++)
+            index[i] = guest_ram_hva(ram, page[done + i]) / BASE_PAGE_BYTES;
+
+        int rc = u64_file_gather(fd, index, chunk, BRIDGE, entries + done);
+
+        if (rc < 0)
+            return rc;
+        done += chunk;
+    }
+    return 0;
+}
+
+int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes)
+{
+    struct scan_arg arg = {
+        .size = sizeof(arg),
+        .flags = SCAN_WP_MATCHING,
+        .start = hva,
+        .end = hva + bytes,
+        .category_mask = SCAN_IS_PFNZERO | SCAN_IS_SWAPPED,
+    };
+
+    return ioctl(fd, SCAN_IOCTL, &arg) < 0 ? -errno : 0;
+}
+
+int pagemap_is_huge(int fd, uint64_t hva)
+{
+    struct scan_region region;
+    struct scan_arg arg = {
+        .size = sizeof(arg),
+        .start = hva,
+        .end = hva + BASE_PAGE_BYTES,
+        .vec = (uint64_t)(uintptr_t)&region,
+        .vec_len = 1,
+        .category_mask = SCAN_IS_HUGE,
+        .return_mask = SCAN_IS_HUGE,
+    };
+    int n = ioctl(fd, SCAN_IOCTL, &arg);
+
+    return n < 0 ? -errno : n > 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file pagemap.h  /proc/PID/pagemap: what is behind each virtual page, and the PAGEMAP_SCAN ioctl.
+ *
+ * Source: Documentation/admin-guide/mm/pagemap.rst; fs/proc/task_mmu.c. A swapped entry carries a swap
+ * offset where the frame number would be, so PAGEMAP_PRESENT is to be tested first.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "sample/target.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PAGEMAP_PRESENT (1ULL << 63)
+#define PAGEMAP_SWAPPED (1ULL << 62)
+#define PAGEMAP_PFN(entry) ((entry) & ((1ULL << 55) - 1))
+
+/** Opens /proc/PID/pagemap; the caller closes. Without CAP_SYS_ADMIN frame numbers read as 0, so a
+ *  caller that needs them must check that it sees some. */
+int pagemap_open(const struct target *target, struct error *error);
+
+/** Entries of the pages page[0..n) of guest RAM. */
+int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
+                 uint64_t *entries);
+
+/**
+ * Fires the MMU notifier for [hva, hva + bytes) and does nothing else: PAGEMAP_SCAN with
+ * PM_SCAN_WP_MATCHING announces a change of protection to KVM before it looks at the mapping, then
+ * skips every VMA that is not registered for asynchronous userfaultfd write protection, which QEMU's
+ * never is; and the category mask asks for pages that are at once a huge zero page and swapped, which
+ * cannot be, so nothing would be protected if one were. (fs/proc/task_mmu.c, do_pagemap_scan() and
+ * pagemap_scan_test_walk(), Linux 6.7 and later.)
+ * @return 0; -ENOTTY before 6.7.
+ */
+int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes);
+
+/** Is the page at @p hva mapped by a PMD (THP) or larger (hugetlb)? 1, 0 or a negative errno. */
+int pagemap_is_huge(int fd, uint64_t hva);

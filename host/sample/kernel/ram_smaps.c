@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ram_smaps.c  See ram_smaps.h. */
+#include "sample/kernel/ram_smaps.h"
+
+#include "guest_ram/smaps.h"
+
+#include <string.h>
+
+struct walk {
+    const struct guest_ram *ram;
+    struct ram_smaps *sums;
+};
+
+static bool is_ram(const struct guest_ram *ram, const struct vma *vma)
+{
+    for (size_t i = 0; i < ram->n_blocks; i++)
+        if (vma->start >= ram->blocks[i].hva
+            && vma->end <= ram->blocks[i].hva + ram->blocks[i].bytes)
+            return true;
+    return false;
+}
+
+static int add_vma(const struct vma *vma, void *context)
+{
+    struct walk *walk = context;
+
+    if (!is_ram(walk->ram, vma))
+        return 0;
+    walk->sums->resident_bytes += vma->rss_bytes;
+    walk->sums->referenced_bytes += vma->referenced_bytes;
+    walk->sums->hugetlb_bytes += vma->hugetlb_bytes;
+    walk->sums->swapped_bytes += vma->swap_bytes;
+    walk->sums->huge_bytes += vma->anon_huge_bytes + vma->shmem_pmd_bytes + vma->file_pmd_bytes;
+    return 0;
+}
+
+int ram_smaps_read(const struct target *target, struct ram_smaps *out, struct error *error)
+{
+    struct walk walk = {.ram = target->ram, .sums = out};
+
+    memset(out, 0, sizeof(*out));
+    return smaps_walk(target->root, target->process->pid, add_vma, &walk, error);
+}

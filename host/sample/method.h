@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file method.h  A method of sampling: one file, one table of operations.
+ *
+ * Life of a measurement: probe → open → mark → (wait) → collect, once per window → close.
+ * Touches add up: collect reports what was touched since mark, so one run answers several windows.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "sample/page_set.h"
+#include "sample/tally.h"
+#include "sample/target.h"
+
+struct method {
+    const char *name;
+    const char *summary; /* one line, for doctor and the help */
+    bool census;         /* can look at every page */
+    bool panel;          /* can look at chosen pages */
+    /**
+     * Does this host have what the method needs, whatever the guest? For `doctor`.
+     * @return 0, or a negative errno; then @p why says what is missing and the remedy.
+     */
+    int (*host)(const struct fsroot *root, struct error *why);
+    /**
+     * Can this method see this guest? Proven by trying on this very process, not by a version number.
+     * @return 0, or a negative errno; then @p why says what is missing and the remedy.
+     */
+    int (*probe)(const struct target *target, struct error *why);
+    /** Acquires what is needed. @p set is NULL for methods that count without looking at pages. On
+     *  success *state must be given to close. */
+    int (*open)(const struct target *target, struct page_set *set, void **state,
+                struct error *error);
+    /** Begins the window: clears what a touch will set. */
+    int (*mark)(void *state, struct error *error);
+    /** NULL, or called some tens of times a second between mark and collect, to fetch what the kernel
+     *  keeps only in a small buffer. */
+    int (*poll)(void *state, struct error *error);
+    /** Counts what was touched since mark. May be called again: touches add up. */
+    int (*collect)(void *state, struct tally *tally, struct error *error);
+    /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when the
+     *  process is killed stands in the method's file. */
+    void (*close)(void *state);
+    bool needs_pages; /* works on a page_set */
+};
+
+extern const struct method method_idle;
+extern const struct method method_zap;
+extern const struct method method_pageout;
+extern const struct method method_zap_all;
+extern const struct method method_referenced;
+extern const struct method method_cold;
+
+/** All methods, NULL-terminated, in the order in which doctor shows them. */
+extern const struct method *const methods[];
+
+/** NULL when there is no method of that name. */
+const struct method *method_by_name(const char *name);
+
+/** What was said of one method in the search for the right one. */
+struct method_verdict {
+    const struct method *method;
+    int rc; /* 0: it can see the guest */
+    struct error why;
+};
+
+/**
+ * The first method that proved itself on this guest. Order under KVM: idle, zap, pageout, zap-all;
+ * under TCG: idle, cold, pageout, referenced.
+ * @param census  only methods that can take a census
+ * @param panel   only methods that can follow a panel
+ * @return NULL when none can; @p error then names each and its reason.
+ */
+const struct method *method_auto(const struct target *target, bool census, bool panel,
+                                 struct error *error);
+
+/** The same choice from verdicts that are there already (of any methods, in any order). */
+const struct method *method_choose(enum accel accel, const struct method_verdict *verdicts,
+                                   size_t n);
+
+#define METHODS_MAX 8

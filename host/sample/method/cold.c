@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file cold.c  Method `cold`: process_madvise(MADV_COLD), wait, smaps Referenced. TCG guests only.
+ *
+ * Theory of operation: MADV_COLD clears accessed bits and page flags like clear_refs = 1, but ends in a
+ * TLB flush, so that no cached translation hides a hot page. Whole RAM blocks are advised, hence a
+ * transparent huge page is never split (mm/madvise.c splits only when the range covers part of one).
+ *
+ * It also moves the pages to the inactive list: under memory pressure on the host, those not touched
+ * again go first. That is what the number says of them anyway; there is no call to undo it.
+ * Locked memory cannot be advised (-EINVAL).
+ */
+#include "base/cleanup.h"
+#include "sample/kernel/advise.h"
+#include "sample/method/referenced_count.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int advise_block(const struct target *target, const struct ram_block *block)
+{
+    struct iovec range = {
+        .iov_base = (void *)(uintptr_t)block->hva,
+        .iov_len = block->bytes,
+    };
+
+    if (block->backing == RAM_BACKING_HUGETLB)
+        return 0; /* counted as unmeasurable */
+    return process_advise(target->process->pidfd, ADVISE_COLD, &range, 1);
+}
+
+static int explain(int rc, struct error *error)
+{
+    switch (rc) {
+    case -EPERM:
+        return error_set(error, rc, "process_madvise: not permitted; it needs CAP_SYS_NICE and "
+                         "CAP_SYS_PTRACE: run as root");
+    case -ENOSYS:
+        return error_set(error, rc, "process_madvise: not in this kernel; it needs Linux 5.10");
+    case -EINVAL:
+        return error_set(error, rc, "process_madvise: refused for this memory (locked guest RAM "
+                         "cannot be advised)");
+    default:
+        return error_set(error, rc, "process_madvise: %s", strerror(-rc));
+    }
+}
+
+static int cold_host(const struct fsroot *root, struct error *why)
+{
+    cleanup_close int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int rc = referenced_count_host(root, why);
+
+    if (rc < 0)
+        return rc;
+    /* A range of no bytes is checked for permission and changes nothing. */
+    rc = self < 0 ? -errno : process_advise(self, ADVISE_COLD, &(struct iovec){0}, 1);
+    return rc < 0 ? explain(rc, why) : 0;
+}
+
+/* Asks for permission for each block; nothing is advised yet. */
+static int cold_probe(const struct target *target, struct error *why)
+{
+    int rc = referenced_count_probe(target, why);
+
+    for (size_t i = 0; rc == 0 && i < target->ram->n_blocks; i++) {
+        const struct ram_block *block = &target->ram->blocks[i];
+
+        if (block->locked)
+            return error_set(why, -EINVAL, "guest RAM is locked (mlock): the kernel does not age it");
+        rc = process_advise(target->process->pidfd, ADVISE_COLD,
+                            &(struct iovec){.iov_base = (void *)(uintptr_t)block->hva}, 1);
+        if (rc < 0)
+            explain(rc, why);
+    }
+    return rc;
+}
+
+static int cold_open(const struct target *target, struct page_set *set, void **state,
+                     struct error *error)
+{
+    (void)set;
+    (void)error;
+    *state = (void *)target;
+    return 0;
+}
+
+static int cold_mark(void *state, struct error *error)
+{
+    const struct target *target = state;
+
+    for (size_t i = 0; i < target->ram->n_blocks; i++) {
+        int rc = advise_block(target, &target->ram->blocks[i]);
+
+        if (rc < 0)
+            return explain(rc, error);
+    }
+    return 0;
+}
+
+static int cold_collect(void *state, struct tally *tally, struct error *error)
+{
+    return referenced_count_tally(state, tally, error);
+}
+
+static void cold_close(void *state)
+{
+    (void)state;
+}
+
+const struct method method_cold = {
+    .name = "cold",
+    .summary = "accessed bits cleared with a TLB flush by MADV_COLD, then smaps Referenced (TCG only)",
+    .census = true,
+    .host = cold_host,
+    .probe = cold_probe,
+    .open = cold_open,
+    .mark = cold_mark,
+    .collect = cold_collect,
+    .close = cold_close,
+};

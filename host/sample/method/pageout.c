@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file pageout.c  Method `pageout`: MMU invalidation by process_madvise(MADV_PAGEOUT). KVM and TCG.
+ *
+ * Theory of operation. Guest RAM that is a memfd or a tmpfs file lives in the page cache. When there is
+ * no swap it can be put into, MADV_PAGEOUT unmaps a page from QEMU's page table, and KVM's through the
+ * MMU notifier, and then finds nowhere to write it: the data stays where it is. If the page is mapped
+ * again later, the guest (or QEMU for it) touched it.
+ *
+ * What must hold, and is checked, or this would be a real eviction:
+ *   - shared memory on shmem; private RAM would have to be swapped, a disk file would be written;
+ *   - no active swap;
+ *   - no huge pages in the file: advice for a part of one splits it.
+ * What the kernel skips it reports as success. A page that is mapped after the call was either skipped
+ * (another process maps it too, or it is on no LRU list: unmeasurable) or touched within microseconds, as
+ * hot pages are; /proc/kpagecount and kpageflags tell which.
+ *
+ * Before Linux 6.9 the call honours accessed bits: a page with its bit set keeps its mapping and only
+ * loses the bit. Then the call is repeated at the end, and what survives it again was touched in
+ * between. Which of the two this kernel does is found out on a page of our own.
+ *
+ * A read fault maps up to 16 neighbours as well (fault_around_bytes), so the panel has at most one page
+ * in an aligned 64 KiB. A page that is unmapped already when the window begins is resident and idle: the
+ * file knows, the pagemap does not.
+ *
+ * Restored: pages still unmapped at the end are mapped again by reading one byte of each through
+ * process_vm_readv(2). After kill -9 they are mapped again by the guest's next access, at the price of
+ * a minor fault each.
+ */
+#include "base/cleanup.h"
+#include "sample/kernel/advise.h"
+#include "sample/kernel/backing_file.h"
+#include "sample/kernel/kpageflags.h"
+#include "sample/kernel/pagemap.h"
+#include "sample/kernel/u64_file.h"
+#include "sample/method.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define FAULT_AROUND_PAGES 16
+
+struct pageout {
+    const struct target *target;
+    struct page_set *set;
+    bool honours_accessed; /* Linux before 6.9 */
+    int pagemap_fd;
+    int flags_fd;
+    int count_fd; /* /proc/kpagecount: how often a frame is mapped */
+    int *file_fds;      /* of each RAM block */
+    uint64_t *entry;    /* pagemap entries of the set */
+    bool *kept_mapping; /* at mark the call only cleared the accessed bit */
+    bool *was_unmapped; /* at mark the page was in the file, and unmapped before we came */
+};
+
+/* --- what this kernel does with an accessed page ----------------------------------------------- */
+
+static bool page_is_mapped(const char *page)
+{
+    cleanup_file FILE *file = fopen("/proc/self/pagemap", "re");
+    uint64_t entry = 0;
+
+    if (!file || fseek(file, (long)((uintptr_t)page / BASE_PAGE_BYTES * sizeof(entry)), SEEK_SET)
+        || fread(&entry, sizeof(entry), 1, file) != 1)
+        return true;
+    return entry & PAGEMAP_PRESENT;
+}
+
+/* 1: one call unmaps an accessed page; 0: it only clears the bit, and a second call unmaps;
+ * -ENOTSUP: neither does (swap is there after all, or the advice is not known). */
+static int try_on_own_page(void)
+{
+    cleanup_close int fd = memfd_create("vmwss-pageout-trial", MFD_CLOEXEC);
+    cleanup_close int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+    if (fd < 0 || self < 0 || ftruncate(fd, (off_t)BASE_PAGE_BYTES) < 0)
+        return -errno;
+
+    char *page = mmap(NULL, BASE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct iovec range = {.iov_base = page, .iov_len = BASE_PAGE_BYTES};
+    int answer = -ENOTSUP;
+
+    if (page == MAP_FAILED)
+        return -errno;
+    *(volatile char *)page = 1;
+    for (int calls = 1; calls <= 2 && answer < 0; calls++) {
+        int rc = process_advise(self, ADVISE_PAGEOUT, &range, 1);
+
+        if (rc < 0) {
+            answer = rc;
+            break;
+        }
+        if (!page_is_mapped(page))
+            answer = calls == 1;
+    }
+    munmap(page, BASE_PAGE_BYTES);
+    return answer;
+}
+
+static int explain_trial(int rc, struct error *error)
+{
+    return error_set(error, rc, "MADV_PAGEOUT does not unmap shared memory here: %s", strerror(-rc));
+}
+
+/* --- marking ----------------------------------------------------------------------------------- */
+
+static int read_entries(struct pageout *pageout)
+{
+    const struct page_set *set = pageout->set;
+
+    return pagemap_read(pageout->pagemap_fd, set->ram, set->page, set->n, pageout->entry);
+}
+
+/* Keeps one page of each aligned 64 KiB, the first drawn. Which one it is does not depend on whether it
+ * is touched, so the panel stays a fair sample. */
+static void thin_out(struct page_set *set)
+{
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        uint64_t window = page_set_hva(set, i) / (FAULT_AROUND_PAGES * BASE_PAGE_BYTES);
+
+        if (kept == 0
+            || page_set_hva(set, kept - 1) / (FAULT_AROUND_PAGES * BASE_PAGE_BYTES) != window)
+            set->page[kept++] = set->page[i];
+    }
+    set->n = kept;
+}
+
+static bool in_file(const struct pageout *pageout, uint64_t i)
+{
+    uint64_t page = page_set_page(pageout->set, i);
+    const struct ram_block *block = guest_ram_block(pageout->set->ram, page);
+    size_t at = (size_t)(block - pageout->set->ram->blocks);
+    uint64_t offset = block->file_offset + (page - block->first_page) * BASE_PAGE_BYTES;
+
+    return backing_file_holds(pageout->file_fds[at], offset) == 1;
+}
+
+static void note_pages(struct pageout *pageout)
+{
+    struct page_set *set = pageout->set;
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        bool mapped = pageout->entry[i] & PAGEMAP_PRESENT;
+
+        page_set_note_unit(set, i, 0, page_set_hva(set, i));
+        pageout->was_unmapped[i] = !mapped && in_file(pageout, i);
+        pageout->kept_mapping[i] = false;
+        set->state[i] = mapped || pageout->was_unmapped[i] ? PAGE_IDLE : PAGE_ABSENT;
+    }
+}
+
+/* Advises the pages of the set for which @p wanted says so. */
+static int advise_pages(struct pageout *pageout,
+                        bool (*wanted)(const struct pageout *pageout, uint64_t i))
+{
+    const struct page_set *set = pageout->set;
+    cleanup_free struct iovec *range = calloc(set->n ? set->n : 1, sizeof(*range));
+    uint64_t n = 0;
+
+    if (!range)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < set->n; i++)
+        if (wanted(pageout, i))
+            range[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)page_set_hva(set, i),
+                                        .iov_len = BASE_PAGE_BYTES};
+    return process_advise(pageout->target->process->pidfd, ADVISE_PAGEOUT, range, n);
+}
+
+static bool mapped_before(const struct pageout *pageout, uint64_t i)
+{
+    return pageout->set->state[i] == PAGE_IDLE && !pageout->was_unmapped[i];
+}
+
+/* Would the kernel have unmapped this frame? mm/madvise.c skips what is mapped more than once, and what
+ * it cannot isolate from an LRU list. */
+static bool can_be_unmapped(const struct pageout *pageout, uint64_t pfn)
+{
+    uint64_t flags;
+    uint64_t count;
+
+    return kpageflags_read(pageout->flags_fd, &pfn, 1, &flags) == 0 && (flags & KPF_LRU)
+           && u64_file_gather(pageout->count_fd, &pfn, 1, 0, &count) == 0 && count == 1;
+}
+
+static int pageout_mark(void *state, struct error *error)
+{
+    struct pageout *pageout = state;
+    struct page_set *set = pageout->set;
+    int rc = read_entries(pageout);
+
+    if (rc == 0) {
+        note_pages(pageout);
+        rc = advise_pages(pageout, mapped_before);
+    }
+    if (rc == 0)
+        rc = read_entries(pageout);
+    if (rc < 0)
+        return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        if (!mapped_before(pageout, i) || !(pageout->entry[i] & PAGEMAP_PRESENT))
+            continue;
+        if (!can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i])))
+            set->state[i] = PAGE_UNMEASURABLE;
+        else if (pageout->honours_accessed)
+            pageout->kept_mapping[i] = true;
+        else
+            set->state[i] = PAGE_TOUCHED; /* it came off, and was back before we looked */
+    }
+    return 0;
+}
+
+/* --- collecting -------------------------------------------------------------------------------- */
+
+static bool kept_and_idle(const struct pageout *pageout, uint64_t i)
+{
+    return pageout->set->state[i] == PAGE_IDLE && pageout->kept_mapping[i];
+}
+
+static int pageout_collect(void *state, struct tally *tally, struct error *error)
+{
+    struct pageout *pageout = state;
+    struct page_set *set = pageout->set;
+    int rc = pageout->honours_accessed ? advise_pages(pageout, kept_and_idle) : 0;
+
+    if (rc == 0)
+        rc = read_entries(pageout);
+    if (rc < 0)
+        return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        bool mapped = pageout->entry[i] & PAGEMAP_PRESENT;
+
+        if (mapped && set->state[i] != PAGE_UNMEASURABLE)
+            set->state[i] = PAGE_TOUCHED;
+        else if (kept_and_idle(pageout, i))
+            pageout->kept_mapping[i] = false; /* unmapped now: from here on like the others */
+    }
+    page_set_tally(set, tally);
+    return 0;
+}
+
+/* --- restoring --------------------------------------------------------------------------------- */
+
+/* Only what we unmapped: pages that were unmapped before stay as they were. */
+static void map_again(struct pageout *pageout)
+{
+    const struct page_set *set = pageout->set;
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        if (set->state[i] != PAGE_IDLE || pageout->was_unmapped[i])
+            continue;
+
+        char byte;
+        struct iovec here = {.iov_base = &byte, .iov_len = 1};
+        struct iovec there = {.iov_base = (void *)(uintptr_t)page_set_hva(set, i), .iov_len = 1};
+
+        if (process_vm_readv(pageout->target->process->pid, &here, 1, &there, 1, 0) < 0)
+            return; /* the guest is gone, and its mappings with it */
+    }
+}
+
+static void pageout_close(void *state)
+{
+    struct pageout *pageout = state;
+
+    if (pageout->entry && pageout->was_unmapped)
+        map_again(pageout);
+    for (size_t b = 0; pageout->file_fds && b < pageout->target->ram->n_blocks; b++)
+        cleanup_close_at(&pageout->file_fds[b]);
+    cleanup_close_at(&pageout->pagemap_fd);
+    cleanup_close_at(&pageout->flags_fd);
+    cleanup_close_at(&pageout->count_fd);
+    free(pageout->file_fds);
+    free(pageout->entry);
+    free(pageout->kept_mapping);
+    free(pageout->was_unmapped);
+    free(pageout);
+}
+
+/* --- opening ----------------------------------------------------------------------------------- */
+
+static int open_files(struct pageout *pageout, struct error *error)
+{
+    const struct guest_ram *ram = pageout->target->ram;
+
+    pageout->file_fds = malloc(ram->n_blocks * sizeof(*pageout->file_fds));
+    if (!pageout->file_fds)
+        return error_set(error, -ENOMEM, "pageout: out of memory");
+    for (size_t b = 0; b < ram->n_blocks; b++)
+        pageout->file_fds[b] = -1;
+    for (size_t b = 0; b < ram->n_blocks; b++) {
+        pageout->file_fds[b] = backing_file_open(pageout->target, &ram->blocks[b], error);
+        if (pageout->file_fds[b] < 0)
+            return pageout->file_fds[b];
+    }
+    return 0;
+}
+
+static int open_kernel_files(struct pageout *pageout, struct error *error)
+{
+    pageout->pagemap_fd = pagemap_open(pageout->target, error);
+    if (pageout->pagemap_fd < 0)
+        return pageout->pagemap_fd;
+    pageout->flags_fd = kpageflags_open(pageout->target->root, error);
+    if (pageout->flags_fd < 0)
+        return pageout->flags_fd;
+    pageout->count_fd = kpagecount_open(pageout->target->root, error);
+    return pageout->count_fd < 0 ? pageout->count_fd : 0;
+}
+
+static int acquire(struct pageout *pageout, struct error *error)
+{
+    uint64_t n = pageout->set->n ? pageout->set->n : 1;
+    int answer = try_on_own_page();
+
+    if (answer < 0)
+        return explain_trial(answer, error);
+    pageout->honours_accessed = answer == 0;
+
+    int rc = open_files(pageout, error);
+
+    if (rc == 0)
+        rc = open_kernel_files(pageout, error);
+    if (rc < 0)
+        return rc;
+    pageout->entry = calloc(n, sizeof(*pageout->entry));
+    pageout->kept_mapping = calloc(n, sizeof(*pageout->kept_mapping));
+    pageout->was_unmapped = calloc(n, sizeof(*pageout->was_unmapped));
+    if (!pageout->entry || !pageout->kept_mapping || !pageout->was_unmapped)
+        return error_set(error, -ENOMEM, "pageout: out of memory");
+    thin_out(pageout->set);
+    return 0;
+}
+
+static int pageout_open(const struct target *target, struct page_set *set, void **state,
+                        struct error *error)
+{
+    struct pageout *pageout = calloc(1, sizeof(*pageout));
+
+    if (!pageout)
+        return error_set(error, -ENOMEM, "pageout: out of memory");
+    pageout->target = target;
+    pageout->set = set;
+    pageout->pagemap_fd = pageout->flags_fd = pageout->count_fd = -1;
+
+    int rc = acquire(pageout, error);
+
+    if (rc < 0)
+        pageout_close(pageout);
+    else
+        *state = pageout;
+    return rc;
+}
+
+/* --- whether it may be used at all ------------------------------------------------------------- */
+
+static int check_swap(const struct fsroot *root, struct error *why)
+{
+    char *text = NULL;
+    ssize_t n = fsroot_read_all(root, &text, 1 << 20, "proc/swaps");
+    const char *first = n > 0 ? strchr(text, '\n') : NULL;
+    bool active = first && first[1];
+
+    free(text);
+    if (n < 0 && n != -ENOENT)
+        return error_set(why, (int)n, "/proc/swaps: %s", strerror((int)-n));
+    if (active)
+        return error_set(why, -EBUSY, "swap is active: MADV_PAGEOUT would really swap guest pages out");
+    return 0;
+}
+
+static int check_block(const struct ram_block *block, struct error *why)
+{
+    if (block->backing == RAM_BACKING_FILE)
+        return error_set(why, -ENOTSUP, "guest RAM is a file on disk: MADV_PAGEOUT would do disk I/O");
+    if (block->backing != RAM_BACKING_SHMEM || !block->shared)
+        return error_set(why, -ENOTSUP, "needs shared memfd or tmpfs RAM (this is %s): private memory "
+                         "would have to be swapped out", ram_backing_name(block->backing));
+    if (block->locked)
+        return error_set(why, -ENOTSUP, "guest RAM is locked (mlock) and cannot be unmapped");
+    if (block->huge_bytes > 0)
+        return error_set(why, -ENOTSUP, "guest RAM has transparent huge pages, which MADV_PAGEOUT of one "
+                         "page would split");
+    return 0;
+}
+
+/* Unmaps a few pages for real: at least one of the mapped ones must come off. */
+static int trial(const struct target *target, struct error *why)
+{
+    struct page_set set;
+    void *state;
+    int rc = page_set_panel(&set, target->ram, 256, target->process->start_ticks);
+
+    if (rc < 0)
+        return error_set(why, rc, "out of memory");
+    rc = pageout_open(target, &set, &state, why);
+    if (rc == 0) {
+        uint64_t unmapped = 0;
+        uint64_t unmeasurable = 0;
+
+        rc = pageout_mark(state, why);
+        for (uint64_t i = 0; rc == 0 && i < set.n; i++) {
+            unmapped += set.state[i] == PAGE_IDLE || set.state[i] == PAGE_TOUCHED;
+            unmeasurable += set.state[i] == PAGE_UNMEASURABLE;
+        }
+        if (rc == 0 && unmapped == 0 && unmeasurable > 0)
+            rc = error_set(why, -ENOTSUP, "the kernel unmaps none of its pages; another process "
+                           "(vhost-user, a dump) may map the same memory");
+        pageout_close(state);
+    }
+    page_set_free(&set);
+    return rc;
+}
+
+static int pageout_host(const struct fsroot *root, struct error *why)
+{
+    int rc = check_swap(root, why);
+    int answer = rc == 0 ? try_on_own_page() : rc;
+
+    if (rc == 0 && answer < 0)
+        return explain_trial(answer, why);
+    return rc;
+}
+
+static int pageout_probe(const struct target *target, struct error *why)
+{
+    for (size_t b = 0; b < target->ram->n_blocks; b++) {
+        int rc = check_block(&target->ram->blocks[b], why);
+
+        if (rc < 0)
+            return rc;
+    }
+
+    int rc = check_swap(target->root, why);
+
+    return rc < 0 ? rc : trial(target, why);
+}
+
+const struct method method_pageout = {
+    .name = "pageout",
+    .summary = "MMU invalidation of shared RAM by MADV_PAGEOUT where there is no swap (KVM and TCG)",
+    .panel = true,
+    .needs_pages = true,
+    .host = pageout_host,
+    .probe = pageout_probe,
+    .open = pageout_open,
+    .mark = pageout_mark,
+    .collect = pageout_collect,
+    .close = pageout_close,
+};

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file zap.c  Method `zap`: MMU invalidation of chosen pages, one at a time. KVM guests only.
+ *
+ * Theory of operation. pagemap_invalidate() makes KVM drop its mapping of one page and flush; the data,
+ * QEMU's own page table and swap are untouched, and so is a huge page. If the guest touches the page
+ * again it faults once, at a guest-physical address that perf shows. A page whose fault was seen since
+ * it was dropped is touched; no accessed bit and no TLB is involved, so the backing does not matter.
+ *
+ * The detector, and why this one. Three were considered:
+ *   - kvm_page_fault through perf: one record per fault, with its address. Exact, for any backing, and
+ *     ends with our process. Needs the GPA of a page (gpa.h), which is deduced and then proved here.
+ *   - KVM's counters: drop the page a second time and see whether pages_4k falls. Needs no GPA, but a hot
+ *     page faults again within a microsecond, before the second reading: touched pages read as idle.
+ *   - KPF_REFERENCED, which KVM sets when it drops an accessed mapping: saturates on hot pages, never
+ *     clears on hugetlb and locked ones, and since Linux 6.13 KVM sets it when mapping instead.
+ *
+ * With a huge mapping one drop removes all of it and any touch in it faults: one observation.
+ * Not seen: accesses by QEMU and vhost themselves (device emulation), which `idle` sees.
+ * Cost: per page one drop and one fault of the guest if it is hot. Nothing to restore: mappings come
+ * back with the next access, also after kill -9; the perf events end with the process.
+ */
+#include "base/cleanup.h"
+#include "guest_ram/gpa.h"
+#include "sample/kernel/fault_trace.h"
+#include "sample/kernel/kvm_stats.h"
+#include "sample/kernel/pagemap.h"
+#include "sample/method.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define BATCH_PAGES 4096
+#define PANEL_RING_PAGES 64    /* 256 KiB per vCPU */
+#define CENSUS_RING_PAGES 1024 /* 4 MiB: every page of the working set faults once, at once */
+#define CENSUS_STEP_BYTES (2ULL << 20)
+#define HUGE_2M_ORDER 9
+
+struct zap {
+    const struct target *target;
+    struct page_set *set;
+    struct gpa_layout layout;
+    struct fault_trace *trace;
+    int pagemap_fd;
+    uint64_t lost; /* faults that the kernel had no room to record */
+};
+
+/* --- which pages a fault tells of -------------------------------------------------------------- */
+
+/* First index whose page number is not below @p page. */
+static uint64_t lower_bound(const struct page_set *set, uint64_t page)
+{
+    uint64_t low = 0;
+    uint64_t high = set->n;
+
+    if (!set->page)
+        return page < set->n ? page : set->n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (set->page[middle] < page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void touch(struct page_set *set, uint64_t i)
+{
+    if (set->state[i] != PAGE_UNMEASURABLE)
+        set->state[i] = PAGE_TOUCHED;
+}
+
+/* The unit of the i-th page, as page numbers [first, end). */
+static void unit_range(const struct page_set *set, uint64_t i, uint64_t *first, uint64_t *end)
+{
+    uint64_t pages = 1ULL << set->order[i];
+    uint64_t hva = page_set_hva(set, i);
+    uint64_t into = (hva / BASE_PAGE_BYTES) & (pages - 1);
+    uint64_t page = page_set_page(set, i);
+
+    *first = page >= into ? page - into : 0;
+    *end = *first + pages;
+}
+
+/* Touches all pages of the set that share a unit with the i-th, if @p page lies in that unit. */
+static void touch_unit(struct page_set *set, uint64_t i, uint64_t page)
+{
+    uint64_t first;
+    uint64_t end;
+
+    unit_range(set, i, &first, &end);
+    if (page < first || page >= end)
+        return;
+    for (uint64_t j = lower_bound(set, first); j < set->n && page_set_page(set, j) < end; j++)
+        touch(set, j);
+}
+
+static void see_fault(uint64_t gpa, void *context)
+{
+    struct zap *zap = context;
+    uint64_t page = gpa_to_page(&zap->layout, zap->target->ram, gpa);
+
+    if (page == GPA_NONE)
+        return;
+
+    uint64_t i = lower_bound(zap->set, page);
+
+    if (i < zap->set->n)
+        touch_unit(zap->set, i, page);
+    if (i > 0)
+        touch_unit(zap->set, i - 1, page);
+}
+
+/* --- marking ----------------------------------------------------------------------------------- */
+
+static unsigned mapping_order(struct zap *zap, uint64_t i)
+{
+    const struct page_set *set = zap->set;
+    const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
+    uint64_t hva = page_set_hva(set, i);
+
+    if (block->page_bytes > BASE_PAGE_BYTES)
+        return (unsigned)__builtin_ctzll(block->page_bytes / BASE_PAGE_BYTES);
+    /* One PMD maps all of its 2 MiB or none: ask the kernel once for each. */
+    if (i > 0 && set->state[i - 1] == PAGE_IDLE && page_set_hva(set, i - 1) >> 21 == hva >> 21)
+        return set->order[i - 1];
+    return pagemap_is_huge(zap->pagemap_fd, hva) > 0 ? HUGE_2M_ORDER : 0;
+}
+
+static void note_page(struct zap *zap, uint64_t i, uint64_t entry)
+{
+    struct page_set *set = zap->set;
+    uint64_t hva = page_set_hva(set, i);
+    const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
+    unsigned order = 0;
+
+    if (!(entry & PAGEMAP_PRESENT)) {
+        set->state[i] = entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT;
+    } else {
+        /* The GPA of a DIMM cannot be deduced, so its faults cannot be told from others. */
+        set->state[i] = block->dimm ? PAGE_UNMEASURABLE : PAGE_IDLE;
+        order = mapping_order(zap, i);
+    }
+    page_set_note_unit(set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
+}
+
+static int note_pages(struct zap *zap)
+{
+    uint64_t page[BATCH_PAGES];
+    uint64_t entry[BATCH_PAGES];
+    struct page_set *set = zap->set;
+
+    for (uint64_t first = 0; first < set->n; first += BATCH_PAGES) {
+        uint64_t n = set->n - first < BATCH_PAGES ? set->n - first : BATCH_PAGES;
+
+        for (uint64_t i = 0; i < n; i++)
+            page[i] = page_set_page(set, first + i);
+
+        int rc = pagemap_read(zap->pagemap_fd, set->ram, page, n, entry);
+
+        for (uint64_t i = 0; rc == 0 && i < n; i++)
+            note_page(zap, first + i, entry[i]);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int zap_panel(struct zap *zap)
+{
+    const struct page_set *set = zap->set;
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        bool seen = i > 0 && set->order[i] > 0 && set->unit[i] == set->unit[i - 1];
+
+        if (set->state[i] == PAGE_UNMEASURABLE || seen)
+            continue;
+
+        int rc = pagemap_invalidate(zap->pagemap_fd, page_set_hva(set, i), BASE_PAGE_BYTES);
+
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* In steps, so that KVM's lock is never held for long and the records of the faults are fetched. */
+static int zap_ranges(struct zap *zap)
+{
+    const struct guest_ram *ram = zap->target->ram;
+
+    for (size_t b = 0; b < ram->n_blocks; b++) {
+        const struct ram_block *block = &ram->blocks[b];
+
+        for (uint64_t at = 0; at < block->bytes; at += CENSUS_STEP_BYTES) {
+            uint64_t left = block->bytes - at;
+            int rc = pagemap_invalidate(zap->pagemap_fd, block->hva + at,
+                                        left < CENSUS_STEP_BYTES ? left : CENSUS_STEP_BYTES);
+
+            if (rc < 0)
+                return rc;
+            zap->lost += fault_trace_drain(zap->trace, see_fault, zap);
+        }
+    }
+    return 0;
+}
+
+static int zap_mark(void *state, struct error *error)
+{
+    struct zap *zap = state;
+    int rc = note_pages(zap);
+
+    if (rc == 0)
+        rc = fault_trace_enable(zap->trace, true, error);
+    if (rc == 0)
+        rc = zap->set->page ? zap_panel(zap) : zap_ranges(zap);
+    return rc < 0 ? error_set(error, rc, "zap: %s", strerror(-rc)) : 0;
+}
+
+/* --- collecting -------------------------------------------------------------------------------- */
+
+static int zap_poll(void *state, struct error *error)
+{
+    struct zap *zap = state;
+
+    (void)error;
+    zap->lost += fault_trace_drain(zap->trace, see_fault, zap);
+    return 0;
+}
+
+/* Each lost record may have been the one fault of a page that looks idle. */
+static void give_up_lost(struct zap *zap)
+{
+    for (uint64_t i = 0; i < zap->set->n && zap->lost > 0; i++)
+        if (zap->set->state[i] == PAGE_IDLE) {
+            zap->set->state[i] = PAGE_UNMEASURABLE;
+            zap->lost--;
+        }
+    zap->lost = 0;
+}
+
+static int zap_collect(void *state, struct tally *tally, struct error *error)
+{
+    struct zap *zap = state;
+
+    zap_poll(zap, error);
+    give_up_lost(zap);
+    page_set_tally(zap->set, tally);
+    return 0;
+}
+
+/* --- opening ----------------------------------------------------------------------------------- */
+
+static void zap_close(void *state)
+{
+    struct zap *zap = state;
+
+    fault_trace_free(zap->trace);
+    cleanup_close_at(&zap->pagemap_fd);
+    free(zap);
+}
+
+/* Only faults on RAM: a device register may be read a hundred thousand times a second. */
+static void ram_filter(const struct gpa_layout *layout, char *text, size_t size)
+{
+    snprintf(text, size,
+             "fault_address < 0x%" PRIx64 " || (fault_address >= 0x100000000 && "
+             "fault_address < 0x%" PRIx64 ")",
+             layout->low_bytes, (uint64_t)(4ULL << 30) + layout->boot_bytes - layout->low_bytes);
+}
+
+static int zap_open(const struct target *target, struct page_set *set, void **state,
+                    struct error *error)
+{
+    struct zap *zap = calloc(1, sizeof(*zap));
+    char filter[160];
+
+    if (!zap)
+        return error_set(error, -ENOMEM, "zap: out of memory");
+    zap->target = target;
+    zap->set = set;
+    zap->pagemap_fd = pagemap_open(target, error);
+
+    int rc = zap->pagemap_fd < 0 ? zap->pagemap_fd : 0;
+
+    if (rc == 0)
+        rc = gpa_layout_deduce(target->process, target->ram, &zap->layout, error);
+    if (rc == 0) {
+        ram_filter(&zap->layout, filter, sizeof(filter));
+        rc = fault_trace_open(target, filter, set->page ? PANEL_RING_PAGES : CENSUS_RING_PAGES,
+                              &zap->trace, error);
+    }
+    if (rc < 0)
+        zap_close(zap);
+    else
+        *state = zap;
+    return rc;
+}
+
+/* --- proving that it works on this guest ------------------------------------------------------- */
+
+#define TRIAL_PAGES 1024
+#define TRIAL_STEPS 25
+#define TRIAL_STEP_MS 10
+
+/* Two-dimensional paging, and the MMU without prefetching: only then is a fault's address a GPA, and
+ * every first touch a fault. */
+static int check_kvm_module(const struct fsroot *root, struct error *why)
+{
+    static const struct {
+        const char *path;
+        const char *remedy;
+    } wanted[] = {
+        {"sys/module/kvm_intel/parameters/ept", "load kvm_intel with ept=1"},
+        {"sys/module/kvm_amd/parameters/npt", "load kvm_amd with npt=1"},
+        {"sys/module/kvm/parameters/tdp_mmu", "load kvm with tdp_mmu=1"},
+    };
+
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        char text[8];
+
+        if (fsroot_read(root, text, sizeof(text), "%s", wanted[i].path) > 0
+            && (text[0] == 'N' || text[0] == '0'))
+            return error_set(why, -ENOTSUP, "/%s is off: %s", wanted[i].path, wanted[i].remedy);
+    }
+    return 0;
+}
+
+static uint64_t count_touched(const struct page_set *set)
+{
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < set->n; i++)
+        count += set->state[i] == PAGE_TOUCHED;
+    return count;
+}
+
+/* Drops the pages of @p zap's set and waits for the guest to touch at least @p wanted of them. */
+static int drop_and_watch(struct zap *zap, uint64_t wanted, uint64_t *touched, struct error *why)
+{
+    const struct timespec step = {.tv_nsec = TRIAL_STEP_MS * 1000000L};
+    int rc = zap_mark(zap, why);
+
+    for (unsigned i = 0; rc == 0 && i < TRIAL_STEPS && count_touched(zap->set) < wanted; i++) {
+        nanosleep(&step, NULL);
+        zap_poll(zap, why);
+    }
+    *touched = count_touched(zap->set);
+    return rc;
+}
+
+static int trial(const struct target *target, struct page_set *set, uint64_t wanted,
+                 uint64_t *touched, struct error *why)
+{
+    void *state;
+    int rc = zap_open(target, set, &state, why);
+
+    if (rc < 0)
+        return rc;
+    rc = drop_and_watch(state, wanted, touched, why);
+    zap_close(state);
+    return rc;
+}
+
+/* A second set of just the pages that faulted when everything was dropped. */
+static int set_of_touched(const struct page_set *all, struct page_set *few)
+{
+    int rc = page_set_panel(few, all->ram, TRIAL_PAGES, 0);
+
+    if (rc < 0)
+        return rc;
+
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < all->n && n < few->n; i++)
+        if (all->state[i] == PAGE_TOUCHED)
+            few->page[n++] = page_set_page(all, i);
+    few->n = n;
+    return 0;
+}
+
+/* For a guest with so small a working set that random pages miss it: drop everything, see which pages
+ * fault, drop just those, and see them fault again. Such a guest has few pages to fault on. */
+static int prove_on_everything(const struct target *target, struct error *why)
+{
+    struct page_set all;
+    struct page_set few;
+    uint64_t touched = 0;
+    uint64_t vcpu_ns = qemu_process_vcpu_ns(target->root, target->process);
+    int rc = page_set_census(&all, target->ram);
+
+    if (rc < 0)
+        return error_set(why, rc, "out of memory");
+    rc = trial(target, &all, 16, &touched, why);
+    if (rc == 0)
+        rc = set_of_touched(&all, &few);
+    page_set_free(&all);
+    if (rc < 0)
+        return rc;
+    if (few.n > 0)
+        rc = trial(target, &few, 1, &touched, why);
+    page_set_free(&few);
+    vcpu_ns = qemu_process_vcpu_ns(target->root, target->process) - vcpu_ns;
+    if (rc == 0 && touched == 0 && vcpu_ns > 1000000)
+        return error_set(why, -ENOTSUP, "pages of guest RAM were dropped and the vCPUs ran for %.0f ms, "
+                         "but no fault was seen: this kernel does not tell KVM, or the guest-physical "
+                         "layout is not the deduced one", (double)vcpu_ns / 1e6);
+    return rc; /* a guest that does not run touches nothing; there is nothing to prove it with */
+}
+
+static int explain_scan(int rc, struct error *why)
+{
+    if (rc == -ENOTTY)
+        return error_set(why, rc, "the kernel has no PAGEMAP_SCAN; it needs Linux 6.7");
+    return error_set(why, rc, "PAGEMAP_SCAN: %s", strerror(-rc));
+}
+
+static int zap_host(const struct fsroot *root, struct error *why)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/self/pagemap");
+    int rc = fd < 0 ? fd : pagemap_invalidate(fd, 0, 0); /* a range of no bytes changes nothing */
+
+    if (rc < 0)
+        return explain_scan(rc, why);
+    rc = check_kvm_module(root, why);
+    return rc < 0 ? rc : fault_trace_host(root, why);
+}
+
+static int zap_probe(const struct target *target, struct error *why)
+{
+    if (target->process->accel != ACCEL_KVM)
+        return error_set(why, -ENOTSUP, "has no effect on TCG guests: there is no KVM mapping to drop");
+
+    int rc = check_kvm_module(target->root, why);
+
+    if (rc < 0)
+        return rc;
+
+    cleanup_close int fd = pagemap_open(target, why);
+
+    if (fd < 0)
+        return fd;
+    rc = pagemap_invalidate(fd, target->ram->blocks[0].hva, 0);
+    if (rc < 0)
+        return explain_scan(rc, why);
+
+    struct page_set set;
+    uint64_t touched = 0;
+
+    rc = page_set_panel(&set, target->ram, TRIAL_PAGES, target->process->start_ticks);
+    if (rc < 0)
+        return error_set(why, rc, "out of memory");
+    rc = trial(target, &set, 3, &touched, why);
+    page_set_free(&set);
+    if (rc < 0 || touched >= 3)
+        return rc;
+    return prove_on_everything(target, why);
+}
+
+const struct method method_zap = {
+    .name = "zap",
+    .summary = "MMU invalidation page by page, KVM's faults seen through perf (KVM only)",
+    .census = true,
+    .panel = true,
+    .needs_pages = true,
+    .host = zap_host,
+    .probe = zap_probe,
+    .open = zap_open,
+    .mark = zap_mark,
+    .poll = zap_poll,
+    .collect = zap_collect,
+    .close = zap_close,
+};

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file page_set.c  See page_set.h. */
+#include "sample/page_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int allocate(struct page_set *set, const struct guest_ram *ram, uint64_t n, bool panel)
+{
+    *set = (struct page_set){.ram = ram, .n = n};
+    set->state = calloc(n, 1);
+    set->order = calloc(n, 1);
+    if (panel) {
+        set->page = calloc(n, sizeof(*set->page));
+        set->unit = calloc(n, sizeof(*set->unit));
+    }
+    if (set->state && set->order && (!panel || (set->page && set->unit)))
+        return 0;
+    page_set_free(set);
+    return -ENOMEM;
+}
+
+int page_set_census(struct page_set *set, const struct guest_ram *ram)
+{
+    return allocate(set, ram, ram->n_pages, false);
+}
+
+/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small, seedable, and good enough to draw pages. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+/* Uniform in 0 .. bound - 1 (Lemire 2019, without the rejection step: its bias is < bound / 2^64). */
+static uint64_t random_below(uint64_t *state, uint64_t bound)
+{
+    return (uint64_t)(((unsigned __int128)next_random(state) * bound) >> 64);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static uint64_t sort_unique(uint64_t *values, uint64_t n)
+{
+    uint64_t kept = 0;
+
+    qsort(values, n, sizeof(*values), compare_u64);
+    for (uint64_t i = 0; i < n; i++)
+        if (kept == 0 || values[i] != values[kept - 1])
+            values[kept++] = values[i];
+    return kept;
+}
+
+/* Draws until @p n distinct numbers below @p bound are there. Replacing the duplicates by fresh draws
+ * leaves every n-subset equally likely. For n > bound / 2 the rounds get long, so the caller draws the
+ * pages to leave out instead. */
+static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
+{
+    for (uint64_t have = 0; have < n; have = sort_unique(values, n))
+        for (uint64_t i = have; i < n; i++)
+            values[i] = random_below(state, bound);
+}
+
+static int draw_complement(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
+{
+    uint64_t n_out = bound - n;
+    uint64_t *out = calloc(n_out ? n_out : 1, sizeof(*out));
+
+    if (!out)
+        return -ENOMEM;
+    draw_distinct(out, n_out, bound, state);
+    for (uint64_t i = 0, at = 0, skip = 0; i < bound; i++) {
+        if (skip < n_out && out[skip] == i)
+            skip++;
+        else
+            values[at++] = i;
+    }
+    free(out);
+    return 0;
+}
+
+int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed)
+{
+    if (n > ram->n_pages)
+        n = ram->n_pages;
+
+    int rc = allocate(set, ram, n, true);
+
+    if (rc < 0)
+        return rc;
+    if (n <= ram->n_pages / 2) {
+        draw_distinct(set->page, n, ram->n_pages, &seed);
+        return 0;
+    }
+    rc = draw_complement(set->page, n, ram->n_pages, &seed);
+    if (rc < 0)
+        page_set_free(set);
+    return rc;
+}
+
+void page_set_free(struct page_set *set)
+{
+    free(set->page);
+    free(set->unit);
+    free(set->state);
+    free(set->order);
+    *set = (struct page_set){0};
+}
+
+void page_set_note_unit(struct page_set *set, uint64_t i, unsigned order, uint64_t unit_hva)
+{
+    set->order[i] = (uint8_t)order;
+    if (set->unit)
+        set->unit[i] = unit_hva;
+}
+
+static void tally_census(const struct page_set *set, struct tally *tally)
+{
+    for (uint64_t i = 0; i < set->n; i++) {
+        enum page_state state = set->state[i];
+
+        if (state == PAGE_SWAPPED)
+            tally->swapped_pages++;
+        if (state == PAGE_ABSENT || state == PAGE_SWAPPED)
+            continue;
+        tally->resident_bytes += BASE_PAGE_BYTES;
+        if (state == PAGE_UNMEASURABLE) {
+            tally->unmeasurable_bytes += BASE_PAGE_BYTES;
+            continue;
+        }
+        if (state == PAGE_TOUCHED)
+            tally->touched_bytes += BASE_PAGE_BYTES;
+
+        struct stratum *stratum = tally_stratum(tally, BASE_PAGE_BYTES << set->order[i]);
+
+        if (stratum)
+            stratum->draws++;
+    }
+}
+
+/* One draw of a panel. Draws of one unit are neighbours, for the page numbers ascend; the unit counts
+ * once, and as touched if any of its draws says so. */
+static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tally,
+                       uint64_t *last_unit, bool *last_touched)
+{
+    struct stratum *stratum = tally_stratum(tally, BASE_PAGE_BYTES << set->order[i]);
+
+    if (!stratum)
+        return;
+    stratum->draws++;
+
+    bool touched = set->state[i] == PAGE_TOUCHED;
+
+    if (set->order[i] > 0 && set->unit[i] == *last_unit) {
+        stratum->touched_units += touched && !*last_touched;
+        *last_touched |= touched;
+        return;
+    }
+    stratum->units++;
+    stratum->touched_units += touched;
+    *last_unit = set->unit[i];
+    *last_touched = touched;
+}
+
+static void tally_panel(const struct page_set *set, struct tally *tally)
+{
+    uint64_t last_unit = UINT64_MAX;
+    bool last_touched = false;
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        switch ((enum page_state)set->state[i]) {
+        case PAGE_SWAPPED:
+            tally->swapped_pages++;
+            tally->drawn_absent++;
+            break;
+        case PAGE_ABSENT:
+            tally->drawn_absent++;
+            break;
+        case PAGE_UNMEASURABLE:
+            tally->drawn_unmeasurable++;
+            break;
+        case PAGE_IDLE:
+        case PAGE_TOUCHED:
+            tally_draw(set, i, tally, &last_unit, &last_touched);
+            break;
+        }
+    }
+}
+
+void page_set_tally(const struct page_set *set, struct tally *tally)
+{
+    memset(tally, 0, sizeof(*tally));
+    tally->census = !set->page;
+    if (tally->census)
+        tally_census(set, tally);
+    else
+        tally_panel(set, tally);
+}

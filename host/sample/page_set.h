@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file page_set.h  The pages that one measurement follows, and what is known of each.
+ *
+ * A census follows every page of guest RAM, a panel n pages drawn at random. State and granularity
+ * take two bytes per page; a panel also has the page numbers and units, eight bytes each.
+ */
+#pragma once
+
+#include "guest_ram/guest_ram.h"
+#include "sample/tally.h"
+
+enum page_state {
+    PAGE_ABSENT,       /* no host page behind it */
+    PAGE_SWAPPED,      /* swapped out */
+    PAGE_UNMEASURABLE, /* resident, but a touch could not be seen */
+    PAGE_IDLE,         /* marked, no touch seen so far */
+    PAGE_TOUCHED,
+};
+
+struct page_set {
+    const struct guest_ram *ram;
+    uint64_t n;
+    uint64_t *page; /* page numbers, strictly ascending; NULL in a census: the i-th page is page i */
+    uint64_t *unit; /* HVA of the first byte of the folio or mapping that holds it; NULL in a census */
+    uint8_t *state; /* enum page_state */
+    uint8_t *order; /* granularity: 4096 << order bytes */
+};
+
+/** Every page of @p ram. 0 or -ENOMEM; free with page_set_free(). */
+int page_set_census(struct page_set *set, const struct guest_ram *ram);
+
+/**
+ * A simple random sample without replacement of @p n pages of @p ram (all of them if it has fewer).
+ * @param seed  the same seed draws the same pages
+ */
+int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed);
+void page_set_free(struct page_set *set);
+
+static inline uint64_t page_set_page(const struct page_set *set, uint64_t i)
+{
+    return set->page ? set->page[i] : i;
+}
+
+static inline uint64_t page_set_hva(const struct page_set *set, uint64_t i)
+{
+    return guest_ram_hva(set->ram, page_set_page(set, i));
+}
+
+/** Records the granularity of the i-th page and where its unit begins. */
+void page_set_note_unit(struct page_set *set, uint64_t i, unsigned order, uint64_t unit_hva);
+
+/** Counts the states. */
+void page_set_tally(const struct page_set *set, struct tally *tally);

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file run.c  See run.h. */
+#include "sample/run.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define STEP_NS 20000000ULL /* how often a method is polled while we wait */
+
+/* Draws for absent pages are cheap, but a guest that has hardly any memory shall not cost millions. */
+#define MAX_OVERDRAW 16
+
+/* A vCPU that ran this long in the window touched something; a census that saw nothing was blind. */
+#define RAN_NS 20000000ULL
+
+static double own_cpu_s(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6
+           + (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+}
+
+/* Replaces an error by "vanished" when that is its cause. */
+static int explain(const struct target *target, int rc, struct error *error)
+{
+    struct error gone = {0};
+
+    if (rc == 0 || rc == -EINTR || qemu_process_verify(target->root, target->process, &gone) == 0)
+        return rc;
+    return error_set(error, -ESRCH, "the guest vanished while it was measured (%s)", gone.text);
+}
+
+struct span {
+    uint64_t begin_ns, end_ns;
+};
+
+static uint64_t midpoint(const struct span *span)
+{
+    return span->begin_ns + (span->end_ns - span->begin_ns) / 2;
+}
+
+/* Sleeps until @p until_ns, waking for the method, the progress and the end of the guest. */
+static int wait_until(const struct target *target, const struct sample_plan *plan, void *state,
+                      uint64_t began_ns, uint64_t until_ns, struct error *error)
+{
+    double total_s = plan->window_s[plan->n_windows - 1];
+
+    for (uint64_t now = clock_ns(); now < until_ns; now = clock_ns()) {
+        struct pollfd end = {.fd = target->process->pidfd, .events = POLLIN};
+        uint64_t step = until_ns - now < STEP_NS ? until_ns - now : STEP_NS;
+        struct timespec timeout = {.tv_nsec = (long)step};
+        int rc = ppoll(&end, 1, &timeout, NULL);
+
+        if (plan->interrupted && *plan->interrupted)
+            return error_set(error, -EINTR, "interrupted");
+        if (rc > 0)
+            return error_set(error, -ESRCH, "the guest vanished while it was measured");
+        if (plan->method->poll) {
+            rc = plan->method->poll(state, error);
+            if (rc < 0)
+                return rc;
+        }
+        if (plan->progress)
+            plan->progress((double)(clock_ns() - began_ns) / 1e9, total_s, plan->progress_context);
+    }
+    return 0;
+}
+
+static int run_windows(const struct target *target, const struct sample_plan *plan, void *state,
+                       struct sample_result *result, struct error *error)
+{
+    struct span marking = {.begin_ns = clock_ns()};
+    int rc = plan->method->mark(state, error);
+
+    marking.end_ns = clock_ns();
+    for (size_t w = 0; rc == 0 && w < plan->n_windows; w++) {
+        struct span reading;
+        uint64_t until_ns = midpoint(&marking) + (uint64_t)llround(plan->window_s[w] * 1e9);
+
+        rc = wait_until(target, plan, state, marking.begin_ns, until_ns, error);
+        if (rc == 0)
+            rc = qemu_process_verify(target->root, target->process, error);
+        if (rc < 0)
+            break;
+        reading.begin_ns = clock_ns();
+        rc = plan->method->collect(state, &result->windows[w].tally, error);
+        reading.end_ns = clock_ns();
+        result->windows[w].est_window_s =
+            (double)(midpoint(&reading) - midpoint(&marking)) / 1e9;
+    }
+    return rc;
+}
+
+static int make_set(const struct target *target, const struct sample_plan *plan,
+                    struct page_set *set)
+{
+    if (plan->census)
+        return page_set_census(set, target->ram);
+
+    double presence = fmax(plan->presence, 1.0 / MAX_OVERDRAW);
+
+    return page_set_panel(set, target->ram,
+                          (uint64_t)ceil((double)plan->samples / fmin(1, presence)), plan->seed);
+}
+
+static bool saw_nothing(const struct sample_plan *plan, const struct sample_result *result)
+{
+    return plan->census && result->windows[plan->n_windows - 1].tally.touched_bytes == 0;
+}
+
+static int run_method(const struct target *target, const struct sample_plan *plan,
+                      struct page_set *set, struct sample_result *result, struct error *error)
+{
+    void *state = NULL;
+    int rc = plan->method->open(target, set, &state, error);
+
+    if (rc < 0)
+        return rc;
+
+    uint64_t vcpu_ns = qemu_process_vcpu_ns(target->root, target->process);
+
+    rc = run_windows(target, plan, state, result, error);
+
+    uint64_t after_ns = qemu_process_vcpu_ns(target->root, target->process);
+
+    vcpu_ns = after_ns > vcpu_ns ? after_ns - vcpu_ns : 0;
+    result->vcpu_s = (double)vcpu_ns / 1e9;
+    plan->method->close(state);
+    if (rc == 0 && vcpu_ns > RAN_NS && saw_nothing(plan, result))
+        rc = error_set(error, -ENOTSUP, "%s saw no touch although the vCPUs ran for %.2f s: it is blind "
+                       "to this guest", plan->method->name, result->vcpu_s);
+    return rc;
+}
+
+int sample_run(const struct target *target, const struct sample_plan *plan,
+               struct sample_result *result, struct error *error)
+{
+    struct page_set set = {0};
+    double cpu_s = own_cpu_s();
+    int rc = qemu_process_verify(target->root, target->process, error);
+
+    memset(result, 0, sizeof(*result));
+    if (rc == 0 && plan->method->needs_pages)
+        rc = make_set(target, plan, &set);
+    if (rc == -ENOMEM)
+        return error_set(error, rc, "out of memory");
+    if (rc == 0)
+        rc = run_method(target, plan, plan->method->needs_pages ? &set : NULL, result, error);
+    page_set_free(&set);
+    result->cpu_s = own_cpu_s() - cpu_s;
+    return explain(target, rc, error);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file run.h  One measurement: mark, wait, collect for each window, restore.
+ *
+ * Est window is what was really measured: from the midpoint of marking to the midpoint of reading, as
+ * in wss.pl (Gregg, 2018).
+ */
+#pragma once
+
+#include "sample/method.h"
+
+#define RUN_MAX_WINDOWS 16
+
+struct sample_plan {
+    const struct method *method;
+    bool census;
+    uint64_t samples;  /* of a panel: present pages wanted */
+    double presence;   /* resident / RAM, 0 .. 1: more pages are drawn where many are absent */
+    uint64_t seed;
+    size_t n_windows;
+    double window_s[RUN_MAX_WINDOWS]; /* ascending */
+    const volatile int *interrupted;  /* not 0: stop and restore; may be NULL */
+    void (*progress)(double elapsed_s, double total_s, void *context); /* may be NULL */
+    void *progress_context;
+};
+
+struct sample_window {
+    double est_window_s;
+    struct tally tally;
+};
+
+struct sample_result {
+    struct sample_window windows[RUN_MAX_WINDOWS];
+    double vcpu_s; /* vCPU time from before marking to after the last reading */
+    double cpu_s;  /* our own, user and system */
+};
+
+/**
+ * @return 0; -ESRCH the guest vanished; -EINTR interrupted; -ENOTSUP the method saw nothing of a guest
+ *         that ran; else what the method says. Whatever the outcome, the method was closed.
+ */
+int sample_run(const struct target *target, const struct sample_plan *plan,
+               struct sample_result *result, struct error *error);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file tally.h  What one collection saw: the only thing the estimators know.
+ *
+ * A census fills the byte counts. A panel fills the strata: draws of the same granularity, in which
+ * several draws that fell into one huge page are one unit (one observation).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TALLY_MAX_STRATA 24 /* one for every folio order, 4 KiB << 0..18, and some room */
+
+struct stratum {
+    uint64_t granularity_bytes; /* what one observation stands for */
+    uint64_t draws;             /* measurable present pages drawn */
+    uint64_t units;             /* distinct observations among them */
+    uint64_t touched_units;
+};
+
+struct tally {
+    bool census;
+    /* census, in bytes of guest RAM */
+    uint64_t resident_bytes;
+    uint64_t touched_bytes;
+    uint64_t unmeasurable_bytes;
+    /* panel, in pages drawn */
+    uint64_t drawn_absent;
+    uint64_t drawn_unmeasurable;
+    /* both */
+    uint64_t swapped_pages;
+    size_t n_strata;
+    struct stratum strata[TALLY_MAX_STRATA];
+};
+
+/** The stratum for @p granularity_bytes, added if it is new; NULL when there is no more room. */
+static inline struct stratum *tally_stratum(struct tally *tally, uint64_t granularity_bytes)
+{
+    for (size_t i = 0; i < tally->n_strata; i++)
+        if (tally->strata[i].granularity_bytes == granularity_bytes)
+            return &tally->strata[i];
+    if (tally->n_strata == TALLY_MAX_STRATA)
+        return NULL;
+
+    struct stratum *stratum = &tally->strata[tally->n_strata++];
+
+    *stratum = (struct stratum){.granularity_bytes = granularity_bytes};
+    return stratum;
+}

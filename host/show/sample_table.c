@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sample_table.c  See sample_table.h. */
+#include "show/sample_table.h"
+
+#include "show/table.h"
+#include "show/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct table_column columns[] = {
+    {.name = "DOMAIN"},
+    {.name = "WINDOW", .right = true},
+    {.name = "EST", .right = true},
+    {.name = "WSS", .right = true},
+    {.name = "±", .right = true},
+    {.name = "TOUCHED", .right = true},
+    {.name = "RESIDENT", .right = true},
+    {.name = "RAM", .right = true},
+    {.name = "VCPU", .right = true},
+    {.name = "METHOD"},
+    {.name = "AGE", .right = true},
+    {.name = "FLAGS", .last = true},
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static void join_flags(char *text, size_t size, unsigned flags)
+{
+    const char *name;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned i = 0; (name = sample_flag_name(i)); i++)
+        if ((flags & (1U << i)) && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
+}
+
+static double age_s(const struct timespec *time)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)(now.tv_sec - time->tv_sec) + (double)(now.tv_nsec - time->tv_nsec) / 1e9;
+}
+
+/* The wider side of an interval that need not be symmetric. */
+static uint64_t half_width(const struct window_record *window)
+{
+    uint64_t up = window->wss_high_bytes - window->wss_bytes;
+    uint64_t down = window->wss_bytes - window->wss_low_bytes;
+
+    return up > down ? up : down;
+}
+
+static void name_guest(char *text, size_t size, const struct sample_record *record)
+{
+    if (*record->domain)
+        snprintf(text, size, "%s", record->domain);
+    else
+        snprintf(text, size, "pid %d", record->pid);
+}
+
+static void add_window(struct table *table, const struct sample_record *record, size_t w)
+{
+    const struct window_record *window = &record->windows[w];
+    char cell[N_COLUMNS][256];
+    const char *cells[N_COLUMNS];
+    const size_t size = sizeof(cell[0]);
+
+    name_guest(cell[0], size, record);
+    show_seconds(cell[1], size, window->window_s);
+    snprintf(cell[2], size, "%.2fs", window->est_window_s);
+    show_bytes(cell[3], size, window->wss_bytes);
+    show_bytes(cell[4], size, half_width(window));
+    snprintf(cell[5], size, "%.1f%%", 100 * window->touched_fraction);
+    show_bytes(cell[6], size, record->resident_bytes);
+    show_bytes(cell[7], size, record->ram_bytes);
+    snprintf(cell[8], size, "%.2fs", record->vcpu_s);
+    if (record->census)
+        snprintf(cell[9], size, "%s census", record->method);
+    else
+        snprintf(cell[9], size, "%s n=%llu", record->method, (unsigned long long)record->samples);
+    show_seconds(cell[10], size, age_s(&record->time));
+    join_flags(cell[11], size, record->flags);
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        cells[i] = cell[i];
+    table_row(table, cells);
+}
+
+void sample_table_print(const struct sample_record *record, bool heading)
+{
+    struct table *table = table_new(columns, N_COLUMNS);
+
+    if (!table)
+        return;
+    for (size_t w = 0; w < record->n_windows; w++)
+        add_window(table, record, w);
+    table_print(table, heading);
+    table_free(table);
+}

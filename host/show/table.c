@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file table.c  See table.h. */
+#include "show/table.h"
+
+#include <errno.h>
+#include <libsmartcols.h>
+#include <stdlib.h>
+
+struct table {
+    struct libscols_table *scols;
+    size_t n_columns;
+};
+
+struct table *table_new(const struct table_column *columns, size_t n)
+{
+    struct table *table = calloc(1, sizeof(*table));
+
+    scols_init_debug(0);
+    if (!table)
+        return NULL;
+    table->n_columns = n;
+    table->scols = scols_new_table();
+    if (!table->scols) {
+        free(table);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int flags = (columns[i].right ? SCOLS_FL_RIGHT : 0) | (columns[i].last ? SCOLS_FL_WRAP : 0);
+
+        if (!scols_table_new_column(table->scols, columns[i].name, 0, flags)) {
+            table_free(table);
+            return NULL;
+        }
+    }
+    return table;
+}
+
+void table_free(struct table *table)
+{
+    if (table)
+        scols_unref_table(table->scols);
+    free(table);
+}
+
+int table_row(struct table *table, const char *const *cells)
+{
+    struct libscols_line *line = scols_table_new_line(table->scols, NULL);
+
+    if (!line)
+        return -ENOMEM;
+    for (size_t i = 0; i < table->n_columns; i++)
+        if (scols_line_set_data(line, i, cells[i]))
+            return -ENOMEM;
+    return 0;
+}
+
+void table_print(struct table *table, bool heading)
+{
+    scols_table_enable_noheadings(table->scols, !heading);
+    scols_print_table(table->scols);
+}

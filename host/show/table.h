@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file table.h  Tables for people, on libsmartcols: aligned, and cut to the terminal's width.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct table; /* opaque */
+
+struct table_column {
+    const char *name;
+    bool right; /* align right: numbers */
+    bool last;  /* may be cut or wrapped when the terminal is narrow */
+};
+
+/** NULL when out of memory. */
+struct table *table_new(const struct table_column *columns, size_t n);
+void table_free(struct table *table);
+
+/** Appends a row of as many cells as there are columns; the strings are copied. */
+int table_row(struct table *table, const char *const *cells);
+
+/** Prints to standard output; the heading only if @p heading. */
+void table_print(struct table *table, bool heading);

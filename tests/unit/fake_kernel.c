@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file fake_kernel.c  See fake_kernel.h. */
+#include "fake_kernel.h"
+
+#include "sample/kernel/idle_bitmap.h"
+#include "sample/kernel/pagemap.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGEMAP "proc/4242/pagemap"
+
+static int open_below(struct fake_kernel *fake, const char *path, int flags)
+{
+    char full[512];
+
+    snprintf(full, sizeof(full), "%s/%s", fake->path, path);
+    for (char *slash = strchr(full + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        ck_assert(mkdir(full, 0700) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+
+    int fd = open(full, flags, 0600);
+
+    ck_assert_msg(fd >= 0, "%s: %s", full, strerror(errno));
+    return fd;
+}
+
+void fake_write(struct fake_kernel *fake, const char *path, const char *text)
+{
+    int fd = open_below(fake, path, O_WRONLY | O_CREAT | O_TRUNC);
+
+    ck_assert(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+void fake_set_u64(struct fake_kernel *fake, const char *path, uint64_t index, uint64_t value)
+{
+    int fd = open_below(fake, path, O_WRONLY | O_CREAT);
+
+    ck_assert(pwrite(fd, &value, 8, (off_t)(index * 8)) == 8);
+    close(fd);
+}
+
+uint64_t fake_get_u64(struct fake_kernel *fake, const char *path, uint64_t index)
+{
+    int fd = open_below(fake, path, O_RDONLY);
+    uint64_t value = 0;
+
+    ck_assert(pread(fd, &value, 8, (off_t)(index * 8)) >= 0);
+    close(fd);
+    return value;
+}
+
+void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages)
+{
+    memset(fake, 0, sizeof(*fake));
+    snprintf(fake->path, sizeof(fake->path), "/tmp/vmwss-fake.XXXXXX");
+    ck_assert(mkdtemp(fake->path) != NULL);
+    ck_assert_int_eq(fsroot_open(&fake->root, fake->path), 0);
+    fake->process = (struct qemu_process){.pid = FAKE_PID, .pidfd = -1, .accel = ACCEL_KVM};
+    fake->block = (struct ram_block){
+        .id = "pc.ram",
+        .hva = FAKE_HVA,
+        .bytes = n_pages * BASE_PAGE_BYTES,
+        .page_bytes = BASE_PAGE_BYTES,
+    };
+    fake->ram = (struct guest_ram){
+        .bytes = fake->block.bytes, .n_pages = n_pages, .n_blocks = 1, .blocks = &fake->block};
+    fake->target =
+        (struct target){.root = &fake->root, .process = &fake->process, .ram = &fake->ram};
+    fake_set_u64(fake, PAGEMAP, FAKE_HVA / BASE_PAGE_BYTES + n_pages, 0);
+    /* Room for frames 0 .. 65535: the real bitmap has a word for all of them. */
+    fake_set_u64(fake, IDLE_BITMAP_PATH, 1023, 0);
+    fake_set_u64(fake, "proc/kpageflags", 65535, 0);
+    fake_set_u64(fake, "proc/kpagecount", 65535, 0);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void fake_kernel_remove(struct fake_kernel *fake)
+{
+    fsroot_close(&fake->root);
+    nftw(fake->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+void fake_map(struct fake_kernel *fake, uint64_t page, uint64_t pfn, uint64_t flags)
+{
+    fake_set_u64(fake, PAGEMAP, FAKE_HVA / BASE_PAGE_BYTES + page, PAGEMAP_PRESENT | pfn);
+    fake_set_u64(fake, "proc/kpageflags", pfn, flags);
+}
+
+void fake_touch(struct fake_kernel *fake, uint64_t pfn)
+{
+    uint64_t word = fake_get_u64(fake, IDLE_BITMAP_PATH, pfn / 64);
+
+    fake_set_u64(fake, IDLE_BITMAP_PATH, pfn / 64, word & ~(1ULL << (pfn % 64)));
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file fake_kernel.h  A tree of files that looks like /proc and /sys to the methods.
+ *
+ * The bitmap is a plain file: marking sets bits in it, and a test "touches" a page by clearing its bit,
+ * as the kernel would. Page flags are what the test writes; nothing sets KPF_IDLE by itself.
+ */
+#pragma once
+
+#include "base/fsroot.h"
+#include "guest_ram/guest_ram.h"
+#include "sample/target.h"
+
+#define FAKE_PID 4242
+#define FAKE_HVA 0x7f0000000000ULL
+
+struct fake_kernel {
+    char path[64];
+    struct fsroot root;
+    struct qemu_process process;
+    struct ram_block block;
+    struct guest_ram ram;
+    struct target target;
+};
+
+/** A guest of @p n_pages base pages in one block; everything absent. Aborts the test on failure. */
+void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages);
+void fake_kernel_remove(struct fake_kernel *fake);
+
+/** Writes a text file below the root, with its parent directories. */
+void fake_write(struct fake_kernel *fake, const char *path, const char *text);
+
+/** Sets entry @p index of an array of 64-bit numbers below the root. */
+void fake_set_u64(struct fake_kernel *fake, const char *path, uint64_t index, uint64_t value);
+uint64_t fake_get_u64(struct fake_kernel *fake, const char *path, uint64_t index);
+
+/** Puts frame @p pfn, with flags, behind page number @p page. */
+void fake_map(struct fake_kernel *fake, uint64_t page, uint64_t pfn, uint64_t flags);
+
+/** The guest touches frame @p pfn: its idle bit goes. */
+void fake_touch(struct fake_kernel *fake, uint64_t pfn);

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_idle.c  Bookkeeping of method idle over a fake kernel. */
+#include "fake_kernel.h"
+#include "sample/kernel/idle_bitmap.h"
+#include "sample/kernel/kpageflags.h"
+#include "sample/kernel/pagemap.h"
+#include "sample/method.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAIN (KPF_LRU | KPF_IDLE) /* a page that takes the mark */
+
+static struct fake_kernel fake;
+static struct page_set set;
+static void *state;
+
+static void setup(void)
+{
+    fake_kernel_make(&fake, 2048);
+    state = NULL;
+}
+
+static void teardown(void)
+{
+    if (state)
+        method_idle.close(state);
+    page_set_free(&set);
+    fake_kernel_remove(&fake);
+}
+
+static void begin(void)
+{
+    struct error error = {0};
+
+    ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
+    ck_assert_msg(method_idle.open(&fake.target, &set, &state, &error) == 0, "%s", error.text);
+    ck_assert_msg(method_idle.mark(state, &error) == 0, "%s", error.text);
+}
+
+static struct tally collect(void)
+{
+    struct error error = {0};
+    struct tally tally;
+
+    ck_assert_msg(method_idle.collect(state, &tally, &error) == 0, "%s", error.text);
+    return tally;
+}
+
+START_TEST(counts_touched_pages)
+{
+    for (uint64_t page = 0; page < 100; page++)
+        fake_map(&fake, page, 1000 + 7 * page, PLAIN);
+    begin();
+    for (uint64_t page = 0; page < 30; page++)
+        fake_touch(&fake, 1000 + 7 * page);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.resident_bytes, 100 * BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.touched_bytes, 30 * BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 0);
+}
+END_TEST
+
+START_TEST(touches_add_up_over_windows)
+{
+    fake_map(&fake, 0, 500, PLAIN);
+    fake_map(&fake, 1, 501, PLAIN);
+    begin();
+    fake_touch(&fake, 500);
+    ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
+    fake_touch(&fake, 501);
+    ck_assert_uint_eq(collect().touched_bytes, 2 * BASE_PAGE_BYTES);
+}
+END_TEST
+
+START_TEST(writes_only_its_own_bits)
+{
+    fake_map(&fake, 0, 640, PLAIN);
+    fake_map(&fake, 1, 703, PLAIN);
+    fake_map(&fake, 2, 6400, PLAIN);
+    begin();
+    ck_assert_uint_eq(fake_get_u64(&fake, IDLE_BITMAP_PATH, 10), 1ULL | 1ULL << 63);
+    ck_assert_uint_eq(fake_get_u64(&fake, IDLE_BITMAP_PATH, 100), 1ULL);
+    for (uint64_t word = 0; word < 1024; word++)
+        if (word != 10 && word != 100)
+            ck_assert_uint_eq(fake_get_u64(&fake, IDLE_BITMAP_PATH, word), 0);
+}
+END_TEST
+
+START_TEST(swapped_entry_is_no_frame)
+{
+    /* A swap offset of 77 where the frame number would be. */
+    fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES + 5, PAGEMAP_SWAPPED | 77);
+    fake_map(&fake, 6, 900, PLAIN);
+    begin();
+    ck_assert_int_eq(set.state[5], PAGE_SWAPPED);
+    ck_assert_uint_eq(fake_get_u64(&fake, IDLE_BITMAP_PATH, 77 / 64), 0);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.swapped_pages, 1);
+    ck_assert_uint_eq(tally.resident_bytes, BASE_PAGE_BYTES);
+}
+END_TEST
+
+START_TEST(what_does_not_take_the_mark_is_unmeasurable)
+{
+    fake_map(&fake, 0, 300, KPF_LRU);            /* on the LRU, yet the flag does not show */
+    fake_map(&fake, 1, 301, KPF_IDLE);           /* not on the LRU */
+    fake_map(&fake, 2, 302, KPF_HUGE | KPF_LRU | KPF_IDLE);
+    fake_map(&fake, 3, 303, PLAIN);
+    begin();
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 3 * BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(tally.resident_bytes, 4 * BASE_PAGE_BYTES);
+}
+END_TEST
+
+START_TEST(zero_page_is_not_resident)
+{
+    fake_map(&fake, 0, 300, KPF_ZERO_PAGE | PLAIN);
+    begin();
+    ck_assert_int_eq(set.state[0], PAGE_ABSENT);
+    ck_assert_uint_eq(collect().resident_bytes, 0);
+}
+END_TEST
+
+/* A THP of 512 pages at frame 1024: only the head has a bit, the tails must follow it. */
+static void map_thp(uint64_t first_page)
+{
+    for (uint64_t i = 0; i < 512; i++)
+        fake_map(&fake, first_page + i, 1024 + i,
+                 i == 0 ? KPF_COMPOUND_HEAD | KPF_THP | PLAIN : KPF_COMPOUND_TAIL | KPF_THP);
+}
+
+START_TEST(idle_huge_page_is_idle_to_the_last_tail)
+{
+    map_thp(512);
+    begin();
+    ck_assert_uint_eq(fake_get_u64(&fake, IDLE_BITMAP_PATH, 16), 1);
+    ck_assert_uint_eq(fake_get_u64(&fake, IDLE_BITMAP_PATH, 17), 0);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 0);
+    ck_assert_uint_eq(tally.resident_bytes, 2 << 20);
+    ck_assert_uint_eq(tally.strata[0].granularity_bytes, 2 << 20);
+}
+END_TEST
+
+START_TEST(touched_huge_page_counts_whole)
+{
+    map_thp(512);
+    begin();
+    fake_touch(&fake, 1024);
+    ck_assert_uint_eq(collect().touched_bytes, 2 << 20);
+}
+END_TEST
+
+START_TEST(draws_of_one_huge_page_are_one_unit)
+{
+    struct error error = {0};
+    struct tally tally;
+
+    map_thp(512);
+    ck_assert_int_eq(page_set_panel(&set, &fake.ram, 2048, 1), 0); /* draws every page */
+    ck_assert_int_eq(method_idle.open(&fake.target, &set, &state, &error), 0);
+    ck_assert_int_eq(method_idle.mark(state, &error), 0);
+    fake_touch(&fake, 1024);
+    tally = collect();
+    ck_assert_uint_eq(tally.n_strata, 1);
+    ck_assert_uint_eq(tally.strata[0].draws, 512);
+    ck_assert_uint_eq(tally.strata[0].units, 1);
+    ck_assert_uint_eq(tally.strata[0].touched_units, 1);
+    ck_assert_uint_eq(tally.drawn_absent, 1536);
+}
+END_TEST
+
+START_TEST(page_that_appears_was_touched)
+{
+    fake_map(&fake, 0, 300, PLAIN);
+    begin();
+    fake_map(&fake, 9, 310, KPF_LRU);
+    ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_int_eq(set.state[9], PAGE_TOUCHED);
+}
+END_TEST
+
+START_TEST(page_that_vanishes_is_not_resident)
+{
+    fake_map(&fake, 0, 300, PLAIN);
+    fake_map(&fake, 1, 301, PLAIN);
+    begin();
+    fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES, 0);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.resident_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+}
+END_TEST
+
+START_TEST(migrated_page_keeps_its_flag)
+{
+    fake_map(&fake, 0, 300, PLAIN);
+    begin();
+    fake_map(&fake, 0, 333, PLAIN); /* migration copies the idle flag to the new frame */
+    fake_set_u64(&fake, IDLE_BITMAP_PATH, 333 / 64, 1ULL << (333 % 64));
+    ck_assert_uint_eq(collect().touched_bytes, 0);
+}
+END_TEST
+
+START_TEST(collapse_into_a_huge_page_is_not_a_touch)
+{
+    for (uint64_t i = 0; i < 512; i++)
+        fake_map(&fake, 512 + i, 5000 + i, PLAIN);
+    begin();
+    map_thp(512); /* a new frame without the idle flag */
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 2 << 20);
+}
+END_TEST
+
+START_TEST(merged_page_of_two_owners_is_unmeasurable)
+{
+    fake_write(&fake, "proc/4242/ksm_merging_pages", "2\n");
+    fake_map(&fake, 0, 300, PLAIN | KPF_KSM);
+    fake_set_u64(&fake, "proc/kpagecount", 300, 2);
+    fake_map(&fake, 1, 301, PLAIN | KPF_KSM); /* Linux 6.12 shows the flag on every page */
+    fake_set_u64(&fake, "proc/kpagecount", 301, 1);
+    begin();
+    ck_assert_int_eq(set.state[0], PAGE_UNMEASURABLE);
+    ck_assert_int_eq(set.state[1], PAGE_IDLE);
+}
+END_TEST
+
+START_TEST(refuses_a_kernel_without_page_idle)
+{
+    struct error error = {0};
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/" IDLE_BITMAP_PATH, fake.path);
+    ck_assert_int_eq(remove(path), 0);
+    ck_assert_int_eq(method_idle.probe(&fake.target, &error), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_IDLE_PAGE_TRACKING"));
+}
+END_TEST
+
+START_TEST(probe_refuses_hugetlb_only)
+{
+    struct error error = {0};
+
+    for (uint64_t i = 0; i < 2048; i++)
+        fake_map(&fake, i, 4096 + i,
+                 KPF_HUGE | (i % 512 ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
+    ck_assert_int_eq(method_idle.probe(&fake.target, &error), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "hugetlb"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("idle");
+    TCase *tcase = tcase_create("idle");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, counts_touched_pages);
+    tcase_add_test(tcase, touches_add_up_over_windows);
+    tcase_add_test(tcase, writes_only_its_own_bits);
+    tcase_add_test(tcase, swapped_entry_is_no_frame);
+    tcase_add_test(tcase, what_does_not_take_the_mark_is_unmeasurable);
+    tcase_add_test(tcase, zero_page_is_not_resident);
+    tcase_add_test(tcase, idle_huge_page_is_idle_to_the_last_tail);
+    tcase_add_test(tcase, touched_huge_page_counts_whole);
+    tcase_add_test(tcase, draws_of_one_huge_page_are_one_unit);
+    tcase_add_test(tcase, page_that_appears_was_touched);
+    tcase_add_test(tcase, page_that_vanishes_is_not_resident);
+    tcase_add_test(tcase, migrated_page_keeps_its_flag);
+    tcase_add_test(tcase, collapse_into_a_huge_page_is_not_a_touch);
+    tcase_add_test(tcase, merged_page_of_two_owners_is_unmeasurable);
+    tcase_add_test(tcase, refuses_a_kernel_without_page_idle);
+    tcase_add_test(tcase, probe_refuses_hugetlb_only);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

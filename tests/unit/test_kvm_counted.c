@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_kvm_counted.c  Bookkeeping of zap-all, referenced and cold over a fake kernel. */
+#include "fake_kernel.h"
+#include "sample/method.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNTERS "sys/kernel/debug/kvm/4242-11/"
+
+/* One VMA of 2048 pages as QEMU maps its RAM, with 4 MiB resident and 1 MiB of it referenced. */
+static const char smaps[] =
+    "7f0000000000-7f0000800000 rw-p 00000000 00:00 0 \n"
+    "Size:               8192 kB\nKernelPageSize:        4 kB\nMMUPageSize:           4 kB\n"
+    "Rss:                4096 kB\nPss:                4096 kB\nReferenced:         1024 kB\n"
+    "Anonymous:          4096 kB\nAnonHugePages:         0 kB\nSwap:                  0 kB\n"
+    "SwapPss:               0 kB\nLocked:                0 kB\nTHPeligible:           0\n"
+    "VmFlags: rd wr mr mw me dc ac sd mg \n"
+    "7f0000800000-7f0000801000 ---p 00000000 00:00 0 \n"
+    "Size:                  4 kB\nVmFlags: mr mw me sd \n"
+    "7f0000900000-7f0000a00000 rw-p 00000000 00:00 0 \n"
+    "Size:               1024 kB\nRss:                1024 kB\nReferenced:         1024 kB\n"
+    "VmFlags: rd wr mr mw me ac sd \n";
+
+static struct fake_kernel fake;
+
+static void setup(void)
+{
+    fake_kernel_make(&fake, 2048);
+    fake_write(&fake, "proc/4242/smaps", smaps);
+    fake_write(&fake, "proc/4242/clear_refs", "");
+    fake_write(&fake, "sys/module/kvm/parameters/tdp_mmu", "Y\n");
+}
+
+static void teardown(void)
+{
+    fake_kernel_remove(&fake);
+}
+
+static void set_counters(const char *small, const char *large)
+{
+    fake_write(&fake, COUNTERS "pages_4k", small);
+    fake_write(&fake, COUNTERS "pages_2m", large);
+    fake_write(&fake, COUNTERS "pages_1g", "0\n");
+}
+
+START_TEST(zap_all_adds_the_counters)
+{
+    struct error error = {0};
+    struct tally tally;
+    void *state;
+
+    set_counters("100\n", "0\n");
+    ck_assert_msg(method_zap_all.probe(&fake.target, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(method_zap_all.open(&fake.target, NULL, &state, &error), 0);
+    ck_assert_int_eq(method_zap_all.mark(state, &error), 0);
+    set_counters("20\n", "1\n");
+    ck_assert_msg(method_zap_all.collect(state, &tally, &error) == 0, "%s", error.text);
+    ck_assert_uint_eq(tally.touched_bytes, 20 * 4096 + (2 << 20));
+    ck_assert_uint_eq(tally.resident_bytes, 4096 << 10); /* the third VMA is no guest RAM */
+    method_zap_all.close(state);
+}
+END_TEST
+
+START_TEST(zap_all_says_when_kvm_dropped_nothing)
+{
+    struct error error = {0};
+    void *state;
+
+    set_counters("1000\n", "0\n"); /* still the same after clear_refs: a plain file does nothing */
+    ck_assert_int_eq(method_zap_all.open(&fake.target, NULL, &state, &error), 0);
+    ck_assert_int_eq(method_zap_all.mark(state, &error), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "did not drop"));
+    method_zap_all.close(state);
+}
+END_TEST
+
+START_TEST(zap_all_without_counters_names_the_remedy)
+{
+    struct error error = {0};
+
+    ck_assert_int_eq(method_zap_all.probe(&fake.target, &error), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(error.text, "mount -t debugfs"));
+}
+END_TEST
+
+START_TEST(kvm_methods_refuse_tcg)
+{
+    struct error error = {0};
+
+    fake.process.accel = ACCEL_TCG;
+    ck_assert_int_eq(method_zap_all.probe(&fake.target, &error), -ENOTSUP);
+    ck_assert_int_eq(method_zap.probe(&fake.target, &error), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "TCG"));
+}
+END_TEST
+
+START_TEST(tcg_methods_refuse_kvm)
+{
+    struct error error = {0};
+
+    ck_assert_int_eq(method_referenced.probe(&fake.target, &error), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "blind to KVM guests"));
+    ck_assert_int_eq(method_cold.probe(&fake.target, &error), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "blind to KVM guests"));
+}
+END_TEST
+
+START_TEST(referenced_counts_guest_ram_only)
+{
+    struct error error = {0};
+    struct tally tally;
+    void *state;
+    char written[8];
+
+    fake.process.accel = ACCEL_TCG;
+    ck_assert_msg(method_referenced.probe(&fake.target, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(method_referenced.open(&fake.target, NULL, &state, &error), 0);
+    ck_assert_int_eq(method_referenced.mark(state, &error), 0);
+    ck_assert_int_gt(fsroot_read(&fake.root, written, sizeof(written), "proc/4242/clear_refs"), 0);
+    ck_assert_str_eq(written, "1");
+    ck_assert_int_eq(method_referenced.collect(state, &tally, &error), 0);
+    ck_assert_uint_eq(tally.touched_bytes, 1 << 20);
+    ck_assert_uint_eq(tally.resident_bytes, 4 << 20);
+    method_referenced.close(state);
+}
+END_TEST
+
+START_TEST(auto_takes_the_first_that_proves_itself)
+{
+    struct error error = {0};
+
+    set_counters("100\n", "0\n");
+    /* idle: no page is present; zap: the tree has no PAGEMAP_SCAN; pageout: private memory. */
+    ck_assert_ptr_eq(method_auto(&fake.target, false, false, &error), &method_zap_all);
+    ck_assert_ptr_null(method_auto(&fake.target, false, true, &error)); /* it has no panel */
+    ck_assert_ptr_nonnull(strstr(error.text, "zap-all:"));
+    fake.process.accel = ACCEL_TCG;
+    ck_assert_ptr_eq(method_auto(&fake.target, true, false, &error), &method_referenced);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("kvm_counted");
+    TCase *tcase = tcase_create("kvm_counted");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, zap_all_adds_the_counters);
+    tcase_add_test(tcase, zap_all_says_when_kvm_dropped_nothing);
+    tcase_add_test(tcase, zap_all_without_counters_names_the_remedy);
+    tcase_add_test(tcase, kvm_methods_refuse_tcg);
+    tcase_add_test(tcase, tcg_methods_refuse_kvm);
+    tcase_add_test(tcase, referenced_counts_guest_ram_only);
+    tcase_add_test(tcase, auto_takes_the_first_that_proves_itself);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

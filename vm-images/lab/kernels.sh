@@ -1,0 +1,251 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Kernels for the lab and for test guests, kept in a cache outside the tree.
+# Nothing is installed on this machine: Debian packages are downloaded and unpacked, one kernel is built.
+#
+# A finished kernel is a directory $CACHE/kernels/NAME-KEY with vmlinuz, config, release and, for a stock kernel,
+# lib/modules. KEY names the inputs, so a change of configuration or package makes a new directory beside the old one.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${VMWSS_CACHE:-$HOME/.cache/vmwss}
+config=$here/page_idle_kernel.config
+# Shown as "of about": what this configuration compiled when it was last looked at.
+expected_objects=1110
+
+say() { printf 'kernels: %s\n' "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+usage() {
+	cat <<-END
+	Usage: kernels.sh [--update] NAME...
+	       kernels.sh --list
+
+	Prints the directory of each named kernel, after obtaining it when the cache does not have it.
+
+	  page_idle   built from Debian's linux-source-6.12 with page_idle_kernel.config (minutes)
+	  6.12        Debian's stock linux-image-6.12-amd64 (security updates of Debian 12)
+	  6.1         Debian 12's stock linux-image-amd64
+
+	  --update    ask apt for the newest version, even if the cache has one
+	  --list      print what the cache has
+	  --help      print this
+
+	The cache is \$VMWSS_CACHE, or ~/.cache/vmwss. Packages come through apt-get download;
+	--update sees what the last "apt-get update" saw.
+	END
+}
+
+# The directory a kernel is made in, on the cache's own file system so that the last step is one rename.
+scratch=
+cleanup() {
+	if [[ -n $scratch ]]; then
+		rm -rf -- "$scratch"
+	fi
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+new_scratch() {
+	scratch=$(mktemp -d "$cache/kernels/.making.XXXXXX")
+	# mktemp's 0700 would stay on the finished directory.
+	chmod 755 "$scratch"
+}
+
+need() {
+	local command package missing=()
+	while (($#)); do
+		command=$1 package=$2
+		shift 2
+		command -v "$command" >/dev/null || missing+=("$package")
+	done
+	((${#missing[@]} == 0)) || die "missing commands; install them with: apt-get install ${missing[*]}"
+}
+
+candidate_version() {
+	apt-cache show --no-all-versions "$1" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1
+}
+
+# The package that a meta package stands for, e.g. linux-image-6.1.0-56-amd64.
+real_image_package() {
+	apt-cache depends --no-recommends --no-suggests "$1" 2>/dev/null |
+		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1
+}
+
+# download PACKAGE VERSION: prints the path of the package file.
+download() {
+	local package=$1 version=$2 found tmp
+	mkdir -p "$cache/dl"
+	found=$(find "$cache/dl" -maxdepth 1 -name "${package}_${version//:/%3a}_*.deb" -print -quit)
+	if [[ -z $found ]]; then
+		say "downloading $package $version"
+		tmp=$(mktemp -d "$cache/dl/.part.XXXXXX")
+		# apt's sandbox user cannot write to a private cache; as root that would only print a warning.
+		if ! (cd "$tmp" && apt-get -o APT::Sandbox::User=root -qq download "$package=$version" >&2); then
+			rm -rf -- "$tmp"
+			die "cannot download $package $version"
+		fi
+		mv -- "$tmp"/*.deb "$cache/dl/"
+		rmdir -- "$tmp"
+		found=$(find "$cache/dl" -maxdepth 1 -name "${package}_${version//:/%3a}_*.deb" -print -quit)
+	fi
+	printf '%s\n' "$found"
+}
+
+# newest GLOB-PREFIX: the newest finished directory whose name starts so. Prints nothing when there is none.
+newest() {
+	local dir
+	for dir in "$cache/kernels/$1"*; do
+		if [[ -e $dir/vmlinuz ]]; then
+			printf '%s\n' "$dir"
+		fi
+	done | sort -V | tail -n 1
+}
+
+stock_kernel() {
+	local name=$1 meta=$2 package version dir deb root
+	dir=$(newest "$name-")
+	if [[ -n $dir && -z $update ]]; then
+		printf '%s\n' "$dir"
+		return
+	fi
+	package=$(real_image_package "$meta")
+	[[ -n $package ]] || die "$name: apt knows no $meta: run apt-get update, with the security archive enabled"
+	version=$(candidate_version "$package")
+	dir=$cache/kernels/$name-$version
+	if [[ ! -e $dir/vmlinuz ]]; then
+		need dpkg-deb dpkg depmod kmod
+		deb=$(download "$package" "$version")
+		say "$name: unpacking $package $version"
+		new_scratch
+		root=$scratch/unpacked
+		dpkg-deb -x "$deb" "$root"
+		mv -- "$root"/boot/vmlinuz-* "$scratch/vmlinuz"
+		mv -- "$root"/boot/config-* "$scratch/config"
+		mv -- "$root/lib" "$scratch/lib"
+		rm -rf -- "$root"
+		basename "$scratch"/lib/modules/* >"$scratch/release"
+		# The package's own scripts would have done this.
+		depmod -b "$scratch" "$(<"$scratch/release")"
+		finish "$dir"
+	fi
+	printf '%s\n' "$dir"
+}
+
+# finish DIR: the finished scratch directory takes its place in one step.
+finish() {
+	mv -T -- "$scratch" "$1"
+	scratch=
+}
+
+# Reads make's output; a count on a terminal, else a line every half minute.
+show_progress() {
+	local line objects=0 next=$((SECONDS + 30)) log=$1
+	while IFS= read -r line; do
+		printf '%s\n' "$line" >>"$log"
+		[[ $line =~ ^\ \ (CC|AS)\  ]] || continue
+		objects=$((objects + 1))
+		if [[ -t 2 ]]; then
+			printf '\rkernels: page_idle: %d of about %d objects, %d s' "$objects" "$expected_objects" "$SECONDS" >&2
+		elif ((SECONDS >= next)); then
+			say "page_idle: $objects of about $expected_objects objects, $SECONDS s"
+			next=$((SECONDS + 30))
+		fi
+	done
+	[[ ! -t 2 ]] || printf '\n' >&2
+}
+
+page_idle_kernel() {
+	local package=linux-source-6.12 hash dir version deb tree log
+	hash=$(sha256sum <"$config")
+	hash=${hash:0:12}
+	# The hash stands first so that a changed configuration never finds an old kernel.
+	dir=$(newest "page_idle-$hash-")
+	if [[ -n $dir && -z $update ]]; then
+		printf '%s\n' "$dir"
+		return
+	fi
+	version=$(candidate_version "$package")
+	[[ -n $version ]] || die "page_idle: apt knows no $package: run apt-get update, with the security archive enabled"
+	dir=$cache/kernels/page_idle-$hash-$version
+	if [[ ! -e $dir/vmlinuz ]]; then
+		need dpkg-deb dpkg gcc gcc make make flex flex bison bison bc bc xz xz-utils perl perl
+		[[ -e /usr/include/libelf.h || -e /usr/include/x86_64-linux-gnu/libelf.h ]] ||
+			die "page_idle: missing a header; install it with: apt-get install libelf-dev"
+		deb=$(download "$package" "$version")
+		SECONDS=0
+		say "page_idle: unpacking the kernel's source"
+		new_scratch
+		tree=$scratch/tree log=$scratch/build.log
+		mkdir "$tree"
+		# Left out: what neither Kconfig nor this build reads, more than half of all bytes.
+		dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards '*/linux-source-6.12.tar.xz' |
+			tar -xJ -C "$tree" --strip-components=1 \
+				--exclude='*/drivers/gpu/drm/*.[ch]' --exclude='*/tools/testing' --exclude='*/Documentation/*.rst'
+		say "page_idle: building with $(nproc) jobs"
+		make -s -C "$tree" KCONFIG_ALLCONFIG="$config" allnoconfig >"$log" 2>&1 ||
+			build_failed "$log"
+		check_config "$tree/.config"
+		make -C "$tree" -j"$(nproc)" bzImage 2>&1 | show_progress "$log" || build_failed "$log"
+		mv -- "$tree/arch/x86/boot/bzImage" "$scratch/vmlinuz"
+		mv -- "$tree/.config" "$scratch/config"
+		mv -- "$tree/include/config/kernel.release" "$scratch/release"
+		rm -rf -- "$tree"
+		finish "$dir"
+		say "page_idle: built in $SECONDS s"
+	fi
+	printf '%s\n' "$dir"
+}
+
+build_failed() {
+	tail -n 20 "$1" >&2
+	die "page_idle: the build failed"
+}
+
+# Kconfig drops an option whose dependency is missing without a word; a lab without it would fail much later.
+check_config() {
+	local wanted lost=()
+	while IFS= read -r wanted; do
+		grep -qxF -- "$wanted" "$1" || lost+=("$wanted")
+	done < <(grep -E '^CONFIG_[A-Z0-9_]+=(y|[0-9]+|".*")$' "$config")
+	((${#lost[@]} == 0)) || die "page_idle: Kconfig dropped ${lost[*]}"
+}
+
+update=
+names=()
+for arg in "$@"; do
+	case $arg in
+	--help) usage; exit 0 ;;
+	--update) update=yes ;;
+	--list)
+		for dir in "$cache"/kernels/*/; do
+			if [[ -e $dir/vmlinuz ]]; then
+				printf '%s\n' "${dir%/}"
+			fi
+		done
+		exit 0
+		;;
+	page_idle | 6.12 | 6.1) names+=("$arg") ;;
+	*) usage >&2; exit 2 ;;
+	esac
+done
+((${#names[@]})) || { usage >&2; exit 2; }
+
+mkdir -p "$cache/kernels"
+for name in "${names[@]}"; do
+	# A second run waits here and then finds the first one's kernel.
+	exec {lock}>"$cache/kernels/.lock-$name"
+	if ! flock -n "$lock"; then
+		say "$name: waiting for another run"
+		flock "$lock"
+	fi
+	case $name in
+	page_idle) page_idle_kernel ;;
+	6.12) stock_kernel 6.12 linux-image-6.12-amd64 ;;
+	6.1) stock_kernel 6.1 linux-image-amd64 ;;
+	esac
+	exec {lock}>&-
+done

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/**
+ * @file layout.h  Where QEMU puts guest RAM in guest-physical space, for host tools.
+ *
+ * RAM is cut in two when it would reach the PCI hole: pc keeps 3 GiB below 4 GiB once there are 3.5
+ * GiB, q35 2 GiB once there are 2.75 GiB (hw/i386/pc_piix.c, pc_q35.c). SeaBIOS reserves less than
+ * 2 MiB at the end of the lower part; the payload uses whole aligned 2 MiB pieces only, so the last
+ * one is lost to it.
+ */
+#ifndef VMWSS_LAYOUT_H
+#define VMWSS_LAYOUT_H
+
+#include "params.h"
+
+#define LAYOUT_4G (UINT64_C(4) << 30)
+
+struct layout {
+    uint64_t low_start;  /**< GPA of the region's first page below the hole */
+    uint64_t low_pages;  /**< of the region below the hole */
+    uint64_t high_start; /**< GPA of its first page above the hole */
+    uint64_t high_pages; /**< of the largest region above the hole */
+    uint64_t low_bytes;  /**< of RAM below the hole */
+};
+
+static inline uint64_t layout_whole_pieces(uint64_t start, uint64_t end)
+{
+    if (end <= start)
+        return 0;
+    return (end - start) / PARAMS_HUGE_SIZE * (PARAMS_HUGE_SIZE / PARAMS_PAGE_SIZE);
+}
+
+/** Without a memory size everything is taken to lie below the hole. */
+static inline struct layout layout_of(const struct params *params)
+{
+    uint64_t ram = params->memory_bytes, mib = UINT64_C(1) << 20;
+    uint64_t threshold = params->q35 ? 2816 * mib : 3584 * mib;
+    struct layout layout = {.low_start = params->start, .high_start = LAYOUT_4G, .low_bytes = ram};
+
+    if (ram == 0) {
+        layout.low_pages = UINT64_MAX;
+        return layout;
+    }
+    if (ram >= threshold)
+        layout.low_bytes = params->q35 ? 2048 * mib : 3072 * mib;
+    if (params->start > LAYOUT_4G)
+        layout.high_start = params->start;
+    layout.low_pages = layout_whole_pieces(params->start + PARAMS_HUGE_SIZE, layout.low_bytes);
+    layout.high_pages = layout_whole_pieces(layout.high_start, LAYOUT_4G + ram - layout.low_bytes);
+    return layout;
+}
+
+/** Whether the guest has RAM for the whole region. */
+static inline bool layout_fits(const struct layout *layout, uint64_t total_pages)
+{
+    return total_pages <= layout->low_pages ||
+           total_pages - layout->low_pages <= layout->high_pages;
+}
+
+/** The GPA of a page of the region. */
+static inline uint64_t layout_gpa(const struct layout *layout, uint64_t page)
+{
+    if (page < layout->low_pages)
+        return layout->low_start + page * PARAMS_PAGE_SIZE;
+    return layout->high_start + (page - layout->low_pages) * PARAMS_PAGE_SIZE;
+}
+
+/** Its offset in guest RAM, as in a single memory backend. */
+static inline uint64_t layout_ram_offset(const struct layout *layout, uint64_t page)
+{
+    uint64_t gpa = layout_gpa(layout, page);
+
+    return gpa < LAYOUT_4G ? gpa : gpa - LAYOUT_4G + layout->low_bytes;
+}
+
+#endif
