@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What cannot be measured is refused in one line that says why, with the right exit status.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+
+echo "# usage: exit 1"
+expect_exit "no guest named" 1 'name a DOMAIN or a --pid' "$vmwss" measure
+expect_exit "both named" 1 'one of them' "$vmwss" measure --pid 1 name
+expect_exit "two guests" 1 'one guest at a time' "$vmwss" measure a b
+expect_exit "pid is no number" 1 'not a process id' "$vmwss" measure --pid 12x
+expect_exit "window is no number" 1 'window' "$vmwss" measure --pid 1 -w 1,x
+expect_exit "window is not finite" 1 'window' "$vmwss" measure --pid 1 -w inf
+expect_exit "no such method" 1 'expected auto, idle' "$vmwss" measure --pid 1 -m magic
+expect_exit "samples out of range" 1 'samples' "$vmwss" measure --pid 1 -n 0
+expect_exit "census and samples" 1 'exclude each other' "$vmwss" measure --pid 1 --census -n 5
+expect_exit "interval below window" 1 'shorter than' "$vmwss" measure --pid 1 -w 10 -i 1
+expect_exit "no such command" 1 'no command' "$vmwss" frobnicate
+expect_exit "unknown option" 1 '' "$vmwss" measure --frobnicate
+
+echo "# cannot measure: exit 2"
+sleep 1000 &
+sleeper=$!
+pids+=("$sleeper")
+expect_exit "not QEMU" 2 "$sleeper" "$vmwss" measure --pid "$sleeper"
+expect_exit "no such process" 2 '4194200' "$vmwss" measure --pid 4194200
+expect_exit "no libvirt" 2 'libvirt' "$vmwss" measure -c 'qemu:///embed?root=/nonexistent/x' some
+if start_payload refusals tcg "total=64M hot=8M" -m 128; then
+	cp -- "$vmwss" "$guests_dir/vmwss" && chmod 755 "$guests_dir" "$guests_dir/vmwss"
+	expect_exit "no permission" 2 'ermission|ermitted' \
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$guests_dir/vmwss" measure --pid "$pid"
+	expect_exit "referenced cannot follow a panel" 2 'use --census' \
+		"$vmwss" measure --pid "$pid" -m referenced -n 100
+	expect_exit "pageout takes no census" 2 'use --samples' "$vmwss" measure --pid "$pid" -m pageout --census
+	kill -STOP "$pid"
+	expect_exit "stopped process" 2 'kill -CONT' "$vmwss" measure --pid "$pid" -w 1
+	kill -CONT "$pid"
+
+	echo "# vanishes meanwhile: exit 3"
+	(sleep 1; kill -KILL "$pid") &
+	begin=$SECONDS
+	expect_exit "guest killed within the window" 3 'vanished' "$vmwss" measure --pid "$pid" -w 30
+	check "and at once, not at the window's end" holds "$SECONDS - $begin < 10"
+	expect_exit "then it is not there" 2 "$pid" "$vmwss" measure --pid "$pid"
+else
+	fail "guest starts"
+fi
+
+echo "# interrupted: exit 130, and nothing printed as a number"
+if start_payload interrupt tcg "total=64M hot=8M" -m 128; then
+	"$vmwss" measure --pid "$pid" -w 30 --json >"$guests_dir/interrupted" 2>&1 &
+	measuring=$!
+	sleep 1
+	kill -INT "$measuring"
+	wait "$measuring"
+	check "ctrl-C" test $? = 130
+	check "no record of an interrupted measurement" test ! -s "$guests_dir/interrupted"
+	stop_guest "$pid"
+else
+	fail "guest starts"
+fi
+
+finish

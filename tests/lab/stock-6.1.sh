@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# In the lab, Debian's stock 6.1 (neither page_idle nor PAGEMAP_SCAN): method zap-all, and pageout as it works
+# before Linux 6.9.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+
+params="total=448M hot=64M"
+t=$(truth "$params")
+huge=$((($(truth "$params" hot_huge_pages) + 1) * 2097152))
+
+echo "# anonymous memory, 4 KiB pages"
+if start_payload anon4k kvm "$params" -m 512; then
+	expect_exit "idle names what is missing" 2 'CONFIG_IDLE_PAGE_TRACKING' \
+		"$vmwss" measure --pid "$pid" -m idle
+	expect_exit "zap names what is missing" 2 'Linux 6.7' "$vmwss" measure --pid "$pid" -m zap
+	expect_exit "referenced is refused" 2 'blind to KVM guests' "$vmwss" measure --pid "$pid" -m referenced
+	check "auto takes zap-all" measure --pid "$pid" -w 2
+	check "auto took zap-all" record_has '.method == "zap-all"'
+	check_census "zap-all, anon 4K" "$t" 1 --pid "$pid" -w 2 -m zap-all
+	stop_guest "$pid"
+else
+	fail "guest starts"
+fi
+
+echo "# memfd"
+if MACHINE=pc,memory-backend=mem start_payload memfd kvm "$params" -m 512 \
+	-object memory-backend-memfd,id=mem,size=512M,share=on; then
+	check_panel "pageout, memfd" "$t" --pid "$pid" -w 2 -m pageout
+	check_panel "pageout, memfd, again" "$t" --pid "$pid" -w 2 -m pageout
+	check_census "zap-all, memfd" "$t" 1 --pid "$pid" -w 2 -m zap-all
+	stop_guest "$pid"
+else
+	fail "guest starts"
+fi
+
+echo "# hugetlb"
+echo 300 >/proc/sys/vm/nr_hugepages
+if MACHINE=pc,memory-backend=mem start_payload hugetlb kvm "$params" -m 512 \
+	-object memory-backend-memfd,id=mem,size=512M,hugetlb=on,hugetlbsize=2M; then
+	check_census "zap-all, hugetlb" "$huge" 3 --pid "$pid" -w 2 -m zap-all
+	stop_guest "$pid"
+else
+	fail "guest starts"
+fi
+
+finish

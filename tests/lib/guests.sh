@@ -1,0 +1,124 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Starts payload guests, whose working set is known to the page, and holds measurements against it.
+# Needs: root (the checkout), build (its build directory), check.sh.
+
+vmwss=$build/host/vmwss
+payload=$build/vm-images/payload/vmwss-payload.elf
+truth_tool=$build/vm-images/payload/payload-truth
+nothp=$build/vm-images/payload/nothp
+# Short: the path of a QEMU socket below it may have 107 bytes.
+guests_dir=$(mktemp -d /tmp/vmwss-t.XXXX)
+pids=()
+
+end_guests() {
+	local pid
+	for pid in "${pids[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	rm -rf -- "$guests_dir"
+}
+trap end_guests EXIT
+
+# wait_ready NAME: until the payload has said that it spins.
+wait_ready() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		if grep -qs 'vmwss-payload ready' "$guests_dir/$1.out"; then return 0; fi
+		sleep 0.1
+	done
+	echo "guest $1 did not get ready: $(cat "$guests_dir/$1.out" 2>&1)" >&2
+	return 1
+}
+
+# start_payload NAME ACCEL PARAMS QEMU-OPTION...: sets pid. THP=yes lets the host use huge pages.
+# MACHINE=q35,memory-backend=x changes the machine.
+start_payload() {
+	local name=$1 accel=$2 params=$3 cpu=()
+	shift 3
+	[[ $accel != kvm ]] || cpu=(-cpu host)
+	local wrap=("$nothp")
+	[[ ${THP:-no} == no ]] || wrap=()
+	"${wrap[@]}" qemu-system-x86_64 -machine "${MACHINE:-pc}" -accel "$accel" "${cpu[@]}" \
+		-name "guest=$name,debug-threads=on" \
+		-nodefaults -no-user-config -display none -vga none -kernel "$payload" -append "$params" \
+		-serial "file:$guests_dir/$name.out" -pidfile "$guests_dir/$name.pid" -daemonize "$@" || return 1
+	pid=$(<"$guests_dir/$name.pid")
+	pids+=("$pid")
+	wait_ready "$name"
+}
+
+stop_guest() {
+	kill -KILL "$1" 2>/dev/null || true
+	while kill -0 "$1" 2>/dev/null; do sleep 0.05; done
+}
+
+# truth PARAMS [KEY]: what the payload touches; memory=SIZE machine=TYPE may be among PARAMS.
+truth() {
+	# shellcheck disable=SC2086 # parameters are words
+	"$truth_tool" $1 | jq ".${2:-truth_bytes}"
+}
+
+# field KEY: of the last window of the record in $record.
+field() { jq "(.windows[-1] + .) | .$1" <<<"$record"; }
+
+# measure ARGS...: runs vmwss measure --json into $record; an empty record when it fails.
+measure() {
+	if record=$("$vmwss" measure --json "$@" 2>"$guests_dir/messages"); then return 0; fi
+	record=
+	cat "$guests_dir/messages" >&2
+	return 1
+}
+
+# results FILE: every check_census and check_panel appends "method backing accel mode truth wss low high..."
+results=${VMWSS_RESULTS:-/dev/null}
+
+note_result() {
+	local what=$1 truth=$2
+	jq -r --arg what "$what" --arg truth "$truth" \
+		'(.windows[-1]) as $w | [.method, $what, .accel, .mode, .samples, $truth, $w.wss_bytes, $w.wss_low_bytes,
+		$w.wss_high_bytes, .unmeasurable_bytes, .granularity_bytes, .cpu_seconds] | @tsv' <<<"$record" >>"$results"
+}
+
+# The guest must have run, or a number says nothing (a vCPU thread of a busy machine gets half a core at least).
+guest_ran() { holds "$(field vcpu_seconds) > 0.3 * $(field est_window_s)"; }
+
+# check_census WHAT TRUTH PERCENT ARGS...: census within PERCENT of the truth, the truth within its bounds.
+check_census() {
+	local what=$1 truth=$2 percent=$3
+	shift 3
+	if ! measure --census "$@"; then
+		fail "$what: census" "no measurement"
+		return
+	fi
+	note_result "$what" "$truth"
+	local wss high
+	wss=$(field wss_bytes) high=$(field wss_high_bytes)
+	check "$what: guest ran ($(field vcpu_seconds) s)" guest_ran
+	check "$what: census $wss of $truth bytes, within $percent %" \
+		holds "$wss >= $truth * (1 - $percent/100) && $wss <= $truth * (1 + $percent/100)"
+	check "$what: high bound $high covers the truth" holds "$high >= $truth * (1 - $percent/100)"
+}
+
+# check_panel WHAT TRUTH ARGS...: a panel's interval holds the truth. One 95 % interval in twenty does not, and a
+# test must not fail by chance: the interval is taken at twice its width, which fails once in ten thousand.
+check_panel() {
+	local what=$1 truth=$2
+	shift 2
+	if ! measure "$@"; then
+		fail "$what: panel" "no measurement"
+		return
+	fi
+	note_result "$what" "$truth"
+	local wss low high
+	wss=$(field wss_bytes) low=$(field wss_low_bytes) high=$(field wss_high_bytes)
+	check "$what: guest ran ($(field vcpu_seconds) s)" guest_ran
+	check "$what: panel n=$(field samples) $wss [$low, $high] of $truth bytes" \
+		holds "$truth >= $wss - 2*($wss-$low) - 8192 && $truth <= $wss + 2*($high-$wss) + 8192"
+}
+
+# record_has FILTER: a jq filter that is true of the record.
+record_has() { jq -e "$1" <<<"$record" >/dev/null; }
+
+has_flag() { record_has ".flags | index(\"$1\") != null"; }

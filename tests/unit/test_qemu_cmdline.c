@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_qemu_cmdline.c  What QEMU's options say about name, uuid, accel and RAM. */
+#include "domain/qemu_cmdline.h"
+#include "domain/qemu_option.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+#define GIB (1ULL << 30)
+
+static struct qemu_cmdline line;
+static struct error error;
+
+/* @p options: "-m\0" "1G\0", as in /proc/PID/cmdline; the program's name is put before them. */
+#define PARSE(options) parse("qemu-system-x86_64\0" options, sizeof("qemu-system-x86_64\0" options) - 1)
+
+static int parse(const char *text, size_t length)
+{
+    memset(&error, 0, sizeof(error));
+    return qemu_cmdline_parse(text, length, &line, &error);
+}
+
+static const struct ram_backend *backend(size_t i)
+{
+    ck_assert_uint_lt(i, line.ram.n_backends);
+    return &line.ram.backends[i];
+}
+
+START_TEST(plain_size_in_every_spelling)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } sizes[] = {
+        {"512", 512 * MIB},      {"512M", 512 * MIB},     {"512m", 512 * MIB},
+        {"size=512", 512 * MIB}, {"1G", GIB},             {"1.5G", GIB + 512 * MIB},
+        {"0.25g", 256 * MIB},    {"1048576k", GIB},       {"size=98304k,slots=4,maxmem=2097152k", 96 * MIB},
+        {"0x10", 16 * MIB},      {"4096B", 8192},         {"1T", 1024 * GIB},
+        {"0", 128 * MIB},        {"slots=2,maxmem=4G", 128 * MIB},
+        {"256,slots=2,maxmem=4G", 256 * MIB},
+    };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char text[128];
+        int n = snprintf(text, sizeof(text), "qemu%c-m%c%s", 0, 0, sizes[i].text);
+
+        ck_assert_int_eq(parse(text, (size_t)n + 1), 0);
+        ck_assert_msg(line.ram.total_bytes == sizes[i].bytes, "%s: %llu", sizes[i].text,
+                      (unsigned long long)line.ram.total_bytes);
+        ck_assert_uint_eq(line.ram.n_backends, 1);
+        ck_assert_str_eq(backend(0)->id, "pc.ram");
+        ck_assert_int_eq(backend(0)->source, RAM_SOURCE_ANON);
+    }
+}
+END_TEST
+
+START_TEST(sizes_that_are_none)
+{
+    static const char *const bad[] = {"",    "-1",   "-512M", "x",   "12q",  "12MM", "1.5.5G", " 1G",
+                                      "1 G", "+1G", "99999999999999999999", "18446744073709551615",
+                                      "17179869184G", "0x", "0x1.8", "1e3", "8E", "2000000G", "nan", "inf"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char text[128];
+        int n = snprintf(text, sizeof(text), "qemu%c-m%csize=%s", 0, 0, bad[i]);
+
+        ck_assert_msg(parse(text, (size_t)n + 1) == -EINVAL, "-m size=%s was taken", bad[i]);
+        ck_assert_ptr_nonnull(strstr(error.text, "-m"));
+    }
+}
+END_TEST
+
+START_TEST(no_memory_option_is_the_default)
+{
+    ck_assert_int_eq(PARSE("-display\0none\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 128 * MIB);
+    ck_assert_int_eq(line.accel, ACCEL_UNKNOWN);
+    ck_assert_str_eq(line.name, "");
+    ck_assert_str_eq(line.uuid, "");
+}
+END_TEST
+
+START_TEST(the_last_option_wins)
+{
+    ck_assert_int_eq(PARSE("-m\0" "1G\0--m\0" "2G\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 2 * GIB);
+    ck_assert_int_eq(PARSE("-m\0size=1G,size=3G\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 3 * GIB);
+}
+END_TEST
+
+START_TEST(machine_backend_in_both_syntaxes)
+{
+    ck_assert_int_eq(PARSE("-machine\0pc,memory-backend=ram0\0-m\0" "40\0-object\0"
+                           "memory-backend-memfd,id=ram0,size=40M,share=on,hugetlb=on\0"), 0);
+    ck_assert_uint_eq(line.ram.n_backends, 1);
+    ck_assert_str_eq(backend(0)->id, "ram0");
+    ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_MEMFD);
+    ck_assert(backend(0)->hugetlb);
+
+    ck_assert_int_eq(PARSE("-M\0memory-backend=pc.ram\0-object\0"
+                           "{\"qom-type\":\"memory-backend-memfd\",\"id\":\"pc.ram\",\"hugetlb\":true,"
+                           "\"size\":41943040,\"x\":{\"y\":[1]}}\0"), 0);
+    ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
+    ck_assert(backend(0)->hugetlb);
+    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0"
+                           "qom-type=memory-backend-file,mem-path=/x,,y=z,size=1048576,id=a\0"), 0);
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
+    ck_assert_uint_eq(backend(0)->size_bytes, MIB);
+}
+END_TEST
+
+START_TEST(numa_nodes_and_dimms)
+{
+    ck_assert_int_eq(PARSE("-m\0size=96M,slots=2,maxmem=1G\0"
+                           "-object\0memory-backend-ram,id=n0,size=48M\0"
+                           "-object\0memory-backend-file,id=n1,size=48M,mem-path=/f\0"
+                           "-object\0memory-backend-memfd,id=d0,size=128M\0"
+                           "-object\0memory-backend-file,id=nv,size=64M,mem-path=/nv\0"
+                           "-object\0memory-backend-epc,id=sgx,size=8M\0"
+                           "-object\0rng-random,id=r\0"
+                           "-device\0{\"driver\":\"pc-dimm\",\"memdev\":\"d0\",\"slot\":0}\0"
+                           "-device\0nvdimm,memdev=nv\0-device\0virtio-net-pci,id=memdev\0"
+                           "-numa\0node,nodeid=0,memdev=n0\0-numa\0node,nodeid=1,memdev=n1\0"
+                           "-numa\0dist,src=0,dst=1,val=20\0"), 0);
+    ck_assert_uint_eq(line.ram.n_backends, 3);
+    ck_assert_str_eq(backend(0)->id, "n0");
+    ck_assert_str_eq(backend(1)->id, "n1");
+    ck_assert_int_eq(backend(1)->source, RAM_SOURCE_FILE);
+    ck_assert(!backend(1)->dimm);
+    ck_assert_str_eq(backend(2)->id, "d0");
+    ck_assert(backend(2)->dimm);
+    ck_assert_uint_eq(line.ram.total_bytes, 224 * MIB);
+}
+END_TEST
+
+START_TEST(default_block_beside_dimms_and_plain_numa)
+{
+    ck_assert_int_eq(PARSE("-m\0" "56M\0-numa\0node,cpus=0\0-object\0memory-backend-ram,id=d,size=1G\0"
+                           "-device\0virtio-mem-pci,memdev=d,id=vm0\0-mem-path\0/dev/hugepages\0"), 0);
+    ck_assert_uint_eq(line.ram.n_backends, 2);
+    ck_assert_str_eq(backend(0)->id, "pc.ram");
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
+    ck_assert_uint_eq(backend(1)->size_bytes, GIB);
+    ck_assert(backend(1)->dimm);
+}
+END_TEST
+
+START_TEST(objects_that_cannot_be_used)
+{
+    static const char long_id[] = "-M\0memory-backend=a\0-object\0memory-backend-ram,size=1M,id="
+                                  "0123456789012345678901234567890123456789012345678901234567890123456789\0";
+
+    ck_assert_int_eq(PARSE("-M\0memory-backend=nope\0"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "nope"));
+    ck_assert_int_eq(PARSE("-numa\0node,memdev=nope\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0memory-backend-ram,id=a\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0memory-backend-ram,size=1G\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0memory-backend-ram,id=a,size=0\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":-5}\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":1e300}\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":"
+                           "99999999999999999999999}\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\"\0"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "JSON"));
+    ck_assert_int_eq(PARSE("-object\0{\"id\":\"a\",\"id\":\"b\"}\0"), -EINVAL);
+    ck_assert_int_eq(parse(long_id, sizeof(long_id) - 1), -EINVAL);
+    ck_assert_int_eq(PARSE("-machine\0none,accel=kvm:tcg\0"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "no guest"));
+}
+END_TEST
+
+START_TEST(more_backends_than_possible)
+{
+    size_t size = 200000;
+    char *text = calloc(1, size);
+    size_t at = (size_t)snprintf(text, size, "qemu") + 1;
+
+    for (int i = 0; i < RAM_CONFIG_MAX_BACKENDS + 1; i++)
+        at += (size_t)snprintf(text + at, size - at, "-object%cmemory-backend-ram,id=a%d,size=1M", 0, i) + 1;
+    ck_assert_int_eq(parse(text, at), -EINVAL);
+    at = (size_t)snprintf(text, size, "qemu") + 1;
+    at += (size_t)snprintf(text + at, size - at, "-object%cmemory-backend-ram,id=a,size=1M", 0) + 1;
+    for (int i = 0; i < RAM_CONFIG_MAX_BACKENDS; i++)
+        at += (size_t)snprintf(text + at, size - at, "-numa%cnode,memdev=a", 0) + 1;
+    ck_assert_int_eq(parse(text, at), 0);
+    ck_assert_uint_eq(line.ram.n_backends, RAM_CONFIG_MAX_BACKENDS);
+    at += (size_t)snprintf(text + at, size - at, "-numa%cnode,memdev=a", 0) + 1;
+    ck_assert_int_eq(parse(text, at), -EINVAL);
+    free(text);
+}
+END_TEST
+
+START_TEST(accelerators)
+{
+    ck_assert_int_eq(PARSE("-accel\0tcg,thread=multi\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_TCG);
+    ck_assert_int_eq(PARSE("-accel\0kvm\0-accel\0tcg\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_KVM);
+    ck_assert_int_eq(PARSE("-machine\0q35,accel=tcg:kvm\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_TCG);
+    ck_assert_int_eq(PARSE("-M\0accel=kvm:tcg,type=pc\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_KVM);
+    ck_assert_int_eq(PARSE("-enable-kvm\0-m\0" "64\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_KVM);
+    ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
+    ck_assert_int_eq(PARSE("-accel\0kvmx\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_UNKNOWN);
+    ck_assert_str_eq(accel_name(ACCEL_KVM), "kvm");
+    ck_assert_str_eq(accel_name(ACCEL_TCG), "tcg");
+    ck_assert_str_eq(accel_name(ACCEL_UNKNOWN), "unknown");
+}
+END_TEST
+
+START_TEST(names_and_uuid)
+{
+    ck_assert_int_eq(PARSE("-name\0guest=two,,commas,debug-threads=on\0-uuid\0"
+                           "0a0a0a0a-1111-2222-3333-444444444444\0"), 0);
+    ck_assert_str_eq(line.name, "two,commas");
+    ck_assert_str_eq(line.uuid, "0a0a0a0a-1111-2222-3333-444444444444");
+    ck_assert_int_eq(PARSE("-name\0web1\0"), 0);
+    ck_assert_str_eq(line.name, "web1");
+    ck_assert_int_eq(PARSE("-name\0web1,process=qemu\0"), 0);
+    ck_assert_str_eq(line.name, "web1");
+    ck_assert_int_eq(PARSE("-name\0{curly}\0"), 0); /* a name is never JSON */
+    ck_assert_str_eq(line.name, "{curly}");
+}
+END_TEST
+
+START_TEST(locked_memory)
+{
+    ck_assert_int_eq(PARSE("-overcommit\0mem-lock=on\0"), 0);
+    ck_assert(line.ram.locked);
+    ck_assert_int_eq(PARSE("-overcommit\0mem-lock=off,cpu-pm=on\0"), 0);
+    ck_assert(!line.ram.locked);
+}
+END_TEST
+
+START_TEST(arguments_that_look_like_options)
+{
+    ck_assert_int_eq(PARSE("-append\0-m\0-m\0" "64\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
+    ck_assert_int_eq(PARSE("-name\0-m\0-daemonize\0-m\0" "32\0disk.img\0"), 0);
+    ck_assert_str_eq(line.name, "-m");
+    ck_assert_uint_eq(line.ram.total_bytes, 32 * MIB);
+}
+END_TEST
+
+START_TEST(bytes_that_are_no_command_line)
+{
+    char unterminated[] = {'q', 0, '-', 'm', 0, '6', '4'};
+    char *huge = malloc(4 << 20);
+
+    ck_assert_int_eq(parse("", 0), -EINVAL);
+    ck_assert_int_eq(parse(unterminated, sizeof(unterminated)), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
+    ck_assert_int_eq(parse(unterminated, 5), 0); /* -m without its argument */
+    ck_assert_uint_eq(line.ram.total_bytes, 128 * MIB);
+    ck_assert_int_eq(parse("\0\0\0\0", 4), 0);
+    memset(huge, ',', 4 << 20);
+    memcpy(huge, "q\0-name\0", 8);
+    ck_assert_int_eq(parse(huge, 4 << 20), 0);
+    memcpy(huge, "q\0-object\0{", 11);
+    ck_assert_int_eq(parse(huge, 4 << 20), -EINVAL);
+    free(huge);
+}
+END_TEST
+
+START_TEST(option_values)
+{
+    struct qemu_option option = {.text = "first,flag,a=1,,2,b=,a=x,,"};
+    char value[8];
+
+    ck_assert_int_eq(qemu_option_get(&option, "implied", "implied", value, sizeof(value)), 1);
+    ck_assert_str_eq(value, "first");
+    ck_assert_int_eq(qemu_option_get(&option, "implied", "first", value, sizeof(value)), 0);
+    ck_assert_int_eq(qemu_option_get(&option, NULL, "first", value, sizeof(value)), 1);
+    ck_assert(qemu_option_is_on(&option, "flag"));
+    ck_assert(!qemu_option_is_on(&option, "b"));
+    ck_assert_int_eq(qemu_option_get(&option, NULL, "a", value, sizeof(value)), 1);
+    ck_assert_str_eq(value, "x,");
+    ck_assert_int_eq(qemu_option_get(&option, NULL, "b", value, sizeof(value)), 1);
+    ck_assert_str_eq(value, "");
+    ck_assert_int_eq(qemu_option_get(&option, "implied", "implied", value, 3), -EOVERFLOW);
+    ck_assert_str_eq(value, "fi");
+    ck_assert_int_eq(qemu_option_get(&option, NULL, "c", value, sizeof(value)), 0);
+}
+END_TEST
+
+START_TEST(captured_from_libvirt)
+{
+    struct fsroot root = fixture_open("libvirt-hotplug");
+    char *text;
+    ssize_t n = fsroot_read_all(&root, &text, 1 << 20, "proc/%d/cmdline", FIXTURE_PID);
+
+    ck_assert_int_gt(n, 0);
+    ck_assert_int_eq(parse(text, (size_t)n), 0);
+    ck_assert_str_eq(line.name, "sys2");
+    ck_assert_int_eq(line.accel, ACCEL_TCG);
+    ck_assert_uint_eq(line.ram.n_backends, 3); /* the fourth was plugged later */
+    ck_assert_str_eq(backend(1)->id, "ram-node1");
+    ck_assert_str_eq(backend(2)->id, "memdimm0");
+    ck_assert(backend(2)->dimm);
+    ck_assert_int_eq(backend(2)->source, RAM_SOURCE_MEMFD);
+    ck_assert_uint_eq(line.ram.total_bytes, 224 * MIB);
+    free(text);
+    fsroot_close(&root);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("qemu_cmdline");
+    TCase *c = tcase_create("all");
+
+    tcase_add_test(c, plain_size_in_every_spelling);
+    tcase_add_test(c, sizes_that_are_none);
+    tcase_add_test(c, no_memory_option_is_the_default);
+    tcase_add_test(c, the_last_option_wins);
+    tcase_add_test(c, machine_backend_in_both_syntaxes);
+    tcase_add_test(c, numa_nodes_and_dimms);
+    tcase_add_test(c, default_block_beside_dimms_and_plain_numa);
+    tcase_add_test(c, objects_that_cannot_be_used);
+    tcase_add_test(c, more_backends_than_possible);
+    tcase_add_test(c, accelerators);
+    tcase_add_test(c, names_and_uuid);
+    tcase_add_test(c, locked_memory);
+    tcase_add_test(c, arguments_that_look_like_options);
+    tcase_add_test(c, bytes_that_are_no_command_line);
+    tcase_add_test(c, option_values);
+    tcase_add_test(c, captured_from_libvirt);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
