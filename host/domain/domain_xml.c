@@ -3,8 +3,8 @@
  * @file domain_xml.c  See domain_xml.h.
  *
  * <memory> of live XML is the sum of the boot memory and of all memory devices, also of those that
- * are no RAM (libvirt src/conf/domain_postparse.c virDomainDefPostParseMemory()). So the boot memory is the
- * NUMA cells' where there are any, and else <memory> less the devices.
+ * are no RAM (libvirt src/conf/domain_postparse.c virDomainDefPostParseMemory()). So the boot
+ * memory is the NUMA cells' where there are any, and else <memory> less the devices.
  */
 #include "domain/domain_xml.h"
 
@@ -239,8 +239,7 @@ static bool fix_uuid(char uuid[37])
     return uuid[36] == '\0';
 }
 
-static int read_identity(const xmlNode *domain, struct domain_description *out,
-                         struct error *error)
+static int read_identity(const xmlNode *domain, struct domain_description *out, struct error *error)
 {
     char type[16];
     int named = xml_text(xml_child(domain, "name"), out->name, sizeof(out->name));

@@ -14,13 +14,15 @@ static int must_run(const struct domain_info *info, struct error *error)
     if (info->state == DOMAIN_RUNNING)
         return 0;
     if (info->state == DOMAIN_PAUSED && info->migrating)
-        return error_set(error, -ENODEV,
-                         "domain %s is paused for a job (migration, save or dump): try again when it is done",
-                         info->name);
+        return error_set(
+            error, -ENODEV,
+            "domain %s is paused for a job (migration, save or dump): try again when it is done",
+            info->name);
     if (info->state == DOMAIN_PAUSED)
         return error_set(error, -ENODEV,
                          "domain %s is paused: its vCPUs do not run, so nothing is touched; resume "
-                         "it (virsh resume %s)", info->name, info->name);
+                         "it (virsh resume %s)",
+                         info->name, info->name);
     return error_set(error, -ENODEV, "domain %s is not running (%s); start it (virsh start %s)",
                      info->name, domain_state_name(info->state), info->name);
 }
@@ -55,8 +57,7 @@ static int open_process(const struct domain_connection *connection, const struct
 }
 
 static int read_xml(const struct domain_connection *connection, virDomainPtr domain,
-                    const char *name, struct domain_description *description,
-                    struct error *error)
+                    const char *name, struct domain_description *description, struct error *error)
 {
     cleanup_free char *xml = virDomainGetXMLDesc(domain, 0);
 
@@ -73,8 +74,9 @@ static const struct ram_backend *find_backend(const struct ram_config *ram, cons
     return NULL;
 }
 
-/* The XML knows DIMMs plugged since the start; the command line knows the kind of each backend that was
- * there at the start. The only backend has the machine's own id, which the XML does not tell. */
+/* The XML knows DIMMs plugged since the start; the command line knows the kind of each backend that
+ * was there at the start. The only backend has the machine's own id, which the XML does not tell.
+ */
 static void refine(struct ram_config *xml, const struct ram_config *cmdline)
 {
     if (xml->n_backends == 1 && cmdline->n_backends == 1)
@@ -92,8 +94,8 @@ static void refine(struct ram_config *xml, const struct ram_config *cmdline)
 }
 
 static int open_described(const struct domain_connection *connection, const struct fsroot *root,
-                          virDomainPtr domain, const struct domain_info *info,
-                          struct guest *out, struct error *error)
+                          virDomainPtr domain, const struct domain_info *info, struct guest *out,
+                          struct error *error)
 {
     cleanup_free struct domain_description *description = malloc(sizeof(*description));
 

@@ -16,7 +16,7 @@ static const char embed_prefix[] = "qemu:///embed";
 const char *domain_state_name(enum domain_state state)
 {
     static const char *const names[] = {
-        [DOMAIN_RUNNING] = "running",   [DOMAIN_PAUSED] = "paused", [DOMAIN_SHUT_OFF] = "shut off",
+        [DOMAIN_RUNNING] = "running", [DOMAIN_PAUSED] = "paused", [DOMAIN_SHUT_OFF] = "shut off",
         [DOMAIN_CRASHED] = "crashed", [DOMAIN_OTHER] = "other",
     };
 
@@ -48,8 +48,8 @@ static void initialise(void)
     virSetErrorFunc(NULL, stay_silent);
 }
 
-/* An embedded driver logs to stderr, start-up banner included, unless the environment says otherwise;
- * and refuses to open without an event loop implementation. It need not be running. */
+/* An embedded driver logs to stderr, start-up banner included, unless the environment says
+ * otherwise; and refuses to open without an event loop implementation. It need not be running. */
 static void initialise_embed(void)
 {
     setenv("LIBVIRT_LOG_OUTPUTS", "4:file:/dev/null", 0);
@@ -88,10 +88,13 @@ static int not_connected(const char *uri, struct error *error)
     const char *words = virGetLastErrorMessage();
 
     if (strstr(words, "driver.pid"))
-        return error_set(error, -ECONNREFUSED,
-                         "%s: an embedded driver can be open in one process at a time, and process %d has "
-                         "it open; end that one, or measure with --pid", uri, embed_holder(uri));
-    return error_set(error, -ECONNREFUSED, "%s: %s (without libvirt: measure with --pid)", uri, words);
+        return error_set(
+            error, -ECONNREFUSED,
+            "%s: an embedded driver can be open in one process at a time, and process %d has "
+            "it open; end that one, or measure with --pid",
+            uri, embed_holder(uri));
+    return error_set(error, -ECONNREFUSED, "%s: %s (without libvirt: measure with --pid)", uri,
+                     words);
 }
 
 /* A domain of another machine has no process here. */
@@ -198,7 +201,8 @@ static enum domain_state state_of(int state)
     }
 }
 
-/* A job is a migration, a save, a dump or a backup: each reads or moves guest memory or the disks. */
+/* A job is a migration, a save, a dump or a backup: each reads or moves guest memory or the disks.
+ */
 static bool has_job(virDomainPtr domain)
 {
     virDomainJobInfo job;
@@ -253,9 +257,9 @@ static pid_t find_pid(const struct domain_connection *connection, const struct f
 }
 
 /* Domains that go while they are listed are left out. */
-static ssize_t describe_all(const struct domain_connection *connection,
-                            const struct fsroot *root, virDomainPtr *domains, int n,
-                            struct domain_info *list, struct error *error)
+static ssize_t describe_all(const struct domain_connection *connection, const struct fsroot *root,
+                            virDomainPtr *domains, int n, struct domain_info *list,
+                            struct error *error)
 {
     ssize_t count = 0;
 

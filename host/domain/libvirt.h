@@ -21,8 +21,8 @@ static inline void cleanup_domain_at(virDomainPtr *domain)
 
 #define cleanup_domain __attribute__((cleanup(cleanup_domain_at)))
 
-/** Sets @p error to "domain NAME: libvirt's own words", with the URI if @p name is NULL; -ENOENT when libvirt says there is no such domain,
- *  -ENOTCONN when the connection is lost, else -EIO. */
+/** Sets @p error to "domain NAME: libvirt's own words", with the URI if @p name is NULL; -ENOENT
+ * when libvirt says there is no such domain, -ENOTCONN when the connection is lost, else -EIO. */
 int libvirt_failed(const struct domain_connection *connection, const char *name,
                    struct error *error);
 
@@ -34,18 +34,20 @@ virDomainPtr libvirt_lookup(const struct domain_connection *connection, const ch
 int libvirt_describe(const struct domain_connection *connection, virDomainPtr domain,
                      struct domain_info *info, struct error *error);
 
-/** The directory in which the driver at @p uri keeps its pid files, without a leading slash; source: libvirt
- *  src/qemu/qemu_conf.c virQEMUDriverConfigNew(), stateDir. False for a driver that is not known. */
+/** The directory in which the driver at @p uri keeps its pid files, without a leading slash;
+ * source: libvirt src/qemu/qemu_conf.c virQEMUDriverConfigNew(), stateDir. False for a driver that
+ * is not known. */
 bool libvirt_pid_dir(const char *uri, char *dir, size_t size);
 
 /** The pid in the domain's pid file when that process is a QEMU, else 0. */
 pid_t libvirt_pid_from_file(const struct domain_connection *connection, const struct fsroot *root,
                             const char *name);
 
-/** Is it the process of this domain, by -uuid and -name guest=? libvirt gives both to every QEMU. */
+/** Is it the process of this domain, by -uuid and -name guest=? libvirt gives both to every QEMU.
+ */
 bool libvirt_is_process_of(const struct qemu_process *process, const struct domain_info *info);
 
-/** Looks through all QEMU processes for the domain's; 0 when there is none. For domains without a usable pid
- *  file: the run directory is elsewhere, or libvirt has escaped a character of the name in the file's, as it
- *  does with "&" (src/util/virpidfile.c virPidFileBuildPath()). */
+/** Looks through all QEMU processes for the domain's; 0 when there is none. For domains without a
+ * usable pid file: the run directory is elsewhere, or libvirt has escaped a character of the name
+ * in the file's, as it does with "&" (src/util/virpidfile.c virPidFileBuildPath()). */
 pid_t libvirt_pid_by_search(const struct fsroot *root, const struct domain_info *info);

@@ -8,18 +8,19 @@
 
 /** The fields of /proc/PID/stat that are used here; proc_pid_stat(5). */
 struct proc_stat {
-    char state;            /* field 3 */
-    uint64_t utime_ticks;  /* 14 */
-    uint64_t stime_ticks;  /* 15 */
-    uint64_t start_ticks;  /* 22: clock ticks after boot */
+    char state;           /* field 3 */
+    uint64_t utime_ticks; /* 14 */
+    uint64_t stime_ticks; /* 15 */
+    uint64_t start_ticks; /* 22: clock ticks after boot */
 };
 
-/** Parses one stat line; the command's name in it may hold anything, ")" too. -EINVAL when malformed. */
+/** Parses one stat line; the command's name in it may hold anything, ")" too. -EINVAL when
+ * malformed. */
 int proc_stat_parse(const char *text, struct proc_stat *stat);
 
 /** Reads /proc/PID/stat. -ESRCH when there is no such process or thread. */
 int proc_stat_read(const struct fsroot *root, pid_t pid, struct proc_stat *stat);
 
-/** The entries of directory @p path whose names are numbers (pids, tids, fds), ascending. @p numbers is
- *  allocated, the caller frees; returns the count. */
+/** The entries of directory @p path whose names are numbers (pids, tids, fds), ascending. @p
+ * numbers is allocated, the caller frees; returns the count. */
 ssize_t proc_numbers(const struct fsroot *root, const char *path, pid_t **numbers);

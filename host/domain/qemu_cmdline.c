@@ -91,7 +91,8 @@ static int read_machine(struct reading *r, const struct qemu_option *option, str
         r->out->accel = accel_of(accel);
     if (qemu_option_get(option, "type", "memory-backend", r->machine_backend,
                         sizeof(r->machine_backend)) < 0)
-        return error_set(error, -EINVAL, "QEMU option -machine: the memory-backend's id is too long");
+        return error_set(error, -EINVAL,
+                         "QEMU option -machine: the memory-backend's id is too long");
     return 0;
 }
 
@@ -106,8 +107,7 @@ static int read_accel(struct reading *r, const struct qemu_option *option, struc
     return 0;
 }
 
-static int read_enable_kvm(struct reading *r, const struct qemu_option *option,
-                           struct error *error)
+static int read_enable_kvm(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     (void)option;
     (void)error;
@@ -203,8 +203,7 @@ static int read_mem_path(struct reading *r, const struct qemu_option *option, st
     return 0;
 }
 
-static int read_overcommit(struct reading *r, const struct qemu_option *option,
-                           struct error *error)
+static int read_overcommit(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     char lock[16];
 

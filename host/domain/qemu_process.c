@@ -75,8 +75,7 @@ static bool is_gone(char state)
     return state == 'Z' || state == 'X' || state == 'x';
 }
 
-static int read_start(const struct fsroot *root, struct qemu_process *process,
-                      struct error *error)
+static int read_start(const struct fsroot *root, struct qemu_process *process, struct error *error)
 {
     struct proc_stat stat;
     int rc = proc_stat_read(root, process->pid, &stat);
@@ -106,7 +105,8 @@ static int read_cmdline(const struct fsroot *root, struct qemu_process *process,
     return rc;
 }
 
-/* Pins the pid. Kernels before 5.3 have no pidfd: then the start time alone identifies the process. */
+/* Pins the pid. Kernels before 5.3 have no pidfd: then the start time alone identifies the process.
+ */
 static int pin(const struct fsroot *root, struct qemu_process *process, struct error *error)
 {
     if (!root->live)
@@ -185,8 +185,8 @@ int qemu_process_verify(const struct fsroot *root, const struct qemu_process *pr
         return cannot_look(error, process->pid, rc);
     if (is_gone(stat.state))
         return error_set(error, -ESRCH, "process %d: has ended", (int)process->pid);
-    if (stat.start_ticks != process->start_ticks ||
-        read_exe(root, process->pid, exe) < 0 || strcmp(exe, process->exe) != 0)
+    if (stat.start_ticks != process->start_ticks || read_exe(root, process->pid, exe) < 0 ||
+        strcmp(exe, process->exe) != 0)
         return error_set(error, -ESRCH, "process %d: has ended, another one has its pid now",
                          (int)process->pid);
     return 0;

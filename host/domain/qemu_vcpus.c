@@ -67,8 +67,8 @@ static int holds_kvm_vm(const struct fsroot *root, pid_t pid)
     return 0;
 }
 
-/* For a process whose threads are not named. Without sight of its files (a captured tree) its options
- * are believed. */
+/* For a process whose threads are not named. Without sight of its files (a captured tree) its
+ * options are believed. */
 static enum accel accel_of_files(const struct fsroot *root, const struct qemu_process *process)
 {
     int kvm = holds_kvm_vm(root, process->pid);
@@ -97,8 +97,8 @@ static void take_named(const struct fsroot *root, struct qemu_process *process, 
     }
 }
 
-static void take_kicked(const struct fsroot *root, struct qemu_process *process,
-                        const pid_t *tids, ssize_t n)
+static void take_kicked(const struct fsroot *root, struct qemu_process *process, const pid_t *tids,
+                        ssize_t n)
 {
     for (ssize_t i = 0; i < n; i++)
         if (takes_sigusr1(root, process->pid, tids[i]))
@@ -134,7 +134,8 @@ static uint64_t thread_ns(const struct fsroot *root, pid_t pid, pid_t tid)
     uint64_t ns;
     struct proc_stat stat;
 
-    if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/schedstat", (int)pid, (int)tid) > 0 &&
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/schedstat", (int)pid, (int)tid) >
+            0 &&
         sscanf(text, "%" SCNu64, &ns) == 1)
         return ns;
     if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/stat", (int)pid, (int)tid) < 0 ||

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_vcpus.h  Which accelerator a QEMU process really uses, and which threads are its vCPUs.
+ * @file qemu_vcpus.h  Which accelerator a QEMU process really uses, and which threads are its
+ * vCPUs.
  *
  * The rule, the first that finds any:
  *  1. Threads named "CPU n/KVM", "CPU n/TCG" or "ALL CPUs/TCG". QEMU names its threads only with
  *     -name debug-threads=on, which libvirt always passes and a person seldom does.
- *  2. Under KVM, threads that do not block SIGUSR1 (SigBlk of /proc/PID/task/TID/status). QEMU starts every
- *     thread with all signals blocked, and blocks SIGUSR1 in its main thread; only a KVM vCPU thread
- *     unblocks it, because it is what kicks it out of KVM_RUN (QEMU 7.2 util/qemu-thread-posix.c
- *     qemu_thread_create(), util/main-loop.c qemu_signal_init(), accel/kvm/kvm-all.c
- *     kvm_init_cpu_signals()).
+ *  2. Under KVM, threads that do not block SIGUSR1 (SigBlk of /proc/PID/task/TID/status). QEMU
+ * starts every thread with all signals blocked, and blocks SIGUSR1 in its main thread; only a KVM
+ * vCPU thread unblocks it, because it is what kicks it out of KVM_RUN (QEMU 7.2
+ * util/qemu-thread-posix.c qemu_thread_create(), util/main-loop.c qemu_signal_init(),
+ * accel/kvm/kvm-all.c kvm_init_cpu_signals()).
  *  3. Under TCG nothing tells them apart: all threads are taken, and vcpus_known is false.
  */
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file xml_tree.h  The few steps in an XML tree that domain XML needs; libxml2's names stay here. */
+/** @file xml_tree.h  The few steps in an XML tree that domain XML needs; libxml2's names stay here.
+ */
 #pragma once
 
 #include "base/error.h"
@@ -8,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Parses foreign bytes: no network, no DTD and so no entities of its own. -EINVAL with the parser's words.
- *  Free with xmlFreeDoc(). */
+/** Parses foreign bytes: no network, no DTD and so no entities of its own. -EINVAL with the
+ * parser's words. Free with xmlFreeDoc(). */
 int xml_tree_parse(const char *xml, size_t length, xmlDocPtr *out, struct error *error);
 
 /** The first child element of that name, NULL if there is none or @p parent is NULL. */
@@ -18,7 +19,8 @@ const xmlNode *xml_child(const xmlNode *parent, const char *name);
 /** The next sibling element of the same name, or NULL. */
 const xmlNode *xml_next(const xmlNode *node);
 
-/** Copies an element's text without surrounding white space: 1; 0 when @p node is NULL; -EOVERFLOW. */
+/** Copies an element's text without surrounding white space: 1; 0 when @p node is NULL; -EOVERFLOW.
+ */
 int xml_text(const xmlNode *node, char *text, size_t size);
 
 /** Likewise an attribute's value; 0 when it is absent. */
@@ -28,9 +30,9 @@ int xml_attribute(const xmlNode *node, const char *name, char *text, size_t size
 bool xml_attribute_is(const xmlNode *node, const char *name, const char *value);
 
 /**
- * A size as libvirt writes it: a number, and its unit in attribute "unit" of @p node (KiB when absent).
- * Source: libvirt src/util/virutil.c virScaleInteger(): b, bytes, k..E and KiB..EiB count by 1024, KB..EB by
- * 1000, all in either case.
+ * A size as libvirt writes it: a number, and its unit in attribute "unit" of @p node (KiB when
+ * absent). Source: libvirt src/util/virutil.c virScaleInteger(): b, bytes, k..E and KiB..EiB count
+ * by 1024, KB..EB by 1000, all in either case.
  * @return 0; -EINVAL no such number or unit; -ERANGE larger than 64 bits.
  */
 int xml_scaled_bytes(const xmlNode *node, const char *number, uint64_t *bytes);

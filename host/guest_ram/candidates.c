@@ -15,8 +15,7 @@ struct walk {
 
 static bool looks_like_ram(const struct vma *vma)
 {
-    return vma->dont_copy &&
-           (strcmp(vma->perms, "rw-p") == 0 || strcmp(vma->perms, "rw-s") == 0);
+    return vma->dont_copy && (strcmp(vma->perms, "rw-p") == 0 || strcmp(vma->perms, "rw-s") == 0);
 }
 
 static bool is_guard(const struct vma *vma)

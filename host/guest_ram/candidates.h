@@ -3,17 +3,18 @@
  * @file candidates.h  The mappings of a QEMU process that are made like a RAM block.
  *
  * Rule: rw-p or rw-s, VmFlags dc (QEMU sets MADV_DONTFORK on RAM blocks), then a guard without any
- * access. QEMU makes the guard one page; the kernel may merge it with a neighbour that is like it, so
- * a longer one is accepted. A block that was split (mbind, partial mlock or madvise) is put together.
+ * access. QEMU makes the guard one page; the kernel may merge it with a neighbour that is like it,
+ * so a longer one is accepted. A block that was split (mbind, partial mlock or madvise) is put
+ * together.
  */
 #pragma once
 
 #include "guest_ram/smaps.h"
 
 struct candidate {
-    struct vma first;   /* its first piece as printed */
-    struct vma whole;   /* start, end and sums over all pieces; locked, mergeable if any piece is */
-    bool taken;         /* by a backend; set by the matcher */
+    struct vma first; /* its first piece as printed */
+    struct vma whole; /* start, end and sums over all pieces; locked, mergeable if any piece is */
+    bool taken;       /* by a backend; set by the matcher */
 };
 
 struct candidates {
@@ -21,7 +22,8 @@ struct candidates {
     struct candidate *at; /* ascending addresses */
 };
 
-/** Collects the candidates of @p pid; errors as smaps_walk(). Free with candidates_free(), also after an error. */
+/** Collects the candidates of @p pid; errors as smaps_walk(). Free with candidates_free(), also
+ * after an error. */
 int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *out,
                        struct error *error);
 void candidates_free(struct candidates *candidates);

@@ -23,7 +23,8 @@ void guest_ram_free(struct guest_ram *ram)
     memset(ram, 0, sizeof(*ram));
 }
 
-/* The last block that begins at or before the page; blocks are few, but pages are asked for often. */
+/* The last block that begins at or before the page; blocks are few, but pages are asked for often.
+ */
 const struct ram_block *guest_ram_block(const struct guest_ram *ram, uint64_t page)
 {
     size_t low = 0;

@@ -2,11 +2,11 @@
 /**
  * @file locate.c  guest_ram_locate(): holds the configured backends against what is mapped.
  *
- * Theory of operation: each backend takes a candidate of its size whose backing does not contradict the
- * configuration. Backends whose id stands in the path of a file go first; then those of which the most is
- * known choose, and those of which only the size is known come last.
- * When a candidate is left that would have suited a backend as well as the one it took, nothing in the
- * process says which is the RAM, and none is guessed. Equal backends and as many candidates are fine: all of
+ * Theory of operation: each backend takes a candidate of its size whose backing does not contradict
+ * the configuration. Backends whose id stands in the path of a file go first; then those of which
+ * the most is known choose, and those of which only the size is known come last. When a candidate
+ * is left that would have suited a backend as well as the one it took, nothing in the process says
+ * which is the RAM, and none is guessed. Equal backends and as many candidates are fine: all of
  * them are RAM; then only the ids are a guess (creation order: QEMU's mappings grow downwards).
  */
 #include "guest_ram/candidates.h"
@@ -60,7 +60,8 @@ static bool backing_fits(const struct ram_backend *b, const struct candidate *c)
         return false;
     switch (b->source) {
     case RAM_SOURCE_ANON:
-        return !c->whole.hugetlb && (c->whole.inode == 0 || strncmp(c->whole.path, "/dev/zero", 9) == 0);
+        return !c->whole.hugetlb &&
+               (c->whole.inode == 0 || strncmp(c->whole.path, "/dev/zero", 9) == 0);
     case RAM_SOURCE_MEMFD:
         return is_memfd(c) && b->hugetlb == c->whole.hugetlb;
     case RAM_SOURCE_FILE:
@@ -76,7 +77,8 @@ static bool fits(const struct ram_backend *b, const struct candidate *c)
     return size_fits(b, c) && backing_fits(b, c);
 }
 
-/* QEMU's own files are called DIRECTORY/qemu_back_mem.ID.RANDOM (hugetlbfs), libvirt's DIRECTORY/ID. */
+/* QEMU's own files are called DIRECTORY/qemu_back_mem.ID.RANDOM (hugetlbfs), libvirt's
+ * DIRECTORY/ID. */
 static bool names_backend(const struct candidate *c, const char *id)
 {
     static const char made_by_qemu[] = "qemu_back_mem.";
@@ -92,7 +94,8 @@ static bool names_backend(const struct candidate *c, const char *id)
     name += by_qemu ? sizeof(made_by_qemu) - 1 : 0;
     if (strncmp(name, id, length) != 0)
         return false;
-    return by_qemu ? name[length] == '.' : name[length] == '\0' || strcmp(name + length, " (deleted)") == 0;
+    return by_qemu ? name[length] == '.'
+                   : name[length] == '\0' || strcmp(name + length, " (deleted)") == 0;
 }
 
 static void take(struct match *m, size_t backend, size_t candidate, bool by_id)
@@ -154,7 +157,10 @@ static void describe(const struct candidates *candidates, char *text, size_t siz
     snprintf(text, size, "nothing");
     for (size_t i = 0; i < candidates->n && have + 64 < size; i++) {
         const struct candidate *c = &candidates->at[i];
-        const char *what = c->whole.hugetlb ? "hugetlb" : is_memfd(c) ? "memfd" : c->whole.inode ? "file" : "anon";
+        const char *what = c->whole.hugetlb ? "hugetlb"
+                           : is_memfd(c)    ? "memfd"
+                           : c->whole.inode ? "file"
+                                            : "anon";
 
         have += (size_t)snprintf(text + have, size - have, "%s%" PRIu64 " KiB %s", have ? ", " : "",
                                  bytes_of(c) / 1024, what);
@@ -167,7 +173,8 @@ static int refuse(const struct match *m, int code, const struct ram_backend *b, 
     char seen[400];
 
     describe(m->candidates, seen, sizeof(seen));
-    return error_set(error, code, "memory backend %s of %" PRIu64 " KiB: %s; mapped like guest RAM: %s",
+    return error_set(error, code,
+                     "memory backend %s of %" PRIu64 " KiB: %s; mapped like guest RAM: %s",
                      b->id[0] ? b->id : "without id", b->size_bytes / 1024, problem, seen);
 }
 

@@ -2,9 +2,10 @@
 /**
  * @file ram_backing.c  See ram_backing.h.
  *
- * smaps alone cannot tell a tmpfs file from one on disk: both have an inode, and a device major of 0
- * is also that of btrfs, overlayfs and 9p. /proc/PID/map_files/START-END leads to the file itself, even if it
- * was deleted (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Without it the path decides.
+ * smaps alone cannot tell a tmpfs file from one on disk: both have an inode, and a device major of
+ * 0 is also that of btrfs, overlayfs and 9p. /proc/PID/map_files/START-END leads to the file
+ * itself, even if it was deleted (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Without it the
+ * path decides.
  */
 #include "guest_ram/ram_backing.h"
 
@@ -38,13 +39,13 @@ static int open_mapped(const struct fsroot *root, pid_t pid, const struct vma *v
 {
     if (!root->live)
         return -1;
-    return fsroot_openf(root, O_PATH, "proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, vma->start,
-                        vma->end);
+    return fsroot_openf(root, O_PATH, "proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+                        vma->start, vma->end);
 }
 
-/* A private mapping of a tmpfs file (memory-backend-file,share=off) counts as SHMEM, although every page
- * that the guest has written is an anonymous copy; block->shared tells the two apart. A private mapping
- * of a disk file counts as FILE likewise. */
+/* A private mapping of a tmpfs file (memory-backend-file,share=off) counts as SHMEM, although every
+ * page that the guest has written is an anonymous copy; block->shared tells the two apart. A
+ * private mapping of a disk file counts as FILE likewise. */
 static enum ram_backing backing_of_file(int fd, const char *path)
 {
     struct statfs fs;
@@ -56,7 +57,8 @@ static enum ram_backing backing_of_file(int fd, const char *path)
     return fs.f_type == TMPFS_MAGIC ? RAM_BACKING_SHMEM : RAM_BACKING_FILE;
 }
 
-/* What a shmem file holds in memory: i_blocks counts its pages in memory and in swap alike (mm/shmem.c). */
+/* What a shmem file holds in memory: i_blocks counts its pages in memory and in swap alike
+ * (mm/shmem.c). */
 static void count_whole_file(int fd, struct ram_block *block)
 {
     struct stat st;

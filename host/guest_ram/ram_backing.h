@@ -6,9 +6,10 @@
 #include "guest_ram/smaps.h"
 
 /**
- * Sets backing, and for shared shmem resident_bytes, of @p block. Pages of a shared shmem file may be
- * populated without being mapped (facts of reclaim, MADV_PAGEOUT): when the block covers its whole file, what
- * the file holds (st_blocks, less what is swapped) is resident, not Rss.
+ * Sets backing, and for shared shmem resident_bytes, of @p block. Pages of a shared file may be
+ * populated without being mapped (after MADV_PAGEOUT without swap, or never touched through this
+ * mapping): when the block covers its whole file, what the file holds (st_blocks, less what is
+ * swapped) is resident, not Rss.
  * @param first  the first VMA of the block, as smaps printed it: it names the map_files entry
  */
 void ram_backing_find(const struct fsroot *root, pid_t pid, const struct vma *first,

@@ -2,9 +2,9 @@
 /**
  * @file smaps.c  See smaps.h.
  *
- * A VMA is one header line ("7f00-7f01 rw-p 00000000 00:00 0   PATH") and its fields ("Rss:  4 kB").
- * Fields begin with a capital letter, headers with a lower-case hexadecimal digit. Fields that are not
- * listed below are skipped, so that a newer kernel may have more.
+ * A VMA is one header line ("7f00-7f01 rw-p 00000000 00:00 0   PATH") and its fields ("Rss:  4
+ * kB"). Fields begin with a capital letter, headers with a lower-case hexadecimal digit. Fields
+ * that are not listed below are skipped, so that a newer kernel may have more.
  */
 #include "guest_ram/smaps.h"
 
@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_SMAPS_BYTES (256UL << 20) /* some 300,000 VMAs; the kernel's default limit is 65,530 */
-#define MAX_LINE_BYTES (20UL << 10)   /* a path of PATH_MAX, every byte written as \ooo, and a header */
+#define MAX_SMAPS_BYTES (256UL << 20) /* some 300,000 VMAs; the kernel's default limit is 65,530 \
+                                       */
+#define MAX_LINE_BYTES \
+    (20UL << 10) /* a path of PATH_MAX, every byte written as \ooo, and a header */
 #define KIB 1024ULL
 
 /* One line without its newline. */

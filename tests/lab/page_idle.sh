@@ -117,8 +117,8 @@ else
 fi
 
 echo "# a TCG guest beside: accessed bits of QEMU's own page tables"
-if start_payload tcg tcg "total=112M hot=16M" -m 128; then
-	check_census "idle, TCG anon 4K" "$(truth "total=112M hot=16M")" 1 --pid "$pid" -w 4 -m idle
+if start_payload tcg tcg "total=96M hot=16M" -m 128; then
+	check_census "idle, TCG anon 4K" "$(truth "total=96M hot=16M")" 1 --pid "$pid" -w 4 -m idle
 	check "accel" record_has '.accel == "tcg"'
 	stop_guest "$pid"
 else

@@ -15,7 +15,8 @@ static struct qemu_cmdline line;
 static struct error error;
 
 /* @p options: "-m\0" "1G\0", as in /proc/PID/cmdline; the program's name is put before them. */
-#define PARSE(options) parse("qemu-system-x86_64\0" options, sizeof("qemu-system-x86_64\0" options) - 1)
+#define PARSE(options) \
+    parse("qemu-system-x86_64\0" options, sizeof("qemu-system-x86_64\0" options) - 1)
 
 static int parse(const char *text, size_t length)
 {
@@ -35,11 +36,20 @@ START_TEST(plain_size_in_every_spelling)
         const char *text;
         uint64_t bytes;
     } sizes[] = {
-        {"512", 512 * MIB},      {"512M", 512 * MIB},     {"512m", 512 * MIB},
-        {"size=512", 512 * MIB}, {"1G", GIB},             {"1.5G", GIB + 512 * MIB},
-        {"0.25g", 256 * MIB},    {"1048576k", GIB},       {"size=98304k,slots=4,maxmem=2097152k", 96 * MIB},
-        {"0x10", 16 * MIB},      {"4096B", 8192},         {"1T", 1024 * GIB},
-        {"0", 128 * MIB},        {"slots=2,maxmem=4G", 128 * MIB},
+        {"512", 512 * MIB},
+        {"512M", 512 * MIB},
+        {"512m", 512 * MIB},
+        {"size=512", 512 * MIB},
+        {"1G", GIB},
+        {"1.5G", GIB + 512 * MIB},
+        {"0.25g", 256 * MIB},
+        {"1048576k", GIB},
+        {"size=98304k,slots=4,maxmem=2097152k", 96 * MIB},
+        {"0x10", 16 * MIB},
+        {"4096B", 8192},
+        {"1T", 1024 * GIB},
+        {"0", 128 * MIB},
+        {"slots=2,maxmem=4G", 128 * MIB},
         {"256,slots=2,maxmem=4G", 256 * MIB},
     };
 
@@ -59,9 +69,26 @@ END_TEST
 
 START_TEST(sizes_that_are_none)
 {
-    static const char *const bad[] = {"",    "-1",   "-512M", "x",   "12q",  "12MM", "1.5.5G", " 1G",
-                                      "1 G", "+1G", "99999999999999999999", "18446744073709551615",
-                                      "17179869184G", "0x", "0x1.8", "1e3", "8E", "2000000G", "nan", "inf"};
+    static const char *const bad[] = {"",
+                                      "-1",
+                                      "-512M",
+                                      "x",
+                                      "12q",
+                                      "12MM",
+                                      "1.5.5G",
+                                      " 1G",
+                                      "1 G",
+                                      "+1G",
+                                      "99999999999999999999",
+                                      "18446744073709551615",
+                                      "17179869184G",
+                                      "0x",
+                                      "0x1.8",
+                                      "1e3",
+                                      "8E",
+                                      "2000000G",
+                                      "nan",
+                                      "inf"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char text[128];
@@ -85,7 +112,10 @@ END_TEST
 
 START_TEST(the_last_option_wins)
 {
-    ck_assert_int_eq(PARSE("-m\0" "1G\0--m\0" "2G\0"), 0);
+    ck_assert_int_eq(PARSE("-m\0"
+                           "1G\0--m\0"
+                           "2G\0"),
+                     0);
     ck_assert_uint_eq(line.ram.total_bytes, 2 * GIB);
     ck_assert_int_eq(PARSE("-m\0size=1G,size=3G\0"), 0);
     ck_assert_uint_eq(line.ram.total_bytes, 3 * GIB);
@@ -94,21 +124,26 @@ END_TEST
 
 START_TEST(machine_backend_in_both_syntaxes)
 {
-    ck_assert_int_eq(PARSE("-machine\0pc,memory-backend=ram0\0-m\0" "40\0-object\0"
-                           "memory-backend-memfd,id=ram0,size=40M,share=on,hugetlb=on\0"), 0);
+    ck_assert_int_eq(PARSE("-machine\0pc,memory-backend=ram0\0-m\0"
+                           "40\0-object\0"
+                           "memory-backend-memfd,id=ram0,size=40M,share=on,hugetlb=on\0"),
+                     0);
     ck_assert_uint_eq(line.ram.n_backends, 1);
     ck_assert_str_eq(backend(0)->id, "ram0");
     ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_MEMFD);
     ck_assert(backend(0)->hugetlb);
 
-    ck_assert_int_eq(PARSE("-M\0memory-backend=pc.ram\0-object\0"
-                           "{\"qom-type\":\"memory-backend-memfd\",\"id\":\"pc.ram\",\"hugetlb\":true,"
-                           "\"size\":41943040,\"x\":{\"y\":[1]}}\0"), 0);
+    ck_assert_int_eq(
+        PARSE("-M\0memory-backend=pc.ram\0-object\0"
+              "{\"qom-type\":\"memory-backend-memfd\",\"id\":\"pc.ram\",\"hugetlb\":true,"
+              "\"size\":41943040,\"x\":{\"y\":[1]}}\0"),
+        0);
     ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
     ck_assert(backend(0)->hugetlb);
     ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0"
-                           "qom-type=memory-backend-file,mem-path=/x,,y=z,size=1048576,id=a\0"), 0);
+                           "qom-type=memory-backend-file,mem-path=/x,,y=z,size=1048576,id=a\0"),
+                     0);
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
     ck_assert_uint_eq(backend(0)->size_bytes, MIB);
 }
@@ -126,7 +161,8 @@ START_TEST(numa_nodes_and_dimms)
                            "-device\0{\"driver\":\"pc-dimm\",\"memdev\":\"d0\",\"slot\":0}\0"
                            "-device\0nvdimm,memdev=nv\0-device\0virtio-net-pci,id=memdev\0"
                            "-numa\0node,nodeid=0,memdev=n0\0-numa\0node,nodeid=1,memdev=n1\0"
-                           "-numa\0dist,src=0,dst=1,val=20\0"), 0);
+                           "-numa\0dist,src=0,dst=1,val=20\0"),
+                     0);
     ck_assert_uint_eq(line.ram.n_backends, 3);
     ck_assert_str_eq(backend(0)->id, "n0");
     ck_assert_str_eq(backend(1)->id, "n1");
@@ -140,8 +176,10 @@ END_TEST
 
 START_TEST(default_block_beside_dimms_and_plain_numa)
 {
-    ck_assert_int_eq(PARSE("-m\0" "56M\0-numa\0node,cpus=0\0-object\0memory-backend-ram,id=d,size=1G\0"
-                           "-device\0virtio-mem-pci,memdev=d,id=vm0\0-mem-path\0/dev/hugepages\0"), 0);
+    ck_assert_int_eq(PARSE("-m\0"
+                           "56M\0-numa\0node,cpus=0\0-object\0memory-backend-ram,id=d,size=1G\0"
+                           "-device\0virtio-mem-pci,memdev=d,id=vm0\0-mem-path\0/dev/hugepages\0"),
+                     0);
     ck_assert_uint_eq(line.ram.n_backends, 2);
     ck_assert_str_eq(backend(0)->id, "pc.ram");
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
@@ -152,8 +190,9 @@ END_TEST
 
 START_TEST(objects_that_cannot_be_used)
 {
-    static const char long_id[] = "-M\0memory-backend=a\0-object\0memory-backend-ram,size=1M,id="
-                                  "0123456789012345678901234567890123456789012345678901234567890123456789\0";
+    static const char long_id[] =
+        "-M\0memory-backend=a\0-object\0memory-backend-ram,size=1M,id="
+        "0123456789012345678901234567890123456789012345678901234567890123456789\0";
 
     ck_assert_int_eq(PARSE("-M\0memory-backend=nope\0"), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "nope"));
@@ -161,10 +200,15 @@ START_TEST(objects_that_cannot_be_used)
     ck_assert_int_eq(PARSE("-object\0memory-backend-ram,id=a\0"), -EINVAL);
     ck_assert_int_eq(PARSE("-object\0memory-backend-ram,size=1G\0"), -EINVAL);
     ck_assert_int_eq(PARSE("-object\0memory-backend-ram,id=a,size=0\0"), -EINVAL);
-    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":-5}\0"), -EINVAL);
-    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":1e300}\0"), -EINVAL);
+    ck_assert_int_eq(
+        PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":-5}\0"),
+        -EINVAL);
+    ck_assert_int_eq(
+        PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":1e300}\0"),
+        -EINVAL);
     ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":"
-                           "99999999999999999999999}\0"), -EINVAL);
+                           "99999999999999999999999}\0"),
+                     -EINVAL);
     ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\"\0"), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "JSON"));
     ck_assert_int_eq(PARSE("-object\0{\"id\":\"a\",\"id\":\"b\"}\0"), -EINVAL);
@@ -181,7 +225,9 @@ START_TEST(more_backends_than_possible)
     size_t at = (size_t)snprintf(text, size, "qemu") + 1;
 
     for (int i = 0; i < RAM_CONFIG_MAX_BACKENDS + 1; i++)
-        at += (size_t)snprintf(text + at, size - at, "-object%cmemory-backend-ram,id=a%d,size=1M", 0, i) + 1;
+        at += (size_t)snprintf(text + at, size - at, "-object%cmemory-backend-ram,id=a%d,size=1M",
+                               0, i) +
+              1;
     ck_assert_int_eq(parse(text, at), -EINVAL);
     at = (size_t)snprintf(text, size, "qemu") + 1;
     at += (size_t)snprintf(text + at, size - at, "-object%cmemory-backend-ram,id=a,size=1M", 0) + 1;
@@ -205,7 +251,9 @@ START_TEST(accelerators)
     ck_assert_int_eq(line.accel, ACCEL_TCG);
     ck_assert_int_eq(PARSE("-M\0accel=kvm:tcg,type=pc\0"), 0);
     ck_assert_int_eq(line.accel, ACCEL_KVM);
-    ck_assert_int_eq(PARSE("-enable-kvm\0-m\0" "64\0"), 0);
+    ck_assert_int_eq(PARSE("-enable-kvm\0-m\0"
+                           "64\0"),
+                     0);
     ck_assert_int_eq(line.accel, ACCEL_KVM);
     ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
     ck_assert_int_eq(PARSE("-accel\0kvmx\0"), 0);
@@ -219,7 +267,8 @@ END_TEST
 START_TEST(names_and_uuid)
 {
     ck_assert_int_eq(PARSE("-name\0guest=two,,commas,debug-threads=on\0-uuid\0"
-                           "0a0a0a0a-1111-2222-3333-444444444444\0"), 0);
+                           "0a0a0a0a-1111-2222-3333-444444444444\0"),
+                     0);
     ck_assert_str_eq(line.name, "two,commas");
     ck_assert_str_eq(line.uuid, "0a0a0a0a-1111-2222-3333-444444444444");
     ck_assert_int_eq(PARSE("-name\0web1\0"), 0);
@@ -242,9 +291,13 @@ END_TEST
 
 START_TEST(arguments_that_look_like_options)
 {
-    ck_assert_int_eq(PARSE("-append\0-m\0-m\0" "64\0"), 0);
+    ck_assert_int_eq(PARSE("-append\0-m\0-m\0"
+                           "64\0"),
+                     0);
     ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
-    ck_assert_int_eq(PARSE("-name\0-m\0-daemonize\0-m\0" "32\0disk.img\0"), 0);
+    ck_assert_int_eq(PARSE("-name\0-m\0-daemonize\0-m\0"
+                           "32\0disk.img\0"),
+                     0);
     ck_assert_str_eq(line.name, "-m");
     ck_assert_uint_eq(line.ram.total_bytes, 32 * MIB);
 }
@@ -260,6 +313,7 @@ START_TEST(bytes_that_are_no_command_line)
     ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
     ck_assert_int_eq(parse(unterminated, 5), 0); /* -m without its argument */
     ck_assert_uint_eq(line.ram.total_bytes, 128 * MIB);
+    ck_assert_int_eq(parse(unterminated, 4), 0); /* nor even its NUL */
     ck_assert_int_eq(parse("\0\0\0\0", 4), 0);
     memset(huge, ',', 4 << 20);
     memcpy(huge, "q\0-name\0", 8);
@@ -288,6 +342,20 @@ START_TEST(option_values)
     ck_assert_int_eq(qemu_option_get(&option, "implied", "implied", value, 3), -EOVERFLOW);
     ck_assert_str_eq(value, "fi");
     ck_assert_int_eq(qemu_option_get(&option, NULL, "c", value, sizeof(value)), 0);
+}
+END_TEST
+
+START_TEST(size_limits)
+{
+    uint64_t bytes = 42;
+
+    ck_assert_int_eq(qemu_size_parse("8E", 1, &bytes), -ERANGE);
+    ck_assert_int_eq(qemu_size_parse("16E", 1, &bytes), -ERANGE);
+    ck_assert_int_eq(qemu_size_parse("9223372036854775808", 1, &bytes), -ERANGE);
+    ck_assert_int_eq(qemu_size_parse("x", 1, &bytes), -EINVAL);
+    ck_assert_uint_eq(bytes, 42); /* untouched by errors */
+    ck_assert_int_eq(qemu_size_parse("9223372036854775807", 1, &bytes), 0);
+    ck_assert_uint_eq(bytes, INT64_MAX);
 }
 END_TEST
 
@@ -332,6 +400,7 @@ int main(void)
     tcase_add_test(c, arguments_that_look_like_options);
     tcase_add_test(c, bytes_that_are_no_command_line);
     tcase_add_test(c, option_values);
+    tcase_add_test(c, size_limits);
     tcase_add_test(c, captured_from_libvirt);
     suite_add_tcase(s, c);
     return run_suite(s);

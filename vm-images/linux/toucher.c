@@ -93,6 +93,7 @@ int main(int argc, char **argv)
     if (wrong) {
         fprintf(stderr, "toucher: %.*s%s%s\n", (int)strcspn(where, " "), where, *where ? " " : "",
                 wrong);
+        free(text);
         return 2;
     }
     free(text);

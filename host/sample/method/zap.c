@@ -181,7 +181,8 @@ static int zap_panel(struct zap *zap)
         if (set->state[i] == PAGE_UNMEASURABLE || seen)
             continue;
 
-        int rc = pagemap_invalidate(zap->pagemap_fd, page_set_hva(set, i), BASE_PAGE_BYTES);
+        /* All of a huge page, for KVM may map it in pieces (below 1 MiB, say, where ROMs lie between). */
+        int rc = pagemap_invalidate(zap->pagemap_fd, set->unit[i], BASE_PAGE_BYTES << set->order[i]);
 
         if (rc < 0)
             return rc;

@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What a fresh Debian needs to build, demonstrate and test; installed only where missing.
+
+packages_build=(build-essential cmake ninja-build pkg-config libvirt-dev libxml2-dev libjansson-dev
+	libsmartcols-dev check libsubunit-dev)
+packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients jq procps)
+packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)
+packages_lint=(clang-format clang-tidy cppcheck shellcheck man-db groff)
+
+# install_packages PACKAGE...
+install_packages() {
+	local package missing=()
+	for package in "$@"; do
+		dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+	done
+	((${#missing[@]})) || return 0
+	if ((EUID != 0)); then
+		echo "missing: ${missing[*]}; run as root, or install them yourself" >&2
+		return 1
+	fi
+	echo "installing ${missing[*]}"
+	# Services are not started: everything here runs without any.
+	local policy=/usr/sbin/policy-rc.d made=
+	if [[ ! -e $policy ]]; then
+		printf '#!/bin/sh\nexit 101\n' >"$policy"
+		chmod 755 "$policy"
+		made=$policy
+	fi
+	DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+	local status=$?
+	[[ -z $made ]] || rm -f -- "$made"
+	return $status
+}

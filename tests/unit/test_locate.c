@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_locate.c  Guest RAM in captured processes of every backing, and in made-up address
+ * spaces. */
+#include "fixture.h"
+#include "guest_ram/guest_ram.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MIB (1ULL << 20)
+
+static struct guest guest;
+static struct guest_ram ram;
+static struct error error;
+
+static int locate_fixture(const char *name)
+{
+    struct fsroot root = fixture_open(name);
+
+    ck_assert_msg(guest_open_pid(&root, FIXTURE_PID, &guest, &error) == 0, "%s", error.text);
+    int rc = guest_ram_locate(&root, &guest.process, &guest.ram, &ram, &error);
+
+    guest_close(&guest);
+    fsroot_close(&root);
+    return rc;
+}
+
+START_TEST(every_captured_backing)
+{
+    static const struct {
+        const char *fixture;
+        uint64_t mib;
+        enum ram_backing backing;
+        bool shared, locked, huge;
+    } cases[] = {
+        {"anon-no-thp", 48, RAM_BACKING_ANON, false, false, false},
+        {"anon-thp", 64, RAM_BACKING_ANON, false, false, true},
+        {"six-gib", 6144, RAM_BACKING_ANON, false, false, true},
+        {"mlock", 20, RAM_BACKING_ANON, false, true, true},
+        {"memfd", 40, RAM_BACKING_SHMEM, true, false, false},
+        {"file-shm", 32, RAM_BACKING_SHMEM, true, false, false},
+        {"shared-ram", 36, RAM_BACKING_SHMEM, true, false, false},
+        {"file-private", 24, RAM_BACKING_FILE, false, false, false},
+        {"hugetlb-memfd", 40, RAM_BACKING_HUGETLB, true, false, true},
+        {"hugetlb-file", 64, RAM_BACKING_HUGETLB, false, false, true},
+        {"kvm-named", 64, RAM_BACKING_ANON, false, false, true},
+        {"libvirt", 72, RAM_BACKING_ANON, false, false, false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *name = cases[i].fixture;
+
+        ck_assert_msg(locate_fixture(name) == 0, "%s: %s", name, error.text);
+        const struct ram_block *b = &ram.blocks[0];
+
+        ck_assert_msg(ram.n_blocks == 1 && ram.bytes == cases[i].mib * MIB && b->bytes == ram.bytes,
+                      "%s", name);
+        ck_assert_msg(b->backing == cases[i].backing, "%s: %s", name, ram_backing_name(b->backing));
+        ck_assert_msg(b->shared == cases[i].shared, "%s: shared", name);
+        ck_assert_msg(b->locked == cases[i].locked, "%s: locked", name);
+        ck_assert_msg((b->huge_bytes > 0) == cases[i].huge, "%s: huge", name);
+        ck_assert_msg((b->page_bytes == 2 * MIB) == (b->backing == RAM_BACKING_HUGETLB), "%s: page",
+                      name);
+        ck_assert_uint_eq(b->hva % 4096, 0);
+        ck_assert_uint_eq(ram.n_pages, ram.bytes / 4096);
+        ck_assert_uint_le(b->resident_bytes, b->bytes);
+        ck_assert_msg(b->resident_bytes > 0 || strcmp(name, "libvirt") == 0, "%s: resident", name);
+        ck_assert_uint_eq(guest_ram_resident_bytes(&ram), b->resident_bytes);
+        guest_ram_free(&ram);
+    }
+}
+END_TEST
+
+START_TEST(two_numa_nodes)
+{
+    ck_assert_int_eq(locate_fixture("two-numa"), 0);
+    ck_assert_uint_eq(ram.n_blocks, 2);
+    ck_assert_str_eq(ram.blocks[0].id, "ram-node0");
+    ck_assert_str_eq(ram.blocks[1].id, "ram-node1");
+    ck_assert_uint_gt(ram.blocks[0].hva,
+                      ram.blocks[1].hva); /* as the monitor's gpa2hva confirmed */
+    ck_assert_uint_eq(ram.blocks[1].first_page, 48 * MIB / 4096);
+    ck_assert_uint_eq(guest_ram_hva(&ram, 0), ram.blocks[0].hva);
+    ck_assert_uint_eq(guest_ram_hva(&ram, 12287), ram.blocks[0].hva + 48 * MIB - 4096);
+    ck_assert_uint_eq(guest_ram_hva(&ram, 12288), ram.blocks[1].hva);
+    ck_assert_uint_eq(guest_ram_hva(&ram, 24575), ram.blocks[1].hva + 48 * MIB - 4096);
+    ck_assert_ptr_eq(guest_ram_block(&ram, 12287), &ram.blocks[0]);
+    ck_assert_ptr_eq(guest_ram_block(&ram, 12288), &ram.blocks[1]);
+    ck_assert_uint_eq(guest_ram_resident_bytes(&ram),
+                      ram.blocks[0].resident_bytes + ram.blocks[1].resident_bytes);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+START_TEST(a_dimm_beside_the_boot_memory)
+{
+    ck_assert_int_eq(locate_fixture("dimm"), 0);
+    ck_assert_uint_eq(ram.n_blocks, 2);
+    ck_assert(!ram.blocks[0].dimm);
+    ck_assert(ram.blocks[1].dimm);
+    ck_assert_uint_eq(ram.blocks[1].bytes, 128 * MIB);
+    ck_assert_int_eq(ram.blocks[1].backing, RAM_BACKING_SHMEM);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+/* 16 MiB of RAM and 16 MiB of VRAM, both anonymous. */
+START_TEST(what_cannot_be_told_apart_is_refused)
+{
+    ck_assert_int_eq(locate_fixture("vga16"), -ENOTUNIQ);
+    ck_assert_ptr_nonnull(strstr(error.text, "pc.ram"));
+    ck_assert_ptr_nonnull(strstr(error.text, "16384 KiB"));
+}
+END_TEST
+
+/* The command line knows one DIMM of two; the live XML knows both. */
+START_TEST(plugged_since_the_start)
+{
+    struct fsroot root = fixture_open("libvirt-hotplug");
+    struct domain_description *d = malloc(sizeof(*d));
+    char *xml;
+    ssize_t n = fsroot_read_all(&root, &xml, 1 << 20, "domain.xml");
+
+    ck_assert_int_eq(locate_fixture("libvirt-hotplug"), -ENOTUNIQ);
+    ck_assert_int_gt(n, 0);
+    ck_assert_int_eq(domain_xml_parse(xml, (size_t)n, d, &error), 0);
+    ck_assert_int_eq(guest_open_pid(&root, FIXTURE_PID, &guest, &error), 0);
+    ck_assert_int_eq(guest_ram_locate(&root, &guest.process, &d->ram, &ram, &error), 0);
+    ck_assert_uint_eq(ram.n_blocks, 4);
+    ck_assert_uint_eq(ram.bytes, (48 + 48 + 128 + 128) * MIB);
+    ck_assert_str_eq(ram.blocks[3].id, "memdimm1");
+    ck_assert(ram.blocks[3].dimm && !ram.blocks[0].dimm);
+    ck_assert_uint_ne(ram.blocks[2].hva, ram.blocks[3].hva);
+    guest_ram_free(&ram);
+    guest_close(&guest);
+    free(d);
+    free(xml);
+    fsroot_close(&root);
+}
+END_TEST
+
+/* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". */
+static int locate_text(const char *smaps, const struct ram_config *config)
+{
+    char dir[] = "/tmp/vmwss-test-XXXXXX";
+    char path[128];
+    struct fsroot root;
+    struct qemu_process process = {.pid = 5, .pidfd = -1};
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/proc", dir);
+    mkdir(path, 0700);
+    snprintf(path, sizeof(path), "%s/proc/5", dir);
+    mkdir(path, 0700);
+    snprintf(path, sizeof(path), "%s/proc/5/smaps", dir);
+    FILE *f = fopen(path, "w");
+
+    fputs(smaps, f);
+    fclose(f);
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+    memset(&ram, 0, sizeof(ram));
+    int rc = guest_ram_locate(&root, &process, config, &ram, &error);
+
+    fsroot_close(&root);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/proc/5", dir);
+    rmdir(path);
+    snprintf(path, sizeof(path), "%s/proc", dir);
+    rmdir(path);
+    rmdir(dir);
+    return rc;
+}
+
+#define RAM(range, perms, offset, inode, path, flags)                      \
+    range " " perms " " offset " 00:01 " inode " " path "\nRss:  100 kB\n" \
+          "Swap: 8 kB\nAnonHugePages: 0 kB\nVmFlags: rd wr dc " flags "\n"
+#define ANON(range, flags) RAM(range, "rw-p", "00000000", "0", "", flags)
+#define GUARD(range) range " ---p 00000000 00:00 0 \nVmFlags: mr mw me\n"
+
+static struct ram_config one_backend(uint64_t mib, enum ram_source source)
+{
+    struct ram_config config = {.n_backends = 1, .total_bytes = mib * MIB};
+
+    strcpy(config.backends[0].id, "r");
+    config.backends[0].size_bytes = mib * MIB;
+    config.backends[0].source = source;
+    return config;
+}
+
+START_TEST(pieces_are_put_together)
+{
+    struct ram_config config = one_backend(4, RAM_SOURCE_ANON);
+
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") ANON("10100000-10300000", "lo mg")
+                                     ANON("10300000-10400000", "") GUARD("10400000-10401000"),
+                                 &config),
+                     0);
+    ck_assert_uint_eq(ram.n_blocks, 1);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+    ck_assert_uint_eq(ram.blocks[0].bytes, 4 * MIB);
+    ck_assert_uint_eq(ram.blocks[0].resident_bytes, 300 << 10);
+    ck_assert_uint_eq(ram.blocks[0].swapped_bytes, 24 << 10);
+    ck_assert(ram.blocks[0].locked && ram.blocks[0].mergeable);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+START_TEST(pieces_of_a_file_must_follow_each_other)
+{
+    struct ram_config config = one_backend(2, RAM_SOURCE_MEMFD);
+    const char *good = RAM("10000000-10100000", "rw-s", "00000000", "9", "/memfd:m (deleted)", "")
+        RAM("10100000-10200000", "rw-s", "00100000", "9", "/memfd:m (deleted)", "")
+            GUARD("10200000-10201000");
+    const char *other_offset = RAM("10000000-10100000", "rw-s", "00000000", "9",
+                                   "/memfd:m (deleted)", "")
+        RAM("10100000-10200000", "rw-s", "00000000", "9", "/memfd:m (deleted)", "")
+            GUARD("10200000-10201000");
+    const char *other_file = RAM("10000000-10100000", "rw-s", "00000000", "8", "/memfd:m (deleted)",
+                                 "") RAM("10100000-10200000", "rw-s", "00100000", "9",
+                                         "/memfd:m (deleted)", "") GUARD("10200000-10201000");
+
+    ck_assert_int_eq(locate_text(good, &config), 0);
+    guest_ram_free(&ram);
+    ck_assert_int_eq(locate_text(other_offset, &config), -ENXIO);
+    ck_assert_int_eq(locate_text(other_file, &config), -ENXIO);
+}
+END_TEST
+
+START_TEST(the_rule)
+{
+    struct ram_config config = one_backend(1, RAM_SOURCE_UNKNOWN);
+    static const char *const no_ram[] = {
+        "",
+        ANON("10000000-10100000", ""),                            /* no guard */
+        ANON("10000000-10100000", "") GUARD("10101000-10102000"), /* not next to it */
+        ANON("10000000-10100000", "") ANON("10101000-10102000", "") GUARD("10102000-10103000"),
+        ANON("10000000-10200000", "") GUARD("10200000-10201000"), /* twice the size */
+        RAM("10000000-10100000", "rwxp", "00000000", "0", "", "") GUARD("10100000-10101000"),
+        RAM("10000000-10100000", "r--p", "00000000", "0", "", "") GUARD("10100000-10101000"),
+        "10000000-10100000 rw-p 00000000 00:00 0 \nVmFlags: rd wr\n" GUARD(
+            "10100000-10101000"), /* no dc */
+        ANON("10000000-10100000", "") "10100000-10101000 ---p 00000000 00:01 7 /x\nVmFlags: mr\n",
+        ANON("10000000-10100000", "") "10100000-10101000 r--p 00000000 00:00 0 \nVmFlags: mr\n",
+    };
+
+    for (size_t i = 0; i < sizeof(no_ram) / sizeof(no_ram[0]); i++) {
+        ck_assert_msg(locate_text(no_ram[i], &config) == -ENXIO, "case %zu", i);
+        ck_assert_ptr_nonnull(strstr(error.text, "not found"));
+    }
+    /* A guard may have been merged with what follows it. */
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10108000"), &config),
+                     0);
+    guest_ram_free(&ram);
+    ck_assert_int_eq(locate_text("garbage", &config), -EBADMSG);
+}
+END_TEST
+
+/* The same size four times over; only the kind tells which is meant. */
+START_TEST(backing_decides)
+{
+    static const char four[] = ANON("10000000-10200000", "") GUARD("10200000-10201000") RAM(
+        "20000000-20200000", "rw-s", "00000000", "3", "/memfd:m (deleted)",
+        "") GUARD("20200000-20201000")
+        RAM("30000000-30200000", "rw-s", "00000000", "4", "/srv/ram", "") GUARD(
+            "30200000-30201000") "40000000-40200000 rw-s 00000000 00:0f 5 /memfd:m (deleted)\nKernelPageSize: 2048 kB\n"
+                                 "VmFlags: rd wr dc ht\n" GUARD("40200000-40201000");
+    struct ram_config config = one_backend(2, RAM_SOURCE_ANON);
+
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+    ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_ANON);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_MEMFD;
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x20000000);
+    ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_SHMEM);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_FILE;
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x30000000);
+    ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_FILE);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_UNKNOWN;
+    ck_assert_int_eq(locate_text(four, &config), -ENOTUNIQ);
+    config.backends[0].hugetlb = true;
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x40000000);
+    ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_HUGETLB);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_MEMFD;
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x40000000);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+/* hugetlbfs rounds up to its page: a backend of 3 MiB is mapped as 4 MiB. */
+START_TEST(hugetlb_is_rounded_up)
+{
+    static const char map[] =
+        "40000000-40400000 rw-p 00000000 00:0f 5 /dev/hugepages/x\nKernelPageSize: 2048 kB\n"
+        "Private_Hugetlb: 2048 kB\nVmFlags: rd wr dc ht\n" GUARD("40400000-40401000");
+    struct ram_config config = one_backend(3, RAM_SOURCE_FILE);
+
+    ck_assert_int_eq(locate_text(map, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].bytes, 4 * MIB);
+    ck_assert_uint_eq(ram.blocks[0].page_bytes, 2 * MIB);
+    ck_assert_uint_eq(ram.blocks[0].resident_bytes, 2 * MIB);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_MEMFD;
+    ck_assert_int_eq(locate_text(map, &config), -ENXIO);
+}
+END_TEST
+
+/* The path of QEMU's or libvirt's own file names its backend: then a twin does no harm, and the
+ * order none. */
+START_TEST(ids_in_paths)
+{
+    static const char map[] = RAM("10000000-10100000", "rw-s", "00000000", "3",
+                                  "/var/ram/1-web/ram-node1", "") GUARD("10100000-10101000")
+        RAM("20000000-20100000", "rw-p", "00000000", "4",
+            "/dev/hugepages/qemu_back_mem.ram-node0.xYz (deleted)", "") GUARD("20100000-20101000")
+            RAM("30000000-30100000", "rw-s", "00000000", "5", "/var/ram/other", "")
+                GUARD("30100000-30101000");
+    struct ram_config config = one_backend(1, RAM_SOURCE_FILE);
+
+    strcpy(config.backends[0].id, "ram-node1");
+    ck_assert_int_eq(locate_text(map, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+    guest_ram_free(&ram);
+    strcpy(config.backends[0].id, "ram-node0");
+    ck_assert_int_eq(locate_text(map, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x20000000);
+    guest_ram_free(&ram);
+    strcpy(config.backends[0].id, "ram-node");
+    ck_assert_int_eq(locate_text(map, &config), -ENOTUNIQ);
+}
+END_TEST
+
+START_TEST(an_unplugged_dimm_is_left_out)
+{
+    struct ram_config config = one_backend(1, RAM_SOURCE_ANON);
+
+    config.backends[1] = (struct ram_backend){.id = "d", .size_bytes = 8 * MIB, .dimm = true};
+    config.n_backends = 2;
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000"), &config),
+                     0);
+    ck_assert_uint_eq(ram.n_blocks, 1);
+    ck_assert_uint_eq(ram.bytes, MIB);
+    guest_ram_free(&ram);
+    config.backends[1].dimm = false;
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000"), &config),
+                     -ENXIO);
+}
+END_TEST
+
+/* Those of which most is known choose first, or the first backend would take the second's. */
+START_TEST(knowledge_goes_first)
+{
+    struct ram_config config = one_backend(1, RAM_SOURCE_UNKNOWN);
+
+    config.backends[1] = (struct ram_backend){
+        .id = "m", .size_bytes = MIB, .source = RAM_SOURCE_MEMFD};
+    config.n_backends = 2;
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000")
+                                     RAM("20000000-20100000", "rw-s", "00000000", "3",
+                                         "/memfd:m (deleted)", "") GUARD("20100000-20101000"),
+                                 &config),
+                     0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+    ck_assert_uint_eq(ram.blocks[1].hva, 0x20000000);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+START_TEST(backing_by_path)
+{
+    static const struct {
+        const char *path;
+        enum ram_backing backing;
+    } cases[] = {{"/dev/shm/x", RAM_BACKING_SHMEM},
+                 {"/run/user/0/x", RAM_BACKING_SHMEM},
+                 {"/dev/zero (deleted)", RAM_BACKING_SHMEM},
+                 {"/var/lib/x", RAM_BACKING_FILE},
+                 {"/srv/memfd:x", RAM_BACKING_FILE}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ram_config config = one_backend(1, RAM_SOURCE_UNKNOWN);
+        char text[512];
+
+        snprintf(text, sizeof(text), "10000000-10100000 rw-s 00000000 00:01 7 %s\nVmFlags: dc\n%s",
+                 cases[i].path, GUARD("10100000-10101000"));
+        ck_assert_int_eq(locate_text(text, &config), 0);
+        ck_assert_msg(ram.blocks[0].backing == cases[i].backing, "%s", cases[i].path);
+        guest_ram_free(&ram);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("locate");
+    TCase *c = tcase_create("all");
+
+    tcase_add_test(c, every_captured_backing);
+    tcase_add_test(c, two_numa_nodes);
+    tcase_add_test(c, a_dimm_beside_the_boot_memory);
+    tcase_add_test(c, what_cannot_be_told_apart_is_refused);
+    tcase_add_test(c, plugged_since_the_start);
+    tcase_add_test(c, pieces_are_put_together);
+    tcase_add_test(c, pieces_of_a_file_must_follow_each_other);
+    tcase_add_test(c, the_rule);
+    tcase_add_test(c, backing_decides);
+    tcase_add_test(c, hugetlb_is_rounded_up);
+    tcase_add_test(c, ids_in_paths);
+    tcase_add_test(c, an_unplugged_dimm_is_left_out);
+    tcase_add_test(c, knowledge_goes_first);
+    tcase_add_test(c, backing_by_path);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}

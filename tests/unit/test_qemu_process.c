@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_qemu_process.c  Identity, accelerator and vCPU threads of captured QEMU processes,
+ * and of made ones. */
+#include "domain/proc_pid.h"
+#include "domain/qemu_process.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct qemu_process process;
+static struct error error;
+
+static void open_fixture(const char *name, struct fsroot *root)
+{
+    *root = fixture_open(name);
+    ck_assert_msg(qemu_process_open(root, FIXTURE_PID, &process, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(process.pidfd, -1);
+    ck_assert_int_eq(process.pid, FIXTURE_PID);
+    ck_assert_str_eq(process.exe, "/usr/bin/qemu-system-x86_64");
+}
+
+/* A copy of a fixture in a directory of its own, which a test may damage. */
+static char copy[64];
+
+static struct fsroot copy_fixture(const char *name)
+{
+    struct fsroot root;
+    char command[512];
+
+    strcpy(copy, "/tmp/vmwss-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(copy));
+    snprintf(command, sizeof(command), "cp -a '%s/%s/.' %s", FIXTURES, name, copy);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(fsroot_open(&root, copy), 0);
+    return root;
+}
+
+static void remove_copy(struct fsroot *root)
+{
+    char command[128];
+
+    fsroot_close(root);
+    snprintf(command, sizeof(command), "rm -rf %s", copy);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    char full[256];
+
+    snprintf(full, sizeof(full), "%s/proc/%d/%s", copy, FIXTURE_PID, path);
+    FILE *f = fopen(full, "w");
+
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void link_exe(const char *target)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/proc/%d/exe", copy, FIXTURE_PID);
+    unlink(path);
+    ck_assert_int_eq(symlink(target, path), 0);
+}
+
+START_TEST(tcg_with_named_threads)
+{
+    struct fsroot root;
+
+    open_fixture("libvirt", &root);
+    ck_assert_int_eq(process.accel, ACCEL_TCG);
+    ck_assert(process.vcpus_known);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+    ck_assert_int_lt(process.vcpus[0], process.vcpus[1]);
+    ck_assert_uint_gt(qemu_process_vcpu_ns(&root, &process), 0);
+    ck_assert_str_eq(process.config.name, "sys1");
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(tcg_without_names_has_all_threads)
+{
+    struct fsroot root;
+
+    open_fixture("anon-thp", &root);
+    ck_assert_int_eq(process.accel, ACCEL_TCG);
+    ck_assert(!process.vcpus_known);
+    ck_assert_uint_eq(process.n_vcpus, 4); /* main, RCU, two vCPUs */
+    ck_assert_int_eq(process.vcpus[0], FIXTURE_PID);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(kvm_with_and_without_names_agree)
+{
+    static const char *const names[] = {"kvm-named", "kvm-unnamed"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct fsroot root;
+
+        open_fixture(names[i], &root);
+        ck_assert_int_eq(process.accel, ACCEL_KVM);
+        ck_assert(process.vcpus_known);
+        ck_assert_uint_eq(process.n_vcpus, 2);
+        ck_assert_int_eq(process.vcpus[0], FIXTURE_PID + 2);
+        ck_assert_int_eq(process.vcpus[1], FIXTURE_PID + 3);
+        ck_assert_uint_gt(qemu_process_vcpu_ns(&root, &process), 1000000000);
+        fsroot_close(&root);
+    }
+}
+END_TEST
+
+START_TEST(single_threaded_tcg)
+{
+    struct fsroot root = copy_fixture("libvirt");
+
+    write_file("task/1003/comm", "ALL CPUs/TCG\n");
+    write_file("task/1004/comm", "CPU 0/XXX\n");
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(process.n_vcpus, 1);
+    ck_assert_int_eq(process.vcpus[0], 1003);
+    ck_assert_int_eq(process.accel, ACCEL_TCG);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(cpu_time_without_schedstat)
+{
+    struct fsroot root = copy_fixture("kvm-named");
+    uint64_t tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    write_file("task/1002/schedstat", "12345 6 7\n");
+    write_file("task/1003/schedstat", "");
+    write_file("task/1003/stat",
+               "1003 (a) b (c) S 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 999 0 0\n");
+    ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345 + 42 * tick_ns);
+    write_file("task/1003/stat", "garbage\n");
+    ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(other_executables_are_refused)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+    static const char *const good[] = {"/usr/bin/qemu-system-x86_64 (deleted)",
+                                       "/usr/libexec/qemu-kvm", "/usr/bin/kvm",
+                                       "/opt/x/qemu-system-aarch64"};
+    static const char *const bad[] = {"/usr/bin/qemu-img",           "/usr/bin/python3",
+                                      "/home/qemu-system-x86_64/sh", "/bin/kvm2",
+                                      "/bin/qemu-kvm-wrapper",       "/usr/bin/qemu-x86_64"};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        link_exe(good[i]);
+        ck_assert_msg(qemu_process_open(&root, FIXTURE_PID, &process, &error) == 0, "%s", good[i]);
+        ck_assert(qemu_process_is_qemu(&root, FIXTURE_PID));
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        link_exe(bad[i]);
+        ck_assert_msg(qemu_process_open(&root, FIXTURE_PID, &process, &error) == -ENOEXEC, "%s",
+                      bad[i]);
+        ck_assert_ptr_nonnull(strstr(error.text, bad[i]));
+        ck_assert(!qemu_process_is_qemu(&root, FIXTURE_PID));
+    }
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(an_upgrade_is_no_replacement)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    link_exe("/usr/bin/qemu-system-x86_64 (deleted)");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
+    link_exe("/usr/bin/qemu-system-i386");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(reused_dead_and_stopped)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+    char stat[256];
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
+    ck_assert(!qemu_process_stopped(&root, &process));
+    for (const char *state = "TtSZX"; *state; state++) {
+        snprintf(stat, sizeof(stat),
+                 "1000 (q) %c 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 %llu 0 0\n", *state,
+                 (unsigned long long)process.start_ticks);
+        write_file("stat", stat);
+        bool dead = *state == 'Z' || *state == 'X';
+
+        ck_assert_int_eq(qemu_process_verify(&root, &process, &error), dead ? -ESRCH : 0);
+        ck_assert_int_eq(qemu_process_stopped(&root, &process), *state == 'T' || *state == 't');
+        ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &(struct qemu_process){0}, NULL),
+                         dead ? -ESRCH : 0);
+    }
+    write_file("stat", "1000 (q) S 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 1 0 0\n");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "another"));
+    write_file("stat", "1000 (q) S 1 1");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -EINVAL);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(bad_command_line)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+
+    write_file("cmdline", "");
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "process 1000"));
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(pids_that_are_none)
+{
+    static const pid_t none[] = {0, -1, -1000, 7, INT32_MAX};
+    struct fsroot root = fixture_open("anon-thp");
+
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        ck_assert_int_eq(qemu_process_open(&root, none[i], &process, &error), -ESRCH);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(find_all)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+    pid_t *pids;
+
+    ck_assert_int_eq(qemu_process_find_all(&root, &pids), 1);
+    ck_assert_int_eq(pids[0], FIXTURE_PID);
+    free(pids);
+    link_exe("/bin/sh");
+    ck_assert_int_eq(qemu_process_find_all(&root, &pids), 0);
+    free(pids);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(stat_lines)
+{
+    struct proc_stat s;
+
+    ck_assert_int_eq(
+        proc_stat_parse("1 (a) R) (S 2) T 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 -5 3 0 77 0 0", &s), 0);
+    ck_assert_int_eq(s.state, 'T');
+    ck_assert_uint_eq(s.utime_ticks, 30);
+    ck_assert_uint_eq(s.stime_ticks, 12);
+    ck_assert_uint_eq(s.start_ticks, 77);
+    ck_assert_int_eq(proc_stat_parse("", &s), -EINVAL);
+    ck_assert_int_eq(proc_stat_parse("1 (a) S", &s), -EINVAL);
+    ck_assert_int_eq(proc_stat_parse("1 a S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77", &s),
+                     -EINVAL);
+}
+END_TEST
+
+/* The running system: this very process is no QEMU, and a child that has ended is none either. */
+START_TEST(live_processes)
+{
+    struct fsroot root;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    ck_assert_int_eq(fsroot_open(&root, "/"), 0);
+    ck_assert_int_eq(qemu_process_open(&root, getpid(), &process, &error), -ENOEXEC);
+    ck_assert_int_eq(process.pidfd, -1); /* closed again */
+    siginfo_t info;
+
+    waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+    ck_assert_int_eq(qemu_process_open(&root, child, &process, &error), -ESRCH);
+    waitpid(child, NULL, 0);
+    ck_assert_int_eq(qemu_process_open(&root, child, &process, &error), -ESRCH);
+    fsroot_close(&root);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("qemu_process");
+    TCase *c = tcase_create("all");
+
+    tcase_add_test(c, tcg_with_named_threads);
+    tcase_add_test(c, tcg_without_names_has_all_threads);
+    tcase_add_test(c, kvm_with_and_without_names_agree);
+    tcase_add_test(c, single_threaded_tcg);
+    tcase_add_test(c, cpu_time_without_schedstat);
+    tcase_add_test(c, other_executables_are_refused);
+    tcase_add_test(c, an_upgrade_is_no_replacement);
+    tcase_add_test(c, reused_dead_and_stopped);
+    tcase_add_test(c, bad_command_line);
+    tcase_add_test(c, pids_that_are_none);
+    tcase_add_test(c, find_all);
+    tcase_add_test(c, stat_lines);
+    tcase_add_test(c, live_processes);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
