@@ -34,15 +34,15 @@ static int format_path(char path[PATH_MAX], const char *format, va_list args)
 }
 
 /* Every variadic entry below turns its arguments into "path" or returns the error. */
-#define FORMAT_PATH_OR_RETURN(path, format)             \
-    char path[PATH_MAX];                                \
-    do {                                                \
-        va_list args_;                                  \
-        va_start(args_, format);                        \
-        int rc_ = format_path(path, format, args_);     \
-        va_end(args_);                                  \
-        if (rc_ < 0)                                    \
-            return rc_;                                 \
+#define FORMAT_PATH_OR_RETURN(path, format)         \
+    char path[PATH_MAX];                            \
+    do {                                            \
+        va_list args_;                              \
+        va_start(args_, format);                    \
+        int rc_ = format_path(path, format, args_); \
+        va_end(args_);                              \
+        if (rc_ < 0)                                \
+            return rc_;                             \
     } while (0)
 
 static int open_path(const struct fsroot *root, int flags, const char *path)
@@ -160,7 +160,8 @@ int fsroot_read_u64(const struct fsroot *root, uint64_t *value, const char *form
     return 0;
 }
 
-ssize_t fsroot_readlink(const struct fsroot *root, char *target, size_t size, const char *format, ...)
+ssize_t fsroot_readlink(const struct fsroot *root, char *target, size_t size, const char *format,
+                        ...)
 {
     FORMAT_PATH_OR_RETURN(path, format);
     ssize_t n = readlinkat(root->dirfd, path, target, size);

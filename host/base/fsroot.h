@@ -42,8 +42,8 @@ int fsroot_read_u64(const struct fsroot *root, uint64_t *value, const char *form
     __attribute__((format(printf, 3, 4)));
 
 /** readlinkat(), NUL-terminated; returns the length, -ENAMETOOLONG when it does not fit. */
-ssize_t fsroot_readlink(const struct fsroot *root, char *target, size_t size, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+ssize_t fsroot_readlink(const struct fsroot *root, char *target, size_t size, const char *format,
+                        ...) __attribute__((format(printf, 4, 5)));
 
 bool fsroot_exists(const struct fsroot *root, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -46,8 +46,8 @@ void capture_text(struct capture *capture, const char *name, const char *text, s
 {
     make_parents(capture, name);
 
-    cleanup_close int fd =
-        openat(capture->dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    cleanup_close int fd = openat(capture->dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                  0600);
     size_t done = 0;
 
     while (fd >= 0 && done < length) {
@@ -63,13 +63,13 @@ void capture_text(struct capture *capture, const char *name, const char *text, s
         capture->n_files++;
 }
 
-#define FORMAT_PATH(path, format)                       \
-    char path[PATH_MAX];                                \
-    do {                                                \
-        va_list args_;                                  \
-        va_start(args_, format);                        \
-        vsnprintf(path, sizeof(path), format, args_);   \
-        va_end(args_);                                  \
+#define FORMAT_PATH(path, format)                     \
+    char path[PATH_MAX];                              \
+    do {                                              \
+        va_list args_;                                \
+        va_start(args_, format);                      \
+        vsnprintf(path, sizeof(path), format, args_); \
+        va_end(args_);                                \
     } while (0)
 
 void capture_file(struct capture *capture, const char *format, ...)

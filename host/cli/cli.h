@@ -38,8 +38,11 @@ struct guest_choice {
 };
 
 /** Long options that every command with a guest understands; see guest_choice_option(). */
-#define GUEST_CHOICE_OPTIONS \
-    {"connect", required_argument, NULL, 'c'}, {"pid", required_argument, NULL, 'p'}
+#define GUEST_CHOICE_OPTIONS                   \
+    {"connect", required_argument, NULL, 'c'}, \
+    {                                          \
+        "pid", required_argument, NULL, 'p'    \
+    }
 
 /** Handles 'c' and 'p'. 0; -EINVAL after printing what is wrong. */
 int guest_choice_option(struct guest_choice *choice, int option, const char *value);

@@ -10,14 +10,15 @@
 
 static void print_help(void)
 {
-    puts("Usage: vmwss bugreport [DOMAIN | --pid PID] [OPTIONS]\n\n"
-         "Copies what a bug report or a test fixture needs into a new directory: files of /proc and /sys\n"
-         "about the host, and about one guest if it is named, with its libvirt XML. No guest memory, no\n"
-         "disk content. Names, paths and the QEMU command line are in it: read it before you send it.\n\n"
-         "  -p, --pid PID      a QEMU process, without libvirt\n"
-         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
-         "  -o, --output DIR   the directory to make (vmwss-bugreport-PID, or -host)\n"
-         "  -h, --help         this text");
+    puts(
+        "Usage: vmwss bugreport [DOMAIN | --pid PID] [OPTIONS]\n\n"
+        "Copies what a bug report or a test fixture needs into a new directory: files of /proc and /sys\n"
+        "about the host, and about one guest if it is named, with its libvirt XML. No guest memory, no\n"
+        "disk content. Names, paths and the QEMU command line are in it: read it before you send it.\n\n"
+        "  -p, --pid PID      a QEMU process, without libvirt\n"
+        "  -c, --connect URI  libvirt connection (qemu:///system)\n"
+        "  -o, --output DIR   the directory to make (vmwss-bugreport-PID, or -host)\n"
+        "  -h, --help         this text");
 }
 
 static void capture_entry(struct capture *capture, const char *directory, const char *name)

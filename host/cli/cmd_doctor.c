@@ -12,15 +12,16 @@
 
 static void print_help(void)
 {
-    puts("Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
-         "Says for every method whether this host can do it and, given a guest, whether it can see that\n"
-         "guest; and who else on this host disturbs a measurement. The guest is tried out for real: a few\n"
-         "of its pages are marked.\n\n"
-         "  -p, --pid PID      a QEMU process, without libvirt\n"
-         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
-         "  -j, --json         one JSON object, schema vmwss.doctor.v1\n"
-         "  -h, --help         this text\n\n"
-         "Exit status: 0 some method works, 2 none does or the guest cannot be opened.");
+    puts(
+        "Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
+        "Says for every method whether this host can do it and, given a guest, whether it can see that\n"
+        "guest; and who else on this host disturbs a measurement. The guest is tried out for real: a few\n"
+        "of its pages are marked.\n\n"
+        "  -p, --pid PID      a QEMU process, without libvirt\n"
+        "  -c, --connect URI  libvirt connection (qemu:///system)\n"
+        "  -j, --json         one JSON object, schema vmwss.doctor.v1\n"
+        "  -h, --help         this text\n\n"
+        "Exit status: 0 some method works, 2 none does or the guest cannot be opened.");
 }
 
 enum outcome {
@@ -121,7 +122,9 @@ static int look_at_guest(struct report *report, const struct fsroot *root,
 static void print_table(const struct report *report)
 {
     static const struct table_column columns[] = {
-        {.name = "METHOD"}, {.name = "WORKS"}, {.name = "WHAT IT IS, OR WHAT IS MISSING", .last = true}};
+        {.name = "METHOD"},
+        {.name = "WORKS"},
+        {.name = "WHAT IT IS, OR WHAT IS MISSING", .last = true}};
     struct table *table = table_new(columns, 3);
 
     if (!table)

@@ -12,14 +12,15 @@
 
 static void print_help(void)
 {
-    puts("Usage: vmwss list [OPTIONS]\n\n"
-         "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, how it\n"
-         "is backed, and the method that `measure` would take. Running guests are tried out for that:\n"
-         "a few of their pages are marked.\n\n"
-         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
-         "  -P, --processes    look for QEMU processes instead of asking libvirt\n"
-         "  -j, --json         one JSON object per line, schema vmwss.list.v1\n"
-         "  -h, --help         this text");
+    puts(
+        "Usage: vmwss list [OPTIONS]\n\n"
+        "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, how it\n"
+        "is backed, and the method that `measure` would take. Running guests are tried out for that:\n"
+        "a few of their pages are marked.\n\n"
+        "  -c, --connect URI  libvirt connection (qemu:///system)\n"
+        "  -P, --processes    look for QEMU processes instead of asking libvirt\n"
+        "  -j, --json         one JSON object per line, schema vmwss.list.v1\n"
+        "  -h, --help         this text");
 }
 
 /* One guest of the list; what could not be found out stays empty. */
@@ -239,8 +240,10 @@ static int list_domains(const struct fsroot *root, const char *uri, const struct
 int cmd_list(int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"connect", required_argument, NULL, 'c'}, {"processes", no_argument, NULL, 'P'},
-        {"json", no_argument, NULL, 'j'},          {"help", no_argument, NULL, 'h'},
+        {"connect", required_argument, NULL, 'c'},
+        {"processes", no_argument, NULL, 'P'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
         {0},
     };
     struct output output = {0};

@@ -30,7 +30,7 @@ struct options {
     size_t n_windows;
     double window_s[RUN_MAX_WINDOWS];
     bool census;
-    uint64_t samples; /* 0: not given */
+    uint64_t samples;  /* 0: not given */
     double interval_s; /* 0: not given */
     uint64_t count;    /* 0: until interrupted */
     bool json;
@@ -55,22 +55,23 @@ static void catch_signals(void)
 
 static void print_help(void)
 {
-    puts("Usage: vmwss measure (DOMAIN | --pid PID) [OPTIONS]\n\n"
-         "Measures the working set size of a running guest: bytes of its RAM touched within a window.\n\n"
-         "  DOMAIN              name, UUID or id of a libvirt domain\n"
-         "  -p, --pid PID       a QEMU process, without libvirt\n"
-         "  -c, --connect URI   libvirt connection (qemu:///system)\n"
-         "  -w, --window S,...  windows in seconds (10); several are answered by one run\n"
-         "  -m, --method NAME   auto, idle, zap, pageout, zap-all, referenced, cold (auto)\n"
-         "      --census        look at every page\n"
-         "  -n, --samples N     look at a panel of N pages chosen at random\n"
-         "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
-         "                      zap always takes a panel unless told otherwise)\n"
-         "  -i, --interval S    measure every S seconds\n"
-         "  -k, --count N       how often (with --interval; default: until interrupted)\n"
-         "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
-         "  -h, --help          this text\n\n"
-         "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile.");
+    puts(
+        "Usage: vmwss measure (DOMAIN | --pid PID) [OPTIONS]\n\n"
+        "Measures the working set size of a running guest: bytes of its RAM touched within a window.\n\n"
+        "  DOMAIN              name, UUID or id of a libvirt domain\n"
+        "  -p, --pid PID       a QEMU process, without libvirt\n"
+        "  -c, --connect URI   libvirt connection (qemu:///system)\n"
+        "  -w, --window S,...  windows in seconds (10); several are answered by one run\n"
+        "  -m, --method NAME   auto, idle, zap, pageout, zap-all, referenced, cold (auto)\n"
+        "      --census        look at every page\n"
+        "  -n, --samples N     look at a panel of N pages chosen at random\n"
+        "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
+        "                      zap always takes a panel unless told otherwise)\n"
+        "  -i, --interval S    measure every S seconds\n"
+        "  -k, --count N       how often (with --interval; default: until interrupted)\n"
+        "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
+        "  -h, --help          this text\n\n"
+        "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile.");
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -91,8 +92,8 @@ static int parse_windows(struct options *options, const char *list)
     snprintf(copy, sizeof(copy), "%s", list);
     options->n_windows = 0;
     for (char *one = strtok_r(copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
-        if (options->n_windows == RUN_MAX_WINDOWS
-            || cli_parse_seconds(one, &options->window_s[options->n_windows]) < 0)
+        if (options->n_windows == RUN_MAX_WINDOWS ||
+            cli_parse_seconds(one, &options->window_s[options->n_windows]) < 0)
             return -EINVAL;
         options->n_windows++;
     }
@@ -114,24 +115,29 @@ static int set_option(struct options *options, int option, const char *value)
         return guest_choice_option(&options->guest, option, value);
     case 'w':
         return parse_windows(options, value) == 0
-                   ? 0 : bad_value("--window", value, "up to 16 numbers of seconds, as in 1,10,60");
+                   ? 0
+                   : bad_value("--window", value, "up to 16 numbers of seconds, as in 1,10,60");
     case 'm':
         options->method = strcmp(value, "auto") ? value : NULL;
         return !options->method || method_by_name(value) || !strcmp(value, "damon")
-                   ? 0 : bad_value("--method", value,
-                                   "auto, idle, zap, pageout, zap-all, referenced or cold");
+                   ? 0
+                   : bad_value("--method", value,
+                               "auto, idle, zap, pageout, zap-all, referenced or cold");
     case 'C':
         options->census = true;
         return 0;
     case 'n':
         return cli_parse_u64(value, 1, MAX_SAMPLES, &options->samples) == 0
-                   ? 0 : bad_value("--samples", value, "a number of pages, 1 to 10000000");
+                   ? 0
+                   : bad_value("--samples", value, "a number of pages, 1 to 10000000");
     case 'i':
         return cli_parse_seconds(value, &options->interval_s) == 0
-                   ? 0 : bad_value("--interval", value, "a number of seconds");
+                   ? 0
+                   : bad_value("--interval", value, "a number of seconds");
     case 'k':
         return cli_parse_u64(value, 1, UINT64_MAX, &options->count) == 0
-                   ? 0 : bad_value("--count", value, "a whole number above 0");
+                   ? 0
+                   : bad_value("--count", value, "a whole number above 0");
     case 'j':
         options->json = true;
         return 0;
@@ -216,8 +222,7 @@ static int choose_method(struct session *session, const struct options *options,
     struct error why = {0};
 
     if (!options->method) {
-        session->plan.method =
-            method_auto(&target, options->census, options->samples > 0, error);
+        session->plan.method = method_auto(&target, options->census, options->samples > 0, error);
         return session->plan.method ? 0 : -ENOTSUP;
     }
     session->plan.method = method_by_name(options->method);
@@ -262,7 +267,8 @@ static int refuse_stopped(const struct session *session, struct error *error)
 {
     if (!qemu_process_stopped(&session->root, &session->guest.process))
         return 0;
-    return error_set(error, -ENODEV, "process %d is stopped by a signal or a debugger: its vCPUs do not "
+    return error_set(error, -ENODEV,
+                     "process %d is stopped by a signal or a debugger: its vCPUs do not "
                      "run, so nothing is touched; let it continue (kill -CONT %d)",
                      session->guest.process.pid, session->guest.process.pid);
 }
@@ -303,8 +309,8 @@ static int measure_once(struct session *session, const struct options *options, 
     struct sample_plan *plan = &session->plan;
     struct sample_result result;
     struct sample_record record;
-    uint64_t resident_bytes =
-        resident_meter_read(&session->resident, &session->root, session->guest.process.pid);
+    uint64_t resident_bytes = resident_meter_read(&session->resident, &session->root,
+                                                  session->guest.process.pid);
 
     plan->presence = (double)resident_bytes / (double)session->ram.bytes;
     if (getrandom(&plan->seed, sizeof(plan->seed), 0) < 0)
@@ -316,8 +322,8 @@ static int measure_once(struct session *session, const struct options *options, 
     progress_clear(&session->progress);
     if (rc < 0)
         return rc;
-    resident_bytes =
-        resident_meter_read(&session->resident, &session->root, session->guest.process.pid);
+    resident_bytes = resident_meter_read(&session->resident, &session->root,
+                                         session->guest.process.pid);
     rc = sample_record_fill(&record, &session->root, &session->guest, &session->ram, plan, &result,
                             resident_bytes, error);
     if (rc == 0)

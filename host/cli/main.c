@@ -10,7 +10,8 @@ static const struct command commands[] = {
     {"list", "the guests of this host, their RAM, and the method that fits each", cmd_list},
     {"measure", "the working set of one guest", cmd_measure},
     {"doctor", "what this host, or one guest, can be measured with, and the remedies", cmd_doctor},
-    {"bugreport", "collect what a bug report or a test fixture needs, without guest data", cmd_bugreport},
+    {"bugreport", "collect what a bug report or a test fixture needs, without guest data",
+     cmd_bugreport},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

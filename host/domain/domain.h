@@ -2,8 +2,8 @@
 /**
  * @file domain.h  The guest a measurement is about: found by libvirt name, UUID, id, or by pid.
  *
- * The only room that speaks libvirt. Connections are opened read-only; no monitor command that taints
- * a domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
+ * The only room that speaks libvirt. Connections are opened read-only; no monitor command that
+ * taints a domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
  */
 #pragma once
 
@@ -23,8 +23,9 @@ enum domain_state {
 /** "running", "paused", ... */
 const char *domain_state_name(enum domain_state state);
 
-/** One domain as libvirt lists it; pid 0 when it does not run, is not QEMU, or was not found. It is from
- *  libvirt's pid file if there is one; only guest_open_domain() proves that the process is this domain's. */
+/** One domain as libvirt lists it; pid 0 when it does not run, is not QEMU, or was not found. It is
+ * from libvirt's pid file if there is one; only guest_open_domain() proves that the process is this
+ * domain's. */
 struct domain_info {
     char name[256];
     char uuid[37];
@@ -37,8 +38,8 @@ struct domain_info {
 /** A guest ready to be measured. */
 struct guest {
     struct qemu_process process;
-    char name[256];        /* empty if unknown (--pid and no -name) */
-    char uuid[37];         /* likewise */
+    char name[256]; /* empty if unknown (--pid and no -name) */
+    char uuid[37];  /* likewise */
     bool from_libvirt;
     bool migrating;
     struct ram_config ram; /* live XML if from libvirt, else the command line */
@@ -46,26 +47,29 @@ struct guest {
 
 struct domain_connection; /* opaque; wraps virConnectPtr */
 
-/** Connects read-only (embedded drivers read-write: they know nothing else) to @p uri, NULL = "qemu:///system".
- *  -ECONNREFUSED with libvirt's own words (an embedded root that another process has open: its pid);
- *  -EOPNOTSUPP for the libvirt of another machine. For an embedded driver libvirt's default event loop
- *  is registered. libvirt's messages to stderr are switched off in the whole process. */
+/** Connects read-only (embedded drivers read-write: they know nothing else) to @p uri, NULL =
+ * "qemu:///system". -ECONNREFUSED with libvirt's own words (an embedded root that another process
+ * has open: its pid); -EOPNOTSUPP for the libvirt of another machine. For an embedded driver
+ * libvirt's default event loop is registered. libvirt's messages to stderr are switched off in the
+ * whole process. */
 int domain_connect(const char *uri, struct domain_connection **out, struct error *error);
 void domain_disconnect(struct domain_connection *connection);
 
-/** All domains, running ones first, then by name; allocated, the caller frees; returns the count. */
+/** All domains, running ones first, then by name; allocated, the caller frees; returns the count.
+ */
 ssize_t domain_list(struct domain_connection *connection, const struct fsroot *root,
                     struct domain_info **out, struct error *error);
 
-/** Live XML of a domain by name, UUID or id; malloc'ed, the caller frees. -ENOENT when there is none. */
+/** Live XML of a domain by name, UUID or id; malloc'ed, the caller frees. -ENOENT when there is
+ * none. */
 int domain_xml_fetch(struct domain_connection *connection, const char *name, char **xml,
                      struct error *error);
 
 /**
  * Opens a running domain by name, UUID or id.
- * @return 0; -ENOENT no such domain; -ENODEV not running, or paused (the message says which and what to
- *         do); -ENOEXEC not run by QEMU; -ESRCH its process was not found; -EIO or -ENOTCONN libvirt failed;
- *         else as qemu_process_open(). Close with guest_close().
+ * @return 0; -ENOENT no such domain; -ENODEV not running, or paused (the message says which and
+ * what to do); -ENOEXEC not run by QEMU; -ESRCH its process was not found; -EIO or -ENOTCONN
+ * libvirt failed; else as qemu_process_open(). Close with guest_close().
  */
 int guest_open_domain(struct domain_connection *connection, const struct fsroot *root,
                       const char *name, struct guest *out, struct error *error);

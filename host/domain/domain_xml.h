@@ -12,8 +12,8 @@
 
 struct domain_description {
     char name[256];
-    char uuid[37];     /* lower case with dashes, empty when the XML has none */
-    bool accel_known;  /* domain/@type is kvm, qemu or hvf...; the process has the last word */
+    char uuid[37];    /* lower case with dashes, empty when the XML has none */
+    bool accel_known; /* domain/@type is kvm, qemu or hvf...; the process has the last word */
     bool kvm;
     struct ram_config ram;
 };

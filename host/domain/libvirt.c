@@ -26,14 +26,15 @@ const char *domain_state_name(enum domain_state state)
 int libvirt_failed(const struct domain_connection *connection, const char *name,
                    struct error *error)
 {
-    int code = -EIO;
+    int code = virGetLastErrorCode() == VIR_ERR_NO_DOMAIN ? -ENOENT : -EIO;
 
-    if (virGetLastErrorCode() == VIR_ERR_NO_DOMAIN)
-        code = -ENOENT;
-    else if (connection->conn && virConnectIsAlive(connection->conn) != 1)
+    error_set(error, code, "%s%s: %s", name ? "domain " : "", name ? name : connection->uri,
+              virGetLastErrorMessage());
+    if (code == -EIO && virConnectIsAlive(connection->conn) != 1) /* forgets the last error */
         code = -ENOTCONN;
-    return error_set(error, code, "%s%s: %s", name ? "domain " : "", name ? name : connection->uri,
-                     virGetLastErrorMessage());
+    if (error)
+        error->code = code;
+    return code;
 }
 
 /* By default libvirt writes every error to stderr; ours go into struct error. */

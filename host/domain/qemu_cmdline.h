@@ -3,8 +3,9 @@
  * @file qemu_cmdline.h  Reads what a QEMU command line says about name, uuid, accel and RAM.
  *
  * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
- * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm, -name, -uuid, -accel, -enable-kvm). Both the
- * option syntax ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are read.
+ * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm, -name, -uuid, -accel, -enable-kvm). Both
+ * the option syntax ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are
+ * read.
  */
 #pragma once
 

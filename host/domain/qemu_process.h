@@ -22,8 +22,8 @@ struct qemu_process {
     uint64_t start_ticks; /* clock ticks after boot */
     char exe[256];        /* what /proc/PID/exe names */
     struct qemu_cmdline config;
-    enum accel accel;     /* from the process itself: an open kvm-vm file or the vCPU threads' names */
-    bool vcpus_known;     /* false: the vCPU threads cannot be told apart, vcpus holds all threads */
+    enum accel accel; /* from the process itself: an open kvm-vm file or the vCPU threads' names */
+    bool vcpus_known; /* false: the vCPU threads cannot be told apart, vcpus holds all threads */
     size_t n_vcpus;
     pid_t vcpus[QEMU_MAX_VCPUS]; /* thread ids, ascending; see qemu_vcpus.h for the rule */
 };
@@ -31,28 +31,33 @@ struct qemu_process {
 /**
  * Opens process @p pid and proves that it is a QEMU system emulator.
  * @return 0; -ESRCH no such process; -EPERM or -EACCES not permitted; -ENOEXEC not QEMU;
- *         -EINVAL its command line cannot be understood. The caller closes it with qemu_process_close().
+ *         -EINVAL its command line cannot be understood. The caller closes it with
+ * qemu_process_close().
  */
 int qemu_process_open(const struct fsroot *root, pid_t pid, struct qemu_process *out,
                       struct error *error);
 void qemu_process_close(struct qemu_process *process);
 
-/** Is it still the same process, alive, and not a zombie? -ESRCH when it is gone or was replaced. */
+/** Is it still the same process, alive, and not a zombie? -ESRCH when it is gone or was replaced.
+ */
 int qemu_process_verify(const struct fsroot *root, const struct qemu_process *process,
                         struct error *error);
 
 /** True when the process is stopped by a signal or a tracer (state T or t). */
 bool qemu_process_stopped(const struct fsroot *root, const struct qemu_process *process);
 
-/** CPU time consumed by the vCPU threads so far, in ns (first field of /proc/PID/task/TID/schedstat,
- *  else utime + stime of its stat; Documentation/scheduler/sched-stats.rst). Threads that are gone
- *  count 0, so after the unplugging of a vCPU the sum is smaller than before. Under TCG this is emulation
- *  time, guest code and translation alike. When the vCPU threads are not known it is the CPU time of the
- *  whole process (its CPU clock, clock_getcpuclockid(3)), which never falls. */
+/** CPU time consumed by the vCPU threads so far, in ns (first field of
+ * /proc/PID/task/TID/schedstat, else utime + stime of its stat;
+ * Documentation/scheduler/sched-stats.rst). Threads that are gone count 0, so after the unplugging
+ * of a vCPU the sum is smaller than before. Under TCG this is emulation time, guest code and
+ * translation alike. When the vCPU threads are not known it is the CPU time of the whole process
+ * (its CPU clock, clock_getcpuclockid(3)), which never falls. */
 uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process);
 
-/** Does the process's executable have the name of a QEMU system emulator (qemu-system-*, qemu-kvm, kvm)? */
+/** Does the process's executable have the name of a QEMU system emulator (qemu-system-*, qemu-kvm,
+ * kvm)? */
 bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid);
 
-/** Finds every QEMU system emulator below /proc. @p pids is allocated, the caller frees; returns the count. */
+/** Finds every QEMU system emulator below /proc. @p pids is allocated, the caller frees; returns
+ * the count. */
 ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RAM_CONFIG_MAX_BACKENDS 320 /* 64 NUMA cells + 256 DIMM slots, QEMU's own limit */
+#define RAM_CONFIG_MAX_BACKENDS 320       /* 64 NUMA cells + 256 DIMM slots, QEMU's own limit */
 #define RAM_CONFIG_MAX_BYTES (1ULL << 50) /* far beyond any guest: what is larger was misread */
 
 enum ram_source {

@@ -39,8 +39,8 @@ static uint64_t granularity(const struct tally *tally)
     for (size_t i = 0; i < tally->n_strata; i++) {
         const struct stratum *stratum = &tally->strata[i];
 
-        if (stratum->granularity_bytes > coarsest
-            && (double)stratum->draws >= GRANULARITY_SHARE * draws)
+        if (stratum->granularity_bytes > coarsest &&
+            (double)stratum->draws >= GRANULARITY_SHARE * draws)
             coarsest = stratum->granularity_bytes;
     }
     return coarsest;
@@ -89,8 +89,8 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
         double weight = (double)stratum->draws / draws;
         double units = (double)stratum->units;
         double fraction = (double)stratum->touched_units / units;
-        double population =
-            fmax(units, weight * measured_bytes / (double)stratum->granularity_bytes);
+        double population = fmax(units,
+                                 weight * measured_bytes / (double)stratum->granularity_bytes);
         double effective = finite_population_n(units, population);
 
         p += weight * fraction;
@@ -115,8 +115,8 @@ static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
 
     out->resident_bytes = resident_bytes;
     if (present > 0)
-        out->unmeasurable_bytes =
-            (uint64_t)((double)resident_bytes * (double)tally->drawn_unmeasurable / present);
+        out->unmeasurable_bytes = (uint64_t)((double)resident_bytes *
+                                             (double)tally->drawn_unmeasurable / present);
     if (measured == 0)
         return -ENODATA;
 
@@ -131,8 +131,7 @@ static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
     out->touched_fraction = fraction.p;
     out->wss_bytes = (uint64_t)llround(fraction.p * measured_bytes);
     out->wss_low_bytes = (uint64_t)llround(bounds.low * measured_bytes);
-    out->wss_high_bytes =
-        (uint64_t)llround(bounds.high * measured_bytes) + out->unmeasurable_bytes;
+    out->wss_high_bytes = (uint64_t)llround(bounds.high * measured_bytes) + out->unmeasurable_bytes;
     return 0;
 }
 

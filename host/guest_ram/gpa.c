@@ -56,8 +56,10 @@ int gpa_layout_deduce(const struct qemu_process *process, const struct guest_ram
     else if (is_machine(machine, "microvm"))
         limit = max_below_4g ? max_below_4g : 3 * GIB;
     else
-        return error_set(error, -ENOTSUP, "machine type %s: where its RAM lies in guest-physical "
-                         "memory is not known", machine);
+        return error_set(error, -ENOTSUP,
+                         "machine type %s: where its RAM lies in guest-physical "
+                         "memory is not known",
+                         machine);
 
     out->boot_bytes = boot_bytes;
     out->low_bytes = boot_bytes < limit ? boot_bytes : limit;

@@ -2,10 +2,11 @@
 /**
  * @file gpa.h  Guest-physical addresses of guest RAM on x86 machine types.
  *
- * Boot RAM (everything but DIMMs) is one stretch that begins at address 0; what does not fit below the
- * PCI hole continues at 4 GiB. How much fits below depends on the machine type and the amount of RAM.
- * Source: QEMU 7.2 hw/i386/pc_piix.c pc_init1(), pc_q35.c pc_q35_init(), microvm.c; hw/core/numa.c for the order
- * of NUMA backends. The layout is a deduction: whoever relies on it proves it on the running guest.
+ * Boot RAM (everything but DIMMs) is one stretch that begins at address 0; what does not fit below
+ * the PCI hole continues at 4 GiB. How much fits below depends on the machine type and the amount
+ * of RAM. Source: QEMU 7.2 hw/i386/pc_piix.c pc_init1(), pc_q35.c pc_q35_init(), microvm.c;
+ * hw/core/numa.c for the order of NUMA backends. The layout is a deduction: whoever relies on it
+ * proves it on the running guest.
  */
 #pragma once
 

@@ -25,14 +25,14 @@ const char *ram_backing_name(enum ram_backing backing);
 
 /** One RAM block: a contiguous range of the process's address space. */
 struct ram_block {
-    char id[64];   /* of the memory backend; may be empty */
-    uint64_t hva;  /* host virtual address */
+    char id[64];  /* of the memory backend; may be empty */
+    uint64_t hva; /* host virtual address */
     uint64_t bytes;
     uint64_t first_page; /* number of its first page */
     enum ram_backing backing;
-    bool shared;          /* mapped rw-s */
-    bool locked;          /* mlock: reclaim and MADV_PAGEOUT/COLD leave it alone */
-    bool mergeable;       /* KSM may merge its pages */
+    bool shared;    /* mapped rw-s */
+    bool locked;    /* mlock: reclaim and MADV_PAGEOUT/COLD leave it alone */
+    bool mergeable; /* KSM may merge its pages */
     bool dimm;
     uint64_t page_bytes;  /* of the mapping: 4096, or the hugetlb page size */
     uint64_t file_offset; /* where in the backing file the block begins; shmem, hugetlb and file */
@@ -59,8 +59,8 @@ struct guest_ram {
  * ambiguous, or is missing, is refused and the message lists what was seen.
  * VRAM, ROMs and DIMMs plugged later satisfy the rule too: what no backend's size asks for is never
  * taken for RAM, so with the command line as @p config DIMMs plugged since the start are not seen.
- * A configured DIMM that is not mapped was unplugged and is left out: out->bytes is then smaller than
- * config->total_bytes.
+ * A configured DIMM that is not mapped was unplugged and is left out: out->bytes is then smaller
+ * than config->total_bytes.
  * @return 0; -ENOTUNIQ ambiguous; -ENXIO a configured block was not found; else as smaps_walk().
  *         The caller frees with guest_ram_free().
  */

@@ -21,8 +21,8 @@ static int read_status(struct status *status, const struct fsroot *root, pid_t p
 {
     char text[8192];
 
-    if (fsroot_read(root, text, sizeof(text), "proc/%d/status", pid) < 0
-        || !strstr(text, "\nRssAnon:"))
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/status", pid) < 0 ||
+        !strstr(text, "\nRssAnon:"))
         return -ESRCH;
     status->anon_bytes = field_bytes(text, "\nRssAnon:");
     status->shmem_bytes = field_bytes(text, "\nRssShmem:");
@@ -69,8 +69,8 @@ static uint64_t moved(uint64_t then, uint64_t base, uint64_t now, uint64_t limit
     return value < limit ? value : limit;
 }
 
-/* Pages of a file that QEMU does not map stay resident, so shared memory never counts as less than it
- * was: what MADV_PAGEOUT unmapped is still there. */
+/* Pages of a file that QEMU does not map stay resident, so shared memory never counts as less than
+ * it was: what MADV_PAGEOUT unmapped is still there. */
 static uint64_t at_least(uint64_t value, uint64_t floor)
 {
     return value > floor ? value : floor;
@@ -84,10 +84,10 @@ uint64_t resident_meter_read(const struct resident_meter *meter, const struct fs
     if (read_status(&now, root, pid) < 0)
         return 0;
     return moved(meter->anon_bytes, meter->status_anon_bytes, now.anon_bytes,
-                 meter->ram_anon_bytes)
-           + at_least(moved(meter->shmem_bytes, meter->status_shmem_bytes, now.shmem_bytes,
-                            meter->ram_shmem_bytes),
-                      meter->shmem_bytes)
-           + moved(meter->hugetlb_bytes, meter->status_hugetlb_bytes, now.hugetlb_bytes,
-                   meter->ram_hugetlb_bytes);
+                 meter->ram_anon_bytes) +
+           at_least(moved(meter->shmem_bytes, meter->status_shmem_bytes, now.shmem_bytes,
+                          meter->ram_shmem_bytes),
+                    meter->shmem_bytes) +
+           moved(meter->hugetlb_bytes, meter->status_hugetlb_bytes, now.hugetlb_bytes,
+                 meter->ram_hugetlb_bytes);
 }

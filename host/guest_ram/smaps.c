@@ -15,8 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_SMAPS_BYTES (256UL << 20) /* some 300,000 VMAs; the kernel's default limit is 65,530 \
-                                       */
+#define MAX_SMAPS_BYTES \
+    (256UL << 20) /* some 300,000 VMAs; the kernel's default limit is 65,530 \
+                   */
 #define MAX_LINE_BYTES \
     (20UL << 10) /* a path of PATH_MAX, every byte written as \ooo, and a header */
 #define KIB 1024ULL

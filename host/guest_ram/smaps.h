@@ -21,8 +21,8 @@ struct vma {
     char path[256]; /* as printed, cut if longer; empty for anonymous memory */
     uint64_t rss_bytes, referenced_bytes, swap_bytes, swap_pss_bytes, locked_bytes;
     uint64_t anon_huge_bytes, shmem_pmd_bytes, file_pmd_bytes; /* mapped by PMD */
-    uint64_t hugetlb_bytes;  /* Private_Hugetlb + Shared_Hugetlb: hugetlb pages are not in Rss */
-    uint64_t page_bytes;     /* KernelPageSize */
+    uint64_t hugetlb_bytes; /* Private_Hugetlb + Shared_Hugetlb: hugetlb pages are not in Rss */
+    uint64_t page_bytes;    /* KernelPageSize */
     bool thp_eligible;
     bool dont_copy; /* VmFlags dc: MADV_DONTFORK, which QEMU sets on guest RAM */
     bool mergeable; /* mg */
@@ -38,6 +38,7 @@ typedef int (*vma_visitor)(const struct vma *vma, void *context);
 int smaps_parse(const char *text, size_t length, vma_visitor visit, void *context,
                 struct error *error);
 
-/** Reads and parses /proc/PID/smaps. -ESRCH when the process is gone, -EACCES when not permitted. */
+/** Reads and parses /proc/PID/smaps. -ESRCH when the process is gone, -EACCES when not permitted.
+ */
 int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
                struct error *error);

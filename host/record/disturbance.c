@@ -11,14 +11,14 @@ bool disturbance_damon(const struct fsroot *root)
     char text[16];
     uint64_t n = 0;
 
-    if (fsroot_read(root, text, sizeof(text), "sys/module/damon_stat/parameters/enabled") > 0
-        && text[0] == 'Y')
+    if (fsroot_read(root, text, sizeof(text), "sys/module/damon_stat/parameters/enabled") > 0 &&
+        text[0] == 'Y')
         return true;
     if (fsroot_read_u64(root, &n, KDAMONDS "/nr_kdamonds") < 0)
         return false;
     for (uint64_t i = 0; i < n; i++)
-        if (fsroot_read(root, text, sizeof(text), KDAMONDS "/%u/state", (unsigned)i) > 0
-            && !strcmp(text, "on"))
+        if (fsroot_read(root, text, sizeof(text), KDAMONDS "/%u/state", (unsigned)i) > 0 &&
+            !strcmp(text, "on"))
             return true;
     return false;
 }
@@ -27,8 +27,8 @@ bool disturbance_numa_balancing(const struct fsroot *root)
 {
     uint64_t mode = 0;
 
-    return fsroot_read_u64(root, &mode, "proc/sys/kernel/numa_balancing") == 0 && mode > 0
-           && fsroot_exists(root, "sys/devices/system/node/node1");
+    return fsroot_read_u64(root, &mode, "proc/sys/kernel/numa_balancing") == 0 && mode > 0 &&
+           fsroot_exists(root, "sys/devices/system/node/node1");
 }
 
 bool disturbance_ksm(const struct fsroot *root)

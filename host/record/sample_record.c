@@ -14,8 +14,8 @@
 #define IDLE_SHARE 0.01
 
 static const char *const flag_names[] = {
-    "thp",        "hugetlb",   "nested", "numa-balancing", "damon-active",
-    "idle-guest", "migrating", "swap",   "ksm",            "partial",
+    "thp",       "hugetlb", "nested", "numa-balancing", "damon-active", "idle-guest",
+    "migrating", "swap",    "ksm",    "partial",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -45,8 +45,8 @@ static unsigned ram_flags(const struct fsroot *root, const struct guest_ram *ram
             flags |= FLAG_KSM;
     }
     for (size_t i = 0; i < tally->n_strata; i++)
-        if (tally->strata[i].granularity_bytes > BASE_PAGE_BYTES && tally->strata[i].draws > 0
-            && !(flags & FLAG_HUGETLB))
+        if (tally->strata[i].granularity_bytes > BASE_PAGE_BYTES && tally->strata[i].draws > 0 &&
+            !(flags & FLAG_HUGETLB))
             flags |= FLAG_THP;
     return flags;
 }
@@ -56,10 +56,10 @@ static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
 {
     const struct target target = {.root = root, .process = &guest->process, .ram = ram};
 
-    return (disturbance_damon(root) ? FLAG_DAMON_ACTIVE : 0)
-           | (disturbance_numa_balancing(root) ? FLAG_NUMA_BALANCING : 0)
-           | (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0)
-           | (guest->migrating ? FLAG_MIGRATING : 0);
+    return (disturbance_damon(root) ? FLAG_DAMON_ACTIVE : 0) |
+           (disturbance_numa_balancing(root) ? FLAG_NUMA_BALANCING : 0) |
+           (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0) |
+           (guest->migrating ? FLAG_MIGRATING : 0);
 }
 
 static void fill_identity(struct sample_record *record, const struct guest *guest,
@@ -112,11 +112,13 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     record->n_windows = plan->n_windows;
     for (size_t w = 0; w < plan->n_windows; w++)
         if (fill_window(record, plan, result, w, resident_bytes) < 0)
-            return error_set(error, -ENODATA, "%s: nothing could be measured: of %llu MiB of guest RAM "
-                             "%llu MiB are resident, and of these %llu MiB unmeasurable by this method",
-                             plan->method->name, (unsigned long long)(ram->bytes >> 20),
-                             (unsigned long long)(record->resident_bytes >> 20),
-                             (unsigned long long)(record->unmeasurable_bytes >> 20));
+            return error_set(
+                error, -ENODATA,
+                "%s: nothing could be measured: of %llu MiB of guest RAM "
+                "%llu MiB are resident, and of these %llu MiB unmeasurable by this method",
+                plan->method->name, (unsigned long long)(ram->bytes >> 20),
+                (unsigned long long)(record->resident_bytes >> 20),
+                (unsigned long long)(record->unmeasurable_bytes >> 20));
 
     record->flags = ram_flags(root, ram, last) | host_flags(root, guest, ram);
     if (record->unmeasurable_bytes > 0)

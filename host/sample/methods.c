@@ -7,8 +7,8 @@
 #include <string.h>
 
 const struct method *const methods[] = {
-    &method_idle,    &method_zap,        &method_pageout,
-    &method_zap_all, &method_referenced, &method_cold, NULL,
+    &method_idle, &method_zap, &method_pageout, &method_zap_all, &method_referenced,
+    &method_cold, NULL,
 };
 
 /* Most exact and least disturbing first; product order is argued in the README. */

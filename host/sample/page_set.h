@@ -21,8 +21,10 @@ enum page_state {
 struct page_set {
     const struct guest_ram *ram;
     uint64_t n;
-    uint64_t *page; /* page numbers, strictly ascending; NULL in a census: the i-th page is page i */
-    uint64_t *unit; /* HVA of the first byte of the folio or mapping that holds it; NULL in a census */
+    uint64_t
+        *page; /* page numbers, strictly ascending; NULL in a census: the i-th page is page i */
+    uint64_t
+        *unit; /* HVA of the first byte of the folio or mapping that holds it; NULL in a census */
     uint8_t *state; /* enum page_state */
     uint8_t *order; /* granularity: 4096 << order bytes */
 };

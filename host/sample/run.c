@@ -23,8 +23,8 @@ static double own_cpu_s(void)
     struct rusage usage;
 
     getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6
-           + (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+    return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
+           (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 }
 
 /* Replaces an error by "vanished" when that is its cause. */
@@ -92,8 +92,7 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         reading.begin_ns = clock_ns();
         rc = plan->method->collect(state, &result->windows[w].tally, error);
         reading.end_ns = clock_ns();
-        result->windows[w].est_window_s =
-            (double)(midpoint(&reading) - midpoint(&marking)) / 1e9;
+        result->windows[w].est_window_s = (double)(midpoint(&reading) - midpoint(&marking)) / 1e9;
     }
     return rc;
 }
@@ -134,8 +133,10 @@ static int run_method(const struct target *target, const struct sample_plan *pla
     result->vcpu_s = (double)vcpu_ns / 1e9;
     plan->method->close(state);
     if (rc == 0 && vcpu_ns > RAN_NS && saw_nothing(plan, result))
-        rc = error_set(error, -ENOTSUP, "%s saw no touch although the vCPUs ran for %.2f s: it is blind "
-                       "to this guest", plan->method->name, result->vcpu_s);
+        rc = error_set(error, -ENOTSUP,
+                       "%s saw no touch although the vCPUs ran for %.2f s: it is blind "
+                       "to this guest",
+                       plan->method->name, result->vcpu_s);
     return rc;
 }
 

@@ -14,8 +14,8 @@
 struct sample_plan {
     const struct method *method;
     bool census;
-    uint64_t samples;  /* of a panel: present pages wanted */
-    double presence;   /* resident / RAM, 0 .. 1: more pages are drawn where many are absent */
+    uint64_t samples; /* of a panel: present pages wanted */
+    double presence;  /* resident / RAM, 0 .. 1: more pages are drawn where many are absent */
     uint64_t seed;
     size_t n_windows;
     double window_s[RUN_MAX_WINDOWS]; /* ascending */

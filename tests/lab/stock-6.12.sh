@@ -12,6 +12,8 @@ build=${BUILD:-$root/build/release}
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
 
+# A page that KVM has to map again costs the emulated lab about 0.1 ms: where all mappings are dropped (a census by
+# zap, zap-all), the window must be long enough for the guest to fault on its whole working set.
 params="total=448M hot=64M"
 t=$(truth "$params")
 huge=$((($(truth "$params" hot_huge_pages) + 1) * 2097152))
@@ -36,8 +38,8 @@ if start_payload anon4k kvm "$params" -m 512; then
 	check "auto took zap, by panel" record_has '.method == "zap" and .mode == "panel"'
 	check_panel "zap, anon 4K" "$t" --pid "$pid" -w 2 -m zap -n 2000
 	check_panel "zap, anon 4K, n=10000" "$t" --pid "$pid" -w 2 -m zap -n 10000
-	check_census "zap, anon 4K" "$t" 1 --pid "$pid" -w 2 -m zap
-	check_census "zap-all, anon 4K" "$t" 1 --pid "$pid" -w 2 -m zap-all
+	check_census "zap, anon 4K" "$t" 1 --pid "$pid" -w 6 -m zap
+	check_census "zap-all, anon 4K" "$t" 1 --pid "$pid" -w 6 -m zap-all
 
 	echo "# kill -9 in the middle"
 	before=$(tracing_state)
@@ -65,7 +67,7 @@ if THP=yes start_payload thp kvm "$params" -m 512; then
 	check "flag thp" has_flag thp
 	check "huge pages are as before" holds \
 		"$(awk '/AnonHugePages/ { n += $2 } END { print n }' "/proc/$pid/smaps") >= $thp_kb"
-	check_census "zap-all, anon THP" "$huge" 3 --pid "$pid" -w 2 -m zap-all
+	check_census "zap-all, anon THP" "$huge" 3 --pid "$pid" -w 6 -m zap-all
 	stop_guest "$pid"
 else
 	fail "guest starts"
@@ -87,7 +89,7 @@ if MACHINE=pc,memory-backend=mem start_payload hugetlb kvm "$params" -m 512 \
 	-object memory-backend-memfd,id=mem,size=512M,hugetlb=on,hugetlbsize=2M; then
 	check_panel "zap, hugetlb" "$huge" --pid "$pid" -w 2 -m zap
 	check "flag hugetlb" has_flag hugetlb
-	check_census "zap-all, hugetlb" "$huge" 3 --pid "$pid" -w 2 -m zap-all
+	check_census "zap-all, hugetlb" "$huge" 3 --pid "$pid" -w 6 -m zap-all
 	stop_guest "$pid"
 else
 	fail "guest starts"
@@ -105,7 +107,7 @@ fi
 echo "# above the PCI hole, and two RAM blocks on q35"
 p="total=512M hot=64M start=4G populate=hot"
 if start_payload big kvm "$p" -m 4096; then
-	check_census "zap, 4 GiB" "$(truth "$p memory=4G")" 1 --pid "$pid" -w 2 -m zap
+	check_census "zap, 4 GiB" "$(truth "$p memory=4G")" 1 --pid "$pid" -w 6 -m zap
 	stop_guest "$pid"
 else
 	fail "guest starts"
@@ -115,7 +117,7 @@ if MACHINE=q35 start_payload numa kvm "$p" -m 1024 -smp 2 \
 	-object memory-backend-ram,id=m0,size=512M -object memory-backend-ram,id=m1,size=512M \
 	-numa node,cpus=0,memdev=m0 -numa node,cpus=1,memdev=m1; then
 	check_panel "zap, two RAM blocks" "$(truth "$p memory=1G machine=q35")" --pid "$pid" -w 2 -m zap -n 4000
-	check_census "zap, two RAM blocks" "$(truth "$p memory=1G machine=q35")" 1 --pid "$pid" -w 2 -m zap
+	check_census "zap, two RAM blocks" "$(truth "$p memory=1G machine=q35")" 1 --pid "$pid" -w 6 -m zap
 	stop_guest "$pid"
 else
 	fail "guest starts"

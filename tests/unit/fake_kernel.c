@@ -75,8 +75,8 @@ void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages)
     };
     fake->ram = (struct guest_ram){
         .bytes = fake->block.bytes, .n_pages = n_pages, .n_blocks = 1, .blocks = &fake->block};
-    fake->target =
-        (struct target){.root = &fake->root, .process = &fake->process, .ram = &fake->ram};
+    fake->target = (struct target){
+        .root = &fake->root, .process = &fake->process, .ram = &fake->ram};
     fake_set_u64(fake, PAGEMAP, FAKE_HVA / BASE_PAGE_BYTES + n_pages, 0);
     /* Room for frames 0 .. 65535: the real bitmap has a word for all of them. */
     fake_set_u64(fake, IDLE_BITMAP_PATH, 1023, 0);

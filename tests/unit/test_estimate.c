@@ -48,10 +48,8 @@ static struct tally panel(uint64_t granularity, uint64_t units, uint64_t touched
 {
     struct tally tally = {.n_strata = 1};
 
-    tally.strata[0] = (struct stratum){.granularity_bytes = granularity,
-                                       .draws = units,
-                                       .units = units,
-                                       .touched_units = touched};
+    tally.strata[0] = (struct stratum){
+        .granularity_bytes = granularity, .draws = units, .units = units, .touched_units = touched};
     return tally;
 }
 
@@ -226,8 +224,8 @@ START_TEST(interval_covers_mixed_page_sizes)
             }
         }
         ck_assert_int_eq(wss_estimate(&tally, 2ULL * SMALL * PAGE, &wss), 0);
-        held += (double)wss.wss_low_bytes <= truth * 2 * SMALL * PAGE
-                && truth * 2 * SMALL * PAGE <= (double)wss.wss_high_bytes;
+        held += (double)wss.wss_low_bytes <= truth * 2 * SMALL * PAGE &&
+                truth * 2 * SMALL * PAGE <= (double)wss.wss_high_bytes;
     }
     ck_assert_msg(held > 0.93 * REPEATS && held < 0.97 * REPEATS, "covers %.4f",
                   (double)held / REPEATS);

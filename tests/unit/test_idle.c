@@ -110,8 +110,8 @@ END_TEST
 
 START_TEST(what_does_not_take_the_mark_is_unmeasurable)
 {
-    fake_map(&fake, 0, 300, KPF_LRU);            /* on the LRU, yet the flag does not show */
-    fake_map(&fake, 1, 301, KPF_IDLE);           /* not on the LRU */
+    fake_map(&fake, 0, 300, KPF_LRU);  /* on the LRU, yet the flag does not show */
+    fake_map(&fake, 1, 301, KPF_IDLE); /* not on the LRU */
     fake_map(&fake, 2, 302, KPF_HUGE | KPF_LRU | KPF_IDLE);
     fake_map(&fake, 3, 303, PLAIN);
     begin();
@@ -263,8 +263,7 @@ START_TEST(probe_refuses_hugetlb_only)
     struct error error = {0};
 
     for (uint64_t i = 0; i < 2048; i++)
-        fake_map(&fake, i, 4096 + i,
-                 KPF_HUGE | (i % 512 ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
+        fake_map(&fake, i, 4096 + i, KPF_HUGE | (i % 512 ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
     ck_assert_int_eq(method_idle.probe(&fake.target, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "hugetlb"));
 }

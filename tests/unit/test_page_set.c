@@ -86,8 +86,8 @@ END_TEST
 
 START_TEST(census_tally)
 {
-    static const uint8_t states[] = {PAGE_ABSENT, PAGE_SWAPPED, PAGE_UNMEASURABLE, PAGE_IDLE,
-                                     PAGE_TOUCHED, PAGE_TOUCHED};
+    static const uint8_t states[] = {PAGE_ABSENT, PAGE_SWAPPED, PAGE_UNMEASURABLE,
+                                     PAGE_IDLE,   PAGE_TOUCHED, PAGE_TOUCHED};
     struct page_set set;
     struct tally tally;
 

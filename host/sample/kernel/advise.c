@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_RANGES 1024            /* UIO_MAXIOV */
+#define MAX_RANGES 1024             /* UIO_MAXIOV */
 #define MAX_CALL_BYTES (1ULL << 30) /* the kernel cuts a call at 2 GiB - 4 KiB, silently */
 
 /* How many whole ranges the first @p bytes of the list cover. */
@@ -65,8 +65,8 @@ int process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n)
         uint64_t bytes = 0;
         uint64_t count = 0;
 
-        while (at + count < n && count < MAX_RANGES
-               && bytes + range[at + count].iov_len <= MAX_CALL_BYTES)
+        while (at + count < n && count < MAX_RANGES &&
+               bytes + range[at + count].iov_len <= MAX_CALL_BYTES)
             bytes += range[at + count++].iov_len;
 
         int rc = count ? advise_once(pidfd, advice, range + at, count)

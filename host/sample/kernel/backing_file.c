@@ -46,8 +46,10 @@ int backing_file_open(const struct target *target, const struct ram_block *block
         rc = fsroot_openf(target->root, O_RDONLY, "proc/%d/map_files/%s", target->process->pid,
                           name);
     if (rc < 0)
-        return error_set(error, rc, "/proc/%d/map_files: the file behind guest RAM at 0x%" PRIx64
-                         " cannot be opened: %s", target->process->pid, block->hva, strerror(-rc));
+        return error_set(error, rc,
+                         "/proc/%d/map_files: the file behind guest RAM at 0x%" PRIx64
+                         " cannot be opened: %s",
+                         target->process->pid, block->hva, strerror(-rc));
     return rc;
 }
 

@@ -12,7 +12,8 @@
 
 enum clear_refs {
     CLEAR_REFS_REFERENCED = 1, /* accessed bits and PG_referenced of all pages; no TLB flush */
-    CLEAR_REFS_SOFT_DIRTY = 4, /* write-protects the page tables; the MMU notifier fires for the whole
+    CLEAR_REFS_SOFT_DIRTY =
+        4, /* write-protects the page tables; the MMU notifier fires for the whole
                                   address space, so KVM drops every mapping of the guest */
 };
 

@@ -49,13 +49,14 @@ static int read_event(const struct fsroot *root, uint64_t *id, uint32_t *offset,
 
         if (fsroot_read_u64(root, id, "%s/" EVENT_DIR "/id", tracefs[i]) < 0)
             continue;
-        if (fsroot_read_all(root, &format, 65536, "%s/" EVENT_DIR "/format", tracefs[i]) < 0
-            || parse_format(format, offset) < 0)
-            return error_set(error, -EBADMSG, "/%s/" EVENT_DIR "/format: no field fault_address in it",
-                             tracefs[i]);
+        if (fsroot_read_all(root, &format, 65536, "%s/" EVENT_DIR "/format", tracefs[i]) < 0 ||
+            parse_format(format, offset) < 0)
+            return error_set(error, -EBADMSG,
+                             "/%s/" EVENT_DIR "/format: no field fault_address in it", tracefs[i]);
         return 0;
     }
-    return error_set(error, -ENOENT, "the tracepoint kvm:kvm_page_fault is not visible: load KVM, and as "
+    return error_set(error, -ENOENT,
+                     "the tracepoint kvm:kvm_page_fault is not visible: load KVM, and as "
                      "root: mount -t tracefs none /sys/kernel/tracing");
 }
 
@@ -86,8 +87,7 @@ static int open_ring(struct ring *ring, pid_t tid, uint64_t id, const char *filt
     if (filter && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0)
         return -errno;
 
-    void *map =
-        mmap(NULL, ring_bytes + PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    void *map = mmap(NULL, ring_bytes + PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 
     if (map == MAP_FAILED)
         return -errno;
@@ -107,8 +107,10 @@ static int open_rings(struct fault_trace *trace, const struct target *target, ui
         if (rc == -ESRCH) /* a vCPU that was unplugged, or a worker thread that ended */
             continue;
         if (rc < 0)
-            return error_set(error, rc, "perf_event_open kvm:kvm_page_fault on thread %d: %s (needs "
-                             "CAP_PERFMON; run as root)", tid, strerror(-rc));
+            return error_set(error, rc,
+                             "perf_event_open kvm:kvm_page_fault on thread %d: %s (needs "
+                             "CAP_PERFMON; run as root)",
+                             tid, strerror(-rc));
     }
     return 0;
 }
@@ -189,13 +191,15 @@ static uint64_t drain_ring(const struct fault_trace *trace, struct ring *ring,
         if (header.type == PERF_RECORD_SAMPLE) { /* u32 size, then the raw record */
             uint64_t gpa;
 
-            copy_out(ring, trace->ring_bytes, tail + sizeof(header) + sizeof(uint32_t) + trace->field_offset, &gpa,
+            copy_out(ring, trace->ring_bytes,
+                     tail + sizeof(header) + sizeof(uint32_t) + trace->field_offset, &gpa,
                      sizeof(gpa));
             visit(gpa, context);
         } else if (header.type == PERF_RECORD_LOST) { /* u64 id, u64 lost */
             uint64_t count;
 
-            copy_out(ring, trace->ring_bytes, tail + sizeof(header) + sizeof(uint64_t), &count, sizeof(count));
+            copy_out(ring, trace->ring_bytes, tail + sizeof(header) + sizeof(uint64_t), &count,
+                     sizeof(count));
             lost += count;
         }
         tail += header.size;
@@ -204,8 +208,8 @@ static uint64_t drain_ring(const struct fault_trace *trace, struct ring *ring,
     return lost;
 }
 
-uint64_t fault_trace_drain(struct fault_trace *trace,
-                           void (*visit)(uint64_t gpa, void *context), void *context)
+uint64_t fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
+                           void *context)
 {
     uint64_t lost = 0;
 

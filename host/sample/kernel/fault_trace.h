@@ -33,5 +33,5 @@ int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error);
 
 /** Hands every address recorded since the last call to @p visit.
  *  @return the number of records that the kernel had to drop because a buffer was full. */
-uint64_t fault_trace_drain(struct fault_trace *trace,
-                           void (*visit)(uint64_t gpa, void *context), void *context);
+uint64_t fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
+                           void *context);

@@ -19,8 +19,10 @@ int idle_bitmap_open(const struct fsroot *root, struct error *error)
     int fd = fsroot_openf(root, O_RDWR, IDLE_BITMAP_PATH);
 
     if (fd == -ENOENT)
-        return error_set(error, fd, "this kernel has no page_idle (/%s is missing): it needs "
-                         "CONFIG_IDLE_PAGE_TRACKING=y", IDLE_BITMAP_PATH);
+        return error_set(error, fd,
+                         "this kernel has no page_idle (/%s is missing): it needs "
+                         "CONFIG_IDLE_PAGE_TRACKING=y",
+                         IDLE_BITMAP_PATH);
     if (fd < 0)
         return error_set(error, fd, "/%s: %s; run as root", IDLE_BITMAP_PATH, strerror(-fd));
     return fd;
@@ -32,8 +34,8 @@ static uint64_t transfer_length(const uint64_t *pfn, uint64_t n, uint64_t bridge
     uint64_t first = pfn[0] / 64;
     uint64_t end = 1;
 
-    while (end < n && pfn[end] / 64 - pfn[end - 1] / 64 <= bridge + 1
-           && pfn[end] / 64 - first < MAX_WORDS)
+    while (end < n && pfn[end] / 64 - pfn[end - 1] / 64 <= bridge + 1 &&
+           pfn[end] / 64 - first < MAX_WORDS)
         end++;
     return end;
 }

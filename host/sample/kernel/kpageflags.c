@@ -16,7 +16,8 @@ int kpagecount_open(const struct fsroot *root, struct error *error)
     int fd = fsroot_openf(root, O_RDONLY, "proc/kpagecount");
 
     if (fd < 0)
-        return error_set(error, fd, "/proc/kpagecount: %s (needs root and CONFIG_PROC_PAGE_MONITOR)",
+        return error_set(error, fd,
+                         "/proc/kpagecount: %s (needs root and CONFIG_PROC_PAGE_MONITOR)",
                          strerror(-fd));
     return fd;
 }
@@ -26,7 +27,8 @@ int kpageflags_open(const struct fsroot *root, struct error *error)
     int fd = fsroot_openf(root, O_RDONLY, "proc/kpageflags");
 
     if (fd < 0)
-        return error_set(error, fd, "/proc/kpageflags: %s (needs root and CONFIG_PROC_PAGE_MONITOR)",
+        return error_set(error, fd,
+                         "/proc/kpageflags: %s (needs root and CONFIG_PROC_PAGE_MONITOR)",
                          strerror(-fd));
     return fd;
 }

@@ -40,7 +40,8 @@ int kvm_stats_host(const struct fsroot *root, struct error *error)
     if (!fsroot_exists(root, "sys/module/kvm"))
         return error_set(error, -ENOENT, "KVM is not loaded (/sys/module/kvm is missing)");
     if (!fsroot_exists(root, KVM_DEBUGFS))
-        return error_set(error, -ENOENT, "KVM's counters are not visible (/" KVM_DEBUGFS
+        return error_set(error, -ENOENT,
+                         "KVM's counters are not visible (/" KVM_DEBUGFS
                          " is missing): mount -t debugfs none /sys/kernel/debug, as root");
     return 0;
 }
@@ -51,8 +52,10 @@ static int missing(const struct target *target, struct error *error)
 
     if (rc < 0)
         return rc;
-    return error_set(error, -ENOENT, "/" KVM_DEBUGFS "/%d-*: no counters pages_4k, pages_2m and "
-                     "pages_1g for this VM; they need Linux 5.15", target->process->pid);
+    return error_set(error, -ENOENT,
+                     "/" KVM_DEBUGFS "/%d-*: no counters pages_4k, pages_2m and "
+                     "pages_1g for this VM; they need Linux 5.15",
+                     target->process->pid);
 }
 
 int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error)
@@ -82,7 +85,7 @@ bool kvm_runs_nested(const struct target *target)
     char name[64];
     uint64_t runs = 0;
 
-    return find_directory(target, name, sizeof(name)) == 0
-           && fsroot_read_u64(target->root, &runs, KVM_DEBUGFS "/%s/nested_run", name) == 0
-           && runs > 0;
+    return find_directory(target, name, sizeof(name)) == 0 &&
+           fsroot_read_u64(target->root, &runs, KVM_DEBUGFS "/%s/nested_run", name) == 0 &&
+           runs > 0;
 }

@@ -14,8 +14,8 @@ struct walk {
 static bool is_ram(const struct guest_ram *ram, const struct vma *vma)
 {
     for (size_t i = 0; i < ram->n_blocks; i++)
-        if (vma->start >= ram->blocks[i].hva
-            && vma->end <= ram->blocks[i].hva + ram->blocks[i].bytes)
+        if (vma->start >= ram->blocks[i].hva &&
+            vma->end <= ram->blocks[i].hva + ram->blocks[i].bytes)
             return true;
     return false;
 }

@@ -38,8 +38,8 @@ int u64_file_gather(int fd, const uint64_t *index, uint64_t n, uint64_t bridge, 
         uint64_t first = index[at];
         uint64_t end = at + 1;
 
-        while (end < n && index[end] >= index[end - 1] && index[end] - index[end - 1] <= bridge + 1
-               && index[end] - first < RUN_ENTRIES)
+        while (end < n && index[end] >= index[end - 1] &&
+               index[end] - index[end - 1] <= bridge + 1 && index[end] - first < RUN_ENTRIES)
             end++;
 
         int rc = read_run(fd, first, index[end - 1] - first + 1, buffer);

@@ -35,12 +35,14 @@ static int explain(int rc, struct error *error)
 {
     switch (rc) {
     case -EPERM:
-        return error_set(error, rc, "process_madvise: not permitted; it needs CAP_SYS_NICE and "
+        return error_set(error, rc,
+                         "process_madvise: not permitted; it needs CAP_SYS_NICE and "
                          "CAP_SYS_PTRACE: run as root");
     case -ENOSYS:
         return error_set(error, rc, "process_madvise: not in this kernel; it needs Linux 5.10");
     case -EINVAL:
-        return error_set(error, rc, "process_madvise: refused for this memory (locked guest RAM "
+        return error_set(error, rc,
+                         "process_madvise: refused for this memory (locked guest RAM "
                          "cannot be advised)");
     default:
         return error_set(error, rc, "process_madvise: %s", strerror(-rc));
@@ -68,7 +70,8 @@ static int cold_probe(const struct target *target, struct error *why)
         const struct ram_block *block = &target->ram->blocks[i];
 
         if (block->locked)
-            return error_set(why, -EINVAL, "guest RAM is locked (mlock): the kernel does not age it");
+            return error_set(why, -EINVAL,
+                             "guest RAM is locked (mlock): the kernel does not age it");
         rc = process_advise(target->process->pidfd, ADVISE_COLD,
                             &(struct iovec){.iov_base = (void *)(uintptr_t)block->hva}, 1);
         if (rc < 0)
@@ -111,7 +114,8 @@ static void cold_close(void *state)
 
 const struct method method_cold = {
     .name = "cold",
-    .summary = "accessed bits cleared with a TLB flush by MADV_COLD, then smaps Referenced (TCG only)",
+    .summary =
+        "accessed bits cleared with a TLB flush by MADV_COLD, then smaps Referenced (TCG only)",
     .census = true,
     .host = cold_host,
     .probe = cold_probe,

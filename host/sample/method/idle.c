@@ -32,7 +32,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define BATCH_PAGES 32768 /* 128 MiB of guest RAM; one bitmap transfer when the frames are contiguous */
+#define BATCH_PAGES \
+    32768 /* 128 MiB of guest RAM; one bitmap transfer when the frames are contiguous */
 
 /* One present page of the batch. */
 struct frame {
@@ -100,8 +101,8 @@ static int read_frames(struct idle *idle, uint64_t first, uint64_t n,
         uint64_t entry = idle->entry[i];
 
         if (entry & PAGEMAP_PRESENT)
-            idle->frames[idle->n_frames++] =
-                (struct frame){.pfn = PAGEMAP_PFN(entry), .at = (uint32_t)i};
+            idle->frames[idle->n_frames++] = (struct frame){.pfn = PAGEMAP_PFN(entry),
+                                                            .at = (uint32_t)i};
         else
             lost(idle, first + i, entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT);
     }
@@ -131,8 +132,8 @@ static bool is_merged(struct idle *idle, uint64_t pfn, uint64_t flags)
 {
     uint64_t count;
 
-    return idle->count_fd >= 0 && (flags & KPF_KSM)
-           && u64_file_gather(idle->count_fd, &pfn, 1, 0, &count) == 0 && count > 1;
+    return idle->count_fd >= 0 && (flags & KPF_KSM) &&
+           u64_file_gather(idle->count_fd, &pfn, 1, 0, &count) == 0 && count > 1;
 }
 
 /* Turns a frame into the head of its folio and says whether page_idle can track it. */
@@ -151,8 +152,8 @@ static int resolve_folio(struct idle *idle, struct frame *frame, uint64_t flags,
     }
     frame->unit_hva = hva - (own_pfn - frame->pfn) * BASE_PAGE_BYTES;
     frame->zero_page = flags & KPF_ZERO_PAGE;
-    frame->trackable = (flags & KPF_LRU) && !(flags & (KPF_HUGE | KPF_NOPAGE))
-                       && !is_merged(idle, own_pfn, flags);
+    frame->trackable = (flags & KPF_LRU) && !(flags & (KPF_HUGE | KPF_NOPAGE)) &&
+                       !is_merged(idle, own_pfn, flags);
     return 0;
 }
 
@@ -174,8 +175,7 @@ static int resolve_folios(struct idle *idle, uint64_t first)
     for (uint64_t i = 0; rc == 0 && i < idle->n_frames; i++) {
         struct frame *frame = &idle->frames[i];
 
-        rc = resolve_folio(idle, frame, idle->flags[i],
-                           page_set_hva(idle->set, first + frame->at));
+        rc = resolve_folio(idle, frame, idle->flags[i], page_set_hva(idle->set, first + frame->at));
     }
     return rc;
 }
@@ -222,8 +222,9 @@ static int mark_and_verify(struct idle *idle, uint64_t first)
     if (rc == 0)
         rc = kpageflags_read(idle->flags_fd, idle->pfn, idle->n_frames, idle->flags);
     for (uint64_t i = 0; rc == 0 && i < idle->n_frames; i++)
-        idle->set->state[first + idle->frames[i].at] =
-            idle->flags[i] & KPF_IDLE ? PAGE_IDLE : PAGE_UNMEASURABLE;
+        idle->set->state[first + idle->frames[i].at] = idle->flags[i] & KPF_IDLE
+                                                           ? PAGE_IDLE
+                                                           : PAGE_UNMEASURABLE;
     return rc;
 }
 
@@ -254,7 +255,7 @@ static bool keep_marked(struct idle *idle, uint64_t first, const struct frame *f
     uint64_t i = first + frame->at;
     uint8_t *state = &idle->set->state[i];
 
-    switch ((enum page_state)*state) {
+    switch ((enum page_state) * state) {
     case PAGE_ABSENT:
     case PAGE_SWAPPED:
         /* It appeared within the window: somebody faulted it in. */
@@ -326,8 +327,9 @@ static bool ksm_merged_some(const struct target *target)
 {
     uint64_t pages;
 
-    if (fsroot_read_u64(target->root, &pages, "proc/%d/ksm_merging_pages", target->process->pid) < 0
-        && fsroot_read_u64(target->root, &pages, "sys/kernel/mm/ksm/pages_sharing") < 0)
+    if (fsroot_read_u64(target->root, &pages, "proc/%d/ksm_merging_pages", target->process->pid) <
+            0 &&
+        fsroot_read_u64(target->root, &pages, "sys/kernel/mm/ksm/pages_sharing") < 0)
         return false;
     return pages > 0;
 }
@@ -394,7 +396,8 @@ static int judge_trial(const struct page_set *set, struct error *why)
     if (count[PAGE_IDLE] > 0)
         return 0;
     if (count[PAGE_UNMEASURABLE] > 0)
-        return error_set(why, -ENOTSUP, "none of %llu pages takes the idle mark (hugetlb pages are not "
+        return error_set(why, -ENOTSUP,
+                         "none of %llu pages takes the idle mark (hugetlb pages are not "
                          "on an LRU list; others may be pinned or merged)",
                          (unsigned long long)count[PAGE_UNMEASURABLE]);
     return error_set(why, -ENODATA, "none of %llu pages looked at is resident",

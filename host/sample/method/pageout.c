@@ -49,7 +49,7 @@ struct pageout {
     bool honours_accessed; /* Linux before 6.9 */
     int pagemap_fd;
     int flags_fd;
-    int count_fd; /* /proc/kpagecount: how often a frame is mapped */
+    int count_fd;       /* /proc/kpagecount: how often a frame is mapped */
     int *file_fds;      /* of each RAM block */
     uint64_t *entry;    /* pagemap entries of the set */
     bool *kept_mapping; /* at mark the call only cleared the accessed bit */
@@ -63,8 +63,8 @@ static bool page_is_mapped(const char *page)
     cleanup_file FILE *file = fopen("/proc/self/pagemap", "re");
     uint64_t entry = 0;
 
-    if (!file || fseek(file, (long)((uintptr_t)page / BASE_PAGE_BYTES * sizeof(entry)), SEEK_SET)
-        || fread(&entry, sizeof(entry), 1, file) != 1)
+    if (!file || fseek(file, (long)((uintptr_t)page / BASE_PAGE_BYTES * sizeof(entry)), SEEK_SET) ||
+        fread(&entry, sizeof(entry), 1, file) != 1)
         return true;
     return entry & PAGEMAP_PRESENT;
 }
@@ -102,7 +102,8 @@ static int try_on_own_page(void)
 
 static int explain_trial(int rc, struct error *error)
 {
-    return error_set(error, rc, "MADV_PAGEOUT does not unmap shared memory here: %s", strerror(-rc));
+    return error_set(error, rc, "MADV_PAGEOUT does not unmap shared memory here: %s",
+                     strerror(-rc));
 }
 
 /* --- marking ----------------------------------------------------------------------------------- */
@@ -123,8 +124,8 @@ static void thin_out(struct page_set *set)
     for (uint64_t i = 0; i < set->n; i++) {
         uint64_t window = page_set_hva(set, i) / (FAULT_AROUND_PAGES * BASE_PAGE_BYTES);
 
-        if (kept == 0
-            || page_set_hva(set, kept - 1) / (FAULT_AROUND_PAGES * BASE_PAGE_BYTES) != window)
+        if (kept == 0 ||
+            page_set_hva(set, kept - 1) / (FAULT_AROUND_PAGES * BASE_PAGE_BYTES) != window)
             set->page[kept++] = set->page[i];
     }
     set->n = kept;
@@ -183,8 +184,8 @@ static bool can_be_unmapped(const struct pageout *pageout, uint64_t pfn)
     uint64_t flags;
     uint64_t count;
 
-    return kpageflags_read(pageout->flags_fd, &pfn, 1, &flags) == 0 && (flags & KPF_LRU)
-           && u64_file_gather(pageout->count_fd, &pfn, 1, 0, &count) == 0 && count == 1;
+    return kpageflags_read(pageout->flags_fd, &pfn, 1, &flags) == 0 && (flags & KPF_LRU) &&
+           u64_file_gather(pageout->count_fd, &pfn, 1, 0, &count) == 0 && count == 1;
 }
 
 static int pageout_mark(void *state, struct error *error)
@@ -371,21 +372,26 @@ static int check_swap(const struct fsroot *root, struct error *why)
     if (n < 0 && n != -ENOENT)
         return error_set(why, (int)n, "/proc/swaps: %s", strerror((int)-n));
     if (active)
-        return error_set(why, -EBUSY, "swap is active: MADV_PAGEOUT would really swap guest pages out");
+        return error_set(why, -EBUSY,
+                         "swap is active: MADV_PAGEOUT would really swap guest pages out");
     return 0;
 }
 
 static int check_block(const struct ram_block *block, struct error *why)
 {
     if (block->backing == RAM_BACKING_FILE)
-        return error_set(why, -ENOTSUP, "guest RAM is a file on disk: MADV_PAGEOUT would do disk I/O");
+        return error_set(why, -ENOTSUP,
+                         "guest RAM is a file on disk: MADV_PAGEOUT would do disk I/O");
     if (block->backing != RAM_BACKING_SHMEM || !block->shared)
-        return error_set(why, -ENOTSUP, "needs shared memfd or tmpfs RAM (this is %s): private memory "
-                         "would have to be swapped out", ram_backing_name(block->backing));
+        return error_set(why, -ENOTSUP,
+                         "needs shared memfd or tmpfs RAM (this is %s): private memory "
+                         "would have to be swapped out",
+                         ram_backing_name(block->backing));
     if (block->locked)
         return error_set(why, -ENOTSUP, "guest RAM is locked (mlock) and cannot be unmapped");
     if (block->huge_bytes > 0)
-        return error_set(why, -ENOTSUP, "guest RAM has transparent huge pages, which MADV_PAGEOUT of one "
+        return error_set(why, -ENOTSUP,
+                         "guest RAM has transparent huge pages, which MADV_PAGEOUT of one "
                          "page would split");
     return 0;
 }
@@ -410,7 +416,8 @@ static int trial(const struct target *target, struct error *why)
             unmeasurable += set.state[i] == PAGE_UNMEASURABLE;
         }
         if (rc == 0 && unmapped == 0 && unmeasurable > 0)
-            rc = error_set(why, -ENOTSUP, "the kernel unmaps none of its pages; another process "
+            rc = error_set(why, -ENOTSUP,
+                           "the kernel unmaps none of its pages; another process "
                            "(vhost-user, a dump) may map the same memory");
         pageout_close(state);
     }
@@ -444,7 +451,8 @@ static int pageout_probe(const struct target *target, struct error *why)
 
 const struct method method_pageout = {
     .name = "pageout",
-    .summary = "MMU invalidation of shared RAM by MADV_PAGEOUT where there is no swap (KVM and TCG)",
+    .summary =
+        "MMU invalidation of shared RAM by MADV_PAGEOUT where there is no swap (KVM and TCG)",
     .panel = true,
     .needs_pages = true,
     .host = pageout_host,

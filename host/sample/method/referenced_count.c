@@ -11,15 +11,18 @@ int referenced_count_host(const struct fsroot *root, struct error *why)
 {
     if (fsroot_exists(root, "proc/self/clear_refs") && fsroot_exists(root, "proc/self/smaps"))
         return 0;
-    return error_set(why, -ENOENT, "/proc/PID/clear_refs or smaps is missing: the kernel needs "
+    return error_set(why, -ENOENT,
+                     "/proc/PID/clear_refs or smaps is missing: the kernel needs "
                      "CONFIG_PROC_PAGE_MONITOR=y");
 }
 
 int referenced_count_probe(const struct target *target, struct error *why)
 {
     if (target->process->accel == ACCEL_KVM)
-        return error_set(why, -ENOTSUP, "blind to KVM guests: they set the accessed bit in KVM's own "
-                         "page tables (EPT/NPT), which smaps never reads; use idle, zap or zap-all");
+        return error_set(
+            why, -ENOTSUP,
+            "blind to KVM guests: they set the accessed bit in KVM's own "
+            "page tables (EPT/NPT), which smaps never reads; use idle, zap or zap-all");
 
     struct ram_smaps sums;
     int rc = ram_smaps_read(target, &sums, why);
@@ -27,7 +30,8 @@ int referenced_count_probe(const struct target *target, struct error *why)
     if (rc < 0)
         return rc;
     if (sums.resident_bytes == 0 && sums.hugetlb_bytes > 0)
-        return error_set(why, -ENOTSUP, "smaps counts no references of hugetlb pages, and this "
+        return error_set(why, -ENOTSUP,
+                         "smaps counts no references of hugetlb pages, and this "
                          "guest's RAM is all hugetlb");
     return 0;
 }

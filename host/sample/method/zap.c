@@ -182,7 +182,8 @@ static int zap_panel(struct zap *zap)
             continue;
 
         /* All of a huge page, for KVM may map it in pieces (below 1 MiB, say, where ROMs lie between). */
-        int rc = pagemap_invalidate(zap->pagemap_fd, set->unit[i], BASE_PAGE_BYTES << set->order[i]);
+        int rc = pagemap_invalidate(zap->pagemap_fd, set->unit[i],
+                                    BASE_PAGE_BYTES << set->order[i]);
 
         if (rc < 0)
             return rc;
@@ -325,8 +326,8 @@ static int check_kvm_module(const struct fsroot *root, struct error *why)
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         char text[8];
 
-        if (fsroot_read(root, text, sizeof(text), "%s", wanted[i].path) > 0
-            && (text[0] == 'N' || text[0] == '0'))
+        if (fsroot_read(root, text, sizeof(text), "%s", wanted[i].path) > 0 &&
+            (text[0] == 'N' || text[0] == '0'))
             return error_set(why, -ENOTSUP, "/%s is off: %s", wanted[i].path, wanted[i].remedy);
     }
     return 0;
@@ -408,9 +409,12 @@ static int prove_on_everything(const struct target *target, struct error *why)
     page_set_free(&few);
     vcpu_ns = qemu_process_vcpu_ns(target->root, target->process) - vcpu_ns;
     if (rc == 0 && touched == 0 && vcpu_ns > 1000000)
-        return error_set(why, -ENOTSUP, "pages of guest RAM were dropped and the vCPUs ran for %.0f ms, "
-                         "but no fault was seen: this kernel does not tell KVM, or the guest-physical "
-                         "layout is not the deduced one", (double)vcpu_ns / 1e6);
+        return error_set(
+            why, -ENOTSUP,
+            "pages of guest RAM were dropped and the vCPUs ran for %.0f ms, "
+            "but no fault was seen: this kernel does not tell KVM, or the guest-physical "
+            "layout is not the deduced one",
+            (double)vcpu_ns / 1e6);
     return rc; /* a guest that does not run touches nothing; there is nothing to prove it with */
 }
 
@@ -435,7 +439,8 @@ static int zap_host(const struct fsroot *root, struct error *why)
 static int zap_probe(const struct target *target, struct error *why)
 {
     if (target->process->accel != ACCEL_KVM)
-        return error_set(why, -ENOTSUP, "has no effect on TCG guests: there is no KVM mapping to drop");
+        return error_set(why, -ENOTSUP,
+                         "has no effect on TCG guests: there is no KVM mapping to drop");
 
     int rc = check_kvm_module(target->root, why);
 

@@ -27,7 +27,8 @@
 static int zap_all_host(const struct fsroot *root, struct error *why)
 {
     if (!fsroot_exists(root, "proc/self/clear_refs"))
-        return error_set(why, -ENOENT, "/proc/PID/clear_refs is missing: the kernel needs "
+        return error_set(why, -ENOENT,
+                         "/proc/PID/clear_refs is missing: the kernel needs "
                          "CONFIG_PROC_PAGE_MONITOR=y");
     return kvm_stats_host(root, why);
 }
@@ -37,7 +38,8 @@ static int zap_all_probe(const struct target *target, struct error *why)
     uint64_t mapped_bytes;
 
     if (target->process->accel != ACCEL_KVM)
-        return error_set(why, -ENOTSUP, "has no effect on TCG guests: there is no KVM mapping to drop");
+        return error_set(why, -ENOTSUP,
+                         "has no effect on TCG guests: there is no KVM mapping to drop");
     if (!fsroot_exists(target->root, "proc/%d/clear_refs", target->process->pid))
         return error_set(why, -ENOENT, "/proc/%d/clear_refs is missing", target->process->pid);
 
@@ -74,7 +76,8 @@ static int zap_all_mark(void *state, struct error *error)
     if (rc < 0)
         return rc;
     if (before_bytes > (1ULL << 20) && after_bytes >= before_bytes)
-        return error_set(error, -ENOTSUP, "zap-all: KVM did not drop its mappings (%llu MiB before and "
+        return error_set(error, -ENOTSUP,
+                         "zap-all: KVM did not drop its mappings (%llu MiB before and "
                          "after); CONFIG_MEM_SOFT_DIRTY may be missing",
                          (unsigned long long)(after_bytes >> 20));
     return 0;
@@ -95,8 +98,8 @@ static int zap_all_collect(void *state, struct tally *tally, struct error *error
     memset(tally, 0, sizeof(*tally));
     tally->census = true;
     tally->resident_bytes = sums.resident_bytes + sums.hugetlb_bytes;
-    tally->touched_bytes =
-        mapped_bytes < tally->resident_bytes ? mapped_bytes : tally->resident_bytes;
+    tally->touched_bytes = mapped_bytes < tally->resident_bytes ? mapped_bytes
+                                                                : tally->resident_bytes;
     tally->swapped_pages = sums.swapped_bytes / BASE_PAGE_BYTES;
 
     bool huge = sums.huge_bytes + sums.hugetlb_bytes > tally->resident_bytes / 2;
