@@ -6,18 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-int error_set(struct error *e, int code, const char *format, ...)
+void error_write(struct error *e, int code, const char *format, ...)
 {
-    if (!e)
-        return code;
-
     va_list args;
 
+    if (!e)
+        return;
     va_start(args, format);
     e->code = code;
     vsnprintf(e->text, sizeof(e->text), format, args);
     va_end(args);
-    return code;
 }
 
 int error_prefix(struct error *e, const char *format, ...)

@@ -14,7 +14,15 @@ struct error {
 };
 
 /** Sets @p e (if not NULL) to @p code (a negative errno) and the formatted text; returns @p code. */
-int error_set(struct error *e, int code, const char *format, ...)
+#define error_set(e, code, ...)                    \
+    ({                                             \
+        const int error_code_ = (code);            \
+        error_write(e, error_code_, __VA_ARGS__);  \
+        error_code_; /* which analysers can see */ \
+    })
+
+/** What error_set() calls. */
+void error_write(struct error *e, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /** Puts "prefix: " before the text of an error already set; returns its code (0 if @p e is NULL). */

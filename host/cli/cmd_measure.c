@@ -162,11 +162,12 @@ static int check_options(struct options *options, int argc, char **argv)
         cli_error("--census and --samples exclude each other");
         return -EINVAL;
     }
-    if (options->count && !options->interval_s && options->count > 1) {
+    if (options->count > 1 && options->interval_s == 0) {
         cli_error("--count needs --interval");
         return -EINVAL;
     }
-    if (options->interval_s && options->interval_s < options->window_s[options->n_windows - 1]) {
+    if (options->interval_s > 0 &&
+        options->interval_s < options->window_s[options->n_windows - 1]) {
         cli_error("--interval %g is shorter than the longest window, %g s", options->interval_s,
                   options->window_s[options->n_windows - 1]);
         return -EINVAL;
@@ -345,7 +346,7 @@ static void wait_for_period(const struct session *session, uint64_t next_ns)
 static int measure_repeatedly(struct session *session, const struct options *options,
                               struct error *error)
 {
-    uint64_t count = options->interval_s ? options->count : 1;
+    uint64_t count = options->interval_s > 0 ? options->count : 1;
     uint64_t next_ns = clock_ns();
 
     for (uint64_t i = 0; count == 0 || i < count; i++) {

@@ -16,7 +16,7 @@ int survey_guest(const struct fsroot *root, const struct guest *guest, struct su
 
     const struct target target = {.root = root, .process = &guest->process, .ram = &out->ram};
 
-    for (size_t i = 0; methods[i] && i < METHODS_MAX; i++) {
+    for (size_t i = 0; i < METHODS_MAX && methods[i]; i++) {
         struct method_verdict *verdict = &out->verdicts[out->n_verdicts++];
 
         verdict->method = methods[i];

@@ -82,7 +82,7 @@ static bool all_hugetlb(const xmlNode *hugepages, bool *open)
         *open |= xml_attribute(page, "nodeset", text, sizeof(text)) != 0;
         if (xml_attribute(page, "size", text, sizeof(text)) == 1 &&
             xml_scaled_bytes(page, text, &bytes) == 0)
-            huge |= bytes > BASE_PAGE_KIB * 1024;
+            huge |= bytes > BASE_PAGE_KIB * 1024ULL;
     }
     return huge && !*open;
 }
@@ -173,7 +173,7 @@ static int add_devices(const xmlNode *devices, const struct backing *backing,
                        struct ram_config *ram, uint64_t *all_bytes, struct error *error)
 {
     for (const xmlNode *m = xml_child(devices, "memory"); m; m = xml_next(m)) {
-        uint64_t bytes;
+        uint64_t bytes = 0;
         int rc = element_bytes(xml_child(xml_child(m, "target"), "size"), "size of a memory device",
                                &bytes, error);
 

@@ -146,8 +146,10 @@ static uint64_t fraction_bytes(const char **at, uint64_t unit)
     double share = 0;
     double weight = 0.1;
 
-    for (; **at >= '0' && **at <= '9'; (*at)++, weight /= 10)
-        share += weight * (**at - '0');
+    while (**at >= '0' && **at <= '9') {
+        share += weight * (*(*at)++ - '0');
+        weight /= 10;
+    }
     return (uint64_t)(share * (double)unit + 0.5);
 }
 

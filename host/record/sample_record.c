@@ -121,7 +121,8 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
     record->flags = ram_flags(root, ram, last) | host_flags(root, guest, ram);
-    if (record->unmeasurable_bytes > 0)
+    /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
+    if (record->unmeasurable_bytes > 0 || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
     if (record->vcpu_s < IDLE_SHARE * record->windows[plan->n_windows - 1].est_window_s)
         record->flags |= FLAG_IDLE_GUEST;

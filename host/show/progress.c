@@ -27,10 +27,10 @@ void progress_draw(double elapsed_s, double total_s, void *context)
         return;
 
     char bar[BAR + 1];
-    double share = elapsed_s < total_s ? elapsed_s / total_s : 1;
+    int filled = elapsed_s < total_s ? (int)(elapsed_s / total_s * BAR) : BAR;
 
     for (int i = 0; i < BAR; i++)
-        bar[i] = i < share * BAR ? '#' : '.';
+        bar[i] = i < filled ? '#' : '.';
     bar[BAR] = '\0';
     fprintf(stderr, "\r%s [%s] %.0f of %.0f s ", progress->what, bar, elapsed_s, total_s);
     progress->last_ns = now_ns;

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # libvirt's embedded QEMU driver: real domains, no daemon, everything below one directory.
@@ -33,7 +33,6 @@ embed_reexec() {
 embed_begin() {
 	# Short: libvirt puts sockets below it, and their paths may have 107 bytes.
 	embed_dir=$(mktemp -d /tmp/vmwss.XXXX)
-	# shellcheck disable=SC2034 # for the caller
 	embed_uri="qemu:///embed?root=$embed_dir"
 	mkdir "$embed_dir/etc"
 	cat >"$embed_dir/etc/qemu.conf" <<-END

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Starts payload guests, whose working set is known to the page, and holds measurements against it.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # What a fresh Debian needs to build, demonstrate and test; installed only where missing.

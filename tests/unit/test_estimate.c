@@ -3,6 +3,8 @@
 #include "estimate/wilson.h"
 #include "estimate/wss.h"
 
+#include "fixture.h"
+
 #include <check.h>
 #include <errno.h>
 #include <math.h>
@@ -236,7 +238,6 @@ int main(void)
 {
     Suite *suite = suite_create("estimate");
     TCase *tcase = tcase_create("estimate");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, wilson_known_values);
@@ -250,10 +251,5 @@ int main(void)
     tcase_add_loop_test(tcase, interval_covers, 0, 6);
     tcase_add_test(tcase, interval_covers_mixed_page_sizes);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

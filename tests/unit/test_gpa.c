@@ -2,6 +2,8 @@
 /** @file test_gpa.c  Guest-physical layout: every page there and back, and known corners. */
 #include "guest_ram/gpa.h"
 
+#include "fixture.h"
+
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -92,17 +94,11 @@ int main(void)
 {
     Suite *suite = suite_create("gpa");
     TCase *tcase = tcase_create("gpa");
-    SRunner *runner = srunner_create(suite);
 
     tcase_add_loop_test(tcase, known_corners, 0, sizeof(corners) / sizeof(corners[0]));
     tcase_add_test(tcase, there_and_back);
     tcase_add_test(tcase, dimms_have_no_deducible_address);
     tcase_add_test(tcase, unknown_machine_is_refused_by_name);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_idle.c  Bookkeeping of method idle over a fake kernel. */
 #include "fake_kernel.h"
+#include "fixture.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
@@ -273,7 +274,6 @@ int main(void)
 {
     Suite *suite = suite_create("idle");
     TCase *tcase = tcase_create("idle");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
@@ -294,10 +294,5 @@ int main(void)
     tcase_add_test(tcase, refuses_a_kernel_without_page_idle);
     tcase_add_test(tcase, probe_refuses_hugetlb_only);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

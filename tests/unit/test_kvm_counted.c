@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_kvm_counted.c  Bookkeeping of zap-all, referenced and cold over a fake kernel. */
 #include "fake_kernel.h"
+#include "fixture.h"
 #include "sample/method.h"
 
 #include <check.h>
@@ -146,7 +147,6 @@ int main(void)
 {
     Suite *suite = suite_create("kvm_counted");
     TCase *tcase = tcase_create("kvm_counted");
-    SRunner *runner = srunner_create(suite);
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, zap_all_adds_the_counters);
@@ -157,10 +157,5 @@ int main(void)
     tcase_add_test(tcase, referenced_counts_guest_ram_only);
     tcase_add_test(tcase, auto_takes_the_first_that_proves_itself);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,8 @@
 /** @file test_page_set.c  Panels are uniform samples without replacement; states are counted right. */
 #include "sample/page_set.h"
 
+#include "fixture.h"
+
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -135,7 +137,6 @@ int main(void)
 {
     Suite *suite = suite_create("page_set");
     TCase *tcase = tcase_create("page_set");
-    SRunner *runner = srunner_create(suite);
 
     tcase_add_loop_test(tcase, panel_is_distinct_and_ascending, 0, 6);
     tcase_add_test(tcase, panel_larger_than_ram_is_all_of_it);
@@ -144,10 +145,5 @@ int main(void)
     tcase_add_test(tcase, census_tally);
     tcase_add_test(tcase, panel_tally_counts_units);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

@@ -183,20 +183,20 @@ static uint64_t drain_ring(const struct fault_trace *trace, struct ring *ring,
     uint64_t lost = 0;
 
     while (tail < head) {
-        struct perf_event_header header;
+        struct perf_event_header header = {0};
 
         copy_out(ring, trace->ring_bytes, tail, &header, sizeof(header));
         if (header.size < sizeof(header))
             break;
         if (header.type == PERF_RECORD_SAMPLE) { /* u32 size, then the raw record */
-            uint64_t gpa;
+            uint64_t gpa = 0;
 
             copy_out(ring, trace->ring_bytes,
                      tail + sizeof(header) + sizeof(uint32_t) + trace->field_offset, &gpa,
                      sizeof(gpa));
             visit(gpa, context);
         } else if (header.type == PERF_RECORD_LOST) { /* u64 id, u64 lost */
-            uint64_t count;
+            uint64_t count = 0;
 
             copy_out(ring, trace->ring_bytes, tail + sizeof(header) + sizeof(uint64_t), &count,
                      sizeof(count));

@@ -419,7 +419,7 @@ static int idle_host(const struct fsroot *root, struct error *why)
 static int idle_probe(const struct target *target, struct error *why)
 {
     struct page_set set;
-    void *state;
+    void *state = NULL;
     int rc = page_set_panel(&set, target->ram, 1024, target->process->start_ticks);
 
     if (rc < 0)

@@ -15,9 +15,9 @@
  * (another process maps it too, or it is on no LRU list: unmeasurable) or touched within microseconds, as
  * hot pages are; /proc/kpagecount and kpageflags tell which.
  *
- * Before Linux 6.9 the call honours accessed bits: a page with its bit set keeps its mapping and only
- * loses the bit. Then the call is repeated at the end, and what survives it again was touched in
- * between. Which of the two this kernel does is found out on a page of our own.
+ * Before Linux 6.9 the call honours accessed bits (under KVM those of its own page tables): a page with its
+ * bit set keeps its mapping and only loses the bit. Therefore what is still mapped is advised once more.
+ * Then it comes off, or it was touched between the two calls, and that is what we want to know.
  *
  * A read fault maps up to 16 neighbours as well (fault_around_bytes), so the panel has at most one page
  * in an aligned 64 KiB. A page that is unmapped already when the window begins is resident and idle: the
@@ -46,17 +46,15 @@
 struct pageout {
     const struct target *target;
     struct page_set *set;
-    bool honours_accessed; /* Linux before 6.9 */
     int pagemap_fd;
     int flags_fd;
     int count_fd;       /* /proc/kpagecount: how often a frame is mapped */
     int *file_fds;      /* of each RAM block */
     uint64_t *entry;    /* pagemap entries of the set */
-    bool *kept_mapping; /* at mark the call only cleared the accessed bit */
     bool *was_unmapped; /* at mark the page was in the file, and unmapped before we came */
 };
 
-/* --- what this kernel does with an accessed page ----------------------------------------------- */
+/* --- whether this kernel unmaps at all --------------------------------------------------------- */
 
 static bool page_is_mapped(const char *page)
 {
@@ -69,8 +67,7 @@ static bool page_is_mapped(const char *page)
     return entry & PAGEMAP_PRESENT;
 }
 
-/* 1: one call unmaps an accessed page; 0: it only clears the bit, and a second call unmaps;
- * -ENOTSUP: neither does (swap is there after all, or the advice is not known). */
+/* Is a page of our own unmapped by at most two calls? 0; -ENOTSUP when not (there is swap after all). */
 static int try_on_own_page(void)
 {
     cleanup_close int fd = memfd_create("vmwss-pageout-trial", MFD_CLOEXEC);
@@ -94,7 +91,7 @@ static int try_on_own_page(void)
             break;
         }
         if (!page_is_mapped(page))
-            answer = calls == 1;
+            answer = 0;
     }
     munmap(page, BASE_PAGE_BYTES);
     return answer;
@@ -150,7 +147,6 @@ static void note_pages(struct pageout *pageout)
 
         page_set_note_unit(set, i, 0, page_set_hva(set, i));
         pageout->was_unmapped[i] = !mapped && in_file(pageout, i);
-        pageout->kept_mapping[i] = false;
         set->state[i] = mapped || pageout->was_unmapped[i] ? PAGE_IDLE : PAGE_ABSENT;
     }
 }
@@ -188,6 +184,24 @@ static bool can_be_unmapped(const struct pageout *pageout, uint64_t pfn)
            u64_file_gather(pageout->count_fd, &pfn, 1, 0, &count) == 0 && count == 1;
 }
 
+/* Mapped before we came and still mapped, though the kernel would have unmapped it. */
+static bool stayed_mapped(const struct pageout *pageout, uint64_t i)
+{
+    return mapped_before(pageout, i) && (pageout->entry[i] & PAGEMAP_PRESENT) &&
+           can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]));
+}
+
+static int unmap_pages(struct pageout *pageout)
+{
+    int rc = advise_pages(pageout, mapped_before);
+
+    if (rc == 0)
+        rc = read_entries(pageout);
+    if (rc == 0)
+        rc = advise_pages(pageout, stayed_mapped);
+    return rc == 0 ? read_entries(pageout) : rc;
+}
+
 static int pageout_mark(void *state, struct error *error)
 {
     struct pageout *pageout = state;
@@ -196,52 +210,33 @@ static int pageout_mark(void *state, struct error *error)
 
     if (rc == 0) {
         note_pages(pageout);
-        rc = advise_pages(pageout, mapped_before);
+        rc = unmap_pages(pageout);
     }
-    if (rc == 0)
-        rc = read_entries(pageout);
     if (rc < 0)
         return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
 
-    for (uint64_t i = 0; i < set->n; i++) {
-        if (!mapped_before(pageout, i) || !(pageout->entry[i] & PAGEMAP_PRESENT))
-            continue;
-        if (!can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i])))
-            set->state[i] = PAGE_UNMEASURABLE;
-        else if (pageout->honours_accessed)
-            pageout->kept_mapping[i] = true;
-        else
-            set->state[i] = PAGE_TOUCHED; /* it came off, and was back before we looked */
-    }
+    for (uint64_t i = 0; i < set->n; i++)
+        if (mapped_before(pageout, i) && (pageout->entry[i] & PAGEMAP_PRESENT))
+            set->state[i] = can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]))
+                                ? PAGE_TOUCHED /* it came off, and was back before we looked */
+                                : PAGE_UNMEASURABLE;
     return 0;
 }
 
 /* --- collecting -------------------------------------------------------------------------------- */
 
-static bool kept_and_idle(const struct pageout *pageout, uint64_t i)
-{
-    return pageout->set->state[i] == PAGE_IDLE && pageout->kept_mapping[i];
-}
-
 static int pageout_collect(void *state, struct tally *tally, struct error *error)
 {
     struct pageout *pageout = state;
     struct page_set *set = pageout->set;
-    int rc = pageout->honours_accessed ? advise_pages(pageout, kept_and_idle) : 0;
+    int rc = read_entries(pageout);
 
-    if (rc == 0)
-        rc = read_entries(pageout);
     if (rc < 0)
-        return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
-
-    for (uint64_t i = 0; i < set->n; i++) {
-        bool mapped = pageout->entry[i] & PAGEMAP_PRESENT;
-
-        if (mapped && set->state[i] != PAGE_UNMEASURABLE)
+        return error_set(error, rc, "/proc/%d/pagemap: %s", pageout->target->process->pid,
+                         strerror(-rc));
+    for (uint64_t i = 0; i < set->n; i++)
+        if ((pageout->entry[i] & PAGEMAP_PRESENT) && set->state[i] != PAGE_UNMEASURABLE)
             set->state[i] = PAGE_TOUCHED;
-        else if (kept_and_idle(pageout, i))
-            pageout->kept_mapping[i] = false; /* unmapped now: from here on like the others */
-    }
     page_set_tally(set, tally);
     return 0;
 }
@@ -279,7 +274,6 @@ static void pageout_close(void *state)
     cleanup_close_at(&pageout->count_fd);
     free(pageout->file_fds);
     free(pageout->entry);
-    free(pageout->kept_mapping);
     free(pageout->was_unmapped);
     free(pageout);
 }
@@ -290,7 +284,7 @@ static int open_files(struct pageout *pageout, struct error *error)
 {
     const struct guest_ram *ram = pageout->target->ram;
 
-    pageout->file_fds = malloc(ram->n_blocks * sizeof(*pageout->file_fds));
+    pageout->file_fds = calloc(ram->n_blocks + 1, sizeof(*pageout->file_fds));
     if (!pageout->file_fds)
         return error_set(error, -ENOMEM, "pageout: out of memory");
     for (size_t b = 0; b < ram->n_blocks; b++)
@@ -322,7 +316,6 @@ static int acquire(struct pageout *pageout, struct error *error)
 
     if (answer < 0)
         return explain_trial(answer, error);
-    pageout->honours_accessed = answer == 0;
 
     int rc = open_files(pageout, error);
 
@@ -331,9 +324,8 @@ static int acquire(struct pageout *pageout, struct error *error)
     if (rc < 0)
         return rc;
     pageout->entry = calloc(n, sizeof(*pageout->entry));
-    pageout->kept_mapping = calloc(n, sizeof(*pageout->kept_mapping));
     pageout->was_unmapped = calloc(n, sizeof(*pageout->was_unmapped));
-    if (!pageout->entry || !pageout->kept_mapping || !pageout->was_unmapped)
+    if (!pageout->entry || !pageout->was_unmapped)
         return error_set(error, -ENOMEM, "pageout: out of memory");
     thin_out(pageout->set);
     return 0;
@@ -400,7 +392,7 @@ static int check_block(const struct ram_block *block, struct error *why)
 static int trial(const struct target *target, struct error *why)
 {
     struct page_set set;
-    void *state;
+    void *state = NULL;
     int rc = page_set_panel(&set, target->ram, 256, target->process->start_ticks);
 
     if (rc < 0)

@@ -359,7 +359,7 @@ static int drop_and_watch(struct zap *zap, uint64_t wanted, uint64_t *touched, s
 static int trial(const struct target *target, struct page_set *set, uint64_t wanted,
                  uint64_t *touched, struct error *why)
 {
-    void *state;
+    void *state = NULL;
     int rc = zap_open(target, set, &state, why);
 
     if (rc < 0)
@@ -391,7 +391,7 @@ static int set_of_touched(const struct page_set *all, struct page_set *few)
 static int prove_on_everything(const struct target *target, struct error *why)
 {
     struct page_set all;
-    struct page_set few;
+    struct page_set few = {0};
     uint64_t touched = 0;
     uint64_t vcpu_ns = qemu_process_vcpu_ns(target->root, target->process);
     int rc = page_set_census(&all, target->ram);

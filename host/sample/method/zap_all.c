@@ -65,8 +65,8 @@ static int zap_all_open(const struct target *target, struct page_set *set, void 
 static int zap_all_mark(void *state, struct error *error)
 {
     const struct target *target = state;
-    uint64_t before_bytes;
-    uint64_t after_bytes;
+    uint64_t before_bytes = 0;
+    uint64_t after_bytes = 0;
     int rc = kvm_mapped_bytes(target, &before_bytes, error);
 
     if (rc == 0)
@@ -86,8 +86,8 @@ static int zap_all_mark(void *state, struct error *error)
 static int zap_all_collect(void *state, struct tally *tally, struct error *error)
 {
     const struct target *target = state;
-    struct ram_smaps sums;
-    uint64_t mapped_bytes;
+    struct ram_smaps sums = {0};
+    uint64_t mapped_bytes = 0;
     int rc = kvm_mapped_bytes(target, &mapped_bytes, error);
 
     if (rc == 0)
