@@ -15,8 +15,8 @@ static void print_help(void)
     puts(
         "Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
         "Says for every method whether this host can do it and, given a guest, whether it can see that\n"
-        "guest; and who else on this host disturbs a measurement. The guest is tried out for real: a few\n"
-        "of its pages are marked.\n\n"
+        "guest; and who else on this host disturbs a measurement. The guest is tried out for real: some of\n"
+        "its pages are marked; all of its mappings are dropped once if its working set is tiny.\n\n"
         "  -p, --pid PID      a QEMU process, without libvirt\n"
         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
         "  -j, --json         one JSON object, schema vmwss.doctor.v1\n"
@@ -122,7 +122,7 @@ static int look_at_guest(struct report *report, const struct fsroot *root,
 static void print_table(const struct report *report)
 {
     static const struct table_column columns[] = {
-        {.name = "METHOD"},
+        {.name = "WHAT"},
         {.name = "WORKS"},
         {.name = "WHAT IT IS, OR WHAT IS MISSING", .last = true}};
     struct table *table = table_new(columns, 3);
@@ -172,8 +172,10 @@ static int examine(struct report *report, const struct guest_choice *choice)
         works = look_at_methods(report, &root);
     look_at_disturbances(report, &root);
     fsroot_close(&root);
-    if (*error.text)
+    if (*error.text) {
+        add(report, "guest", OUTCOME_NO, error.text);
         cli_error("%s", error.text);
+    }
     return works ? 0 : EXIT_CANNOT;
 }
 

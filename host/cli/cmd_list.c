@@ -16,7 +16,7 @@ static void print_help(void)
         "Usage: vmwss list [OPTIONS]\n\n"
         "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, how it\n"
         "is backed, and the method that `measure` would take. Running guests are tried out for that:\n"
-        "a few of their pages are marked.\n\n"
+        "some of their pages are marked, as by `doctor`.\n\n"
         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
         "  -P, --processes    look for QEMU processes instead of asking libvirt\n"
         "  -j, --json         one JSON object per line, schema vmwss.list.v1\n"
@@ -227,9 +227,10 @@ static int list_domains(const struct fsroot *root, const char *uri, const struct
 
         snprintf(row.name, sizeof(row.name), "%s", infos[i].name);
         snprintf(row.uuid, sizeof(row.uuid), "%s", infos[i].uuid);
-        rc = infos[i].state == DOMAIN_RUNNING
-                 ? guest_open_domain(connection, root, infos[i].uuid, &guest, &row.problem)
-                 : -ENODEV;
+        if (infos[i].state == DOMAIN_RUNNING)
+            rc = guest_open_domain(connection, root, infos[i].uuid, &guest, &row.problem);
+        else
+            rc = error_set(&row.problem, -ENODEV, "not running");
         survey_row(root, &row, rc, &guest);
         emit(output, &row);
     }

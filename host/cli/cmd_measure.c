@@ -71,7 +71,8 @@ static void print_help(void)
         "  -k, --count N       how often (with --interval; default: until interrupted)\n"
         "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
         "  -h, --help          this text\n\n"
-        "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile.");
+        "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
+        "130 interrupted.");
 }
 
 static int compare_doubles(const void *a, const void *b)

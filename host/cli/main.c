@@ -26,7 +26,8 @@ static void print_help(FILE *out)
     fputs("\nOptions:\n"
           "  -h, --help     this text; after a command, that command's\n"
           "  -V, --version  version\n\n"
-          "Exit status: 0 done, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile.\n"
+          "Exit status: 0 done, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
+          "130 interrupted.\n"
           "See vmwss(1).\n",
           out);
 }
@@ -47,8 +48,13 @@ int main(int argc, char **argv)
         return 0;
     }
     for (size_t i = 0; i < N_COMMANDS; i++)
-        if (!strcmp(argv[1], commands[i].name))
+        if (!strcmp(argv[1], commands[i].name)) {
+            char name[64]; /* with which getopt begins its messages */
+
+            snprintf(name, sizeof(name), "vmwss %s", argv[1]);
+            argv[1] = name;
             return commands[i].run(argc - 1, argv + 1);
+        }
     cli_error("no command '%s'; see vmwss --help", argv[1]);
     return EXIT_USAGE;
 }

@@ -43,6 +43,8 @@ static unsigned ram_flags(const struct fsroot *root, const struct guest_ram *ram
             flags |= FLAG_HUGETLB;
         if (ksm && ram->blocks[b].mergeable)
             flags |= FLAG_KSM;
+        if (ram->blocks[b].backing != RAM_BACKING_HUGETLB && ram->blocks[b].huge_bytes > 0)
+            flags |= FLAG_THP;
     }
     for (size_t i = 0; i < tally->n_strata; i++)
         if (tally->strata[i].granularity_bytes > BASE_PAGE_BYTES && tally->strata[i].draws > 0 &&

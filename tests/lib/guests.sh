@@ -71,14 +71,14 @@ measure() {
 	return 1
 }
 
-# results FILE: every check_census and check_panel appends "method backing accel mode truth wss low high..."
+# Every check_census and check_panel appends a line here; tests/bench/errors makes a table of them.
 results=${VMWSS_RESULTS:-/dev/null}
 
 note_result() {
 	local what=$1 truth=$2
 	jq -r --arg what "$what" --arg truth "$truth" \
 		'(.windows[-1]) as $w | [.method, $what, .accel, .mode, .samples, $truth, $w.wss_bytes, $w.wss_low_bytes,
-		$w.wss_high_bytes, .unmeasurable_bytes, .granularity_bytes, .cpu_seconds] | @tsv' <<<"$record" >>"$results"
+		$w.wss_high_bytes, .unmeasurable_bytes, .granularity_bytes, .cpu_seconds, .resident_bytes] | @tsv' <<<"$record" >>"$results"
 }
 
 # The guest must have run, or a number says nothing; on a busy machine it may get little of a core.
