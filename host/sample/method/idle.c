@@ -18,11 +18,20 @@
  * mm/huge_memory.c), so each collection looks at today's frame. When khugepaged collapses pages into a
  * new huge page the flag is lost: such a page is unmeasurable from then on, not hot.
  *
+ * Clearing an accessed bit does not flush the TLB, and an access through a translation that stayed cached
+ * sets no bit: a hot page then reads idle. So after all pages are marked the TLB is flushed once:
+ *   - of a KVM guest by dropping a few of its mappings (pagemap_invalidate(), Linux 6.7), which ends in a
+ *     flush of the whole VM;
+ *   - of a TCG guest by MADV_COLD, which clears the bits once more, with a flush, and puts the pages on the
+ *     inactive list. Without it a TCG guest with a hot set of 4,101 pages read 82 in the lab.
+ * Where neither is possible (KVM before 6.7, locked memory) a small hot set may read low.
+ *
  * Left behind, also after kill -9: idle flags on pages nobody has touched since. There is no call that
  * clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim keeps its own
  * view through PG_young, which page_idle sets for it.
  */
 #include "base/cleanup.h"
+#include "sample/kernel/advise.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
@@ -371,9 +380,76 @@ static int idle_open(const struct target *target, struct page_set *set, void **s
     return rc;
 }
 
+/* A few, for KVM flushes only if it had the page mapped, and not every page of RAM is. */
+#define FLUSH_DROPS 16
+
+static void flush_kvm(const struct idle *idle)
+{
+    const struct page_set *set = idle->set;
+    uint64_t step = set->n / FLUSH_DROPS + 1;
+
+    for (uint64_t i = 0; i < set->n; i += step)
+        if (set->state[i] == PAGE_IDLE &&
+            pagemap_invalidate(idle->pagemap_fd, page_set_hva(set, i), BASE_PAGE_BYTES) < 0)
+            return;
+}
+
+static bool can_be_advised(const struct ram_block *block)
+{
+    return !block->locked && block->backing != RAM_BACKING_HUGETLB;
+}
+
+static void flush_blocks(const struct idle *idle)
+{
+    const struct guest_ram *ram = idle->target->ram;
+
+    for (size_t b = 0; b < ram->n_blocks; b++) {
+        struct iovec range = {.iov_base = (void *)(uintptr_t)ram->blocks[b].hva,
+                              .iov_len = ram->blocks[b].bytes};
+
+        if (can_be_advised(&ram->blocks[b]))
+            process_advise(idle->target->process->pidfd, ADVISE_COLD, &range, 1);
+    }
+}
+
+/* Whole folios: advice for a part of a huge page would split it. */
+static void flush_panel(const struct idle *idle)
+{
+    const struct page_set *set = idle->set;
+    cleanup_free struct iovec *range = calloc(set->n + 1, sizeof(*range));
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; range && i < set->n; i++) {
+        uint64_t bytes = BASE_PAGE_BYTES << set->order[i];
+
+        if (set->state[i] != PAGE_IDLE || set->unit[i] % bytes != 0 ||
+            (n > 0 && range[n - 1].iov_base == (void *)(uintptr_t)set->unit[i]) ||
+            !can_be_advised(guest_ram_block(set->ram, set->page[i])))
+            continue;
+        range[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)set->unit[i], .iov_len = bytes};
+    }
+    if (range)
+        process_advise(idle->target->process->pidfd, ADVISE_COLD, range, n);
+}
+
+/* Best effort: what cannot be flushed is as it would be without. */
+static void flush_tlb(const struct idle *idle)
+{
+    if (idle->target->process->accel == ACCEL_KVM)
+        flush_kvm(idle);
+    else if (idle->set->page)
+        flush_panel(idle);
+    else
+        flush_blocks(idle);
+}
+
 static int idle_mark(void *state, struct error *error)
 {
-    return for_each_batch(state, mark_batch, error);
+    int rc = for_each_batch(state, mark_batch, error);
+
+    if (rc == 0)
+        flush_tlb(state);
+    return rc;
 }
 
 static int idle_collect(void *state, struct tally *tally, struct error *error)
