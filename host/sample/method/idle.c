@@ -399,7 +399,10 @@ static bool can_be_advised(const struct ram_block *block)
     return !block->locked && block->backing != RAM_BACKING_HUGETLB;
 }
 
-static void flush_blocks(const struct idle *idle)
+/* All of RAM, also for a panel: the kernel flushes what it finds young again, and the panel's own pages, whose
+ * translations are stale, are not; but where young pages lie more than 33 pages apart it flushes all
+ * (arch/x86/mm/tlb.c). */
+static void flush_tcg(const struct idle *idle)
 {
     const struct guest_ram *ram = idle->target->ram;
 
@@ -412,35 +415,13 @@ static void flush_blocks(const struct idle *idle)
     }
 }
 
-/* Whole folios: advice for a part of a huge page would split it. */
-static void flush_panel(const struct idle *idle)
-{
-    const struct page_set *set = idle->set;
-    cleanup_free struct iovec *range = calloc(set->n + 1, sizeof(*range));
-    uint64_t n = 0;
-
-    for (uint64_t i = 0; range && i < set->n; i++) {
-        uint64_t bytes = BASE_PAGE_BYTES << set->order[i];
-
-        if (set->state[i] != PAGE_IDLE || set->unit[i] % bytes != 0 ||
-            (n > 0 && range[n - 1].iov_base == (void *)(uintptr_t)set->unit[i]) ||
-            !can_be_advised(guest_ram_block(set->ram, set->page[i])))
-            continue;
-        range[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)set->unit[i], .iov_len = bytes};
-    }
-    if (range)
-        process_advise(idle->target->process->pidfd, ADVISE_COLD, range, n);
-}
-
 /* Best effort: what cannot be flushed is as it would be without. */
 static void flush_tlb(const struct idle *idle)
 {
     if (idle->target->process->accel == ACCEL_KVM)
         flush_kvm(idle);
-    else if (idle->set->page)
-        flush_panel(idle);
     else
-        flush_blocks(idle);
+        flush_tcg(idle);
 }
 
 static int idle_mark(void *state, struct error *error)
