@@ -2,6 +2,7 @@
 /** @file cmd_measure.c  vmwss measure: find → locate → sample → estimate → record → show, once or repeatedly. */
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "domain/qemu_vcpus.h"
 #include "guest_ram/resident.h"
 #include "record/sample_record.h"
 #include "show/progress.h"
@@ -303,6 +304,20 @@ static int show(const struct sample_record *record, bool json, bool heading)
     return 0;
 }
 
+/* Fresh for each period: vCPUs come and go, and a migration may begin at any time. */
+static int refresh(struct session *session, struct resident_now *now, struct error *error)
+{
+    struct qemu_process *process = &session->guest.process;
+    int rc = qemu_vcpus_find(&session->root, process);
+
+    if (rc == 0)
+        rc = resident_meter_read(&session->resident, &session->root, process->pid, now);
+    if (rc < 0)
+        return error_set(error, rc, "the guest vanished");
+    session->guest.migrating |= qemu_process_migrating(&session->root, process);
+    return 0;
+}
+
 static int measure_once(struct session *session, const struct options *options, bool heading,
                         struct error *error)
 {
@@ -311,23 +326,25 @@ static int measure_once(struct session *session, const struct options *options, 
     struct sample_plan *plan = &session->plan;
     struct sample_result result;
     struct sample_record record;
-    uint64_t resident_bytes = resident_meter_read(&session->resident, &session->root,
-                                                  session->guest.process.pid);
+    struct resident_now now = {0};
+    int rc = refresh(session, &now, error);
 
-    plan->presence = (double)resident_bytes / (double)session->ram.bytes;
+    if (rc < 0)
+        return rc;
+    plan->presence = (double)(plan->method->sees_unmapped ? now.resident_bytes : now.mapped_bytes) /
+                     (double)session->ram.bytes;
     if (getrandom(&plan->seed, sizeof(plan->seed), 0) < 0)
         plan->seed = clock_ns();
     progress_init(&session->progress, "measuring");
-
-    int rc = sample_run(&target, plan, &result, error);
-
+    rc = sample_run(&target, plan, &result, error);
     progress_clear(&session->progress);
-    if (rc < 0)
-        return rc;
-    resident_bytes = resident_meter_read(&session->resident, &session->root,
-                                         session->guest.process.pid);
-    rc = sample_record_fill(&record, &session->root, &session->guest, &session->ram, plan, &result,
-                            resident_bytes, error);
+    if (rc == 0)
+        rc = refresh(session, &now, error);
+    if (rc == 0)
+        rc = sample_record_fill(&record, &session->root, &session->guest, &session->ram, plan,
+                                &result, &now, error);
+    if (rc == 0)
+        rc = qemu_process_verify(&session->root, &session->guest.process, error);
     if (rc == 0)
         rc = show(&record, options->json, heading);
     return rc;
@@ -364,6 +381,15 @@ static int measure_repeatedly(struct session *session, const struct options *opt
     return 0;
 }
 
+/* Whatever failed, a guest that is gone is the reason that a person wants to read. */
+static int explain_end(const struct session *session, int rc, struct error *error)
+{
+    if (rc == 0 || rc == -EINTR || rc == -ESRCH ||
+        qemu_process_verify(&session->root, &session->guest.process, NULL) == 0)
+        return rc;
+    return error_set(error, -ESRCH, "the guest vanished meanwhile");
+}
+
 static int report(int rc, const struct error *error)
 {
     if (rc == 0)
@@ -394,6 +420,7 @@ int cmd_measure(int argc, char **argv)
     rc = prepare(&session, &options, &error);
     if (rc == 0)
         rc = measure_repeatedly(&session, &options, &error);
+    rc = explain_end(&session, rc, &error);
     guest_ram_free(&session.ram);
     guest_close(&session.guest);
     fsroot_close(&session.root);

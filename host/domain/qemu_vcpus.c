@@ -105,6 +105,34 @@ static void take_kicked(const struct fsroot *root, struct qemu_process *process,
             take(process, tids[i]);
 }
 
+static bool reads_all_ram(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    static const char *const names[] = {"live_migration", "multifdsend", "bg_snapshot", "mig/"};
+    char name[64];
+
+    if (fsroot_read(root, name, sizeof(name), "proc/%d/task/%d/comm", (int)pid, (int)tid) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+bool qemu_process_migrating(const struct fsroot *root, const struct qemu_process *process)
+{
+    cleanup_free pid_t *tids = NULL;
+    char path[32];
+    bool found = false;
+
+    snprintf(path, sizeof(path), "proc/%d/task", (int)process->pid);
+
+    ssize_t n = proc_numbers(root, path, &tids);
+
+    for (ssize_t i = 0; i < n && !found; i++)
+        found = reads_all_ram(root, process->pid, tids[i]);
+    return found;
+}
+
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)
 {
     cleanup_free pid_t *tids = NULL;

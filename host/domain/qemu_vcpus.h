@@ -17,5 +17,11 @@
 
 #include "domain/qemu_process.h"
 
+/**
+ * Does a thread run that reads all of RAM for a migration, save or background snapshot? By its name, so only with
+ * -name debug-threads=on (QEMU 7.2 migration/migration.c, multifd.c; later versions: "mig/...").
+ */
+bool qemu_process_migrating(const struct fsroot *root, const struct qemu_process *process);
+
 /** Fills accel, vcpus_known, n_vcpus and vcpus of @p process. -ESRCH when its threads are gone. */
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process);

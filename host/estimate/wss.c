@@ -108,7 +108,7 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
 }
 
 static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
-                          struct wss_estimate *out)
+                          uint64_t population_bytes, struct wss_estimate *out)
 {
     double measured = (double)measured_draws(tally);
     double present = measured + (double)tally->drawn_unmeasurable;
@@ -120,7 +120,7 @@ static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
     if (measured == 0)
         return -ENODATA;
 
-    double measured_bytes = (double)(resident_bytes - out->unmeasurable_bytes);
+    double measured_bytes = (double)(population_bytes - out->unmeasurable_bytes);
     struct panel_fraction fraction = panel_fraction(tally, measured_bytes);
     struct interval bounds;
 
@@ -135,9 +135,10 @@ static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
     return 0;
 }
 
-int wss_estimate(const struct tally *tally, uint64_t resident_bytes, struct wss_estimate *out)
+int wss_estimate(const struct tally *tally, uint64_t resident_bytes, uint64_t population_bytes,
+                 struct wss_estimate *out)
 {
     *out = (struct wss_estimate){.granularity_bytes = granularity(tally)};
     return tally->census ? estimate_census(tally, resident_bytes, out)
-                         : estimate_panel(tally, resident_bytes, out);
+                         : estimate_panel(tally, resident_bytes, population_bytes, out);
 }

@@ -17,9 +17,12 @@ struct wss_estimate {
 };
 
 /**
- * @param resident_bytes  of guest RAM now; used by a panel, which cannot count it. A census uses what it
- *                        counted, or this if larger (pages of a file that are not mapped are resident).
+ * @param resident_bytes    of guest RAM now. A census reports what it counted, or this if larger (pages of a
+ *                          file that are not mapped are resident).
+ * @param population_bytes  of a panel: all the memory of which the pages it found present are a sample, that
+ *                          is what is mapped, or what is resident for a method that also sees unmapped pages
  * @return 0; -ENODATA when nothing could be measured (no page resident, or all unmeasurable); then
  *         resident_bytes and unmeasurable_bytes are set nevertheless.
  */
-int wss_estimate(const struct tally *tally, uint64_t resident_bytes, struct wss_estimate *out);
+int wss_estimate(const struct tally *tally, uint64_t resident_bytes, uint64_t population_bytes,
+                 struct wss_estimate *out);

@@ -39,7 +39,8 @@ struct ram_block {
     uint64_t inode;
     char path[256];
     /* As found when located; they change while the guest runs: */
-    uint64_t resident_bytes;
+    uint64_t resident_bytes; /* of shmem what the file holds, mapped or not */
+    uint64_t mapped_bytes;   /* what the process's page tables map */
     uint64_t swapped_bytes;
     uint64_t huge_bytes; /* mapped by PMD (transparent huge pages), or hugetlb */
 };

@@ -218,6 +218,7 @@ static void fill_block(const struct fsroot *root, pid_t pid, const struct ram_ba
     block->file_offset = v->offset;
     block->inode = v->inode;
     block->resident_bytes = v->hugetlb ? v->hugetlb_bytes : v->rss_bytes;
+    block->mapped_bytes = block->resident_bytes;
     block->swapped_bytes = v->swap_bytes;
     block->huge_bytes = v->hugetlb ? v->hugetlb_bytes
                                    : v->anon_huge_bytes + v->shmem_pmd_bytes + v->file_pmd_bytes;

@@ -37,6 +37,8 @@ struct field {
 static const struct field fields[] = {
     {"Rss", offsetof(struct vma, rss_bytes)},
     {"Referenced", offsetof(struct vma, referenced_bytes)},
+    {"Shared_Clean", offsetof(struct vma, shared_bytes)},
+    {"Shared_Dirty", offsetof(struct vma, shared_bytes)},
     {"Swap", offsetof(struct vma, swap_bytes)},
     {"SwapPss", offsetof(struct vma, swap_pss_bytes)},
     {"Locked", offsetof(struct vma, locked_bytes)},

@@ -22,6 +22,7 @@ struct vma {
     uint64_t rss_bytes, referenced_bytes, swap_bytes, swap_pss_bytes, locked_bytes;
     uint64_t anon_huge_bytes, shmem_pmd_bytes, file_pmd_bytes; /* mapped by PMD */
     uint64_t hugetlb_bytes; /* Private_Hugetlb + Shared_Hugetlb: hugetlb pages are not in Rss */
+    uint64_t shared_bytes;  /* Shared_Clean + Shared_Dirty: mapped more than once */
     uint64_t page_bytes;    /* KernelPageSize */
     bool thp_eligible;
     bool dont_copy; /* VmFlags dc: MADV_DONTFORK, which QEMU sets on guest RAM */

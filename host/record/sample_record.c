@@ -78,10 +78,13 @@ static void fill_identity(struct sample_record *record, const struct guest *gues
 }
 
 static int fill_window(struct sample_record *record, const struct sample_plan *plan,
-                       const struct sample_result *result, size_t w, uint64_t resident_bytes)
+                       const struct sample_result *result, size_t w, const struct resident_now *now)
 {
     struct wss_estimate estimate;
-    int rc = wss_estimate(&result->windows[w].tally, resident_bytes, &estimate);
+    uint64_t population_bytes = plan->method->sees_unmapped ? now->resident_bytes
+                                                            : now->mapped_bytes;
+    int rc = wss_estimate(&result->windows[w].tally, now->resident_bytes, population_bytes,
+                          &estimate);
 
     record->resident_bytes = estimate.resident_bytes;
     record->unmeasurable_bytes = estimate.unmeasurable_bytes;
@@ -100,7 +103,7 @@ static int fill_window(struct sample_record *record, const struct sample_plan *p
 int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct guest *guest, const struct guest_ram *ram,
                        const struct sample_plan *plan, const struct sample_result *result,
-                       uint64_t resident_bytes, struct error *error)
+                       const struct resident_now *now, struct error *error)
 {
     const struct tally *last = &result->windows[plan->n_windows - 1].tally;
 
@@ -113,7 +116,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     record->cpu_s = result->cpu_s;
     record->n_windows = plan->n_windows;
     for (size_t w = 0; w < plan->n_windows; w++)
-        if (fill_window(record, plan, result, w, resident_bytes) < 0)
+        if (fill_window(record, plan, result, w, now) < 0)
             return error_set(
                 error, -ENODATA,
                 "%s: nothing could be measured: of %llu MiB of guest RAM "

@@ -7,6 +7,7 @@
 #include "base/fsroot.h"
 #include "domain/domain.h"
 #include "estimate/wss.h"
+#include "guest_ram/resident.h"
 #include "sample/run.h"
 
 #include <time.h>
@@ -56,10 +57,10 @@ struct sample_record {
 
 /**
  * Puts a result into a record.
- * @param resident_bytes  of guest RAM at the end (resident_meter_read())
+ * @param now  of guest RAM at the end (resident_meter_read())
  * @return 0; -ENODATA when nothing could be measured: the message says what the pages were.
  */
 int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct guest *guest, const struct guest_ram *ram,
                        const struct sample_plan *plan, const struct sample_result *result,
-                       uint64_t resident_bytes, struct error *error);
+                       const struct resident_now *now, struct error *error);

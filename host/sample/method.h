@@ -41,7 +41,8 @@ struct method {
     /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when the
      *  process is killed stands in the method's file. */
     void (*close)(void *state);
-    bool needs_pages; /* works on a page_set */
+    bool needs_pages;   /* works on a page_set */
+    bool sees_unmapped; /* also pages of a shared file that QEMU does not map count as present */
 };
 
 extern const struct method method_idle;

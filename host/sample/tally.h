@@ -26,6 +26,7 @@ struct tally {
     uint64_t resident_bytes;
     uint64_t touched_bytes;
     uint64_t unmeasurable_bytes;
+    uint64_t shared_bytes; /* resident, and mapped by another process too; only smaps tells */
     /* panel, in pages drawn */
     uint64_t drawn_absent;
     uint64_t drawn_unmeasurable;

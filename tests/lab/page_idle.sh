@@ -27,6 +27,14 @@ if start_payload anon4k kvm "$params" -m 512; then
 	check_panel "zap, anon 4K" "$t" --pid "$pid" -w 2 -m zap -n 2000
 	check_census "zap, anon 4K" "$t" 1 --pid "$pid" -w 6 -m zap
 	check_census "zap-all, anon 4K" "$t" 1 --pid "$pid" -w 6 -m zap-all
+	check_panel "zap, anon 4K, n=60000" "$t" --pid "$pid" -w 6 -m zap -n 60000
+	"$vmwss" measure --pid "$pid" -w 60 -m idle >/dev/null 2>&1 &
+	measuring=$!
+	sleep 3
+	kill -KILL "$measuring"
+	wait "$measuring" 2>/dev/null
+	check_census "idle, anon 4K, after kill -9" "$t" 1 --pid "$pid" -w 2 -m idle
+	check "no process is left" test -z "$(pgrep -x vmwss)"
 	expect_exit "referenced is refused" 2 'referenced: blind to KVM guests' \
 		"$vmwss" measure --pid "$pid" -m referenced
 	expect_exit "cold is refused" 2 'cold: blind to KVM guests' "$vmwss" measure --pid "$pid" -m cold

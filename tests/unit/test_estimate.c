@@ -63,7 +63,7 @@ START_TEST(census_counts)
                           .unmeasurable_bytes = 10 * PAGE};
     struct wss_estimate wss;
 
-    ck_assert_int_eq(wss_estimate(&tally, 0, &wss), 0);
+    ck_assert_int_eq(wss_estimate(&tally, 0, 0, &wss), 0);
     ck_assert_uint_eq(wss.wss_bytes, 20 * PAGE);
     ck_assert_uint_eq(wss.wss_low_bytes, 20 * PAGE);
     ck_assert_uint_eq(wss.wss_high_bytes, 30 * PAGE);
@@ -78,9 +78,9 @@ START_TEST(nothing_measurable_is_no_number)
     struct tally none = {.drawn_absent = 50};
     struct wss_estimate wss;
 
-    ck_assert_int_eq(wss_estimate(&all_huge, 0, &wss), -ENODATA);
+    ck_assert_int_eq(wss_estimate(&all_huge, 0, 0, &wss), -ENODATA);
     ck_assert_uint_eq(wss.unmeasurable_bytes, 8 * PAGE);
-    ck_assert_int_eq(wss_estimate(&none, 8 * PAGE, &wss), -ENODATA);
+    ck_assert_int_eq(wss_estimate(&none, 8 * PAGE, 8 * PAGE, &wss), -ENODATA);
 }
 END_TEST
 
@@ -90,7 +90,7 @@ START_TEST(panel_of_base_pages)
     struct wss_estimate wss;
     uint64_t resident = 1ULL << 40; /* large: no finite-population effect */
 
-    ck_assert_int_eq(wss_estimate(&tally, resident, &wss), 0);
+    ck_assert_int_eq(wss_estimate(&tally, resident, resident, &wss), 0);
 
     struct interval expected = wilson_interval(500, 2000, Z_95);
 
@@ -108,7 +108,7 @@ START_TEST(panel_of_everything_is_exact)
     struct wss_estimate wss;
 
     tally.strata[0].draws = 2000; /* eight draws in each of 256 huge pages */
-    ck_assert_int_eq(wss_estimate(&tally, 256ULL << 21, &wss), 0);
+    ck_assert_int_eq(wss_estimate(&tally, 256ULL << 21, 256ULL << 21, &wss), 0);
     ck_assert_uint_eq(wss.wss_bytes, 32ULL << 21);
     ck_assert_uint_eq(wss.wss_low_bytes, wss.wss_bytes);
     ck_assert_uint_eq(wss.wss_high_bytes, wss.wss_bytes);
@@ -123,9 +123,9 @@ START_TEST(unmeasurable_draws_widen_only_upward)
     struct wss_estimate without;
     uint64_t measured = 1000 * 1000 * PAGE;
 
-    wss_estimate(&tally, measured, &without);
+    wss_estimate(&tally, measured, measured, &without);
     tally.drawn_unmeasurable = 1000;
-    wss_estimate(&tally, 2 * measured, &with);
+    wss_estimate(&tally, 2 * measured, 2 * measured, &with);
     ck_assert_uint_eq(with.unmeasurable_bytes, measured);
     ck_assert_uint_eq(with.wss_low_bytes, without.wss_low_bytes);
     ck_assert_uint_eq(with.wss_high_bytes, without.wss_high_bytes + measured);
@@ -165,7 +165,7 @@ static double coverage(uint64_t n, uint64_t population, double p)
         struct tally tally = panel(PAGE, n, draw_touched(n, population, hot));
         struct wss_estimate wss;
 
-        ck_assert_int_eq(wss_estimate(&tally, population * PAGE, &wss), 0);
+        ck_assert_int_eq(wss_estimate(&tally, population * PAGE, population * PAGE, &wss), 0);
         held += wss.wss_low_bytes <= hot * PAGE && hot * PAGE <= wss.wss_high_bytes;
     }
     return (double)held / REPEATS;
@@ -225,7 +225,7 @@ START_TEST(interval_covers_mixed_page_sizes)
                 small->touched_units += uniform() < 0.1;
             }
         }
-        ck_assert_int_eq(wss_estimate(&tally, 2ULL * SMALL * PAGE, &wss), 0);
+        ck_assert_int_eq(wss_estimate(&tally, 2ULL * SMALL * PAGE, 2ULL * SMALL * PAGE, &wss), 0);
         held += (double)wss.wss_low_bytes <= truth * 2 * SMALL * PAGE &&
                 truth * 2 * SMALL * PAGE <= (double)wss.wss_high_bytes;
     }

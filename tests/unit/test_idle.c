@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PLAIN (KPF_LRU | KPF_IDLE) /* a page that takes the mark */
 
@@ -247,6 +248,24 @@ START_TEST(merged_page_of_two_owners_is_unmeasurable)
 }
 END_TEST
 
+/* Memory that ends within a word of the bitmap: the kernel marks those frames but does not deliver their word. */
+START_TEST(partial_last_word_is_unmeasurable)
+{
+    char path[128];
+
+    fake_map(&fake, 0, 65530, PLAIN);
+    fake_map(&fake, 1, 300, PLAIN);
+    begin();
+    snprintf(path, sizeof(path), "%s/" IDLE_BITMAP_PATH, fake.path);
+    ck_assert_int_eq(truncate(path, 1023 * 8), 0);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.unmeasurable_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+}
+END_TEST
+
 START_TEST(refuses_a_kernel_without_page_idle)
 {
     struct error error = {0};
@@ -291,6 +310,7 @@ int main(void)
     tcase_add_test(tcase, migrated_page_keeps_its_flag);
     tcase_add_test(tcase, collapse_into_a_huge_page_is_not_a_touch);
     tcase_add_test(tcase, merged_page_of_two_owners_is_unmeasurable);
+    tcase_add_test(tcase, partial_last_word_is_unmeasurable);
     tcase_add_test(tcase, refuses_a_kernel_without_page_idle);
     tcase_add_test(tcase, probe_refuses_hugetlb_only);
     suite_add_tcase(suite, tcase);

@@ -3,6 +3,7 @@
 #include "sample/kernel/advise.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,6 +58,18 @@ static int advise_long_range(int pidfd, int advice, struct iovec range)
         range.iov_len -= piece.iov_len;
     }
     return 0;
+}
+
+bool advice_splits(const struct fsroot *root, const struct ram_block *block)
+{
+    const uint64_t huge = 2ULL << 20;
+    char policy[128];
+
+    if (block->backing != RAM_BACKING_SHMEM || block->hva % huge == block->file_offset % huge)
+        return false;
+    return fsroot_read(root, policy, sizeof(policy),
+                       "sys/kernel/mm/transparent_hugepage/shmem_enabled") > 0 &&
+           !strstr(policy, "[never]") && !strstr(policy, "[deny]");
 }
 
 int process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n)

@@ -14,6 +14,13 @@
 /** MADV_PAGEOUT: unmaps and reclaims. What cannot be reclaimed stays, and success is reported. */
 #define ADVISE_PAGEOUT 21
 
+/**
+ * Would advice for all of the block split huge pages? The kernel splits a folio of which it sees a part only. A
+ * block of shared memory that is not aligned in memory as in its file has folios across the ends of page
+ * tables (mm/madvise.c, madvise_cold_or_pageout_pte_range()), where shmem makes huge pages at all.
+ */
+bool advice_splits(const struct fsroot *root, const struct ram_block *block);
+
 /** Advises the ranges range[0..n) of the process's memory. 0 or a negative errno (-EINVAL: the memory
  *  is locked or huge; -EPERM; -ESRCH). */
 int process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n);

@@ -77,6 +77,7 @@ static int open_ring(struct ring *ring, pid_t tid, uint64_t id, const char *filt
         .config = id,
         .sample_period = 1,
         .sample_type = PERF_SAMPLE_RAW,
+        .read_format = PERF_FORMAT_LOST,
         .disabled = 1,
     };
 
@@ -175,12 +176,11 @@ static void copy_out(const struct ring *ring, size_t size, uint64_t at, void *to
     memcpy((char *)to + first, data, n - first);
 }
 
-static uint64_t drain_ring(const struct fault_trace *trace, struct ring *ring,
-                           void (*visit)(uint64_t gpa, void *context), void *context)
+static void drain_ring(const struct fault_trace *trace, struct ring *ring,
+                       void (*visit)(uint64_t gpa, void *context), void *context)
 {
     uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = ring->control->data_tail;
-    uint64_t lost = 0;
 
     while (tail < head) {
         struct perf_event_header header = {0};
@@ -195,26 +195,30 @@ static uint64_t drain_ring(const struct fault_trace *trace, struct ring *ring,
                      tail + sizeof(header) + sizeof(uint32_t) + trace->field_offset, &gpa,
                      sizeof(gpa));
             visit(gpa, context);
-        } else if (header.type == PERF_RECORD_LOST) { /* u64 id, u64 lost */
-            uint64_t count = 0;
-
-            copy_out(ring, trace->ring_bytes, tail + sizeof(header) + sizeof(uint64_t), &count,
-                     sizeof(count));
-            lost += count;
         }
         tail += header.size;
     }
     __atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);
-    return lost;
 }
 
-uint64_t fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
-                           void *context)
+void fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
+                       void *context)
+{
+    for (size_t i = 0; i < trace->n_rings; i++)
+        if (trace->rings[i].control)
+            drain_ring(trace, &trace->rings[i], visit, context);
+}
+
+uint64_t fault_trace_lost(const struct fault_trace *trace)
 {
     uint64_t lost = 0;
 
-    for (size_t i = 0; i < trace->n_rings; i++)
-        if (trace->rings[i].control)
-            lost += drain_ring(trace, &trace->rings[i], visit, context);
+    for (size_t i = 0; i < trace->n_rings; i++) {
+        uint64_t value_and_lost[2];
+
+        if (read(trace->rings[i].fd, value_and_lost, sizeof(value_and_lost)) ==
+            (ssize_t)sizeof(value_and_lost))
+            lost += value_and_lost[1];
+    }
     return lost;
 }

@@ -31,7 +31,10 @@ void fault_trace_free(struct fault_trace *trace);
 /** Starts or stops recording. */
 int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error);
 
-/** Hands every address recorded since the last call to @p visit.
- *  @return the number of records that the kernel had to drop because a buffer was full. */
-uint64_t fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
-                           void *context);
+/** Hands every address recorded since the last call to @p visit. */
+void fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
+                       void *context);
+
+/** How many faults the kernel had no room to record, since the trace was opened (PERF_FORMAT_LOST, Linux 6.0;
+ *  the records of type LOST come only with a later fault, and there may be none). */
+uint64_t fault_trace_lost(const struct fault_trace *trace);

@@ -40,12 +40,13 @@ static uint64_t transfer_length(const uint64_t *pfn, uint64_t n, uint64_t bridge
     return end;
 }
 
-/* Errors of pread and pwrite; -EIO for a transfer that was cut short. */
+/* The kernel counts a word as transferred when it has come to the word's last bit; where memory does not end at
+ * a multiple of 64 frames it never does for the last word, though it has handled the frames in it. */
 static int transferred(ssize_t done, size_t wanted)
 {
     if (done < 0)
         return -errno;
-    return (size_t)done == wanted ? 0 : -EIO;
+    return (size_t)done + sizeof(uint64_t) >= wanted ? 0 : -EIO;
 }
 
 int idle_bitmap_mark(int fd, const uint64_t *pfn, uint64_t n)
@@ -78,12 +79,17 @@ int idle_bitmap_read(int fd, const uint64_t *pfn, uint64_t n, uint8_t *idle)
         uint64_t count = transfer_length(pfn + at, n - at, READ_BRIDGE);
         uint64_t first = pfn[at] / 64;
         size_t bytes = (pfn[at + count - 1] / 64 - first + 1) * sizeof(*words);
-        int rc = transferred(pread(fd, words, bytes, (off_t)(first * sizeof(*words))), bytes);
+        ssize_t done = pread(fd, words, bytes, (off_t)(first * sizeof(*words)));
+        int rc = transferred(done, bytes);
 
         if (rc < 0)
             return rc;
-        for (uint64_t i = at; i < at + count; i++)
-            idle[i] = (words[pfn[i] / 64 - first] >> (pfn[i] % 64)) & 1;
+        for (uint64_t i = at; i < at + count; i++) {
+            uint64_t word = pfn[i] / 64 - first;
+
+            idle[i] = word < (uint64_t)done / sizeof(*words) ? (words[word] >> (pfn[i] % 64)) & 1
+                                                             : IDLE_BITMAP_UNKNOWN;
+        }
         at += count;
     }
     return 0;

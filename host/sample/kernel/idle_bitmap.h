@@ -22,5 +22,9 @@ int idle_bitmap_open(const struct fsroot *root, struct error *error);
 /** Marks the frames pfn[0..n), ascending, repeats allowed. 0 or a negative errno. */
 int idle_bitmap_mark(int fd, const uint64_t *pfn, uint64_t n);
 
-/** idle[i] = 1 when frame pfn[i] is still idle, else 0; pfn ascending, repeats allowed. */
+/** What idle_bitmap_read() says of frames in the last, partial word: the kernel does not deliver it. */
+#define IDLE_BITMAP_UNKNOWN 2
+
+/** idle[i] = 1 when frame pfn[i] is still idle, else 0, or IDLE_BITMAP_UNKNOWN; pfn ascending, repeats
+ *  allowed. */
 int idle_bitmap_read(int fd, const uint64_t *pfn, uint64_t n, uint8_t *idle);

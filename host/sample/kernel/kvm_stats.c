@@ -80,12 +80,22 @@ int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error 
     return 0;
 }
 
-bool kvm_runs_nested(const struct target *target)
+static uint64_t read_counter(const struct target *target, const char *counter)
 {
     char name[64];
-    uint64_t runs = 0;
+    uint64_t value = 0;
 
-    return find_directory(target, name, sizeof(name)) == 0 &&
-           fsroot_read_u64(target->root, &runs, KVM_DEBUGFS "/%s/nested_run", name) == 0 &&
-           runs > 0;
+    if (find_directory(target, name, sizeof(name)) == 0)
+        fsroot_read_u64(target->root, &value, KVM_DEBUGFS "/%s/%s", name, counter);
+    return value;
+}
+
+uint64_t kvm_faults_fixed(const struct target *target)
+{
+    return read_counter(target, "pf_fixed");
+}
+
+bool kvm_runs_nested(const struct target *target)
+{
+    return read_counter(target, "nested_run") > 0;
 }

@@ -18,5 +18,8 @@ int kvm_stats_host(const struct fsroot *root, struct error *error);
  *  when the counters are not there. */
 int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error);
 
+/** Page faults that KVM has resolved by mapping a page (pf_fixed), since the VM began; 0 when unknown. */
+uint64_t kvm_faults_fixed(const struct target *target);
+
 /** Has this VM ever run a guest of its own (nested_run > 0)? False when unknown. */
 bool kvm_runs_nested(const struct target *target);

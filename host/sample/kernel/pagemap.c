@@ -22,6 +22,7 @@ struct scan_region {
 };
 #define SCAN_IOCTL _IOWR('f', 16, struct scan_arg)
 #define SCAN_WP_MATCHING (1ULL << 0)
+#define SCAN_IS_PRESENT (1ULL << 3)
 #define SCAN_IS_SWAPPED (1ULL << 4)
 #define SCAN_IS_PFNZERO (1ULL << 5)
 #define SCAN_IS_HUGE (1ULL << 6)
@@ -70,7 +71,7 @@ int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes)
     return ioctl(fd, SCAN_IOCTL, &arg) < 0 ? -errno : 0;
 }
 
-int pagemap_is_huge(int fd, uint64_t hva)
+int pagemap_mapping(int fd, uint64_t hva, struct page_mapping *out)
 {
     struct scan_region region;
     struct scan_arg arg = {
@@ -79,10 +80,14 @@ int pagemap_is_huge(int fd, uint64_t hva)
         .end = hva + BASE_PAGE_BYTES,
         .vec = (uint64_t)(uintptr_t)&region,
         .vec_len = 1,
-        .category_mask = SCAN_IS_HUGE,
-        .return_mask = SCAN_IS_HUGE,
+        .category_mask = SCAN_IS_PRESENT,
+        .return_mask = SCAN_IS_HUGE | SCAN_IS_PFNZERO,
     };
     int n = ioctl(fd, SCAN_IOCTL, &arg);
 
-    return n < 0 ? -errno : n > 0;
+    if (n < 0)
+        return -errno;
+    out->huge = n > 0 && (region.categories & SCAN_IS_HUGE);
+    out->zero = n > 0 && (region.categories & SCAN_IS_PFNZERO);
+    return 0;
 }

@@ -36,5 +36,10 @@ int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint
  */
 int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes);
 
-/** Is the page at @p hva mapped by a PMD (THP) or larger (hugetlb)? 1, 0 or a negative errno. */
-int pagemap_is_huge(int fd, uint64_t hva);
+struct page_mapping {
+    bool huge; /* by a PMD (THP) or larger (hugetlb) */
+    bool zero; /* the shared zero page */
+};
+
+/** How the present page at @p hva is mapped. 0, or a negative errno (-ENOTTY before Linux 6.7). */
+int pagemap_mapping(int fd, uint64_t hva, struct page_mapping *out);

@@ -29,6 +29,7 @@ static int add_vma(const struct vma *vma, void *context)
     walk->sums->resident_bytes += vma->rss_bytes;
     walk->sums->referenced_bytes += vma->referenced_bytes;
     walk->sums->hugetlb_bytes += vma->hugetlb_bytes;
+    walk->sums->shared_bytes += vma->shared_bytes;
     walk->sums->swapped_bytes += vma->swap_bytes;
     walk->sums->huge_bytes += vma->anon_huge_bytes + vma->shmem_pmd_bytes + vma->file_pmd_bytes;
     return 0;

@@ -10,7 +10,8 @@ struct ram_smaps {
     uint64_t referenced_bytes; /* of these: accessed bit, PG_young or PG_referenced set */
     uint64_t hugetlb_bytes;    /* resident too, but smaps counts no references of hugetlb pages */
     uint64_t swapped_bytes;
-    uint64_t huge_bytes; /* mapped by a PMD */
+    uint64_t shared_bytes; /* mapped more than once */
+    uint64_t huge_bytes;   /* mapped by a PMD */
 };
 
 int ram_smaps_read(const struct target *target, struct ram_smaps *out, struct error *error);

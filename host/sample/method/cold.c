@@ -8,7 +8,8 @@
  *
  * It also moves the pages to the inactive list: under memory pressure on the host, those not touched
  * again go first. That is what the number says of them anyway; there is no call to undo it.
- * Locked memory cannot be advised (-EINVAL).
+ * Locked memory cannot be advised (-EINVAL). Pages that another process maps too (virtiofsd, vhost-user) are
+ * skipped by the kernel and keep their bits: they are unmeasurable, not hot.
  */
 #include "base/cleanup.h"
 #include "sample/kernel/advise.h"
@@ -72,6 +73,10 @@ static int cold_probe(const struct target *target, struct error *why)
         if (block->locked)
             return error_set(why, -EINVAL,
                              "guest RAM is locked (mlock): the kernel does not age it");
+        if (advice_splits(target->root, block))
+            return error_set(why, -ENOTSUP,
+                             "guest RAM may have shared huge pages across page tables, "
+                             "which MADV_COLD would split");
         rc = process_advise(target->process->pidfd, ADVISE_COLD,
                             &(struct iovec){.iov_base = (void *)(uintptr_t)block->hva}, 1);
         if (rc < 0)
@@ -104,7 +109,15 @@ static int cold_mark(void *state, struct error *error)
 
 static int cold_collect(void *state, struct tally *tally, struct error *error)
 {
-    return referenced_count_tally(state, tally, error);
+    int rc = referenced_count_tally(state, tally, error);
+
+    if (rc < 0)
+        return rc;
+    /* How many of the shared ones are among the referenced is not known: the bounds hold either way. */
+    tally->touched_bytes -= tally->shared_bytes < tally->touched_bytes ? tally->shared_bytes
+                                                                       : tally->touched_bytes;
+    tally->unmeasurable_bytes += tally->shared_bytes;
+    return 0;
 }
 
 static void cold_close(void *state)

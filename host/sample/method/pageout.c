@@ -112,8 +112,16 @@ static int read_entries(struct pageout *pageout)
     return pagemap_read(pageout->pagemap_fd, set->ram, set->page, set->n, pageout->entry);
 }
 
-/* Keeps one page of each aligned 64 KiB, the first drawn. Which one it is does not depend on whether it
- * is touched, so the panel stays a fair sample. */
+/* A fixed pseudo-random rank of a page (the finaliser of SplitMix64). */
+static uint64_t rank(uint64_t page)
+{
+    page = (page ^ (page >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    page = (page ^ (page >> 27)) * 0x94d049bb133111ebULL;
+    return page ^ (page >> 31);
+}
+
+/* Keeps one page of each aligned 64 KiB: of those drawn the one with the highest rank, not the first, which would
+ * prefer pages at the begin of the 64 KiB and see a hot set with such a stride too large. */
 static void thin_out(struct page_set *set)
 {
     uint64_t kept = 0;
@@ -124,6 +132,8 @@ static void thin_out(struct page_set *set)
         if (kept == 0 ||
             page_set_hva(set, kept - 1) / (FAULT_AROUND_PAGES * BASE_PAGE_BYTES) != window)
             set->page[kept++] = set->page[i];
+        else if (rank(set->page[i]) > rank(set->page[kept - 1]))
+            set->page[kept - 1] = set->page[i];
     }
     set->n = kept;
 }
@@ -138,6 +148,14 @@ static bool in_file(const struct pageout *pageout, uint64_t i)
     return backing_file_holds(pageout->file_fds[at], offset) == 1;
 }
 
+static bool is_large(const struct pageout *pageout, uint64_t pfn)
+{
+    uint64_t flags;
+
+    return kpageflags_read(pageout->flags_fd, &pfn, 1, &flags) == 0 &&
+           (flags & (KPF_COMPOUND_HEAD | KPF_COMPOUND_TAIL));
+}
+
 static void note_pages(struct pageout *pageout)
 {
     struct page_set *set = pageout->set;
@@ -148,6 +166,9 @@ static void note_pages(struct pageout *pageout)
         page_set_note_unit(set, i, 0, page_set_hva(set, i));
         pageout->was_unmapped[i] = !mapped && in_file(pageout, i);
         set->state[i] = mapped || pageout->was_unmapped[i] ? PAGE_IDLE : PAGE_ABSENT;
+        /* Advice for one page of a large folio splits it, also where the folio is not mapped by a PMD. */
+        if (mapped && is_large(pageout, PAGEMAP_PFN(pageout->entry[i])))
+            set->state[i] = PAGE_UNMEASURABLE;
     }
 }
 
@@ -249,14 +270,16 @@ static void map_again(struct pageout *pageout)
     const struct page_set *set = pageout->set;
 
     for (uint64_t i = 0; i < set->n; i++) {
-        if (set->state[i] != PAGE_IDLE || pageout->was_unmapped[i])
+        /* A hole that the balloon has punched meanwhile stays one. */
+        if (set->state[i] != PAGE_IDLE || pageout->was_unmapped[i] || !in_file(pageout, i))
             continue;
 
         char byte;
         struct iovec here = {.iov_base = &byte, .iov_len = 1};
         struct iovec there = {.iov_base = (void *)(uintptr_t)page_set_hva(set, i), .iov_len = 1};
 
-        if (process_vm_readv(pageout->target->process->pid, &here, 1, &there, 1, 0) < 0)
+        if (process_vm_readv(pageout->target->process->pid, &here, 1, &there, 1, 0) < 0 &&
+            errno == ESRCH)
             return; /* the guest is gone, and its mappings with it */
     }
 }
@@ -309,15 +332,34 @@ static int open_kernel_files(struct pageout *pageout, struct error *error)
     return pageout->count_fd < 0 ? pageout->count_fd : 0;
 }
 
+static int check_swap(const struct fsroot *root, struct error *why)
+{
+    char *text = NULL;
+    ssize_t n = fsroot_read_all(root, &text, 1 << 20, "proc/swaps");
+    const char *first = n > 0 ? strchr(text, '\n') : NULL;
+    bool active = first && first[1];
+
+    free(text);
+    if (n < 0 && n != -ENOENT)
+        return error_set(why, (int)n, "/proc/swaps: %s", strerror((int)-n));
+    if (active)
+        return error_set(why, -EBUSY,
+                         "swap is active: MADV_PAGEOUT would really swap guest pages out");
+    return 0;
+}
+
 static int acquire(struct pageout *pageout, struct error *error)
 {
     uint64_t n = pageout->set->n ? pageout->set->n : 1;
-    int answer = try_on_own_page();
+    int rc = check_swap(pageout->target->root,
+                        error); /* each time: swap may be added while we repeat */
 
-    if (answer < 0)
-        return explain_trial(answer, error);
-
-    int rc = open_files(pageout, error);
+    if (rc < 0)
+        return rc;
+    rc = try_on_own_page();
+    if (rc < 0)
+        return explain_trial(rc, error);
+    rc = open_files(pageout, error);
 
     if (rc == 0)
         rc = open_kernel_files(pageout, error);
@@ -352,22 +394,6 @@ static int pageout_open(const struct target *target, struct page_set *set, void 
 }
 
 /* --- whether it may be used at all ------------------------------------------------------------- */
-
-static int check_swap(const struct fsroot *root, struct error *why)
-{
-    char *text = NULL;
-    ssize_t n = fsroot_read_all(root, &text, 1 << 20, "proc/swaps");
-    const char *first = n > 0 ? strchr(text, '\n') : NULL;
-    bool active = first && first[1];
-
-    free(text);
-    if (n < 0 && n != -ENOENT)
-        return error_set(why, (int)n, "/proc/swaps: %s", strerror((int)-n));
-    if (active)
-        return error_set(why, -EBUSY,
-                         "swap is active: MADV_PAGEOUT would really swap guest pages out");
-    return 0;
-}
 
 static int check_block(const struct ram_block *block, struct error *why)
 {
@@ -447,6 +473,7 @@ const struct method method_pageout = {
         "MMU invalidation of shared RAM by MADV_PAGEOUT where there is no swap (KVM and TCG)",
     .panel = true,
     .needs_pages = true,
+    .sees_unmapped = true,
     .host = pageout_host,
     .probe = pageout_probe,
     .open = pageout_open,

@@ -56,6 +56,7 @@ int referenced_count_tally(const struct target *target, struct tally *tally, str
     tally->resident_bytes = sums.resident_bytes + sums.hugetlb_bytes;
     tally->touched_bytes = sums.referenced_bytes;
     tally->unmeasurable_bytes = sums.hugetlb_bytes;
+    tally->shared_bytes = sums.shared_bytes;
     tally->swapped_pages = sums.swapped_bytes / BASE_PAGE_BYTES;
     add_stratum(tally, BASE_PAGE_BYTES, sums.resident_bytes - sums.huge_bytes);
     add_stratum(tally, 2ULL << 20, sums.huge_bytes);

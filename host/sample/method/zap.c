@@ -37,6 +37,8 @@
 #define PANEL_RING_PAGES 64    /* 256 KiB per vCPU */
 #define CENSUS_RING_PAGES 1024 /* 4 MiB: every page of the working set faults once, at once */
 #define CENSUS_STEP_BYTES (2ULL << 20)
+#define DRAIN_EVERY_PAGES 256
+#define ALL_RINGS_PAGES 16384 /* 64 MiB of unswappable memory for all vCPUs together */
 #define HUGE_2M_ORDER 9
 
 struct zap {
@@ -45,7 +47,7 @@ struct zap {
     struct gpa_layout layout;
     struct fault_trace *trace;
     int pagemap_fd;
-    uint64_t lost; /* faults that the kernel had no room to record */
+    uint64_t lost; /* faults that the kernel had no room to record, already given up */
 };
 
 /* --- which pages a fault tells of -------------------------------------------------------------- */
@@ -118,18 +120,19 @@ static void see_fault(uint64_t gpa, void *context)
 
 /* --- marking ----------------------------------------------------------------------------------- */
 
-static unsigned mapping_order(struct zap *zap, uint64_t i)
+/* How the host maps the i-th page. One PMD maps all of its 2 MiB or none: the kernel is asked once for each. */
+static struct page_mapping mapping_of(struct zap *zap, uint64_t i)
 {
     const struct page_set *set = zap->set;
-    const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
     uint64_t hva = page_set_hva(set, i);
+    struct page_mapping mapping = {.huge = true};
 
-    if (block->page_bytes > BASE_PAGE_BYTES)
-        return (unsigned)__builtin_ctzll(block->page_bytes / BASE_PAGE_BYTES);
-    /* One PMD maps all of its 2 MiB or none: ask the kernel once for each. */
-    if (i > 0 && set->state[i - 1] == PAGE_IDLE && page_set_hva(set, i - 1) >> 21 == hva >> 21)
-        return set->order[i - 1];
-    return pagemap_is_huge(zap->pagemap_fd, hva) > 0 ? HUGE_2M_ORDER : 0;
+    if (i > 0 && set->state[i - 1] == PAGE_IDLE && set->order[i - 1] == HUGE_2M_ORDER &&
+        page_set_hva(set, i - 1) >> 21 == hva >> 21)
+        return mapping;
+    mapping.huge = false;
+    pagemap_mapping(zap->pagemap_fd, hva, &mapping);
+    return mapping;
 }
 
 static void note_page(struct zap *zap, uint64_t i, uint64_t entry)
@@ -137,14 +140,25 @@ static void note_page(struct zap *zap, uint64_t i, uint64_t entry)
     struct page_set *set = zap->set;
     uint64_t hva = page_set_hva(set, i);
     const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
+    bool hugetlb = block->page_bytes > BASE_PAGE_BYTES;
+    struct page_mapping mapping = {0};
     unsigned order = 0;
 
     if (!(entry & PAGEMAP_PRESENT)) {
         set->state[i] = entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT;
     } else {
-        /* The GPA of a DIMM cannot be deduced, so its faults cannot be told from others. */
-        set->state[i] = block->dimm ? PAGE_UNMEASURABLE : PAGE_IDLE;
-        order = mapping_order(zap, i);
+        if (!hugetlb)
+            mapping = mapping_of(zap, i);
+        if (hugetlb)
+            order = (unsigned)__builtin_ctzll(block->page_bytes / BASE_PAGE_BYTES);
+        else if (mapping.huge)
+            order = HUGE_2M_ORDER;
+        /* The zero page is nobody's memory. The GPA of a DIMM cannot be deduced, so its faults cannot be
+         * told from others. */
+        if (mapping.zero)
+            set->state[i] = PAGE_ABSENT;
+        else
+            set->state[i] = block->dimm ? PAGE_UNMEASURABLE : PAGE_IDLE;
     }
     page_set_note_unit(set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
 }
@@ -187,6 +201,8 @@ static int zap_panel(struct zap *zap)
 
         if (rc < 0)
             return rc;
+        if (i % DRAIN_EVERY_PAGES == 0)
+            fault_trace_drain(zap->trace, see_fault, zap);
     }
     return 0;
 }
@@ -206,7 +222,7 @@ static int zap_ranges(struct zap *zap)
 
             if (rc < 0)
                 return rc;
-            zap->lost += fault_trace_drain(zap->trace, see_fault, zap);
+            fault_trace_drain(zap->trace, see_fault, zap);
         }
     }
     return 0;
@@ -231,19 +247,21 @@ static int zap_poll(void *state, struct error *error)
     struct zap *zap = state;
 
     (void)error;
-    zap->lost += fault_trace_drain(zap->trace, see_fault, zap);
+    fault_trace_drain(zap->trace, see_fault, zap);
     return 0;
 }
 
 /* Each lost record may have been the one fault of a page that looks idle. */
 static void give_up_lost(struct zap *zap)
 {
-    for (uint64_t i = 0; i < zap->set->n && zap->lost > 0; i++)
+    uint64_t lost = fault_trace_lost(zap->trace);
+
+    for (uint64_t i = 0; i < zap->set->n && zap->lost < lost; i++)
         if (zap->set->state[i] == PAGE_IDLE) {
             zap->set->state[i] = PAGE_UNMEASURABLE;
-            zap->lost--;
+            zap->lost++;
         }
-    zap->lost = 0;
+    zap->lost = lost;
 }
 
 static int zap_collect(void *state, struct tally *tally, struct error *error)
@@ -276,6 +294,16 @@ static void ram_filter(const struct gpa_layout *layout, char *text, size_t size)
              layout->low_bytes, (uint64_t)(4ULL << 30) + layout->boot_bytes - layout->low_bytes);
 }
 
+/* A power of two: large for a census, but with many vCPUs not in sum. */
+static unsigned ring_pages(const struct target *target, const struct page_set *set)
+{
+    unsigned pages = set->page ? PANEL_RING_PAGES : CENSUS_RING_PAGES;
+
+    while (pages > PANEL_RING_PAGES && pages * target->process->n_vcpus > ALL_RINGS_PAGES)
+        pages /= 2;
+    return pages;
+}
+
 static int zap_open(const struct target *target, struct page_set *set, void **state,
                     struct error *error)
 {
@@ -294,8 +322,7 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
         rc = gpa_layout_deduce(target->process, target->ram, &zap->layout, error);
     if (rc == 0) {
         ram_filter(&zap->layout, filter, sizeof(filter));
-        rc = fault_trace_open(target, filter, set->page ? PANEL_RING_PAGES : CENSUS_RING_PAGES,
-                              &zap->trace, error);
+        rc = fault_trace_open(target, filter, ring_pages(target, set), &zap->trace, error);
     }
     if (rc < 0)
         zap_close(zap);
