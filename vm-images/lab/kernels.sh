@@ -13,7 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${VMWSS_CACHE:-$HOME/.cache/vmwss}
 config=$here/page_idle_kernel.config
 # Shown as "of about": what this configuration compiled when it was last looked at.
-expected_objects=1110
+expected_objects=1314
 
 say() { printf 'kernels: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
@@ -95,10 +95,20 @@ download() {
 	printf '%s\n' "$found"
 }
 
-# newest GLOB-PREFIX: the newest finished directory whose name starts so. Prints nothing when there is none.
+# What the names of a kernel's directories begin with; the package's version follows.
+prefix() {
+	local hash=
+	if [[ $1 == page_idle ]]; then
+		hash=$(sha256sum <"$config")
+		hash=${hash:0:12}-
+	fi
+	printf '%s-%s' "$1" "$hash"
+}
+
+# The newest finished directory of this kernel. Prints nothing when there is none.
 newest() {
 	local dir
-	for dir in "$cache/kernels/$1"*; do
+	for dir in "$cache/kernels/$(prefix "$1")"*; do
 		if [[ -e $dir/vmlinuz ]]; then
 			printf '%s\n' "$dir"
 		fi
@@ -107,11 +117,6 @@ newest() {
 
 stock_kernel() {
 	local name=$1 meta=$2 package version dir deb root
-	dir=$(newest "$name-")
-	if [[ -n $dir && -z $update ]]; then
-		printf '%s\n' "$dir"
-		return
-	fi
 	package=$(real_image_package "$meta")
 	[[ -n $package ]] || die "$name: apt knows no $meta: run apt-get update, with the security archive enabled"
 	version=$(candidate_version "$package")
@@ -159,18 +164,10 @@ show_progress() {
 }
 
 page_idle_kernel() {
-	local package=linux-source-6.12 hash dir version deb tree log
-	hash=$(sha256sum <"$config")
-	hash=${hash:0:12}
-	# The hash stands first so that a changed configuration never finds an old kernel.
-	dir=$(newest "page_idle-$hash-")
-	if [[ -n $dir && -z $update ]]; then
-		printf '%s\n' "$dir"
-		return
-	fi
+	local package=linux-source-6.12 dir version deb tree log
 	version=$(candidate_version "$package")
 	[[ -n $version ]] || die "page_idle: apt knows no $package: run apt-get update, with the security archive enabled"
-	dir=$cache/kernels/page_idle-$hash-$version
+	dir=$cache/kernels/$(prefix page_idle)$version
 	if [[ ! -e $dir/vmlinuz ]]; then
 		need dpkg-deb dpkg gcc gcc make make flex flex bison bison bc bc xz xz-utils perl perl
 		[[ -e /usr/include/libelf.h || -e /usr/include/x86_64-linux-gnu/libelf.h ]] ||
@@ -234,8 +231,8 @@ for arg in "$@"; do
 done
 ((${#names[@]})) || { usage >&2; exit 2; }
 
-mkdir -p "$cache/kernels"
-for name in "${names[@]}"; do
+obtain() {
+	local name=$1 lock
 	# A second run waits here and then finds the first one's kernel.
 	exec {lock}>"$cache/kernels/.lock-$name"
 	if ! flock -n "$lock"; then
@@ -248,4 +245,14 @@ for name in "${names[@]}"; do
 	6.1) stock_kernel 6.1 linux-image-amd64 ;;
 	esac
 	exec {lock}>&-
+}
+
+mkdir -p "$cache/kernels"
+for name in "${names[@]}"; do
+	dir=$(newest "$name")
+	if [[ -n $dir && -z $update ]]; then
+		printf '%s\n' "$dir"
+	else
+		obtain "$name"
+	fi
 done
