@@ -41,6 +41,8 @@ usage() {
 # The directory a kernel is made in, on the cache's own file system so that the last step is one rename.
 scratch=
 cleanup() {
+	# A second signal must not stop this.
+	trap '' INT TERM HUP
 	if [[ -n $scratch ]]; then
 		rm -rf -- "$scratch"
 	fi
