@@ -79,7 +79,7 @@ static int by_faults(struct bench *bench, uint8_t *seen)
 
 /* --- a second drop, and whether KVM's counter of mappings falls ---------------------------------- */
 
-static int open_counter(const struct bench *bench)
+static int find_counter(const struct bench *bench, char *path, size_t size)
 {
     cleanup_dir DIR *dir = opendir("/sys/kernel/debug/kvm");
     char prefix[32];
@@ -87,17 +87,17 @@ static int open_counter(const struct bench *bench)
 
     snprintf(prefix, sizeof(prefix), "%d-", bench->guest.process.pid);
     while (dir && (entry = readdir(dir)))
-        if (!strncmp(entry->d_name, prefix, strlen(prefix)))
-            return fsroot_openf(&bench->root, O_RDONLY, "sys/kernel/debug/kvm/%s/pages_4k",
-                                entry->d_name);
+        if (!strncmp(entry->d_name, prefix, strlen(prefix))) {
+            snprintf(path, size, "sys/kernel/debug/kvm/%s/pages_4k", entry->d_name);
+            return 0;
+        }
     return -1;
 }
 
-static long read_counter(int fd)
+/* Opened each time: the file cannot be read twice. */
+static int read_counter(const struct bench *bench, const char *path, uint64_t *value)
 {
-    char text[32] = "";
-
-    return pread(fd, text, sizeof(text) - 1, 0) > 0 ? strtol(text, NULL, 10) : -1;
+    return fsroot_read_u64(&bench->root, value, "%s", path);
 }
 
 static int drop(const struct bench *bench, uint64_t i)
@@ -107,18 +107,21 @@ static int drop(const struct bench *bench, uint64_t i)
 
 static int by_counter(struct bench *bench, uint8_t *seen)
 {
-    cleanup_close int fd = open_counter(bench);
+    char path[320];
 
-    if (fd < 0)
+    if (find_counter(bench, path, sizeof(path)) < 0)
         return -1;
     for (uint64_t i = 0; i < bench->set.n; i++)
         drop(bench, i);
     wait_window();
     for (uint64_t i = 0; i < bench->set.n; i++) {
-        long before = read_counter(fd);
+        uint64_t before = 0;
+        uint64_t after = 0;
 
-        drop(bench, i);
-        seen[i] = read_counter(fd) < before;
+        if (read_counter(bench, path, &before) < 0 || drop(bench, i) < 0 ||
+            read_counter(bench, path, &after) < 0)
+            return -1;
+        seen[i] = after < before;
     }
     return 0;
 }
