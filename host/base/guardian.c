@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file guardian.c  See guardian.h. */
+#include "base/guardian.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+struct guardian {
+    pid_t pid;
+    int alive_fd; /* the write end; closed by the kernel when we die */
+    void *shared;
+    size_t shared_bytes;
+};
+
+static void ignore_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaction(numbers[i], &ignore, NULL);
+}
+
+/* Whoever reads our output through a pipe must not wait for the guardian. */
+static void let_go_of_terminal(void)
+{
+    cleanup_close int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    setsid();
+    for (int fd = 0; null_fd >= 0 && fd <= 2; fd++)
+        dup2(null_fd, fd);
+}
+
+/* Any byte is a dismissal; end of file without one is a death. */
+static _Noreturn void stand_guard(const struct guardian *guardian, int watch_fd,
+                                  void (*undo)(void *shared, void *context), void *context)
+{
+    char word;
+    ssize_t n;
+
+    ignore_signals();
+    let_go_of_terminal();
+    prctl(PR_SET_NAME, "vmwss-guardian");
+    close(guardian->alive_fd);
+    do
+        n = read(watch_fd, &word, 1);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        undo(guardian->shared, context);
+    _exit(0); /* no atexit handlers and no buffers of the parent's */
+}
+
+static void discard(struct guardian *guardian)
+{
+    cleanup_close_at(&guardian->alive_fd);
+    if (guardian->shared)
+        munmap(guardian->shared, guardian->shared_bytes);
+    free(guardian);
+}
+
+static int start(struct guardian *guardian, void (*undo)(void *shared, void *context),
+                 void *context)
+{
+    int ends[2];
+
+    guardian->shared = mmap(NULL, guardian->shared_bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (guardian->shared == MAP_FAILED) {
+        guardian->shared = NULL;
+        return -errno;
+    }
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    guardian->alive_fd = ends[1];
+
+    cleanup_close int watch_fd = ends[0];
+
+    guardian->pid = fork();
+    if (guardian->pid == 0)
+        stand_guard(guardian, watch_fd, undo, context);
+    return guardian->pid < 0 ? -errno : 0;
+}
+
+int guardian_post(struct guardian **out, size_t shared_bytes,
+                  void (*undo)(void *shared, void *context), void *context, struct error *error)
+{
+    struct guardian *guardian = calloc(1, sizeof(*guardian));
+    int rc = -ENOMEM;
+
+    if (guardian) {
+        guardian->alive_fd = -1;
+        guardian->shared_bytes = shared_bytes ? shared_bytes : 1;
+        rc = start(guardian, undo, context);
+    }
+    if (rc < 0) {
+        if (guardian)
+            discard(guardian);
+        return error_set(error, rc,
+                         "cannot start a process that restores things if this one dies: %s",
+                         strerror(-rc));
+    }
+    *out = guardian;
+    return 0;
+}
+
+void *guardian_shared(struct guardian *guardian)
+{
+    return guardian->shared;
+}
+
+void guardian_dismiss(struct guardian *guardian)
+{
+    if (!guardian)
+        return;
+    /* If it is gone already there is nobody to tell. */
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+
+    sigaction(SIGPIPE, &ignore, &before);
+    while (write(guardian->alive_fd, "d", 1) < 0 && errno == EINTR)
+        ;
+    sigaction(SIGPIPE, &before, NULL);
+    while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    discard(guardian);
+}

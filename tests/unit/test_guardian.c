@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_guardian.c  The guardian undoes when we are killed, and only then. */
+#include "base/guardian.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void tell(void *shared, void *context)
+{
+    const int *fd = context;
+    ssize_t n = write(*fd, shared, strlen(shared));
+
+    (void)n;
+}
+
+/* A process that posts a guardian, and then ends by @p signal, or dismisses it when that is 0. Returns what
+ * the guardian wrote; the pipe ends only when the guardian has ended too. */
+static ssize_t said_after(int signal, char *said, size_t size)
+{
+    int ends[2];
+
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        struct guardian *guardian;
+
+        /* Not the test runner's handlers, and not its process group. */
+        sigaction(SIGTERM, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        setpgid(0, 0);
+        if (guardian_post(&guardian, 64, tell, &ends[1], NULL) < 0)
+            _exit(1);
+        strcpy(guardian_shared(guardian), "restored"); /* after the fork: it must see this */
+        if (signal)
+            kill(getpid(), signal);
+        guardian_dismiss(guardian);
+        _exit(waitpid(-1, NULL, 0) < 0 && errno == ECHILD ? 0 : 1);
+    }
+    close(ends[1]);
+
+    int status;
+
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    if (signal)
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+    else
+        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+
+    ssize_t n = read(ends[0], said, size - 1);
+
+    close(ends[0]);
+    said[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+START_TEST(undoes_after_kill)
+{
+    static const int signals[] = {SIGKILL, SIGTERM, SIGINT};
+    char said[64];
+
+    ck_assert_int_gt(said_after(signals[_i], said, sizeof(said)), 0);
+    ck_assert_str_eq(said, "restored");
+}
+END_TEST
+
+START_TEST(does_nothing_when_dismissed)
+{
+    char said[64];
+
+    ck_assert_int_eq(said_after(0, said, sizeof(said)), 0);
+    guardian_dismiss(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("guardian");
+    TCase *tcase = tcase_create("guardian");
+
+    tcase_add_loop_test(tcase, undoes_after_kill, 0, 3);
+    tcase_add_test(tcase, does_nothing_when_dismissed);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
