@@ -23,6 +23,12 @@ void cli_error(const char *format, ...)
     fputc('\n', stderr);
 }
 
+int cli_bad_value(const char *option, const char *value, const char *expected)
+{
+    cli_error("%s %s: expected %s", option, value, expected);
+    return -EINVAL;
+}
+
 int cli_parse_seconds(const char *text, double *seconds)
 {
     char *end;

@@ -59,3 +59,6 @@ int cli_parse_seconds(const char *text, double *seconds);
 
 /** A whole number within min .. max; -EINVAL otherwise. */
 int cli_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+
+/** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */
+int cli_bad_value(const char *option, const char *value, const char *expected);

@@ -77,14 +77,17 @@ static void fill_identity(struct sample_record *record, const struct guest *gues
     record->ram_bytes = ram->bytes;
 }
 
+uint64_t population_bytes(const struct method *method, const struct resident_now *now)
+{
+    return method->sees_unmapped ? now->resident_bytes : now->mapped_bytes;
+}
+
 static int fill_window(struct sample_record *record, const struct sample_plan *plan,
                        const struct sample_result *result, size_t w, const struct resident_now *now)
 {
     struct wss_estimate estimate;
-    uint64_t population_bytes = plan->method->sees_unmapped ? now->resident_bytes
-                                                            : now->mapped_bytes;
-    int rc = wss_estimate(&result->windows[w].tally, now->resident_bytes, population_bytes,
-                          &estimate);
+    int rc = wss_estimate(&result->windows[w].tally, now->resident_bytes,
+                          population_bytes(plan->method, now), &estimate);
 
     record->resident_bytes = estimate.resident_bytes;
     record->unmeasurable_bytes = estimate.unmeasurable_bytes;

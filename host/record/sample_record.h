@@ -55,6 +55,10 @@ struct sample_record {
     struct window_record windows[RUN_MAX_WINDOWS];
 };
 
+/** The memory of which the pages that the method finds present are a sample: what is mapped, or what is resident for
+ *  a method that also sees unmapped pages. */
+uint64_t population_bytes(const struct method *method, const struct resident_now *now);
+
 /**
  * Puts a result into a record.
  * @param now  of guest RAM at the end (resident_meter_read())

@@ -38,6 +38,12 @@ struct method {
     int (*poll)(void *state, struct error *error);
     /** Counts what was touched since mark. May be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
+    /**
+     * Begins the next period: marks again the pages that were touched, and those that could not be measured;
+     * pages that stayed idle stay marked, and absent ones absent. Afterwards no page is PAGE_TOUCHED. NULL: the
+     * method cannot follow a panel over time.
+     */
+    int (*rearm)(void *state, struct error *error);
     /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when the
      *  process is killed stands in the method's file. */
     void (*close)(void *state);
@@ -65,14 +71,23 @@ struct method_verdict {
     struct error why;
 };
 
+/** What a measurement needs of its method. */
+struct method_needs {
+    bool census; /* can look at every page */
+    bool panel;  /* can look at chosen pages */
+    bool follow; /* can follow a panel over time */
+};
+
+/** Can the method see this guest, and do what is needed? 0, or a negative errno with the reason. */
+int method_try(const struct method *method, const struct target *target,
+               const struct method_needs *needs, struct error *why);
+
 /**
  * The first method that proved itself on this guest. Order under KVM: idle, zap, pageout, zap-all;
  * under TCG: idle, cold, pageout, referenced.
- * @param census  only methods that can take a census
- * @param panel   only methods that can follow a panel
  * @return NULL when none can; @p error then names each and its reason.
  */
-const struct method *method_auto(const struct target *target, bool census, bool panel,
+const struct method *method_auto(const struct target *target, const struct method_needs *needs,
                                  struct error *error);
 
 /** The same choice from verdicts that are there already (of any methods, in any order). */

@@ -27,13 +27,15 @@ const struct method *method_by_name(const char *name)
     return NULL;
 }
 
-static int try_method(const struct method *method, const struct target *target, bool census,
-                      bool panel, struct error *why)
+int method_try(const struct method *method, const struct target *target,
+               const struct method_needs *needs, struct error *why)
 {
-    if (census && !method->census)
+    if (needs->census && !method->census)
         return error_set(why, -ENOTSUP, "takes no census; use --samples");
-    if (panel && !method->panel)
+    if (needs->panel && !method->panel)
         return error_set(why, -ENOTSUP, "cannot follow chosen pages; use --census");
+    if (needs->follow && !method->rearm)
+        return error_set(why, -ENOTSUP, "cannot follow pages over time");
     return method->probe(target, why);
 }
 
@@ -50,7 +52,7 @@ static const struct method *const *order_for(enum accel accel)
     return accel == ACCEL_TCG ? tcg_order : kvm_order;
 }
 
-const struct method *method_auto(const struct target *target, bool census, bool panel,
+const struct method *method_auto(const struct target *target, const struct method_needs *needs,
                                  struct error *error)
 {
     const struct method *const *order = order_for(target->process->accel);
@@ -59,7 +61,7 @@ const struct method *method_auto(const struct target *target, bool census, bool 
     for (size_t i = 0; order[i]; i++) {
         struct error why = {0};
 
-        if (try_method(order[i], target, census, panel, &why) == 0)
+        if (method_try(order[i], target, needs, &why) == 0)
             return order[i];
         append_reason(&reasons, order[i]->name, why.text);
     }

@@ -135,11 +135,13 @@ START_TEST(auto_takes_the_first_that_proves_itself)
 
     set_counters("100\n", "0\n");
     /* idle: no page is present; zap: the tree has no PAGEMAP_SCAN; pageout: private memory. */
-    ck_assert_ptr_eq(method_auto(&fake.target, false, false, &error), &method_zap_all);
-    ck_assert_ptr_null(method_auto(&fake.target, false, true, &error)); /* it has no panel */
+    ck_assert_ptr_eq(method_auto(&fake.target, &(struct method_needs){0}, &error), &method_zap_all);
+    ck_assert_ptr_null(method_auto(&fake.target, &(struct method_needs){.panel = true},
+                                   &error)); /* it has no panel */
     ck_assert_ptr_nonnull(strstr(error.text, "zap-all:"));
     fake.process.accel = ACCEL_TCG;
-    ck_assert_ptr_eq(method_auto(&fake.target, true, false, &error), &method_referenced);
+    ck_assert_ptr_eq(method_auto(&fake.target, &(struct method_needs){.census = true}, &error),
+                     &method_referenced);
 }
 END_TEST
 

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file session.c  See session.h. */
+#include "cli/session.h"
+
+#include "base/clock.h"
+#include "domain/qemu_vcpus.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define DEFAULT_SAMPLES 2000
+#define MAX_SAMPLES 10000000
+
+/* Up to here a census of every page is the default: it has no sampling error, and marking a GiB page by
+ * page costs well under a second. Above, the panel: its cost does not grow with the guest. */
+#define CENSUS_UP_TO_BYTES (1ULL << 30)
+
+static volatile int interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waits shall end */
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+bool session_interrupted(void)
+{
+    return interrupted;
+}
+
+/* --- options ----------------------------------------------------------------------------------- */
+
+static int bad_method(const char *name)
+{
+    char names[128] = "auto";
+
+    for (size_t i = 0; methods[i]; i++) {
+        strncat(names, methods[i + 1] ? ", " : " or ", sizeof(names) - strlen(names) - 1);
+        strncat(names, methods[i]->name, sizeof(names) - strlen(names) - 1);
+    }
+    return cli_bad_value("--method", name, names);
+}
+
+int sampling_option(struct sampling_choice *choice, int option, const char *value)
+{
+    switch (option) {
+    case 'c':
+    case 'p':
+        return guest_choice_option(&choice->guest, option, value);
+    case 'm':
+        choice->method = strcmp(value, "auto") ? value : NULL;
+        return !choice->method || method_by_name(value) || !strcmp(value, "damon")
+                   ? 0
+                   : bad_method(value);
+    case 'C':
+        choice->census = true;
+        return 0;
+    case 'n':
+        return cli_parse_u64(value, 1, MAX_SAMPLES, &choice->samples) == 0
+                   ? 0
+                   : cli_bad_value("--samples", value, "a number of pages, 1 to 10000000");
+    case 'j':
+        choice->json = true;
+        return 0;
+    default:
+        return -ENOENT;
+    }
+}
+
+int sampling_check(struct sampling_choice *choice, int argc, char **argv)
+{
+    if (optind < argc)
+        choice->guest.domain = argv[optind++];
+    if (optind < argc) {
+        cli_error("one guest at a time: '%s' is too much", argv[optind]);
+        return -EINVAL;
+    }
+    if (!choice->guest.domain == !choice->guest.pid) {
+        cli_error("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
+        return -EINVAL;
+    }
+    if (choice->census && choice->samples) {
+        cli_error("--census and --samples exclude each other");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* --- opening ----------------------------------------------------------------------------------- */
+
+struct target session_target(const struct session *session)
+{
+    return (struct target){
+        .root = &session->root, .process = &session->guest.process, .ram = &session->ram};
+}
+
+static int choose_method(struct session *session, const struct sampling_choice *choice,
+                         struct error *error)
+{
+    const struct target target = session_target(session);
+    const struct method_needs needs = {
+        .census = choice->census, .panel = choice->samples > 0, .follow = choice->follow};
+    struct error why = {0};
+
+    if (!choice->method) {
+        session->plan.method = method_auto(&target, &needs, error);
+        return session->plan.method ? 0 : -ENOTSUP;
+    }
+    session->plan.method = method_by_name(choice->method);
+    if (!session->plan.method)
+        return error_set(error, -ENOTSUP, "%s: not in this version", choice->method);
+
+    int rc = method_try(session->plan.method, &target, &needs, &why);
+
+    return rc < 0 ? error_set(error, rc, "%s: %s", choice->method, why.text) : 0;
+}
+
+static bool wants_census(const struct session *session, const struct sampling_choice *choice)
+{
+    const struct method *method = session->plan.method;
+
+    if (choice->census || !method->panel)
+        return true;
+    if (choice->samples || choice->follow || !method->census || method == &method_zap)
+        return false; /* a census by zap drops every mapping of the guest: only when asked for */
+    return session->ram.bytes <= CENSUS_UP_TO_BYTES;
+}
+
+static void make_plan(struct session *session, const struct sampling_choice *choice)
+{
+    struct sample_plan *plan = &session->plan;
+
+    plan->census = wants_census(session, choice);
+    plan->samples = choice->samples ? choice->samples : DEFAULT_SAMPLES;
+    plan->interrupted = &interrupted;
+    plan->progress = progress_draw;
+    plan->progress_context = &session->progress;
+}
+
+static int refuse_stopped(const struct session *session, struct error *error)
+{
+    if (!qemu_process_stopped(&session->root, &session->guest.process))
+        return 0;
+    return error_set(error, -ENODEV,
+                     "process %d is stopped by a signal or a debugger: its vCPUs do not "
+                     "run, so nothing is touched; let it continue (kill -CONT %d)",
+                     session->guest.process.pid, session->guest.process.pid);
+}
+
+static int open_guest(struct session *session, const struct sampling_choice *choice,
+                      struct error *error)
+{
+    int rc = guest_choice_open(&choice->guest, &session->root, &session->guest, error);
+
+    session->found = rc == 0;
+    if (rc == 0)
+        rc = refuse_stopped(session, error);
+    if (rc == 0)
+        rc = guest_ram_locate(&session->root, &session->guest.process, &session->guest.ram,
+                              &session->ram, error);
+    if (rc == 0)
+        rc = resident_meter_init(&session->resident, &session->root, session->guest.process.pid,
+                                 &session->ram);
+    return rc;
+}
+
+int session_open(struct session *session, const struct sampling_choice *choice, struct error *error)
+{
+    *session = (struct session){0};
+    catch_signals();
+
+    int rc = fsroot_open(&session->root, "/");
+
+    if (rc == 0)
+        rc = open_guest(session, choice, error);
+    if (rc == 0)
+        rc = choose_method(session, choice, error);
+    if (rc == 0)
+        make_plan(session, choice);
+    return rc;
+}
+
+void session_close(struct session *session)
+{
+    if (session->found) {
+        guest_ram_free(&session->ram);
+        guest_close(&session->guest);
+    }
+    fsroot_close(&session->root);
+}
+
+/* --- sampling ---------------------------------------------------------------------------------- */
+
+uint64_t session_seed(void)
+{
+    uint64_t seed;
+
+    return getrandom(&seed, sizeof(seed), 0) == sizeof(seed) ? seed : clock_ns();
+}
+
+/* Fresh for each period: vCPUs come and go, and a migration may begin at any time. */
+int session_refresh(struct session *session, struct resident_now *now, struct error *error)
+{
+    struct qemu_process *process = &session->guest.process;
+    int rc = qemu_vcpus_find(&session->root, process);
+
+    if (rc == 0)
+        rc = resident_meter_read(&session->resident, &session->root, process->pid, now);
+    if (rc < 0)
+        return error_set(error, rc, "the guest vanished");
+    session->guest.migrating |= qemu_process_migrating(&session->root, process);
+    return 0;
+}
+
+int session_measure(struct session *session, struct sample_record *record, struct error *error)
+{
+    const struct target target = session_target(session);
+    struct sample_plan *plan = &session->plan;
+    struct sample_result result;
+    struct resident_now now = {0};
+    int rc = session_refresh(session, &now, error);
+
+    if (rc < 0)
+        return rc;
+    plan->presence = (double)population_bytes(plan->method, &now) / (double)session->ram.bytes;
+    plan->seed = session_seed();
+    progress_init(&session->progress, "measuring");
+    rc = sample_run(&target, plan, &result, error);
+    progress_clear(&session->progress);
+    if (rc == 0)
+        rc = session_refresh(session, &now, error);
+    if (rc == 0)
+        rc = sample_record_fill(record, &session->root, &session->guest, &session->ram, plan,
+                                &result, &now, error);
+    if (rc == 0)
+        rc = qemu_process_verify(&session->root, &session->guest.process, error);
+    return rc;
+}
+
+void session_wait(const struct session *session, uint64_t until_ns)
+{
+    for (uint64_t now = clock_ns(); now < until_ns && !interrupted; now = clock_ns()) {
+        struct pollfd end = {.fd = session->guest.process.pidfd, .events = POLLIN};
+
+        if (poll(&end, 1, (int)((until_ns - now) / 1000000) + 1) > 0)
+            return;
+    }
+}
+
+/* --- ending ------------------------------------------------------------------------------------ */
+
+int session_exit_code(const struct session *session, int rc, const struct error *error)
+{
+    if (rc == 0)
+        return EXIT_MEASURED;
+    if (rc == -EINTR)
+        return EXIT_INTERRUPTED;
+    /* A guest that was never there did not vanish. */
+    if (session->found && rc != -ESRCH &&
+        qemu_process_verify(&session->root, &session->guest.process, NULL) < 0) {
+        cli_error("the guest vanished meanwhile");
+        return EXIT_VANISHED;
+    }
+    cli_error("%s", *error->text ? error->text : strerror(-rc));
+    return session->found && rc == -ESRCH ? EXIT_VANISHED : EXIT_CANNOT;
+}

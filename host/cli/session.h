@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file session.h  One guest, opened and ready to be sampled: what measure, profile, grow and ages share.
+ *
+ * sampling_option() for each option → sampling_check() → session_open() → session_measure() as often as
+ * wanted → session_close() → session_exit_code().
+ */
+#pragma once
+
+#include "cli/cli.h"
+#include "guest_ram/resident.h"
+#include "record/sample_record.h"
+#include "show/progress.h"
+
+/** What the command line says of the guest and of how it is to be sampled. */
+struct sampling_choice {
+    struct guest_choice guest;
+    const char *method; /* --method; NULL: auto */
+    bool census;        /* --census */
+    uint64_t samples;   /* --samples; 0: not given */
+    bool follow;        /* the command follows a panel over time */
+    bool json;          /* --json */
+};
+
+#define SAMPLING_LONG_OPTIONS                                                          \
+    GUEST_CHOICE_OPTIONS, {"method", required_argument, NULL, 'm'},                    \
+        {"census", no_argument, NULL, 'C'}, {"samples", required_argument, NULL, 'n'}, \
+        {"json", no_argument, NULL, 'j'},                                              \
+    {                                                                                  \
+        "help", no_argument, NULL, 'h'                                                 \
+    }
+#define SAMPLING_SHORT_OPTIONS "c:p:m:n:jh"
+
+/** Handles the options above but 'h'. 0; -EINVAL after printing what is wrong; -ENOENT: not one of them. */
+int sampling_option(struct sampling_choice *choice, int option, const char *value);
+
+/** Takes DOMAIN from what getopt left, and checks that the choices go together. 0; -EINVAL after printing. */
+int sampling_check(struct sampling_choice *choice, int argc, char **argv);
+
+struct session {
+    bool found; /* the guest was there */
+    struct fsroot root;
+    struct guest guest;
+    struct guest_ram ram;
+    struct resident_meter resident;
+    struct sample_plan plan; /* the windows are the command's to set */
+    struct progress progress;
+};
+
+/**
+ * Finds the guest and its RAM, chooses and proves the method, and makes the plan. Catches SIGINT, SIGTERM and
+ * SIGHUP from here on: see session_interrupted().
+ * @return 0, or a negative errno with the message; session_close() is to be called in either case.
+ */
+int session_open(struct session *session, const struct sampling_choice *choice,
+                 struct error *error);
+void session_close(struct session *session);
+
+/** What the rooms below take; borrows from @p session. */
+struct target session_target(const struct session *session);
+
+/** Looks at the guest afresh: its vCPUs, whether it is migrating, how much of its RAM is resident. */
+int session_refresh(struct session *session, struct resident_now *now, struct error *error);
+
+/** Draws a panel (if it is one), samples the plan's windows, and fills the record. */
+int session_measure(struct session *session, struct sample_record *record, struct error *error);
+
+/** A fresh seed for drawing pages. */
+uint64_t session_seed(void);
+
+/** Has a signal asked us to end? */
+bool session_interrupted(void);
+
+/** Sleeps until @p until_ns (clock_ns()), a signal, or the end of the guest. */
+void session_wait(const struct session *session, uint64_t until_ns);
+
+/** Prints the error, if any; a guest that is gone is named as the reason. The exit code for main(). To be called
+ *  before session_close(). */
+int session_exit_code(const struct session *session, int rc, const struct error *error);
