@@ -40,8 +40,8 @@ struct method {
     int (*collect)(void *state, struct tally *tally, struct error *error);
     /**
      * Begins the next period: marks again the pages that were touched, and those that could not be measured;
-     * pages that stayed idle stay marked, and absent ones absent. Afterwards no page is PAGE_TOUCHED. NULL: the
-     * method cannot follow a panel over time.
+     * pages that stayed idle stay marked, and absent ones absent. A page that is PAGE_TOUCHED afterwards was
+     * touched while it was marked, and counts for the new period. NULL: cannot follow a panel over time.
      */
     int (*rearm)(void *state, struct error *error);
     /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when the

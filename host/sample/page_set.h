@@ -49,6 +49,19 @@ static inline uint64_t page_set_hva(const struct page_set *set, uint64_t i)
     return guest_ram_hva(set->ram, page_set_page(set, i));
 }
 
+/** Which pages a marking is about: all ... */
+static inline bool page_any(enum page_state state)
+{
+    (void)state;
+    return true;
+}
+
+/** ... or, to begin the next period, those that were touched, and those that may have become measurable. */
+static inline bool page_needs_rearm(enum page_state state)
+{
+    return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE;
+}
+
 /** Records the granularity of the i-th page and where its unit begins. */
 void page_set_note_unit(struct page_set *set, uint64_t i, unsigned order, uint64_t unit_hva);
 

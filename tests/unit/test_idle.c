@@ -80,6 +80,26 @@ START_TEST(touches_add_up_over_windows)
 }
 END_TEST
 
+START_TEST(rearm_begins_a_period_of_its_own)
+{
+    struct error error = {0};
+
+    fake_map(&fake, 0, 500, PLAIN);
+    fake_map(&fake, 1, 501, PLAIN);
+    begin();
+    fake_touch(&fake, 500);
+    ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
+    fake_map(&fake, 2, 502, PLAIN); /* appears */
+    ck_assert_uint_eq(collect().touched_bytes, 2 * BASE_PAGE_BYTES);
+    ck_assert_int_eq(method_idle.rearm(state, &error), 0);
+    ck_assert_uint_eq(collect().touched_bytes, 0);
+    ck_assert_uint_eq(collect().resident_bytes, 3 * BASE_PAGE_BYTES);
+    fake_touch(&fake, 501); /* marked once, at the begin */
+    ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_int_eq(set.state[1], PAGE_TOUCHED);
+}
+END_TEST
+
 START_TEST(writes_only_its_own_bits)
 {
     fake_map(&fake, 0, 640, PLAIN);
@@ -298,6 +318,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, counts_touched_pages);
     tcase_add_test(tcase, touches_add_up_over_windows);
+    tcase_add_test(tcase, rearm_begins_a_period_of_its_own);
     tcase_add_test(tcase, writes_only_its_own_bits);
     tcase_add_test(tcase, swapped_entry_is_no_frame);
     tcase_add_test(tcase, what_does_not_take_the_mark_is_unmeasurable);

@@ -63,7 +63,9 @@ struct idle {
     int bitmap_fd;
     int count_fd; /* /proc/kpagecount; -1 when KSM has merged nothing of this process */
     /* of one batch: */
-    uint64_t n_frames;
+    uint64_t n;                  /* pages */
+    uint64_t index[BATCH_PAGES]; /* where each is in the set, ascending */
+    uint64_t n_frames;           /* of these, present */
     struct frame frames[BATCH_PAGES];
     uint64_t page[BATCH_PAGES];
     uint64_t entry[BATCH_PAGES]; /* of the pagemap */
@@ -96,25 +98,30 @@ static void sort_frames(struct idle *idle)
         }
 }
 
-/* Reads the pagemap for pages first .. first + n - 1 of the set; absent and swapped ones get their state
- * by @p lost, present ones become frames. */
-static int read_frames(struct idle *idle, uint64_t first, uint64_t n,
+static uint64_t index_of(const struct idle *idle, const struct frame *frame)
+{
+    return idle->index[frame->at];
+}
+
+/* Reads the pagemap for the pages of the batch; absent and swapped ones get their state by @p lost, present
+ * ones become frames. */
+static int read_frames(struct idle *idle,
                        void (*lost)(struct idle *idle, uint64_t i, enum page_state state))
 {
-    for (uint64_t i = 0; i < n; i++)
-        idle->page[i] = page_set_page(idle->set, first + i);
+    for (uint64_t i = 0; i < idle->n; i++)
+        idle->page[i] = page_set_page(idle->set, idle->index[i]);
 
-    int rc = pagemap_read(idle->pagemap_fd, idle->target->ram, idle->page, n, idle->entry);
+    int rc = pagemap_read(idle->pagemap_fd, idle->target->ram, idle->page, idle->n, idle->entry);
 
     idle->n_frames = 0;
-    for (uint64_t i = 0; rc == 0 && i < n; i++) {
+    for (uint64_t i = 0; rc == 0 && i < idle->n; i++) {
         uint64_t entry = idle->entry[i];
 
         if (entry & PAGEMAP_PRESENT)
             idle->frames[idle->n_frames++] = (struct frame){.pfn = PAGEMAP_PFN(entry),
                                                             .at = (uint32_t)i};
         else
-            lost(idle, first + i, entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT);
+            lost(idle, idle->index[i], entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT);
     }
     return rc;
 }
@@ -175,7 +182,7 @@ static int read_flags(struct idle *idle)
 }
 
 /* Sorts the frames and replaces each by the head of its folio; the order stays ascending. */
-static int resolve_folios(struct idle *idle, uint64_t first)
+static int resolve_folios(struct idle *idle)
 {
     sort_frames(idle);
 
@@ -185,19 +192,19 @@ static int resolve_folios(struct idle *idle, uint64_t first)
     for (uint64_t i = 0; rc == 0 && i < idle->n_frames; i++) {
         struct frame *frame = &idle->frames[i];
 
-        rc = resolve_folio(idle, frame, idle->flags[i], page_set_hva(idle->set, first + frame->at));
+        rc = resolve_folio(idle, frame, idle->flags[i],
+                           page_set_hva(idle->set, index_of(idle, frame)));
     }
     return rc;
 }
 
 /* Leaves only the frames for which @p keep says so. */
-static void filter_frames(struct idle *idle, uint64_t first,
-                          bool (*keep)(struct idle *, uint64_t first, const struct frame *))
+static void filter_frames(struct idle *idle, bool (*keep)(struct idle *, const struct frame *))
 {
     uint64_t kept = 0;
 
     for (uint64_t i = 0; i < idle->n_frames; i++)
-        if (keep(idle, first, &idle->frames[i]))
+        if (keep(idle, &idle->frames[i]))
             idle->frames[kept++] = idle->frames[i];
     idle->n_frames = kept;
 }
@@ -209,9 +216,9 @@ static void lost_at_mark(struct idle *idle, uint64_t i, enum page_state state)
     idle->set->state[i] = (uint8_t)state;
 }
 
-static bool keep_trackable(struct idle *idle, uint64_t first, const struct frame *frame)
+static bool keep_trackable(struct idle *idle, const struct frame *frame)
 {
-    uint64_t i = first + frame->at;
+    uint64_t i = index_of(idle, frame);
 
     page_set_note_unit(idle->set, i, frame->order, frame->unit_hva);
     if (frame->zero_page)
@@ -222,7 +229,7 @@ static bool keep_trackable(struct idle *idle, uint64_t first, const struct frame
 }
 
 /* Sets the idle flag of all frames and believes only what kpageflags then shows. */
-static int mark_and_verify(struct idle *idle, uint64_t first)
+static int mark_and_verify(struct idle *idle)
 {
     for (uint64_t i = 0; i < idle->n_frames; i++)
         idle->pfn[i] = idle->frames[i].pfn;
@@ -232,22 +239,22 @@ static int mark_and_verify(struct idle *idle, uint64_t first)
     if (rc == 0)
         rc = kpageflags_read(idle->flags_fd, idle->pfn, idle->n_frames, idle->flags);
     for (uint64_t i = 0; rc == 0 && i < idle->n_frames; i++)
-        idle->set->state[first + idle->frames[i].at] = idle->flags[i] & KPF_IDLE
-                                                           ? PAGE_IDLE
-                                                           : PAGE_UNMEASURABLE;
+        idle->set->state[index_of(idle, &idle->frames[i])] = idle->flags[i] & KPF_IDLE
+                                                                 ? PAGE_IDLE
+                                                                 : PAGE_UNMEASURABLE;
     return rc;
 }
 
-static int mark_batch(struct idle *idle, uint64_t first, uint64_t n)
+static int mark_batch(struct idle *idle)
 {
-    int rc = read_frames(idle, first, n, lost_at_mark);
+    int rc = read_frames(idle, lost_at_mark);
 
     if (rc == 0)
-        rc = resolve_folios(idle, first);
+        rc = resolve_folios(idle);
     if (rc < 0)
         return rc;
-    filter_frames(idle, first, keep_trackable);
-    return mark_and_verify(idle, first);
+    filter_frames(idle, keep_trackable);
+    return mark_and_verify(idle);
 }
 
 /* --- collecting -------------------------------------------------------------------------------- */
@@ -260,9 +267,9 @@ static void lost_at_collect(struct idle *idle, uint64_t i, enum page_state state
         idle->set->state[i] = (uint8_t)state;
 }
 
-static bool keep_marked(struct idle *idle, uint64_t first, const struct frame *frame)
+static bool keep_marked(struct idle *idle, const struct frame *frame)
 {
-    uint64_t i = first + frame->at;
+    uint64_t i = index_of(idle, frame);
     uint8_t *state = &idle->set->state[i];
 
     switch ((enum page_state) * state) {
@@ -287,20 +294,20 @@ static bool keep_marked(struct idle *idle, uint64_t first, const struct frame *f
     return false;
 }
 
-static int collect_batch(struct idle *idle, uint64_t first, uint64_t n)
+static int collect_batch(struct idle *idle)
 {
-    int rc = read_frames(idle, first, n, lost_at_collect);
+    int rc = read_frames(idle, lost_at_collect);
 
     if (rc == 0)
-        rc = resolve_folios(idle, first);
+        rc = resolve_folios(idle);
     if (rc < 0)
         return rc;
-    filter_frames(idle, first, keep_marked);
+    filter_frames(idle, keep_marked);
     for (uint64_t i = 0; i < idle->n_frames; i++)
         idle->pfn[i] = idle->frames[i].pfn;
     rc = idle_bitmap_read(idle->bitmap_fd, idle->pfn, idle->n_frames, idle->idle);
     for (uint64_t i = 0; rc == 0 && i < idle->n_frames; i++) {
-        uint8_t *state = &idle->set->state[first + idle->frames[i].at];
+        uint8_t *state = &idle->set->state[index_of(idle, &idle->frames[i])];
 
         if (idle->idle[i] == IDLE_BITMAP_UNKNOWN)
             *state = PAGE_UNMEASURABLE;
@@ -310,18 +317,22 @@ static int collect_batch(struct idle *idle, uint64_t first, uint64_t n)
     return rc;
 }
 
-static int for_each_batch(struct idle *idle,
-                          int (*work)(struct idle *idle, uint64_t first, uint64_t n),
-                          struct error *error)
+/* Does @p work on the pages whose state is @p wanted, a batch at a time. */
+static int for_each_batch(struct idle *idle, bool (*wanted)(enum page_state),
+                          int (*work)(struct idle *idle), struct error *error)
 {
-    for (uint64_t first = 0; first < idle->set->n; first += BATCH_PAGES) {
-        uint64_t left = idle->set->n - first;
-        int rc = work(idle, first, left < BATCH_PAGES ? left : BATCH_PAGES);
+    int rc = 0;
 
-        if (rc < 0)
-            return error_set(error, rc, "page_idle: %s", strerror(-rc));
+    idle->n = 0;
+    for (uint64_t i = 0; rc == 0 && i < idle->set->n; i++) {
+        if (wanted((enum page_state)idle->set->state[i]))
+            idle->index[idle->n++] = i;
+        if (idle->n == BATCH_PAGES || (i + 1 == idle->set->n && idle->n > 0)) {
+            rc = work(idle);
+            idle->n = 0;
+        }
     }
-    return 0;
+    return rc < 0 ? error_set(error, rc, "page_idle: %s", strerror(-rc)) : 0;
 }
 
 /* --- the table --------------------------------------------------------------------------------- */
@@ -432,7 +443,16 @@ static void flush_tlb(const struct idle *idle)
 
 static int idle_mark(void *state, struct error *error)
 {
-    int rc = for_each_batch(state, mark_batch, error);
+    int rc = for_each_batch(state, page_any, mark_batch, error);
+
+    if (rc == 0)
+        flush_tlb(state);
+    return rc;
+}
+
+static int idle_rearm(void *state, struct error *error)
+{
+    int rc = for_each_batch(state, page_needs_rearm, mark_batch, error);
 
     if (rc == 0)
         flush_tlb(state);
@@ -442,7 +462,7 @@ static int idle_mark(void *state, struct error *error)
 static int idle_collect(void *state, struct tally *tally, struct error *error)
 {
     struct idle *idle = state;
-    int rc = for_each_batch(idle, collect_batch, error);
+    int rc = for_each_batch(idle, page_any, collect_batch, error);
 
     if (rc == 0)
         page_set_tally(idle->set, tally);
@@ -509,5 +529,6 @@ const struct method method_idle = {
     .open = idle_open,
     .mark = idle_mark,
     .collect = idle_collect,
+    .rearm = idle_rearm,
     .close = idle_close,
 };

@@ -50,6 +50,7 @@ struct pageout {
     int flags_fd;
     int count_fd;       /* /proc/kpagecount: how often a frame is mapped */
     int *file_fds;      /* of each RAM block */
+    bool *advised;      /* which pages the marking under way is about */
     uint64_t *entry;    /* pagemap entries of the set */
     bool *was_unmapped; /* at mark the page was in the file, and unmapped before we came */
 };
@@ -156,20 +157,17 @@ static bool is_large(const struct pageout *pageout, uint64_t pfn)
            (flags & (KPF_COMPOUND_HEAD | KPF_COMPOUND_TAIL));
 }
 
-static void note_pages(struct pageout *pageout)
+static void note_page(struct pageout *pageout, uint64_t i)
 {
     struct page_set *set = pageout->set;
+    bool mapped = pageout->entry[i] & PAGEMAP_PRESENT;
 
-    for (uint64_t i = 0; i < set->n; i++) {
-        bool mapped = pageout->entry[i] & PAGEMAP_PRESENT;
-
-        page_set_note_unit(set, i, 0, page_set_hva(set, i));
-        pageout->was_unmapped[i] = !mapped && in_file(pageout, i);
-        set->state[i] = mapped || pageout->was_unmapped[i] ? PAGE_IDLE : PAGE_ABSENT;
-        /* Advice for one page of a large folio splits it, also where the folio is not mapped by a PMD. */
-        if (mapped && is_large(pageout, PAGEMAP_PFN(pageout->entry[i])))
-            set->state[i] = PAGE_UNMEASURABLE;
-    }
+    page_set_note_unit(set, i, 0, page_set_hva(set, i));
+    pageout->was_unmapped[i] = !mapped && in_file(pageout, i);
+    set->state[i] = mapped || pageout->was_unmapped[i] ? PAGE_IDLE : PAGE_ABSENT;
+    /* Advice for one page of a large folio splits it, also where the folio is not mapped by a PMD. */
+    if (mapped && is_large(pageout, PAGEMAP_PFN(pageout->entry[i])))
+        set->state[i] = PAGE_UNMEASURABLE;
 }
 
 /* Advises the pages of the set for which @p wanted says so. */
@@ -191,7 +189,7 @@ static int advise_pages(struct pageout *pageout,
 
 static bool mapped_before(const struct pageout *pageout, uint64_t i)
 {
-    return pageout->set->state[i] == PAGE_IDLE && !pageout->was_unmapped[i];
+    return pageout->advised[i] && pageout->set->state[i] == PAGE_IDLE && !pageout->was_unmapped[i];
 }
 
 /* Would the kernel have unmapped this frame? mm/madvise.c skips what is mapped more than once, and what
@@ -223,16 +221,18 @@ static int unmap_pages(struct pageout *pageout)
     return rc == 0 ? read_entries(pageout) : rc;
 }
 
-static int pageout_mark(void *state, struct error *error)
+static int mark_pages(struct pageout *pageout, bool (*wanted)(enum page_state), struct error *error)
 {
-    struct pageout *pageout = state;
     struct page_set *set = pageout->set;
     int rc = read_entries(pageout);
 
-    if (rc == 0) {
-        note_pages(pageout);
-        rc = unmap_pages(pageout);
+    for (uint64_t i = 0; rc == 0 && i < set->n; i++) {
+        pageout->advised[i] = wanted((enum page_state)set->state[i]);
+        if (pageout->advised[i])
+            note_page(pageout, i);
     }
+    if (rc == 0)
+        rc = unmap_pages(pageout);
     if (rc < 0)
         return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
 
@@ -242,6 +242,16 @@ static int pageout_mark(void *state, struct error *error)
                                 ? PAGE_TOUCHED /* it came off, and was back before we looked */
                                 : PAGE_UNMEASURABLE;
     return 0;
+}
+
+static int pageout_mark(void *state, struct error *error)
+{
+    return mark_pages(state, page_any, error);
+}
+
+static int pageout_rearm(void *state, struct error *error)
+{
+    return mark_pages(state, page_needs_rearm, error);
 }
 
 /* --- collecting -------------------------------------------------------------------------------- */
@@ -296,6 +306,7 @@ static void pageout_close(void *state)
     cleanup_close_at(&pageout->flags_fd);
     cleanup_close_at(&pageout->count_fd);
     free(pageout->file_fds);
+    free(pageout->advised);
     free(pageout->entry);
     free(pageout->was_unmapped);
     free(pageout);
@@ -365,9 +376,10 @@ static int acquire(struct pageout *pageout, struct error *error)
         rc = open_kernel_files(pageout, error);
     if (rc < 0)
         return rc;
+    pageout->advised = calloc(n, sizeof(*pageout->advised));
     pageout->entry = calloc(n, sizeof(*pageout->entry));
     pageout->was_unmapped = calloc(n, sizeof(*pageout->was_unmapped));
-    if (!pageout->entry || !pageout->was_unmapped)
+    if (!pageout->advised || !pageout->entry || !pageout->was_unmapped)
         return error_set(error, -ENOMEM, "pageout: out of memory");
     thin_out(pageout->set);
     return 0;
@@ -479,5 +491,6 @@ const struct method method_pageout = {
     .open = pageout_open,
     .mark = pageout_mark,
     .collect = pageout_collect,
+    .rearm = pageout_rearm,
     .close = pageout_close,
 };

@@ -49,6 +49,7 @@ struct zap {
     struct gpa_layout layout;
     struct fault_trace *trace;
     int pagemap_fd;
+    bool *to_drop; /* which pages of a panel the marking under way is about */
     uint64_t lost; /* faults that the kernel had no room to record, already given up */
 };
 
@@ -165,24 +166,31 @@ static void note_page(struct zap *zap, uint64_t i, uint64_t entry)
     page_set_note_unit(set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
 }
 
-static int note_pages(struct zap *zap)
+/* Notes the pages whose state is @p wanted: these are to be dropped. */
+static int note_pages(struct zap *zap, bool (*wanted)(enum page_state))
 {
+    uint64_t index[BATCH_PAGES];
     uint64_t page[BATCH_PAGES];
     uint64_t entry[BATCH_PAGES];
     struct page_set *set = zap->set;
+    uint64_t n = 0;
 
-    for (uint64_t first = 0; first < set->n; first += BATCH_PAGES) {
-        uint64_t n = set->n - first < BATCH_PAGES ? set->n - first : BATCH_PAGES;
-
-        for (uint64_t i = 0; i < n; i++)
-            page[i] = page_set_page(set, first + i);
+    for (uint64_t i = 0; i < set->n; i++) {
+        zap->to_drop[i] = wanted((enum page_state)set->state[i]);
+        if (zap->to_drop[i]) {
+            index[n] = i;
+            page[n++] = page_set_page(set, i);
+        }
+        if (n == 0 || (n < BATCH_PAGES && i + 1 < set->n))
+            continue;
 
         int rc = pagemap_read(zap->pagemap_fd, set->ram, page, n, entry);
 
-        for (uint64_t i = 0; rc == 0 && i < n; i++)
-            note_page(zap, first + i, entry[i]);
+        for (uint64_t k = 0; rc == 0 && k < n; k++)
+            note_page(zap, index[k], entry[k]);
         if (rc < 0)
             return rc;
+        n = 0;
     }
     return 0;
 }
@@ -194,7 +202,7 @@ static int zap_panel(struct zap *zap)
     for (uint64_t i = 0; i < set->n; i++) {
         bool seen = i > 0 && set->order[i] > 0 && set->unit[i] == set->unit[i - 1];
 
-        if (set->state[i] == PAGE_UNMEASURABLE || seen)
+        if (!zap->to_drop[i] || set->state[i] == PAGE_UNMEASURABLE || seen)
             continue;
 
         /* All of a huge page, for KVM may map it in pieces (below 1 MiB, say, where ROMs lie between). */
@@ -233,12 +241,23 @@ static int zap_ranges(struct zap *zap)
 static int zap_mark(void *state, struct error *error)
 {
     struct zap *zap = state;
-    int rc = note_pages(zap);
+    int rc = note_pages(zap, page_any);
 
     if (rc == 0)
         rc = fault_trace_enable(zap->trace, true, error);
     if (rc == 0)
         rc = zap->set->page ? zap_panel(zap) : zap_ranges(zap);
+    return rc < 0 ? error_set(error, rc, "zap: %s", strerror(-rc)) : 0;
+}
+
+/* Of a panel only. All draws of a huge page were touched together, so they are dropped together too. */
+static int zap_rearm(void *state, struct error *error)
+{
+    struct zap *zap = state;
+    int rc = zap->set->page ? note_pages(zap, page_needs_rearm) : -ENOTSUP;
+
+    if (rc == 0)
+        rc = zap_panel(zap);
     return rc < 0 ? error_set(error, rc, "zap: %s", strerror(-rc)) : 0;
 }
 
@@ -284,6 +303,7 @@ static void zap_close(void *state)
 
     fault_trace_free(zap->trace);
     cleanup_close_at(&zap->pagemap_fd);
+    free(zap->to_drop);
     free(zap);
 }
 
@@ -316,11 +336,15 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
         return error_set(error, -ENOMEM, "zap: out of memory");
     zap->target = target;
     zap->set = set;
-    zap->pagemap_fd = pagemap_open(target, error);
+    zap->pagemap_fd = -1;
+    zap->to_drop = calloc(set->n ? set->n : 1, sizeof(*zap->to_drop));
 
-    int rc = zap->pagemap_fd < 0 ? zap->pagemap_fd : 0;
+    int rc = zap->to_drop ? 0 : error_set(error, -ENOMEM, "zap: out of memory");
 
     if (rc == 0)
+        rc = zap->pagemap_fd = pagemap_open(target, error);
+
+    if (rc >= 0)
         rc = gpa_layout_deduce(target->process, target->ram, &zap->layout, error);
     if (rc == 0) {
         ram_filter(&zap->layout, filter, sizeof(filter));
@@ -509,5 +533,6 @@ const struct method method_zap = {
     .mark = zap_mark,
     .poll = zap_poll,
     .collect = zap_collect,
+    .rearm = zap_rearm,
     .close = zap_close,
 };
