@@ -84,18 +84,18 @@ START_TEST(rearm_begins_a_period_of_its_own)
 {
     struct error error = {0};
 
-    /* In words of their own: the fake file forgets bits to which a 0 is written, as the kernel does not. */
+    /* Page 1 in a transfer of its own: the fake file forgets bits to which a 0 is written, as the kernel does not. */
     fake_map(&fake, 0, 500, PLAIN);
-    fake_map(&fake, 1, 600, PLAIN);
+    fake_map(&fake, 1, 60000, PLAIN);
     begin();
     fake_touch(&fake, 500);
     ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
-    fake_map(&fake, 2, 700, PLAIN); /* appears */
+    fake_map(&fake, 2, 510, PLAIN); /* appears */
     ck_assert_uint_eq(collect().touched_bytes, 2 * BASE_PAGE_BYTES);
     ck_assert_int_eq(method_idle.rearm(state, &error), 0);
     ck_assert_uint_eq(collect().touched_bytes, 0);
     ck_assert_uint_eq(collect().resident_bytes, 3 * BASE_PAGE_BYTES);
-    fake_touch(&fake, 600); /* marked once, at the begin */
+    fake_touch(&fake, 60000); /* marked once, at the begin */
     ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
     ck_assert_int_eq(set.state[1], PAGE_TOUCHED);
 }
