@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file clock.h  Monotonic time. */
+/** @file clock.h  Monotonic time, and our own CPU time. */
 #pragma once
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /** CLOCK_MONOTONIC in ns. */
@@ -12,4 +13,14 @@ static inline uint64_t clock_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+/** CPU time of this process so far, user and system, in seconds. */
+static inline double own_cpu_s(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
+           (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 }

@@ -9,6 +9,7 @@
 static int allocate(struct page_set *set, const struct guest_ram *ram, uint64_t n, bool panel)
 {
     *set = (struct page_set){.ram = ram, .n = n};
+    n = n ? n : 1; /* calloc(0) may be NULL */
     set->state = calloc(n, 1);
     set->order = calloc(n, 1);
     if (panel) {
@@ -24,6 +25,11 @@ static int allocate(struct page_set *set, const struct guest_ram *ram, uint64_t 
 int page_set_census(struct page_set *set, const struct guest_ram *ram)
 {
     return allocate(set, ram, ram->n_pages, false);
+}
+
+int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n)
+{
+    return allocate(set, ram, n, true);
 }
 
 /* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small, seedable, and good enough to draw pages. */

@@ -37,6 +37,9 @@ int page_set_census(struct page_set *set, const struct guest_ram *ram);
  * @param seed  the same seed draws the same pages
  */
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed);
+
+/** A panel of @p n pages that the caller fills in. */
+int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n);
 void page_set_free(struct page_set *set);
 
 static inline uint64_t page_set_page(const struct page_set *set, uint64_t i)

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define STEP_NS 20000000ULL /* how often a method is polled while we wait */
 
@@ -17,15 +16,6 @@
 
 /* A vCPU that ran this long in the window touched something; a census that saw nothing was blind. */
 #define RAN_NS 20000000ULL
-
-static double own_cpu_s(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
-           (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
-}
 
 /* Replaces an error by "vanished" when that is its cause. */
 static int explain(const struct target *target, int rc, struct error *error)

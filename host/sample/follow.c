@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file follow.c  See follow.h.
+ *
+ * Theory of operation. Ticks are numbered: 0 is the first marking. At tick k a page that is found touched gets
+ * last = k: it was touched between the marking at tick k - 1 and the reading at tick k. So with now = k, a page was
+ * touched since the marking of tick j exactly when last > j, and the time from that marking to this reading is the
+ * est window. A cohort that was marked first at tick b (born) can answer for j >= b only.
+ *
+ * Marked again at a tick are only the pages that were touched: the cost of a tick is one reading of all pages and one
+ * marking of the hot ones. What falls between reading and marking again is seen by neither; it lasts milliseconds, and
+ * concerns pages that just were found touched.
+ */
+#include "sample/follow.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_COHORTS 4
+/* How many ticks back are remembered. Beyond, at ticks every second for 18 hours, windows are no longer answered. */
+#define MAX_TICKS 65536
+#define MAX_OVERDRAW 16
+#define NEAR_ENOUGH 0.25
+
+struct cohort {
+    struct page_set set;
+    void *method_state; /* NULL: closed */
+    uint64_t born;      /* the tick at which it was first marked */
+    uint64_t *last;     /* the tick at which each page was last found touched; 0: never */
+    uint64_t *unseen;   /* the tick at which it was last found unmeasurable; 0: never */
+};
+
+struct tick {
+    uint64_t read_ns;   /* midpoint of reading; of tick 0: of marking */
+    uint64_t marked_ns; /* midpoint of marking again */
+};
+
+struct follower {
+    const struct target *target;
+    struct follow_plan plan;
+    uint64_t seed;
+    uint64_t now; /* the number of the last tick */
+    size_t n_ticks;
+    struct tick *ticks; /* a ring: tick k is ticks[k % n_ticks] */
+    uint64_t turned_ns; /* when a cohort was last replaced */
+    size_t oldest;
+    struct cohort cohorts[N_COHORTS];
+};
+
+static uint64_t now_ns(const struct follower *follower)
+{
+    return follower->plan.clock ? follower->plan.clock() : clock_ns();
+}
+
+static struct tick *tick_of(const struct follower *follower, uint64_t number)
+{
+    return &follower->ticks[number % follower->n_ticks];
+}
+
+/* --- cohorts ----------------------------------------------------------------------------------- */
+
+static void cohort_close(const struct follower *follower, struct cohort *cohort)
+{
+    if (cohort->method_state)
+        follower->plan.method->close(cohort->method_state);
+    page_set_free(&cohort->set);
+    free(cohort->last);
+    free(cohort->unseen);
+    *cohort = (struct cohort){0};
+}
+
+/* Draws so many that three cohorts have the pages wanted. */
+static int cohort_draw(struct follower *follower, struct cohort *cohort)
+{
+    double presence = fmin(1, fmax(follower->plan.presence, 1.0 / MAX_OVERDRAW));
+    double wanted = (double)follower->plan.samples / (N_COHORTS - 1) / presence;
+    int rc = page_set_panel(&cohort->set, follower->target->ram, (uint64_t)ceil(wanted),
+                            follower->seed++);
+
+    if (rc < 0)
+        return rc;
+    cohort->last = calloc(cohort->set.n, sizeof(*cohort->last));
+    cohort->unseen = calloc(cohort->set.n, sizeof(*cohort->unseen));
+    return cohort->last && cohort->unseen ? 0 : -ENOMEM;
+}
+
+/* Opens a cohort whose first period begins at the current tick. */
+static int cohort_begin(struct follower *follower, struct cohort *cohort, struct error *error)
+{
+    const struct method *method = follower->plan.method;
+    int rc = cohort_draw(follower, cohort);
+
+    if (rc < 0)
+        error_set(error, rc, "%s: out of memory", method->name);
+    else
+        rc = method->open(follower->target, &cohort->set, &cohort->method_state, error);
+    if (rc == 0)
+        rc = method->mark(cohort->method_state, error);
+    cohort->born = follower->now;
+    if (rc < 0)
+        cohort_close(follower, cohort);
+    return rc;
+}
+
+static int cohort_read(struct follower *follower, struct cohort *cohort, struct error *error)
+{
+    struct tally unused;
+    int rc = follower->plan.method->collect(cohort->method_state, &unused, error);
+
+    for (uint64_t i = 0; rc == 0 && i < cohort->set.n; i++) {
+        if (cohort->set.state[i] == PAGE_TOUCHED)
+            cohort->last[i] = follower->now;
+        else if (cohort->set.state[i] == PAGE_UNMEASURABLE)
+            cohort->unseen[i] = follower->now;
+    }
+    return rc;
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+void follower_close(struct follower *follower)
+{
+    if (!follower)
+        return;
+    for (size_t i = 0; i < N_COHORTS; i++)
+        cohort_close(follower, &follower->cohorts[i]);
+    free(follower->ticks);
+    free(follower);
+}
+
+static int begin(struct follower *follower, struct error *error)
+{
+    uint64_t begin_ns = now_ns(follower);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
+        rc = cohort_begin(follower, &follower->cohorts[i], error);
+    if (rc < 0)
+        return rc;
+
+    uint64_t middle_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
+
+    *tick_of(follower, 0) = (struct tick){.read_ns = middle_ns, .marked_ns = middle_ns};
+    follower->turned_ns = middle_ns;
+    return 0;
+}
+
+int follower_open(const struct target *target, const struct follow_plan *plan,
+                  struct follower **out, struct error *error)
+{
+    struct follower *follower = calloc(1, sizeof(*follower));
+    double ticks = ceil(plan->longest_s / plan->tick_s) + 4;
+
+    if (!follower)
+        return error_set(error, -ENOMEM, "%s: out of memory", plan->method->name);
+    follower->target = target;
+    follower->plan = *plan;
+    follower->seed = plan->seed;
+    follower->n_ticks = (size_t)fmin(ticks, MAX_TICKS);
+    follower->ticks = calloc(follower->n_ticks, sizeof(*follower->ticks));
+
+    int rc = follower->ticks ? begin(follower, error)
+                             : error_set(error, -ENOMEM, "%s: out of memory", plan->method->name);
+
+    if (rc < 0)
+        follower_close(follower);
+    else
+        *out = follower;
+    return rc;
+}
+
+int follower_poll(struct follower *follower, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && follower->plan.method->poll && i < N_COHORTS; i++)
+        rc = follower->plan.method->poll(follower->cohorts[i].method_state, error);
+    return rc;
+}
+
+static int read_all(struct follower *follower, struct error *error)
+{
+    uint64_t begin_ns = now_ns(follower);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
+        rc = cohort_read(follower, &follower->cohorts[i], error);
+    tick_of(follower, follower->now)->read_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
+    return rc;
+}
+
+static int mark_all(struct follower *follower, struct error *error)
+{
+    uint64_t begin_ns = now_ns(follower);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
+        rc = follower->plan.method->rearm(follower->cohorts[i].method_state, error);
+    tick_of(follower, follower->now)->marked_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
+    return rc;
+}
+
+/* Replaces the oldest cohort once every longest window. */
+static int turn(struct follower *follower, struct error *error)
+{
+    uint64_t marked_ns = tick_of(follower, follower->now)->marked_ns;
+
+    if ((double)(marked_ns - follower->turned_ns) / 1e9 < follower->plan.longest_s)
+        return 0;
+
+    struct cohort *cohort = &follower->cohorts[follower->oldest];
+
+    follower->turned_ns = marked_ns;
+    follower->oldest = (follower->oldest + 1) % N_COHORTS;
+    cohort_close(follower, cohort);
+    return cohort_begin(follower, cohort, error);
+}
+
+int follower_tick(struct follower *follower, double presence, struct error *error)
+{
+    follower->plan.presence = presence;
+    follower->now++;
+
+    int rc = read_all(follower, error);
+
+    if (rc == 0)
+        rc = mark_all(follower, error);
+    return rc == 0 ? turn(follower, error) : rc;
+}
+
+/* --- answers ----------------------------------------------------------------------------------- */
+
+static double since_s(const struct follower *follower, uint64_t number)
+{
+    uint64_t read_ns = tick_of(follower, follower->now)->read_ns;
+    uint64_t marked_ns = tick_of(follower, number)->marked_ns;
+
+    return read_ns > marked_ns ? (double)(read_ns - marked_ns) / 1e9 : 0;
+}
+
+static uint64_t first_known_tick(const struct follower *follower)
+{
+    return follower->now < follower->n_ticks ? 0 : follower->now - follower->n_ticks + 1;
+}
+
+double follower_watched_s(const struct follower *follower)
+{
+    uint64_t first = follower->now;
+
+    for (size_t i = 0; i < N_COHORTS; i++)
+        if (follower->cohorts[i].born < first)
+            first = follower->cohorts[i].born;
+    if (first < first_known_tick(follower))
+        first = first_known_tick(follower);
+    return since_s(follower, first);
+}
+
+/* The tick whose marking was nearest to @p ago_s before the last reading; 0 ago is the last tick itself. */
+static int tick_before(const struct follower *follower, double ago_s, uint64_t *number)
+{
+    uint64_t first = first_known_tick(follower);
+    uint64_t best = follower->now;
+
+    if (ago_s == 0) {
+        *number = follower->now;
+        return 0;
+    }
+    for (uint64_t k = follower->now; k-- > first;) {
+        /* The further back, the longer ago: the first that is no nearer ends the search. */
+        if (best != follower->now &&
+            fabs(since_s(follower, k) - ago_s) >= fabs(since_s(follower, best) - ago_s))
+            break;
+        best = k;
+    }
+    if (best == follower->now || fabs(since_s(follower, best) - ago_s) > NEAR_ENOUGH * ago_s)
+        return -EAGAIN;
+    *number = best;
+    return 0;
+}
+
+/* One page of the panel, whichever cohort it is from. */
+struct drawn {
+    uint64_t page;
+    uint64_t unit;
+    uint8_t order;
+    uint8_t state;
+};
+
+/* Touched within the ages (older, newer] as tick numbers; never touched is older than everything. */
+struct tick_range {
+    bool any_older;
+    uint64_t older;
+    uint64_t newer;
+};
+
+static enum page_state state_for(const struct cohort *cohort, uint64_t i,
+                                 const struct tick_range *range, uint64_t watched_since,
+                                 uint64_t newest)
+{
+    enum page_state now = (enum page_state)cohort->set.state[i];
+    uint64_t last = cohort->last[i];
+    bool within = last == 0 ? range->any_older
+                            : last <= range->newer && (range->any_older || last > range->older);
+
+    /* It went: like a measurement, count it where it was touched before it did. */
+    if (now == PAGE_ABSENT || now == PAGE_SWAPPED)
+        return within && !range->any_older ? PAGE_TOUCHED : now;
+    /* Touched within a window that reaches to the present: whatever came after does not matter. */
+    if (within && !range->any_older && range->newer == newest)
+        return PAGE_TOUCHED;
+    if (cohort->unseen[i] > last && cohort->unseen[i] > watched_since)
+        return PAGE_UNMEASURABLE;
+    return within ? PAGE_TOUCHED : PAGE_IDLE;
+}
+
+static int compare_drawn(const void *a, const void *b)
+{
+    const struct drawn *x = a;
+    const struct drawn *y = b;
+
+    return (x->page > y->page) - (x->page < y->page);
+}
+
+/* Gathers the pages of all cohorts that were watched since that tick; a page drawn twice counts once. */
+static uint64_t gather(const struct follower *follower, const struct tick_range *range,
+                       uint64_t watched_since, struct drawn *drawn)
+{
+    uint64_t n = 0;
+    uint64_t kept = 0;
+
+    for (size_t c = 0; c < N_COHORTS; c++) {
+        const struct cohort *cohort = &follower->cohorts[c];
+
+        for (uint64_t i = 0; cohort->born <= watched_since && i < cohort->set.n; i++)
+            drawn[n++] = (struct drawn){
+                .page = cohort->set.page[i],
+                .unit = cohort->set.unit[i],
+                .order = cohort->set.order[i],
+                .state = (uint8_t)state_for(cohort, i, range, watched_since, follower->now),
+            };
+    }
+    qsort(drawn, n, sizeof(*drawn), compare_drawn);
+    for (uint64_t i = 0; i < n; i++)
+        if (kept == 0 || drawn[i].page != drawn[kept - 1].page)
+            drawn[kept++] = drawn[i];
+    return kept;
+}
+
+static uint64_t panel_size(const struct follower *follower)
+{
+    uint64_t n = 0;
+
+    for (size_t c = 0; c < N_COHORTS; c++)
+        n += follower->cohorts[c].set.n;
+    return n;
+}
+
+static int tally_range(const struct follower *follower, const struct tick_range *range,
+                       uint64_t watched_since, struct tally *tally)
+{
+    uint64_t n = panel_size(follower);
+    struct drawn *drawn = calloc(n ? n : 1, sizeof(*drawn));
+    struct page_set view;
+
+    if (!drawn)
+        return -ENOMEM;
+    n = gather(follower, range, watched_since, drawn);
+
+    int rc = page_set_blank(&view, follower->target->ram, n);
+
+    for (uint64_t i = 0; rc == 0 && i < n; i++) {
+        view.page[i] = drawn[i].page;
+        view.state[i] = drawn[i].state;
+        page_set_note_unit(&view, i, drawn[i].order, drawn[i].unit);
+    }
+    if (rc == 0)
+        page_set_tally(&view, tally);
+    page_set_free(&view);
+    free(drawn);
+    return rc;
+}
+
+int follower_tally(const struct follower *follower, const struct follow_ages *ages,
+                   struct tally *tally, double *est_s)
+{
+    bool older = isinf(ages->to_s);
+    struct tick_range range = {.any_older = older};
+    uint64_t watched_since;
+    int rc = tick_before(follower, ages->watched_s, &watched_since);
+
+    if (rc == 0)
+        rc = tick_before(follower, ages->from_s, &range.newer);
+    if (rc == 0)
+        rc = older ? 0 : tick_before(follower, ages->to_s, &range.older);
+    if (rc < 0)
+        return rc;
+    *est_s = since_s(follower, older ? watched_since : range.older);
+    return tally_range(follower, &range, watched_since, tally);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file follow.h  A panel of pages followed over time, each with the age of its last touch.
+ *
+ * One scan, a tick, finds which pages were touched since the tick before and begins a new period for those. Because
+ * every page remembers at which tick it was last found touched, one panel answers the working set of every window
+ * that it has been watched for, and the histogram of ages (kstaled's idea: M. Lespinasse, LKML 2011).
+ *
+ * The panel has four cohorts, each a simple random sample of guest RAM of its own. Every longest window the oldest
+ * is replaced by a fresh one, so that no draw, lucky or unlucky, stays for ever, and new RAM comes in; three are
+ * always old enough to answer the longest window.
+ */
+#pragma once
+
+#include "sample/method.h"
+
+struct follower; /* opaque */
+
+struct follow_plan {
+    const struct method *method; /* one with rearm */
+    uint64_t samples;            /* present pages wanted for each window */
+    double presence;             /* resident / RAM, 0 .. 1, as for sample_plan */
+    double longest_s;            /* the longest window that will be asked for */
+    double tick_s;               /* about how often follower_tick() will be called */
+    uint64_t seed;
+    uint64_t (*clock)(void); /* ns; NULL: clock_ns(). For tests */
+};
+
+/** Draws the panel and begins to watch it. Borrows @p target. 0 or what the method says; follower_close(). */
+int follower_open(const struct target *target, const struct follow_plan *plan,
+                  struct follower **out, struct error *error);
+void follower_close(struct follower *follower);
+
+/** To be called some tens of times a second between ticks, like method.poll. */
+int follower_poll(struct follower *follower, struct error *error);
+
+/**
+ * Looks at all pages, begins a new period, and replaces a cohort if it is time.
+ * @param presence  as of now, for the cohort that may be drawn
+ */
+int follower_tick(struct follower *follower, double presence, struct error *error);
+
+/** Seconds from the first marking to the last tick. */
+double follower_watched_s(const struct follower *follower);
+
+/** Which ages are asked for, in seconds before the last tick. */
+struct follow_ages {
+    double from_s; /* 0: from the last tick on */
+    double to_s;   /* HUGE_VAL: this old, or older */
+    double
+        watched_s; /* only pages that were watched for so long: 0 .. the longest window. At least from_s, and
+                         to_s unless that is HUGE_VAL */
+};
+
+/**
+ * Tallies the pages, as touched those whose last touch has such an age.
+ * @param est_s  from the midpoint of marking to the midpoint of reading of the period of length to_s (watched_s when
+ *               that is HUGE_VAL), to the nearest tick
+ * @return 0; -EAGAIN when it has not been watched for so long, or ticks are too far apart: the nearest is off by
+ *         more than a quarter of the time; -ENOMEM
+ */
+int follower_tally(const struct follower *follower, const struct follow_ages *ages,
+                   struct tally *tally, double *est_s);

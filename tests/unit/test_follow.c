@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_follow.c  Ages and windows of a followed panel, with a method and a clock made for the test. */
+#include "fixture.h"
+#include "sample/follow.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGES 4000
+#define SECOND 1000000000ULL
+
+static struct ram_block block;
+static struct guest_ram ram;
+static struct target target;
+static uint64_t time_ns;
+
+/* The guest, as the method sees it. */
+static bool touched[PAGES];
+static bool absent[PAGES];
+static bool blind[PAGES];
+static unsigned marks; /* pages marked, over all cohorts */
+static unsigned open_now;
+
+static uint64_t test_clock(void)
+{
+    return time_ns;
+}
+
+static int fake_open(const struct target *t, struct page_set *set, void **state,
+                     struct error *error)
+{
+    (void)t;
+    (void)error;
+    open_now++;
+    *state = set;
+    return 0;
+}
+
+static void mark_page(struct page_set *set, uint64_t i)
+{
+    uint64_t page = page_set_page(set, i);
+
+    marks++;
+    page_set_note_unit(set, i, 0, page_set_hva(set, i));
+    set->state[i] = absent[page] ? PAGE_ABSENT : blind[page] ? PAGE_UNMEASURABLE : PAGE_IDLE;
+}
+
+static int fake_mark(void *state, struct error *error)
+{
+    struct page_set *set = state;
+
+    (void)error;
+    for (uint64_t i = 0; i < set->n; i++)
+        mark_page(set, i);
+    return 0;
+}
+
+static int fake_rearm(void *state, struct error *error)
+{
+    struct page_set *set = state;
+
+    (void)error;
+    for (uint64_t i = 0; i < set->n; i++)
+        if (page_needs_rearm((enum page_state)set->state[i]))
+            mark_page(set, i);
+    return 0;
+}
+
+static int fake_collect(void *state, struct tally *tally, struct error *error)
+{
+    struct page_set *set = state;
+
+    (void)error;
+    for (uint64_t i = 0; i < set->n; i++) {
+        uint64_t page = page_set_page(set, i);
+
+        if (absent[page])
+            set->state[i] = PAGE_ABSENT;
+        else if (touched[page] && set->state[i] != PAGE_UNMEASURABLE)
+            set->state[i] = PAGE_TOUCHED;
+        else if (blind[page])
+            set->state[i] = PAGE_UNMEASURABLE;
+    }
+    page_set_tally(set, tally);
+    return 0;
+}
+
+static void fake_close(void *state)
+{
+    (void)state;
+    open_now--;
+}
+
+static const struct method fake_method = {
+    .name = "fake",
+    .panel = true,
+    .needs_pages = true,
+    .open = fake_open,
+    .mark = fake_mark,
+    .collect = fake_collect,
+    .rearm = fake_rearm,
+    .close = fake_close,
+};
+
+static struct follower *follower;
+
+static void begin_with(uint64_t samples, double presence, double longest_s)
+{
+    const struct follow_plan plan = {
+        .method = &fake_method,
+        .samples = samples,
+        .presence = presence,
+        .longest_s = longest_s,
+        .tick_s = 1,
+        .seed = 7,
+        .clock = test_clock,
+    };
+    struct error error = {0};
+
+    block = (struct ram_block){.hva = 0x7f0000000000ULL, .bytes = PAGES * BASE_PAGE_BYTES};
+    ram = (struct guest_ram){
+        .n_blocks = 1, .blocks = &block, .n_pages = PAGES, .bytes = PAGES * BASE_PAGE_BYTES};
+    target = (struct target){.ram = &ram};
+    memset(touched, 0, sizeof(touched));
+    memset(absent, 0, sizeof(absent));
+    memset(blind, 0, sizeof(blind));
+    time_ns = 100 * SECOND;
+    marks = 0;
+    ck_assert_int_eq(follower_open(&target, &plan, &follower, &error), 0);
+}
+
+/* A second in which the guest touches pages [first, first + n). */
+static void second(uint64_t first, uint64_t n)
+{
+    struct error error = {0};
+
+    for (uint64_t page = 0; page < PAGES; page++)
+        touched[page] = page >= first && page < first + n;
+    time_ns += SECOND;
+    ck_assert_int_eq(follower_tick(follower, 1, &error), 0);
+}
+
+static struct tally between(double from_s, double to_s, double watched_s, int expected)
+{
+    const struct follow_ages ages = {.from_s = from_s, .to_s = to_s, .watched_s = watched_s};
+    struct tally tally = {0};
+    double est_s = 0;
+
+    ck_assert_int_eq(follower_tally(follower, &ages, &tally, &est_s), expected);
+    if (expected == 0)
+        ck_assert(fabs(est_s - (isinf(to_s) ? watched_s : to_s)) < 1e-6);
+    return tally;
+}
+
+static uint64_t touched_units(double from_s, double to_s, double watched_s)
+{
+    struct tally tally = between(from_s, to_s, watched_s, 0);
+
+    return tally.n_strata ? tally.strata[0].touched_units : 0;
+}
+
+static uint64_t units(double to_s)
+{
+    return between(0, to_s, to_s, 0).strata[0].units;
+}
+
+/* All pages drawn: three cohorts of 4000 and every page in each, so counts are exact. */
+START_TEST(windows_of_one_panel)
+{
+    begin_with(3 * PAGES, 1, 10);
+    second(0, 100);
+    second(1000, 50);
+    second(2000, 7);
+    ck_assert_uint_eq(touched_units(0, 1, 1), 7);
+    ck_assert_uint_eq(touched_units(0, 2, 2), 57);
+    ck_assert_uint_eq(touched_units(0, 3, 3), 157);
+    ck_assert_uint_eq(units(3), PAGES);
+    between(0, 10, 10, -EAGAIN); /* not watched for so long */
+    ck_assert(fabs(follower_watched_s(follower) - 3) < 1e-6);
+}
+END_TEST
+
+START_TEST(histogram_of_ages)
+{
+    begin_with(3 * PAGES, 1, 10);
+    second(0, 100);
+    second(1000, 50);
+    second(2000, 7);
+    ck_assert_uint_eq(touched_units(0, 1, 3), 7);
+    ck_assert_uint_eq(touched_units(1, 2, 3), 50);
+    ck_assert_uint_eq(touched_units(2, 3, 3), 100);
+    ck_assert_uint_eq(touched_units(3, HUGE_VAL, 3), PAGES - 157);
+}
+END_TEST
+
+/* A page touched again is young again, and is in one bin only. */
+START_TEST(last_touch_counts)
+{
+    begin_with(3 * PAGES, 1, 10);
+    second(0, 100);
+    second(0, 10);
+    ck_assert_uint_eq(touched_units(0, 1, 2), 10);
+    ck_assert_uint_eq(touched_units(1, 2, 2), 90);
+}
+END_TEST
+
+START_TEST(only_touched_pages_are_marked_again)
+{
+    begin_with(3 * PAGES, 1, 10);
+    ck_assert_uint_eq(marks, 4 * PAGES);
+    second(0, 100);
+    ck_assert_uint_eq(marks, 4 * PAGES + 4 * 100);
+    second(0, 0);
+    ck_assert_uint_eq(marks, 4 * PAGES + 4 * 100);
+}
+END_TEST
+
+/* However long it goes on, the longest window is answered by the three older cohorts, with all pages wanted. */
+START_TEST(cohorts_are_replaced)
+{
+    begin_with(300, 1, 5);
+    for (int s = 0; s < 40; s++) {
+        second(0, PAGES / 2);
+        if (s < 5)
+            continue;
+
+        struct tally tally = between(0, 5, 5, 0);
+
+        ck_assert_uint_ge(tally.strata[0].units, 270); /* few are drawn twice */
+        ck_assert_uint_le(tally.strata[0].units, 400);
+        ck_assert(fabs((double)tally.strata[0].touched_units / (double)tally.strata[0].units -
+                       0.5) < 0.15);
+    }
+    ck_assert_uint_eq(open_now, 4);
+    follower_close(follower);
+    ck_assert_uint_eq(open_now, 0);
+}
+END_TEST
+
+START_TEST(absent_and_appearing_pages)
+{
+    begin_with(3 * PAGES, 1, 10);
+    for (uint64_t page = 3000; page < PAGES; page++)
+        absent[page] = true;
+    second(0, 10);
+    ck_assert_uint_eq(units(1), 3000);
+    for (uint64_t page = 3000; page < 3100; page++)
+        absent[page] = false;
+    second(3000, 100);
+    ck_assert_uint_eq(touched_units(0, 1, 1), 100);
+    ck_assert_uint_eq(units(1), 3100);
+    /* The balloon takes pages that were touched: no longer resident, but part of the window's working set. */
+    for (uint64_t page = 3000; page < 3100; page++)
+        absent[page] = true;
+    second(0, 0);
+    ck_assert_uint_eq(touched_units(0, 2, 2), 100);
+    ck_assert_uint_eq(touched_units(0, 1, 1), 0);
+}
+END_TEST
+
+/* A page that could not be watched for part of a window is neither hot nor cold in it. */
+START_TEST(unmeasurable_for_a_while)
+{
+    begin_with(3 * PAGES, 1, 10);
+    second(0, 10);
+    for (uint64_t page = 100; page < 200; page++)
+        blind[page] = true;
+    second(0, 10);
+    for (uint64_t page = 100; page < 200; page++)
+        blind[page] = false;
+    second(0, 10);
+    second(0, 10);
+    ck_assert_uint_eq(units(1), PAGES);
+    ck_assert_uint_eq(units(4), PAGES - 100);
+    ck_assert_uint_eq(between(0, 4, 4, 0).drawn_unmeasurable, 100);
+    ck_assert_uint_eq(touched_units(0, 4, 4), 10);
+}
+END_TEST
+
+START_TEST(ticks_too_far_apart_do_not_answer)
+{
+    struct error error = {0};
+
+    begin_with(300, 1, 60);
+    time_ns += 10 * SECOND;
+    ck_assert_int_eq(follower_tick(follower, 1, &error), 0);
+    between(0, 1, 1, -EAGAIN);
+    between(0, 10, 10, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("follow");
+    TCase *tcase = tcase_create("follow");
+
+    tcase_add_test(tcase, windows_of_one_panel);
+    tcase_add_test(tcase, histogram_of_ages);
+    tcase_add_test(tcase, last_touch_counts);
+    tcase_add_test(tcase, only_touched_pages_are_marked_again);
+    tcase_add_test(tcase, cohorts_are_replaced);
+    tcase_add_test(tcase, absent_and_appearing_pages);
+    tcase_add_test(tcase, unmeasurable_for_a_while);
+    tcase_add_test(tcase, ticks_too_far_apart_do_not_answer);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
