@@ -2,6 +2,7 @@
 /** @file cmd_measure.c  vmwss measure: find → locate → sample → estimate → record → show, once or repeatedly. */
 #include "base/clock.h"
 #include "cli/session.h"
+#include "estimate/pace.h"
 #include "show/sample_json.h"
 #include "show/sample_table.h"
 
@@ -18,6 +19,7 @@ struct options {
     double window_s[RUN_MAX_WINDOWS];
     double interval_s; /* 0: not given */
     uint64_t count;    /* 0: until interrupted */
+    uint64_t stretch;  /* up to so many intervals from one measurement to the next */
 };
 
 static void print_help(void)
@@ -34,7 +36,10 @@ static void print_help(void)
         "  -n, --samples N     look at a panel of N pages chosen at random\n"
         "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
         "                      zap always takes a panel unless told otherwise)\n"
+        "  -P, --precision P%  a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs\n"
         "  -i, --interval S    measure every S seconds\n"
+        "      --stretch N     while successive intervals overlap, measure more and more seldom, down to\n"
+        "                      every N-th time; back to every time when they do not\n"
         "  -k, --count N       how often (with --interval; default: until interrupted)\n"
         "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
         "  -h, --help          this text\n\n"
@@ -52,7 +57,7 @@ static int compare_doubles(const void *a, const void *b)
 
 static int parse_windows(struct options *options, const char *list)
 {
-    char copy[256];
+    char copy[1024];
     char *rest = NULL;
 
     if (strlen(list) >= sizeof(copy))
@@ -75,7 +80,7 @@ static int set_option(struct options *options, int option, const char *value)
     case 'w':
         return parse_windows(options, value) == 0
                    ? 0
-                   : cli_bad_value("--window", value, "up to 16 numbers of seconds, as in 1,10,60");
+                   : cli_bad_value("--window", value, "up to 64 numbers of seconds, as in 1,10,60");
     case 'i':
         return cli_parse_seconds(value, &options->interval_s) == 0
                    ? 0
@@ -84,6 +89,10 @@ static int set_option(struct options *options, int option, const char *value)
         return cli_parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
                    : cli_bad_value("--count", value, "a whole number above 0");
+    case 'S':
+        return cli_parse_u64(value, 1, 1000, &options->stretch) == 0
+                   ? 0
+                   : cli_bad_value("--stretch", value, "a whole number, 1 to 1000");
     default:
         return sampling_option(&options->sampling, option, value);
     }
@@ -95,6 +104,10 @@ static int check_options(struct options *options, int argc, char **argv)
         return -EINVAL;
     if (options->count > 1 && options->interval_s == 0) {
         cli_error("--count needs --interval");
+        return -EINVAL;
+    }
+    if (options->stretch > 1 && options->interval_s == 0) {
+        cli_error("--stretch needs --interval");
         return -EINVAL;
     }
     if (options->interval_s > 0 &&
@@ -114,11 +127,12 @@ static int parse_options(struct options *options, int argc, char **argv)
         {"window", required_argument, NULL, 'w'},
         {"interval", required_argument, NULL, 'i'},
         {"count", required_argument, NULL, 'k'},
+        {"stretch", required_argument, NULL, 'S'},
         {0},
     };
     int option;
 
-    *options = (struct options){.n_windows = 1, .window_s = {DEFAULT_WINDOW_S}};
+    *options = (struct options){.n_windows = 1, .window_s = {DEFAULT_WINDOW_S}, .stretch = 1};
     while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS "w:i:k:", longs, NULL)) >= 0) {
         if (option == 'h') {
             print_help();
@@ -141,10 +155,22 @@ static int show(const struct sample_record *record, bool json, bool heading)
     return 0;
 }
 
+/* Seconds until the next measurement. A census has hardly an interval: two of its numbers count as equal when they
+ * are as near as those of a panel. */
+static double next_period(struct pace *pace, const struct sample_record *record)
+{
+    const struct window_record *last = &record->windows[record->n_windows - 1];
+    uint64_t slack_bytes = record->census ? record->resident_bytes / 50 : 0;
+
+    return pace_next(pace, last->wss_low_bytes, last->wss_high_bytes, slack_bytes);
+}
+
 static int measure_repeatedly(struct session *session, const struct options *options,
                               struct error *error)
 {
     uint64_t count = options->interval_s > 0 ? options->count : 1;
+    struct pace pace = pace_start(options->interval_s,
+                                  options->interval_s * (double)options->stretch);
     uint64_t next_ns = clock_ns();
 
     for (uint64_t i = 0; count == 0 || i < count; i++) {
@@ -155,7 +181,7 @@ static int measure_repeatedly(struct session *session, const struct options *opt
             rc = show(&record, options->sampling.json, i % 20 == 0);
         if (rc < 0)
             return rc;
-        next_ns += (uint64_t)(options->interval_s * 1e9);
+        next_ns += (uint64_t)(next_period(&pace, &record) * 1e9);
         if (count == 0 || i + 1 < count)
             session_wait(session, next_ns);
         if (session_interrupted())

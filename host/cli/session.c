@@ -4,11 +4,13 @@
 
 #include "base/clock.h"
 #include "domain/qemu_vcpus.h"
+#include "estimate/precision.h"
+#include "estimate/wilson.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -54,6 +56,17 @@ static int bad_method(const char *name)
     return cli_bad_value("--method", name, names);
 }
 
+static int parse_precision(struct sampling_choice *choice, const char *text)
+{
+    char *end;
+    double percent = strtod(text, &end);
+
+    if (end == text || (*end && strcmp(end, "%")) || !(percent >= 0.1 && percent <= 50))
+        return -EINVAL;
+    choice->precision = percent / 100;
+    return 0;
+}
+
 int sampling_option(struct sampling_choice *choice, int option, const char *value)
 {
     switch (option) {
@@ -72,6 +85,10 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
         return cli_parse_u64(value, 1, MAX_SAMPLES, &choice->samples) == 0
                    ? 0
                    : cli_bad_value("--samples", value, "a number of pages, 1 to 10000000");
+    case 'P':
+        return parse_precision(choice, value) == 0
+                   ? 0
+                   : cli_bad_value("--precision", value, "a percentage, 0.1% to 50%");
     case 'j':
         choice->json = true;
         return 0;
@@ -92,8 +109,8 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
         cli_error("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
         return -EINVAL;
     }
-    if (choice->census && choice->samples) {
-        cli_error("--census and --samples exclude each other");
+    if (choice->census + (choice->samples > 0) + (choice->precision > 0) > 1) {
+        cli_error("--census, --samples and --precision exclude each other");
         return -EINVAL;
     }
     return 0;
@@ -111,8 +128,9 @@ static int choose_method(struct session *session, const struct sampling_choice *
                          struct error *error)
 {
     const struct target target = session_target(session);
-    const struct method_needs needs = {
-        .census = choice->census, .panel = choice->samples > 0, .follow = choice->follow};
+    const struct method_needs needs = {.census = choice->census,
+                                       .panel = choice->samples > 0 || choice->precision > 0,
+                                       .follow = choice->follow};
     struct error why = {0};
 
     if (!choice->method) {
@@ -134,7 +152,8 @@ static bool wants_census(const struct session *session, const struct sampling_ch
 
     if (choice->census || !method->panel)
         return true;
-    if (choice->samples || choice->follow || !method->census || method == &method_zap)
+    if (choice->samples || choice->precision > 0 || choice->follow || !method->census ||
+        method == &method_zap)
         return false; /* a census by zap drops every mapping of the guest: only when asked for */
     return session->ram.bytes <= CENSUS_UP_TO_BYTES;
 }
@@ -145,6 +164,9 @@ static void make_plan(struct session *session, const struct sampling_choice *cho
 
     plan->census = wants_census(session, choice);
     plan->samples = choice->samples ? choice->samples : DEFAULT_SAMPLES;
+    session->precision = choice->precision;
+    session->likely_fraction = 0.5;
+    session->design = 1;
     plan->interrupted = &interrupted;
     plan->progress = progress_draw;
     plan->progress_context = &session->progress;
@@ -225,6 +247,38 @@ int session_refresh(struct session *session, struct resident_now *now, struct er
     return 0;
 }
 
+void session_size_panel(struct session *session, const struct resident_now *now)
+{
+    struct sample_plan *plan = &session->plan;
+    uint64_t bytes = population_bytes(plan->method, now);
+
+    plan->presence = (double)bytes / (double)session->ram.bytes;
+    if (session->precision > 0 && !plan->census)
+        plan->samples = precision_samples(session->precision, session->likely_fraction,
+                                          bytes / BASE_PAGE_BYTES + 1, session->design);
+}
+
+/* What the next panel of a precision can rely on. */
+static void learn(struct session *session, const struct tally *tally)
+{
+    double draws = 0;
+    double units = 0;
+    double touched = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++) {
+        draws += (double)tally->strata[i].draws;
+        units += (double)tally->strata[i].units;
+        touched += (double)tally->strata[i].touched_units;
+    }
+    if (units == 0)
+        return;
+
+    struct interval bounds = wilson_interval(touched, units, Z_95);
+
+    session->likely_fraction = precision_worst(bounds.low, bounds.high);
+    session->design = draws / units;
+}
+
 int session_measure(struct session *session, struct sample_record *record, struct error *error)
 {
     const struct target target = session_target(session);
@@ -235,13 +289,15 @@ int session_measure(struct session *session, struct sample_record *record, struc
 
     if (rc < 0)
         return rc;
-    plan->presence = (double)population_bytes(plan->method, &now) / (double)session->ram.bytes;
+    session_size_panel(session, &now);
     plan->seed = session_seed();
     progress_init(&session->progress, "measuring");
     rc = sample_run(&target, plan, &result, error);
     progress_clear(&session->progress);
     if (rc == 0)
         rc = session_refresh(session, &now, error);
+    if (rc == 0)
+        learn(session, &result.windows[plan->n_windows - 1].tally);
     if (rc == 0)
         rc = sample_record_fill(record, &session->root, &session->guest, &session->ram, plan,
                                 &result, &now, error);

@@ -18,6 +18,7 @@ struct sampling_choice {
     const char *method; /* --method; NULL: auto */
     bool census;        /* --census */
     uint64_t samples;   /* --samples; 0: not given */
+    double precision;   /* --precision, as a fraction of what is resident; 0: not given */
     bool follow;        /* the command follows a panel over time */
     bool json;          /* --json */
 };
@@ -29,7 +30,7 @@ struct sampling_choice {
     {                                                                                  \
         "help", no_argument, NULL, 'h'                                                 \
     }
-#define SAMPLING_SHORT_OPTIONS "c:p:m:n:jh"
+#define SAMPLING_SHORT_OPTIONS "c:p:m:n:P:jh"
 
 /** Handles the options above but 'h'. 0; -EINVAL after printing what is wrong; -ENOENT: not one of them. */
 int sampling_option(struct sampling_choice *choice, int option, const char *value);
@@ -44,6 +45,9 @@ struct session {
     struct guest_ram ram;
     struct resident_meter resident;
     struct sample_plan plan; /* the windows are the command's to set */
+    double precision;        /* of a panel; 0: plan.samples stands as it is */
+    double likely_fraction;  /* touched, as far as is known: the one that needs the most draws */
+    double design;           /* draws per observation, as of the last measurement */
     struct progress progress;
 };
 
@@ -61,6 +65,9 @@ struct target session_target(const struct session *session);
 
 /** Looks at the guest afresh: its vCPUs, whether it is migrating, how much of its RAM is resident. */
 int session_refresh(struct session *session, struct resident_now *now, struct error *error);
+
+/** Sets how many pages the plan draws, for what is resident now and for the precision that was asked for. */
+void session_size_panel(struct session *session, const struct resident_now *now);
 
 /** Draws a panel (if it is one), samples the plan's windows, and fills the record. */
 int session_measure(struct session *session, struct sample_record *record, struct error *error);

@@ -37,6 +37,7 @@ struct cohort {
 struct tick {
     uint64_t read_ns;   /* midpoint of reading; of tick 0: of marking */
     uint64_t marked_ns; /* midpoint of marking again */
+    uint64_t vcpu_ns;   /* vCPU time so far */
 };
 
 struct follower {
@@ -54,6 +55,13 @@ struct follower {
 static uint64_t now_ns(const struct follower *follower)
 {
     return follower->plan.clock ? follower->plan.clock() : clock_ns();
+}
+
+static uint64_t vcpu_ns(const struct follower *follower)
+{
+    const struct target *target = follower->target;
+
+    return target->process ? qemu_process_vcpu_ns(target->root, target->process) : 0;
 }
 
 static struct tick *tick_of(const struct follower *follower, uint64_t number)
@@ -144,7 +152,8 @@ static int begin(struct follower *follower, struct error *error)
 
     uint64_t middle_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
 
-    *tick_of(follower, 0) = (struct tick){.read_ns = middle_ns, .marked_ns = middle_ns};
+    *tick_of(follower, 0) = (struct tick){
+        .read_ns = middle_ns, .marked_ns = middle_ns, .vcpu_ns = vcpu_ns(follower)};
     follower->turned_ns = middle_ns;
     return 0;
 }
@@ -189,6 +198,7 @@ static int read_all(struct follower *follower, struct error *error)
 
     for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
         rc = cohort_read(follower, &follower->cohorts[i], error);
+    tick_of(follower, follower->now)->vcpu_ns = vcpu_ns(follower);
     tick_of(follower, follower->now)->read_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
     return rc;
 }
@@ -400,4 +410,15 @@ int follower_tally(const struct follower *follower, const struct follow_ages *ag
         return rc;
     *est_s = since_s(follower, older ? watched_since : range.older);
     return tally_range(follower, &range, watched_since, tally);
+}
+
+double follower_vcpu_s(const struct follower *follower, double window_s)
+{
+    uint64_t number;
+
+    if (tick_before(follower, window_s, &number) < 0)
+        return 0;
+    return (double)(tick_of(follower, follower->now)->vcpu_ns -
+                    tick_of(follower, number)->vcpu_ns) /
+           1e9;
 }

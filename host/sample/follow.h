@@ -61,3 +61,6 @@ struct follow_ages {
  */
 int follower_tally(const struct follower *follower, const struct follow_ages *ages,
                    struct tally *tally, double *est_s);
+
+/** vCPU time within the last @p window_s seconds; 0 when it was not watched for so long. */
+double follower_vcpu_s(const struct follower *follower, double window_s);

@@ -3,13 +3,11 @@
 #include "sample/run.h"
 
 #include "base/clock.h"
+#include "sample/wait.h"
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <string.h>
-
-#define STEP_NS 20000000ULL /* how often a method is polled while we wait */
 
 /* Draws for absent pages are cheap, but a guest that has hardly any memory shall not cost millions. */
 #define MAX_OVERDRAW 16
@@ -50,37 +48,19 @@ static uint64_t window_end(const struct span *marking, double window_s)
     return wanted_ns > least_ns ? wanted_ns : least_ns;
 }
 
-/* Sleeps until @p until_ns, waking for the method, the progress and the end of the guest. */
-static int wait_until(const struct target *target, const struct sample_plan *plan, void *state,
-                      uint64_t began_ns, uint64_t until_ns, struct error *error)
-{
-    double total_s = plan->window_s[plan->n_windows - 1];
-
-    for (uint64_t now = clock_ns(); now < until_ns; now = clock_ns()) {
-        struct pollfd end = {.fd = target->process->pidfd, .events = POLLIN};
-        uint64_t step = until_ns - now < STEP_NS ? until_ns - now : STEP_NS;
-        struct timespec timeout = {.tv_nsec = (long)step};
-        int rc = ppoll(&end, 1, &timeout, NULL);
-
-        if (plan->interrupted && *plan->interrupted)
-            return error_set(error, -EINTR, "interrupted");
-        if (rc > 0)
-            return error_set(error, -ESRCH, "the guest vanished while it was measured");
-        if (plan->method->poll) {
-            rc = plan->method->poll(state, error);
-            if (rc < 0)
-                return rc;
-        }
-        if (plan->progress)
-            plan->progress((double)(clock_ns() - began_ns) / 1e9, total_s, plan->progress_context);
-    }
-    return 0;
-}
-
 static int run_windows(const struct target *target, const struct sample_plan *plan, void *state,
                        struct sample_result *result, struct error *error)
 {
     struct span marking = {.begin_ns = clock_ns()};
+    const struct wait wait = {
+        .interrupted = plan->interrupted,
+        .poll = plan->method->poll,
+        .state = state,
+        .progress = plan->progress,
+        .progress_context = plan->progress_context,
+        .began_ns = marking.begin_ns,
+        .total_s = plan->window_s[plan->n_windows - 1],
+    };
     int rc = plan->method->mark(state, error);
 
     marking.end_ns = clock_ns();
@@ -88,7 +68,7 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         struct span reading;
         uint64_t until_ns = window_end(&marking, plan->window_s[w]);
 
-        rc = wait_until(target, plan, state, marking.begin_ns, until_ns, error);
+        rc = wait_until(target, &wait, until_ns, error);
         if (rc == 0)
             rc = qemu_process_verify(target->root, target->process, error);
         if (rc < 0)

@@ -9,7 +9,7 @@
 
 #include "sample/method.h"
 
-#define RUN_MAX_WINDOWS 16
+#define RUN_MAX_WINDOWS 64
 
 struct sample_plan {
     const struct method *method;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file wait.h  Waiting within a window: for the method, the progress, a signal, or the end of the guest. */
+#pragma once
+
+#include "sample/target.h"
+
+struct wait {
+    const volatile int *interrupted;               /* not 0: stop; may be NULL */
+    int (*poll)(void *state, struct error *error); /* some tens of times a second; may be NULL */
+    void *state;
+    void (*progress)(double elapsed_s, double total_s, void *context); /* may be NULL */
+    void *progress_context;
+    uint64_t began_ns; /* for the progress */
+    double total_s;
+};
+
+/** Sleeps until @p until_ns (clock_ns()). 0; -EINTR interrupted; -ESRCH the guest ended; what poll said. */
+int wait_until(const struct target *target, const struct wait *wait, uint64_t until_ns,
+               struct error *error);
