@@ -92,6 +92,21 @@ static void look_at_disturbances(struct report *report, const struct fsroot *roo
             "KSM runs: merged pages are counted as unmeasurable, for others touch them too");
 }
 
+static int add_verdicts(struct report *report, const struct survey *survey, struct error *error)
+{
+    if (survey->busy.code)
+        return error_set(error, survey->busy.code, "%s", survey->busy.text);
+    for (size_t v = 0; v < survey->n_verdicts; v++) {
+        const struct method_verdict *verdict = &survey->verdicts[v];
+
+        add(report, verdict->method->name, verdict->rc == 0 ? OUTCOME_YES : OUTCOME_NO,
+            verdict->rc == 0 ? verdict->method->summary : verdict->why.text);
+    }
+    add(report, "auto", survey->chosen ? OUTCOME_YES : OUTCOME_NO,
+        survey->chosen ? survey->chosen->name : "no method can see this guest");
+    return survey->chosen ? 0 : -ENOTSUP;
+}
+
 static int look_at_guest(struct report *report, const struct fsroot *root,
                          const struct guest_choice *choice, struct error *error)
 {
@@ -103,14 +118,7 @@ static int look_at_guest(struct report *report, const struct fsroot *root,
         return rc;
     rc = survey_guest(root, &guest, &survey, error);
     if (rc == 0) {
-        for (size_t v = 0; v < survey.n_verdicts; v++)
-            add(report, survey.verdicts[v].method->name,
-                survey.verdicts[v].rc == 0 ? OUTCOME_YES : OUTCOME_NO,
-                survey.verdicts[v].rc == 0 ? survey.verdicts[v].method->summary
-                                           : survey.verdicts[v].why.text);
-        add(report, "auto", survey.chosen ? OUTCOME_YES : OUTCOME_NO,
-            survey.chosen ? survey.chosen->name : "no method can see this guest");
-        rc = survey.chosen ? 0 : -ENOTSUP;
+        rc = add_verdicts(report, &survey, error);
         survey_free(&survey);
     }
     guest_close(&guest);

@@ -81,11 +81,18 @@ static bool has_thp(const struct guest_ram *ram)
     return false;
 }
 
+static const char *chosen_name(const struct survey *survey)
+{
+    if (survey->busy.code)
+        return "busy";
+    return survey->chosen ? survey->chosen->name : "none";
+}
+
 static void join_reasons(char *text, size_t size, const struct survey *survey)
 {
     size_t used = 0;
 
-    text[0] = '\0';
+    snprintf(text, size, "%s", survey->busy.text);
     for (size_t v = 0; v < survey->n_verdicts && used < size; v++)
         if (survey->verdicts[v].rc < 0)
             used += (size_t)snprintf(text + used, size - used, "%s%s: %s", used ? "; " : "",
@@ -110,7 +117,7 @@ static void add_row(struct table *table, const struct row *row)
         join_backings(cell[6], size, ram);
         snprintf(cell[7], size, "%lluK%s", (unsigned long long)(largest_page_bytes(ram) >> 10),
                  has_thp(ram) ? "+THP" : "");
-        snprintf(cell[8], size, "%s", row->survey.chosen ? row->survey.chosen->name : "none");
+        snprintf(cell[8], size, "%s", chosen_name(&row->survey));
         join_reasons(cell[9], size, &row->survey);
     } else {
         snprintf(cell[9], size, "%s", row->problem.text);
@@ -156,6 +163,8 @@ static void print_json(const struct row *row)
         json_object_set_new(object, "method",
                             json_text(row->survey.chosen ? row->survey.chosen->name : NULL));
         json_object_set_new(object, "refused", reasons_json(&row->survey));
+        if (row->survey.busy.code)
+            json_object_set_new(object, "error", json_text(row->survey.busy.text));
     } else {
         json_object_set_new(object, "error", json_text(row->problem.text));
     }

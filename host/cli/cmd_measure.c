@@ -40,6 +40,8 @@ static void print_help(void)
         "  -i, --interval S    measure every S seconds\n"
         "      --stretch N     while successive intervals overlap, measure more and more seldom, down to\n"
         "                      every N-th time; back to every time when they do not\n"
+        "      --wait S        how long to wait while another vmwss measures the guest (default: not at\n"
+        "                      all; with --interval, what a period leaves beside the longest window)\n"
         "  -k, --count N       how often (with --interval; default: until interrupted)\n"
         "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
         "  -h, --help          this text\n\n"
@@ -116,6 +118,11 @@ static int check_options(struct options *options, int argc, char **argv)
                   options->window_s[options->n_windows - 1]);
         return -EINVAL;
     }
+    /* Two that take turns at the same guest shall find its gaps. */
+    const double gap_s = options->interval_s - options->window_s[options->n_windows - 1];
+
+    if (options->interval_s > 0 && options->sampling.wait_s == 0)
+        options->sampling.wait_s = gap_s;
     return 0;
 }
 
@@ -165,6 +172,27 @@ static double next_period(struct pace *pace, const struct sample_record *record)
     return pace_next(pace, last->wss_low_bytes, last->wss_high_bytes, slack_bytes);
 }
 
+/* One period; *shown stays as it is when another vmwss had the guest all the time. */
+static int measure_period(struct session *session, const struct options *options, struct pace *pace,
+                          uint64_t *shown, uint64_t *next_ns, struct error *error)
+{
+    struct sample_record record;
+    double period_s = options->interval_s;
+    int rc = session_measure(session, &record, error);
+
+    if (rc == -EBUSY && options->interval_s > 0) {
+        cli_error("period skipped: %s", error->text);
+        rc = 0;
+    } else if (rc == 0) {
+        rc = show(&record, options->sampling.json, *shown % 20 == 0);
+        period_s = next_period(pace, &record);
+        ++*shown;
+    }
+    *next_ns += (uint64_t)(period_s * 1e9);
+    session_yield(session);
+    return rc;
+}
+
 static int measure_repeatedly(struct session *session, const struct options *options,
                               struct error *error)
 {
@@ -172,22 +200,19 @@ static int measure_repeatedly(struct session *session, const struct options *opt
     struct pace pace = pace_start(options->interval_s,
                                   options->interval_s * (double)options->stretch);
     uint64_t next_ns = clock_ns();
+    uint64_t shown = 0;
 
     for (uint64_t i = 0; count == 0 || i < count; i++) {
-        struct sample_record record;
-        int rc = session_measure(session, &record, error);
+        int rc = measure_period(session, options, &pace, &shown, &next_ns, error);
 
-        if (rc == 0)
-            rc = show(&record, options->sampling.json, i % 20 == 0);
         if (rc < 0)
             return rc;
-        next_ns += (uint64_t)(next_period(&pace, &record) * 1e9);
         if (count == 0 || i + 1 < count)
             session_wait(session, next_ns);
         if (session_interrupted())
             return error_set(error, -EINTR, "interrupted");
     }
-    return 0;
+    return shown > 0 ? 0 : -EBUSY;
 }
 
 int cmd_measure(int argc, char **argv)

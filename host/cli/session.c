@@ -61,7 +61,7 @@ static int parse_precision(struct sampling_choice *choice, const char *text)
     char *end;
     double percent = strtod(text, &end);
 
-    if (end == text || (*end && strcmp(end, "%")) || !(percent >= 0.1 && percent <= 50))
+    if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0.1 && percent <= 50))
         return -EINVAL;
     choice->precision = percent / 100;
     return 0;
@@ -92,6 +92,10 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
     case 'j':
         choice->json = true;
         return 0;
+    case 'W':
+        return cli_parse_seconds(value, &choice->wait_s) == 0
+                   ? 0
+                   : cli_bad_value("--wait", value, "a number of seconds");
     default:
         return -ENOENT;
     }
@@ -199,15 +203,32 @@ static int open_guest(struct session *session, const struct sampling_choice *cho
     return rc;
 }
 
+/* Trying out a method marks pages, as measuring does. */
+static int lock_guest(struct session *session, struct error *error)
+{
+    const struct lock_wait wait = {.seconds = session->wait_s,
+                                   .interrupted = &interrupted,
+                                   .pidfd = session->guest.process.pidfd};
+
+    return run_lock_guest(&session->lock, &session->root, session->guest.process.pid, &wait, error);
+}
+
+void session_yield(struct session *session)
+{
+    run_lock_release(&session->lock);
+}
+
 int session_open(struct session *session, const struct sampling_choice *choice, struct error *error)
 {
-    *session = (struct session){0};
+    *session = (struct session){.lock = RUN_LOCK_NONE, .wait_s = choice->wait_s};
     catch_signals();
 
     int rc = fsroot_open(&session->root, "/");
 
     if (rc == 0)
         rc = open_guest(session, choice, error);
+    if (rc == 0)
+        rc = lock_guest(session, error);
     if (rc == 0)
         rc = choose_method(session, choice, error);
     if (rc == 0)
@@ -217,6 +238,7 @@ int session_open(struct session *session, const struct sampling_choice *choice, 
 
 void session_close(struct session *session)
 {
+    session_yield(session);
     if (session->found) {
         guest_ram_free(&session->ram);
         guest_close(&session->guest);
@@ -285,8 +307,10 @@ int session_measure(struct session *session, struct sample_record *record, struc
     struct sample_plan *plan = &session->plan;
     struct sample_result result;
     struct resident_now now = {0};
-    int rc = session_refresh(session, &now, error);
+    int rc = lock_guest(session, error);
 
+    if (rc == 0)
+        rc = session_refresh(session, &now, error);
     if (rc < 0)
         return rc;
     session_size_panel(session, &now);

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "guest_ram/resident.h"
 #include "record/sample_record.h"
+#include "sample/run_lock.h"
 #include "show/progress.h"
 
 /** What the command line says of the guest and of how it is to be sampled. */
@@ -21,12 +22,13 @@ struct sampling_choice {
     double precision;   /* --precision, as a fraction of what is resident; 0: not given */
     bool follow;        /* the command follows a panel over time */
     bool json;          /* --json */
+    double wait_s;      /* --wait: how long, if another vmwss is measuring the guest */
 };
 
 #define SAMPLING_LONG_OPTIONS                                                          \
     GUEST_CHOICE_OPTIONS, {"method", required_argument, NULL, 'm'},                    \
         {"census", no_argument, NULL, 'C'}, {"samples", required_argument, NULL, 'n'}, \
-        {"json", no_argument, NULL, 'j'},                                              \
+        {"json", no_argument, NULL, 'j'}, {"wait", required_argument, NULL, 'W'},      \
     {                                                                                  \
         "help", no_argument, NULL, 'h'                                                 \
     }
@@ -49,6 +51,8 @@ struct session {
     double likely_fraction;  /* touched, as far as is known: the one that needs the most draws */
     double design;           /* draws per observation, as of the last measurement */
     struct progress progress;
+    struct run_lock lock; /* held from session_open() to session_close() or session_yield() */
+    double wait_s;
 };
 
 /**
@@ -66,10 +70,14 @@ struct target session_target(const struct session *session);
 /** Looks at the guest afresh: its vCPUs, whether it is migrating, how much of its RAM is resident. */
 int session_refresh(struct session *session, struct resident_now *now, struct error *error);
 
+/** Lets another vmwss have the guest between two measurements. */
+void session_yield(struct session *session);
+
 /** Sets how many pages the plan draws, for what is resident now and for the precision that was asked for. */
 void session_size_panel(struct session *session, const struct resident_now *now);
 
-/** Draws a panel (if it is one), samples the plan's windows, and fills the record. */
+/** Draws a panel (if it is one), samples the plan's windows, and fills the record. After session_yield() the guest is
+ *  locked again first; -EBUSY when another vmwss kept it for longer than the time to wait. */
 int session_measure(struct session *session, struct sample_record *record, struct error *error);
 
 /** A fresh seed for drawing pages. */

@@ -2,7 +2,21 @@
 /** @file survey.c  See survey.h. */
 #include "cli/survey.h"
 
+#include "sample/run_lock.h"
+
+#include <errno.h>
 #include <string.h>
+
+static void ask_methods(const struct target *target, struct survey *out)
+{
+    for (size_t i = 0; i < METHODS_MAX && methods[i]; i++) {
+        struct method_verdict *verdict = &out->verdicts[out->n_verdicts++];
+
+        verdict->method = methods[i];
+        verdict->rc = methods[i]->probe(target, &verdict->why);
+    }
+    out->chosen = method_choose(target->process->accel, out->verdicts, out->n_verdicts);
+}
 
 int survey_guest(const struct fsroot *root, const struct guest *guest, struct survey *out,
                  struct error *error)
@@ -15,14 +29,17 @@ int survey_guest(const struct fsroot *root, const struct guest *guest, struct su
         return rc;
 
     const struct target target = {.root = root, .process = &guest->process, .ram = &out->ram};
+    struct run_lock lock = RUN_LOCK_NONE;
 
-    for (size_t i = 0; i < METHODS_MAX && methods[i]; i++) {
-        struct method_verdict *verdict = &out->verdicts[out->n_verdicts++];
+    struct error why = {0};
 
-        verdict->method = methods[i];
-        verdict->rc = methods[i]->probe(&target, &verdict->why);
-    }
-    out->chosen = method_choose(guest->process.accel, out->verdicts, out->n_verdicts);
+    rc = run_lock_guest(&lock, root, guest->process.pid,
+                        &(struct lock_wait){.pidfd = guest->process.pidfd}, &why);
+    if (rc == -EBUSY)
+        out->busy = why;
+    else /* who may not lock may not do what disturbs, either: the methods will say so */
+        ask_methods(&target, out);
+    run_lock_release(&lock);
     return 0;
 }
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file run_lock.c  See run_lock.h. */
+#include "sample/run_lock.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define LOCK_DIR "run/vmwss"
+#define TRY_AGAIN_MS 20
+
+/* For everyone to see, but the files for root alone: an open file is all that flock() asks for. */
+#define DIR_MODE 0755
+#define FILE_MODE 0600
+
+static int open_dir(const struct fsroot *root)
+{
+    if (mkdirat(root->dirfd, LOCK_DIR, DIR_MODE) < 0 && errno != EEXIST)
+        return -errno;
+    return fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, LOCK_DIR);
+}
+
+/* Is the file that was locked still the one of that name? Its last holder removes it. */
+static bool still_there(int dir_fd, const char *file, int file_fd)
+{
+    struct stat locked;
+    struct stat named;
+
+    return fstat(file_fd, &locked) == 0 &&
+           fstatat(dir_fd, file, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+}
+
+static int write_pid(int fd)
+{
+    char pid[16];
+    int length = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+
+    return ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)length, 0) != length ? -errno : 0;
+}
+
+/* 0, -EWOULDBLOCK, or another error. */
+static int try_lock(struct run_lock *lock)
+{
+    cleanup_close int fd = -1;
+
+    do {
+        cleanup_close_at(&fd);
+        fd = openat(lock->dir_fd, lock->file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+            return -errno;
+    } while (!still_there(lock->dir_fd, lock->file, fd));
+
+    int rc = write_pid(fd);
+
+    if (rc < 0)
+        return rc;
+    lock->file_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+/* The command line of a process, as one would type it, cut to what fits. */
+static void read_command(const struct fsroot *root, pid_t pid, char *text, size_t size)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/cmdline", (int)pid);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+    while (n > 0 && text[n - 1] == '\0')
+        n--;
+    text[n > 0 ? n : 0] = '\0';
+    for (ssize_t i = 0; i < n; i++)
+        if (!isprint((unsigned char)text[i]))
+            text[i] = text[i] ? '?' : ' ';
+}
+
+/* "process 42 (vmwss measure web1)" */
+static void describe_holder(const struct fsroot *root, const char *file, char *text, size_t size)
+{
+    char command[120];
+    uint64_t pid = 0;
+
+    if (fsroot_read_u64(root, &pid, LOCK_DIR "/%s", file) < 0 || pid == 0 || pid > INT_MAX) {
+        snprintf(text, size, "another process");
+        return;
+    }
+    read_command(root, (pid_t)pid, command, sizeof(command));
+    if (*command)
+        snprintf(text, size, "process %d (%s)", (int)pid, command);
+    else
+        snprintf(text, size, "process %d, which has ended, or what it left to restore things,",
+                 (int)pid);
+}
+
+static int busy(const struct fsroot *root, const struct run_lock *lock, const char *what,
+                const struct lock_wait *wait, struct error *error)
+{
+    char holder[256];
+
+    describe_holder(root, lock->file, holder, sizeof(holder));
+    if (wait->seconds > 0)
+        return error_set(error, -EBUSY,
+                         "%s: %s has been measuring for the last %g s, and two would "
+                         "spoil each other's numbers; wait longer with --wait, or end that one",
+                         what, holder, wait->seconds);
+    return error_set(error, -EBUSY,
+                     "%s: %s is measuring, and two would spoil each other's numbers; "
+                     "wait for it with --wait SECONDS, or end that one",
+                     what, holder);
+}
+
+static int try_until(struct run_lock *lock, const struct lock_wait *wait)
+{
+    uint64_t until_ns = clock_ns() + (uint64_t)(wait->seconds * 1e9);
+    int rc;
+
+    while ((rc = try_lock(lock)) == -EWOULDBLOCK) {
+        struct pollfd end = {.fd = wait->pidfd, .events = POLLIN};
+
+        if (wait->interrupted && *wait->interrupted)
+            return -EINTR;
+        if (clock_ns() >= until_ns)
+            break;
+        if (poll(&end, 1, TRY_AGAIN_MS) > 0)
+            return -ESRCH;
+    }
+    return rc;
+}
+
+static int take(struct run_lock *lock, const struct fsroot *root, const char *what,
+                const struct lock_wait *wait, struct error *error)
+{
+    lock->dir_fd = open_dir(root);
+
+    int rc = lock->dir_fd < 0 ? lock->dir_fd : try_until(lock, wait);
+
+    if (rc == 0)
+        return 0;
+    cleanup_close_at(&lock->dir_fd);
+    switch (rc) {
+    case -EWOULDBLOCK:
+        return busy(root, lock, what, wait, error);
+    case -EINTR:
+        return error_set(error, rc, "interrupted");
+    case -ESRCH:
+        return error_set(error, rc, "%s: it ended while somebody else was measuring it", what);
+    default:
+        return error_set(
+            error, rc, "%s: cannot be locked against a second vmwss: /" LOCK_DIR "/%s: %s%s", what,
+            lock->file, strerror(-rc), rc == -EACCES || rc == -EPERM ? "; run as root" : "");
+    }
+}
+
+int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
+                   const struct lock_wait *wait, struct error *error)
+{
+    char what[32];
+
+    if (lock->file_fd >= 0)
+        return 0;
+    snprintf(lock->file, sizeof(lock->file), "guest-%d.lock", (int)pid);
+    snprintf(what, sizeof(what), "guest of process %d", (int)pid);
+    return take(lock, root, what, wait, error);
+}
+
+int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *name,
+                  const struct lock_wait *wait, struct error *error)
+{
+    if (lock->file_fd >= 0)
+        return 0;
+    snprintf(lock->file, sizeof(lock->file), "%s.lock", name);
+    return take(lock, root, name, wait, error);
+}
+
+/* Removed while it is held, so that no file is left of guests that are gone. */
+void run_lock_release(struct run_lock *lock)
+{
+    if (lock->file_fd < 0)
+        return;
+    unlinkat(lock->dir_fd, lock->file, 0);
+    cleanup_close_at(&lock->file_fd);
+    cleanup_close_at(&lock->dir_fd);
+    *lock = RUN_LOCK_NONE;
+}

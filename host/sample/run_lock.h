@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file run_lock.h  One at a time: locks below /run/vmwss, against a second vmwss on the same bits.
+ *
+ * Accessed bits, idle flags and mappings of a guest have room for one reader: what one marks, the other finds marked,
+ * and both numbers are wrong. So whoever marks holds the lock of that guest; different guests are measured side by
+ * side, for none of what is marked belongs to two of them (pages that KSM has merged are left out anyway).
+ *
+ * A lock is a file, flock(2)ed, that holds the pid of its holder; the kernel drops it when the holder ends, also by
+ * kill -9, and a file without a lock means nothing. Children forked while it is held hold it too: a guardian
+ * that restores something keeps the guest to itself until it is done. It is for one host: another
+ * container with a /run of its own does not see it.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <sys/types.h>
+
+struct run_lock {
+    int dir_fd;  /* of run/vmwss */
+    int file_fd; /* -1: not held */
+    char file[40];
+};
+
+/** A lock that is not held. */
+#define RUN_LOCK_NONE ((struct run_lock){.dir_fd = -1, .file_fd = -1})
+
+/** How to wait for a lock that somebody holds. */
+struct lock_wait {
+    double seconds;                  /* 0: not at all */
+    const volatile int *interrupted; /* not 0: give up; may be NULL */
+    int pidfd;                       /* of the guest: readable when it ends; -1: none */
+};
+
+/** The lock of the guest that process @p pid runs. Nothing happens if @p lock is held already.
+ * @return 0; -EBUSY held by another process: the message names it; -EINTR; -ESRCH the guest ended meanwhile; or what
+ *         the file system said (-EACCES: not root). */
+int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
+                   const struct lock_wait *wait, struct error *error);
+
+/** A lock of the whole host, for what there is once only: run/vmwss/@p name.lock. As run_lock_guest(). */
+int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *name,
+                  const struct lock_wait *wait, struct error *error);
+
+/** Releases it, if held. */
+void run_lock_release(struct run_lock *lock);

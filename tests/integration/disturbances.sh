@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What makes a number wrong: a second vmwss is kept out, other disturbances are flagged.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+
+params="total=96M hot=16M"
+t=$(truth "$params")
+
+# hold ARGS...: measures in the background, and is back when the guest is locked.
+hold() {
+	"$vmwss" measure --pid "$pid" -m cold "$@" >/dev/null 2>&1 &
+	holder=$!
+	for ((i = 0; i < 100; i++)); do
+		if [[ -e /run/vmwss/guest-$pid.lock ]]; then return 0; fi
+		sleep 0.05
+	done
+	return 1
+}
+
+end_holder() {
+	kill -KILL "$holder"
+	wait "$holder" 2>/dev/null
+}
+
+echo "# two vmwss at once on one guest, and on two"
+start_payload other tcg "$params" -m 128 || fail "guest starts"
+other=$pid
+if start_payload one tcg "$params" -m 128; then
+	hold -w 60
+	expect_exit "a second measurement is refused and names the first" 2 \
+		"process $holder \\(.*vmwss measure --pid $pid .*--wait SECONDS" "$vmwss" measure --pid "$pid" -w 0.5
+	expect_exit "so does doctor" 2 "process $holder" "$vmwss" doctor --pid "$pid"
+	check "list says busy, and why" test \
+		"$("$vmwss" list --processes --json | jq "select(.pid == $pid) | .ram_bytes > 0 and (.error | test(\"$holder\"))")" = true
+	expect_exit "waiting is bounded" 2 'for the last 0.3 s' "$vmwss" measure --pid "$pid" -w 0.5 --wait 0.3
+	check "another guest is measured meanwhile" measure --pid "$other" -m cold -w 0.5
+	end_holder
+	check_census "cold, after kill -9 of the holder" "$t" 1 --pid "$pid" -w 1 -m cold
+
+	hold -w 2
+	check_census "cold, waited for its turn" "$t" 1 --pid "$pid" -w 1 -m cold --wait 60
+	wait "$holder" 2>/dev/null
+
+	echo "# two that repeat take turns"
+	"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 2 -k 4 --json >"$guests_dir/first" 2>&1 &
+	first=$!
+	"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 2 -k 4 --json >"$guests_dir/second" 2>&1
+	check "the second ends well" test $? = 0
+	wait "$first"
+	check "so does the first" test $? = 0
+	check "all eight periods are measured" test "$(cat "$guests_dir/first" "$guests_dir/second" | jq -s length)" = 8
+	check "and within 1 % of the truth" test \
+		"$(cat "$guests_dir/first" "$guests_dir/second" |
+			jq -s "map(select(.windows[0].wss_bytes > 0.99 * $t and .windows[0].wss_bytes < 1.01 * $t)) | length")" = 8
+
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 0.3 -i 1 -k 3 --json >"$guests_dir/first" 2>"$guests_dir/messages" &
+	first=$!
+	for ((i = 0; i < 100; i++)); do
+		[[ ! -s $guests_dir/first ]] || break
+		sleep 0.05
+	done
+	hold -w 60 --wait 10
+	wait "$first"
+	check "periods in which the guest is never free are skipped" test "$?,$(jq -s length "$guests_dir/first")" = 0,1
+	check "and said so" grep -q "period skipped: .*process $holder" "$guests_dir/messages"
+	end_holder
+	check "the lock file stays only with a holder that was killed" test -e "/run/vmwss/guest-$pid.lock" \
+		-a ! -e "/run/vmwss/guest-$other.lock"
+	stop_guest "$pid"
+else
+	fail "guest starts"
+fi
+stop_guest "$other"
+
+finish

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_run_lock.c  One holder for each guest, however that holder ends. */
+#include "sample/run_lock.h"
+
+#include "base/clock.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/vmwss-lock.XXXXXX";
+static struct fsroot root;
+static const struct lock_wait at_once = {.pidfd = -1};
+
+static void setup(void)
+{
+    strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+    ck_assert_int_eq(mkdirat(root.dirfd, "run", 0755), 0);
+}
+
+static void teardown(void)
+{
+    unlinkat(root.dirfd, "run/vmwss/guest-7.lock", 0);
+    unlinkat(root.dirfd, "run/vmwss", AT_REMOVEDIR);
+    unlinkat(root.dirfd, "run", AT_REMOVEDIR);
+    fsroot_close(&root);
+    ck_assert_int_eq(rmdir(dir), 0); /* nothing is left behind */
+}
+
+/* A process that holds the lock of guest 7, for @p ms or until it is killed. */
+static pid_t start_holder(int ms)
+{
+    int ends[2];
+    char word;
+
+    ck_assert_int_eq(pipe(ends), 0);
+
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct run_lock lock = RUN_LOCK_NONE;
+
+        if (run_lock_guest(&lock, &root, 7, &at_once, NULL) < 0 || write(ends[1], "h", 1) != 1)
+            _exit(1);
+        usleep((useconds_t)ms * 1000);
+        run_lock_release(&lock);
+        _exit(0);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &word, 1), 1);
+    close(ends[0]);
+    return pid;
+}
+
+START_TEST(names_the_holder)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct error error = {0};
+    pid_t pid = start_holder(60000);
+    char text[32];
+
+    snprintf(text, sizeof(text), "process %d", (int)pid);
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, &error), -EBUSY);
+    ck_assert_ptr_nonnull(strstr(error.text, text));
+    ck_assert_ptr_nonnull(strstr(error.text, "--wait"));
+    ck_assert_int_eq(lock.file_fd, -1);
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 8, &at_once, &error), 0); /* another guest */
+    run_lock_release(&lock);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
+START_TEST(kill_releases)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    pid_t pid = start_holder(60000);
+
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert(fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0); /* ours already */
+    run_lock_release(&lock);
+    run_lock_release(&lock);
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+}
+END_TEST
+
+START_TEST(waits_as_told)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    pid_t pid = start_holder(300);
+    struct lock_wait wait = {.seconds = 0.05, .pidfd = -1};
+    uint64_t began_ns = clock_ns();
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EBUSY);
+    ck_assert_uint_ge(clock_ns() - began_ns, 50000000);
+    wait.seconds = 60;
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
+    waitpid(pid, NULL, 0);
+    run_lock_release(&lock);
+}
+END_TEST
+
+START_TEST(gives_up_when_interrupted)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    pid_t pid = start_holder(60000);
+    const volatile int interrupted = 1;
+    const struct lock_wait wait = {.seconds = 60, .interrupted = &interrupted, .pidfd = -1};
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EINTR);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
+/* What the last holder removes must not be locked by one and made anew by another. */
+START_TEST(many_in_turn_never_together)
+{
+    pid_t pids[4];
+
+    for (int i = 0; i < 4; i++) {
+        pids[i] = fork();
+        if (pids[i])
+            continue;
+        for (int turn = 0; turn < 50; turn++) {
+            struct run_lock lock = RUN_LOCK_NONE;
+            const struct lock_wait wait = {.seconds = 60, .pidfd = -1};
+
+            if (run_lock_guest(&lock, &root, 7, &wait, NULL) < 0 ||
+                mkdirat(root.dirfd, "run/inside", 0700) < 0) /* fails when somebody is inside */
+                _exit(1);
+            usleep(200);
+            unlinkat(root.dirfd, "run/inside", AT_REMOVEDIR);
+            run_lock_release(&lock);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < 4; i++) {
+        int status;
+
+        ck_assert_int_eq(waitpid(pids[i], &status, 0), pids[i]);
+        ck_assert_int_eq(status, 0);
+    }
+}
+END_TEST
+
+START_TEST(host_lock_is_apart)
+{
+    struct run_lock guest = RUN_LOCK_NONE;
+    struct run_lock host = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&guest, &root, 7, &at_once, NULL), 0);
+    ck_assert_int_eq(run_lock_host(&host, &root, "damon", &at_once, NULL), 0);
+    ck_assert(fsroot_exists(&root, "run/vmwss/damon.lock"));
+    run_lock_release(&host);
+    run_lock_release(&guest);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("run_lock");
+    TCase *tcase = tcase_create("run_lock");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, names_the_holder);
+    tcase_add_test(tcase, kill_releases);
+    tcase_add_test(tcase, waits_as_told);
+    tcase_add_test(tcase, gives_up_when_interrupted);
+    tcase_add_test(tcase, many_in_turn_never_together);
+    tcase_add_test(tcase, host_lock_is_apart);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
