@@ -40,6 +40,39 @@ int cli_parse_seconds(const char *text, double *seconds)
     return 0;
 }
 
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int parse_list(const char *list, double *value, size_t max, size_t *n)
+{
+    char copy[1024];
+    char *rest = NULL;
+
+    *n = 0;
+    if (strlen(list) >= sizeof(copy))
+        return -EINVAL;
+    snprintf(copy, sizeof(copy), "%s", list);
+    for (char *one = strtok_r(copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
+        if (*n == max || cli_parse_seconds(one, &value[*n]) < 0)
+            return -EINVAL;
+        ++*n;
+    }
+    return *n > 0 ? 0 : -EINVAL;
+}
+
+int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows)
+{
+    if (parse_list(list, window_s, max, n_windows) < 0)
+        return cli_bad_value("--window", list, "up to 64 numbers of seconds, as in 1,10,60");
+    qsort(window_s, *n_windows, sizeof(double), compare_doubles);
+    return 0;
+}
+
 int cli_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
     char *end;

@@ -28,6 +28,9 @@ struct command {
 int cmd_list(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+int cmd_grow(int argc, char **argv);
+int cmd_ages(int argc, char **argv);
 int cmd_bugreport(int argc, char **argv);
 
 /** The guest that a command is asked about. */
@@ -62,3 +65,6 @@ int cli_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 
 /** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */
 int cli_bad_value(const char *option, const char *value, const char *expected);
+
+/** "S,S,..." into window_s[0 .. *n_windows), ascending, at most @p max. 0; -EINVAL after printing what is wrong. */
+int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows);

@@ -49,40 +49,11 @@ static void print_help(void)
         "130 interrupted.");
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static int parse_windows(struct options *options, const char *list)
-{
-    char copy[1024];
-    char *rest = NULL;
-
-    if (strlen(list) >= sizeof(copy))
-        return -EINVAL;
-    snprintf(copy, sizeof(copy), "%s", list);
-    options->n_windows = 0;
-    for (char *one = strtok_r(copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
-        if (options->n_windows == RUN_MAX_WINDOWS ||
-            cli_parse_seconds(one, &options->window_s[options->n_windows]) < 0)
-            return -EINVAL;
-        options->n_windows++;
-    }
-    qsort(options->window_s, options->n_windows, sizeof(double), compare_doubles);
-    return options->n_windows > 0 ? 0 : -EINVAL;
-}
-
 static int set_option(struct options *options, int option, const char *value)
 {
     switch (option) {
     case 'w':
-        return parse_windows(options, value) == 0
-                   ? 0
-                   : cli_bad_value("--window", value, "up to 64 numbers of seconds, as in 1,10,60");
+        return cli_parse_windows(value, options->window_s, RUN_MAX_WINDOWS, &options->n_windows);
     case 'i':
         return cli_parse_seconds(value, &options->interval_s) == 0
                    ? 0

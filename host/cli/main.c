@@ -9,6 +9,9 @@
 static const struct command commands[] = {
     {"list", "the guests of this host, their RAM, and the method that fits each", cmd_list},
     {"measure", "the working set of one guest", cmd_measure},
+    {"ages", "how long ago each byte of one guest was touched", cmd_ages},
+    {"profile", "the working set of one guest over windows that double", cmd_profile},
+    {"grow", "the cumulative growth of the working set of one guest", cmd_grow},
     {"doctor", "what this host, or one guest, can be measured with, and the remedies", cmd_doctor},
     {"bugreport", "collect what a bug report or a test fixture needs, without guest data",
      cmd_bugreport},

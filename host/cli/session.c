@@ -156,8 +156,8 @@ static bool wants_census(const struct session *session, const struct sampling_ch
 
     if (choice->census || !method->panel)
         return true;
-    if (choice->samples || choice->precision > 0 || choice->follow || !method->census ||
-        method == &method_zap)
+    if (choice->samples || choice->precision > 0 || choice->follow || choice->prefer_panel ||
+        !method->census || method == &method_zap)
         return false; /* a census by zap drops every mapping of the guest: only when asked for */
     return session->ram.bytes <= CENSUS_UP_TO_BYTES;
 }

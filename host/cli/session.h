@@ -20,17 +20,20 @@ struct sampling_choice {
     bool census;        /* --census */
     uint64_t samples;   /* --samples; 0: not given */
     double precision;   /* --precision, as a fraction of what is resident; 0: not given */
-    bool follow;        /* the command follows a panel over time */
-    bool json;          /* --json */
     double wait_s;      /* --wait: how long, if another vmwss is measuring the guest */
+    bool
+        prefer_panel; /* where neither was asked for: a census is slower to read than windows last */
+    bool follow;      /* the command follows a panel over time */
+    bool json;        /* --json */
 };
 
-#define SAMPLING_LONG_OPTIONS                                                          \
-    GUEST_CHOICE_OPTIONS, {"method", required_argument, NULL, 'm'},                    \
-        {"census", no_argument, NULL, 'C'}, {"samples", required_argument, NULL, 'n'}, \
-        {"json", no_argument, NULL, 'j'}, {"wait", required_argument, NULL, 'W'},      \
-    {                                                                                  \
-        "help", no_argument, NULL, 'h'                                                 \
+#define SAMPLING_LONG_OPTIONS                                                                \
+    GUEST_CHOICE_OPTIONS, {"method", required_argument, NULL, 'm'},                          \
+        {"census", no_argument, NULL, 'C'}, {"samples", required_argument, NULL, 'n'},       \
+        {"precision", required_argument, NULL, 'P'}, {"wait", required_argument, NULL, 'W'}, \
+        {"json", no_argument, NULL, 'j'},                                                    \
+    {                                                                                        \
+        "help", no_argument, NULL, 'h'                                                       \
     }
 #define SAMPLING_SHORT_OPTIONS "c:p:m:n:P:jh"
 

@@ -47,6 +47,7 @@ struct follower {
     uint64_t now; /* the number of the last tick */
     size_t n_ticks;
     struct tick *ticks; /* a ring: tick k is ticks[k % n_ticks] */
+    uint64_t began_ns;  /* midpoint of the first marking */
     uint64_t turned_ns; /* when a cohort was last replaced */
     size_t oldest;
     struct cohort cohorts[N_COHORTS];
@@ -154,7 +155,7 @@ static int begin(struct follower *follower, struct error *error)
 
     *tick_of(follower, 0) = (struct tick){
         .read_ns = middle_ns, .marked_ns = middle_ns, .vcpu_ns = vcpu_ns(follower)};
-    follower->turned_ns = middle_ns;
+    follower->began_ns = follower->turned_ns = middle_ns;
     return 0;
 }
 
@@ -257,16 +258,9 @@ static uint64_t first_known_tick(const struct follower *follower)
     return follower->now < follower->n_ticks ? 0 : follower->now - follower->n_ticks + 1;
 }
 
-double follower_watched_s(const struct follower *follower)
+double follower_elapsed_s(const struct follower *follower)
 {
-    uint64_t first = follower->now;
-
-    for (size_t i = 0; i < N_COHORTS; i++)
-        if (follower->cohorts[i].born < first)
-            first = follower->cohorts[i].born;
-    if (first < first_known_tick(follower))
-        first = first_known_tick(follower);
-    return since_s(follower, first);
+    return (double)(tick_of(follower, follower->now)->read_ns - follower->began_ns) / 1e9;
 }
 
 /* The tick whose marking was nearest to @p ago_s before the last reading; 0 ago is the last tick itself. */

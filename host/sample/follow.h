@@ -41,7 +41,7 @@ int follower_poll(struct follower *follower, struct error *error);
 int follower_tick(struct follower *follower, double presence, struct error *error);
 
 /** Seconds from the first marking to the last tick. */
-double follower_watched_s(const struct follower *follower);
+double follower_elapsed_s(const struct follower *follower);
 
 /** Which ages are asked for, in seconds before the last tick. */
 struct follow_ages {

@@ -55,14 +55,14 @@ static json_t *flags_json(unsigned flags)
     return array;
 }
 
-int sample_json_print(const struct sample_record *record)
+json_t *sample_json(const struct sample_record *record, const char *schema)
 {
     json_t *object = json_object();
     json_t *windows = json_array();
 
     for (size_t w = 0; w < record->n_windows; w++)
         json_array_append_new(windows, window_json(&record->windows[w]));
-    json_object_set_new(object, "schema", json_string("vmwss.sample.v1"));
+    json_object_set_new(object, "schema", json_string(schema));
     json_object_set_new(object, "time", time_string(&record->time));
     json_object_set_new(object, "host", json_text(record->host));
     json_object_set_new(object, "domain", json_text(record->domain));
@@ -80,5 +80,10 @@ int sample_json_print(const struct sample_record *record)
     json_object_set_new(object, "windows", windows);
     json_object_set_new(object, "cpu_seconds", rounded(record->cpu_s, 0.0001));
     json_object_set_new(object, "flags", flags_json(record->flags));
-    return json_print_line(object);
+    return object;
+}
+
+int sample_json_print(const struct sample_record *record)
+{
+    return json_print_line(sample_json(record, "vmwss.sample.v1"));
 }

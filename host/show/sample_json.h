@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sample_json.h  Records for scripts: schema vmwss.sample.v1, one object per line. */
+/** @file sample_json.h  A sample record as JSON. */
 #pragma once
 
 #include "record/sample_record.h"
 
-/** Prints one record to standard output. 0 or -ENOMEM. */
+#include <jansson.h>
+
+/** The record as an object that the caller owns; more may be put into it. NULL when out of memory. */
+json_t *sample_json(const struct sample_record *record, const char *schema);
+
+/** Prints the record as one line, schema vmwss.sample.v1. 0 or -ENOMEM. */
 int sample_json_print(const struct sample_record *record);

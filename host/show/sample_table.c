@@ -24,7 +24,7 @@ static const struct table_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static void join_flags(char *text, size_t size, unsigned flags)
+void sample_flags(char *text, size_t size, unsigned flags)
 {
     const char *name;
     size_t used = 0;
@@ -43,8 +43,7 @@ static double age_s(const struct timespec *time)
     return (double)(now.tv_sec - time->tv_sec) + (double)(now.tv_nsec - time->tv_nsec) / 1e9;
 }
 
-/* The wider side of an interval that need not be symmetric. */
-static uint64_t half_width(const struct window_record *window)
+uint64_t window_half_width(const struct window_record *window)
 {
     uint64_t up = window->wss_high_bytes - window->wss_bytes;
     uint64_t down = window->wss_bytes - window->wss_low_bytes;
@@ -52,12 +51,46 @@ static uint64_t half_width(const struct window_record *window)
     return up > down ? up : down;
 }
 
-static void name_guest(char *text, size_t size, const struct sample_record *record)
+void sample_name(char *text, size_t size, const struct sample_record *record)
 {
     if (*record->domain)
         snprintf(text, size, "%s", record->domain);
     else
         snprintf(text, size, "pid %d", record->pid);
+}
+
+void sample_method(char *text, size_t size, const struct sample_record *record)
+{
+    if (record->census)
+        snprintf(text, size, "%s census", record->method);
+    else
+        snprintf(text, size, "%s n=%llu", record->method, (unsigned long long)record->samples);
+}
+
+void sample_subtitle(char *text, size_t size, const struct sample_record *record)
+{
+    char resident[32];
+    char ram[32];
+    char method[64];
+    char flags[256];
+
+    sample_method(method, sizeof(method), record);
+    sample_flags(flags, sizeof(flags), record->flags);
+    snprintf(text, size, "%s resident of %s, %s, %s%s%s",
+             show_bytes(resident, sizeof(resident), record->resident_bytes),
+             show_bytes(ram, sizeof(ram), record->ram_bytes), accel_name(record->accel), method,
+             *flags ? ", " : "", flags);
+}
+
+void sample_head_print(const struct sample_record *record)
+{
+    char name[300];
+    char text[400];
+
+    sample_name(name, sizeof(name), record);
+    sample_subtitle(text, sizeof(text), record);
+    printf("%s: %s; vCPUs ran %.2fs, CPU time of this measurement %.3fs\n", name, text,
+           record->vcpu_s, record->cpu_s);
 }
 
 static void add_window(struct table *table, const struct sample_record *record, size_t w)
@@ -67,21 +100,18 @@ static void add_window(struct table *table, const struct sample_record *record, 
     const char *cells[N_COLUMNS];
     const size_t size = sizeof(cell[0]);
 
-    name_guest(cell[0], size, record);
+    sample_name(cell[0], size, record);
     show_seconds(cell[1], size, window->window_s);
     snprintf(cell[2], size, "%.2fs", window->est_window_s);
     show_bytes(cell[3], size, window->wss_bytes);
-    show_bytes(cell[4], size, half_width(window));
+    show_bytes(cell[4], size, window_half_width(window));
     snprintf(cell[5], size, "%.1f%%", 100 * window->touched_fraction);
     show_bytes(cell[6], size, record->resident_bytes);
     show_bytes(cell[7], size, record->ram_bytes);
     snprintf(cell[8], size, "%.2fs", record->vcpu_s);
-    if (record->census)
-        snprintf(cell[9], size, "%s census", record->method);
-    else
-        snprintf(cell[9], size, "%s n=%llu", record->method, (unsigned long long)record->samples);
+    sample_method(cell[9], size, record);
     show_seconds(cell[10], size, age_s(&record->time));
-    join_flags(cell[11], size, record->flags);
+    sample_flags(cell[11], size, record->flags);
     for (size_t i = 0; i < N_COLUMNS; i++)
         cells[i] = cell[i];
     table_row(table, cells);

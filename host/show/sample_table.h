@@ -1,8 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sample_table.h  Records for people. */
+/** @file sample_table.h  A sample record as a table for people. */
 #pragma once
 
 #include "record/sample_record.h"
 
-/** Prints one record, a row for each window, to standard output. */
+/** One row per window. */
 void sample_table_print(const struct sample_record *record, bool heading);
+
+/** The domain's name, or "pid N". */
+void sample_name(char *text, size_t size, const struct sample_record *record);
+
+/** "idle census", "zap n=2000". */
+void sample_method(char *text, size_t size, const struct sample_record *record);
+
+/** What stands once above a curve: the guest, its memory, the method, the flags. */
+void sample_head_print(const struct sample_record *record);
+
+/** The same in short, for below the title of a picture. */
+void sample_subtitle(char *text, size_t size, const struct sample_record *record);
+
+/** "thp,partial". */
+void sample_flags(char *text, size_t size, unsigned flags);
+
+/** The wider side of an interval that need not be symmetric. */
+uint64_t window_half_width(const struct window_record *window);

@@ -3,6 +3,7 @@
 #include "show/units.h"
 
 #include <stdio.h>
+#include <string.h>
 
 char *show_bytes(char *text, size_t size, uint64_t bytes)
 {
@@ -32,5 +33,16 @@ char *show_seconds(char *text, size_t size, double seconds)
         snprintf(text, size, "%lum%lus", whole / 60, whole % 60);
     else
         snprintf(text, size, "%luh%lum", whole / 3600, whole / 60 % 60);
+    return text;
+}
+
+char *show_bar(char *text, size_t size, double share)
+{
+    size_t n = (size_t)(30 * (share < 0 ? 0 : share > 1 ? 1 : share) + 0.5);
+
+    if (n >= size)
+        n = size - 1;
+    memset(text, '#', n);
+    text[n] = '\0';
     return text;
 }

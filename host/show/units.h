@@ -10,3 +10,6 @@ char *show_bytes(char *text, size_t size, uint64_t bytes);
 
 /** "0.10s", "10s", "2m30s", "1h5m". */
 char *show_seconds(char *text, size_t size, double seconds);
+
+/** A bar of up to 30 characters for a share of 0 .. 1. */
+char *show_bar(char *text, size_t size, double share);

@@ -178,7 +178,7 @@ START_TEST(windows_of_one_panel)
     ck_assert_uint_eq(touched_units(0, 3, 3), 157);
     ck_assert_uint_eq(units(3), PAGES);
     between(0, 10, 10, -EAGAIN); /* not watched for so long */
-    ck_assert(fabs(follower_watched_s(follower) - 3) < 1e-6);
+    ck_assert(fabs(follower_elapsed_s(follower) - 3) < 1e-6);
 }
 END_TEST
 

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_ages.c  vmwss ages: follows one panel, and says how long ago each byte was touched. */
+#include "base/clock.h"
+#include "cli/session.h"
+#include "sample/follow.h"
+#include "sample/wait.h"
+#include "show/ages.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    struct sampling_choice sampling;
+    size_t n_windows;
+    double window_s[RUN_MAX_WINDOWS];
+    double tick_s;     /* 0: not given */
+    double interval_s; /* 0: one record, when the longest window has passed */
+    uint64_t count;    /* 0: until interrupted */
+    const char *svg;   /* NULL: no picture */
+};
+
+static const char help[] =
+    "Usage: vmwss ages (DOMAIN | --pid PID) [OPTIONS]\n\n"
+    "How long ago each byte of a guest's memory was touched, and with that its working set over every\n"
+    "window, from one panel of pages that is followed over time.\n\n"
+    "  -p, --pid PID       a QEMU process, without libvirt\n"
+    "  -c, --connect URI   libvirt connection (qemu:///system)\n"
+    "  -w, --window S,...  the ages asked about, in seconds (1,10,60)\n"
+    "  -t, --tick S        look at the pages so often (the shortest window)\n"
+    "  -i, --interval S    print every S seconds, windows as they become known (default: once, when\n"
+    "                      the longest window has passed)\n"
+    "  -k, --count N       how often (with --interval; default: until interrupted)\n"
+    "  -m, --method NAME   auto, idle, zap, pageout: one that can follow pages\n"
+    "  -n, --samples N     pages in the panel (2000)\n"
+    "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n"
+    "      --svg FILE      draw the histogram into FILE too\n"
+    "  -j, --json          one JSON object per line, schema vmwss.ages.v1\n"
+    "  -h, --help          this text\n";
+
+static int bad_seconds(const char *option, const char *value)
+{
+    return cli_bad_value(option, value, "a number of seconds");
+}
+
+static int set_option(struct options *options, int option, const char *value)
+{
+    switch (option) {
+    case 'w':
+        return cli_parse_windows(value, options->window_s, RUN_MAX_WINDOWS, &options->n_windows);
+    case 't':
+        return cli_parse_seconds(value, &options->tick_s) == 0 ? 0 : bad_seconds("--tick", value);
+    case 'i':
+        return cli_parse_seconds(value, &options->interval_s) == 0
+                   ? 0
+                   : bad_seconds("--interval", value);
+    case 'k':
+        return cli_parse_u64(value, 1, UINT64_MAX, &options->count) == 0
+                   ? 0
+                   : cli_bad_value("--count", value, "a whole number above 0");
+    case 'V':
+        options->svg = value;
+        return 0;
+    default:
+        return sampling_option(&options->sampling, option, value);
+    }
+}
+
+static int check_options(struct options *options, int argc, char **argv)
+{
+    if (sampling_check(&options->sampling, argc, argv) < 0)
+        return -EINVAL;
+    if (options->sampling.census) {
+        cli_error("ages follows a panel: --samples N says how many pages");
+        return -EINVAL;
+    }
+    if (options->count > 0 && options->interval_s == 0) {
+        cli_error("--count needs --interval");
+        return -EINVAL;
+    }
+    if (options->tick_s == 0)
+        options->tick_s = options->window_s[0];
+    if (options->tick_s > options->window_s[0]) {
+        cli_error("--tick %g is longer than the shortest window, %g s", options->tick_s,
+                  options->window_s[0]);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* 0, 1 for "help was shown", or -EINVAL. */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        SAMPLING_LONG_OPTIONS,
+        {"window", required_argument, NULL, 'w'},
+        {"tick", required_argument, NULL, 't'},
+        {"interval", required_argument, NULL, 'i'},
+        {"count", required_argument, NULL, 'k'},
+        {"svg", required_argument, NULL, 'V'},
+        {0},
+    };
+    int option;
+
+    *options = (struct options){.n_windows = 3, .window_s = {1, 10, 60}};
+    options->sampling.follow = true;
+    while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS "w:t:i:k:", longs, NULL)) >=
+           0) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return 1;
+        }
+        if (set_option(options, option, optarg) < 0)
+            return -EINVAL;
+    }
+    return check_options(options, argc, argv);
+}
+
+/* --- following --------------------------------------------------------------------------------- */
+
+struct watch {
+    struct session *session;
+    struct target target;
+    const struct options *options;
+    struct follower *follower;
+    struct resident_now now;
+    uint64_t began_ns;
+    uint64_t next_tick_ns;
+    double shown_at_s; /* on the follower's clock */
+    double cpu_s;      /* our own when the last record was made */
+    uint64_t n_shown;
+};
+
+static int poll_follower(void *state, struct error *error)
+{
+    return follower_poll(state, error);
+}
+
+static int begin(struct watch *watch, struct error *error)
+{
+    struct session *session = watch->session;
+    const struct options *options = watch->options;
+
+    watch->cpu_s = own_cpu_s();
+
+    int rc = session_refresh(session, &watch->now, error);
+
+    if (rc < 0)
+        return rc;
+    session_size_panel(session, &watch->now);
+
+    const struct follow_plan plan = {
+        .method = session->plan.method,
+        .samples = session->plan.samples,
+        .presence = session->plan.presence,
+        .longest_s = options->window_s[options->n_windows - 1],
+        .tick_s = options->tick_s,
+        .seed = session_seed(),
+    };
+
+    watch->target = session_target(session);
+    watch->began_ns = clock_ns();
+    watch->next_tick_ns = watch->began_ns;
+    progress_init(&session->progress, "watching");
+    return follower_open(&watch->target, &plan, &watch->follower, error);
+}
+
+static int wait_for_tick(struct watch *watch, struct error *error)
+{
+    struct session *session = watch->session;
+    const struct wait wait = {
+        .interrupted = session->plan.interrupted,
+        .poll = poll_follower,
+        .state = watch->follower,
+        .progress = watch->options->interval_s > 0 ? NULL : progress_draw,
+        .progress_context = &session->progress,
+        .began_ns = watch->began_ns,
+        .total_s = watch->options->window_s[watch->options->n_windows - 1],
+    };
+
+    /* A tick that is late is not made up for. */
+    watch->next_tick_ns += (uint64_t)llround(watch->options->tick_s * 1e9);
+    if (watch->next_tick_ns < clock_ns())
+        watch->next_tick_ns = clock_ns();
+    return wait_until(&watch->target, &wait, watch->next_tick_ns, error);
+}
+
+static int tick(struct watch *watch, struct error *error)
+{
+    struct session *session = watch->session;
+    int rc = session_refresh(session, &watch->now, error);
+
+    if (rc < 0)
+        return rc;
+    session_size_panel(session, &watch->now);
+    rc = follower_tick(watch->follower, session->plan.presence, error);
+    return rc == 0 ? qemu_process_verify(&session->root, &session->guest.process, error) : rc;
+}
+
+static bool is_due(const struct watch *watch)
+{
+    const struct options *options = watch->options;
+    double wanted_s = options->interval_s > 0 ? watch->shown_at_s + options->interval_s
+                                              : options->window_s[options->n_windows - 1];
+
+    /* Ticks do not come to the nanosecond. */
+    return follower_elapsed_s(watch->follower) >= wanted_s - options->tick_s / 2;
+}
+
+static int show(struct watch *watch, struct error *error)
+{
+    struct session *session = watch->session;
+    const struct options *options = watch->options;
+    struct ages_record record;
+    double cpu_s = own_cpu_s();
+    int rc = ages_record_fill(&record, &session->root, &session->guest, &session->ram,
+                              &session->plan, watch->follower, cpu_s - watch->cpu_s, &watch->now,
+                              error);
+
+    watch->cpu_s = cpu_s;
+    watch->shown_at_s = follower_elapsed_s(watch->follower);
+    if (rc == -EAGAIN)
+        return 0; /* not even the shortest window yet */
+    watch->n_shown++;
+    progress_clear(&session->progress);
+    if (rc == 0 && options->sampling.json)
+        rc = ages_json_print(&record);
+    else if (rc == 0)
+        ages_table_print(&record);
+    if (rc == 0 && options->svg)
+        rc = ages_svg_write(&record, options->svg, error);
+    return rc;
+}
+
+static bool is_done(const struct watch *watch)
+{
+    uint64_t count = watch->options->interval_s > 0 ? watch->options->count : 1;
+
+    return count > 0 && watch->n_shown >= count;
+}
+
+static int follow(struct session *session, const struct options *options, struct error *error)
+{
+    struct watch watch = {.session = session, .options = options};
+    int rc = begin(&watch, error);
+
+    while (rc == 0 && !is_done(&watch)) {
+        rc = wait_for_tick(&watch, error);
+        if (rc == 0)
+            rc = tick(&watch, error);
+        if (rc == 0 && is_due(&watch))
+            rc = show(&watch, error);
+    }
+    progress_clear(&session->progress);
+    follower_close(watch.follower);
+    return rc;
+}
+
+int cmd_ages(int argc, char **argv)
+{
+    struct options options;
+    struct session session;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? 0 : EXIT_USAGE;
+    rc = session_open(&session, &options.sampling, &error);
+    session.plan.n_windows = options.n_windows;
+    memcpy(session.plan.window_s, options.window_s, sizeof(options.window_s));
+    if (rc == 0)
+        rc = follow(&session, &options, &error);
+
+    int code = session_exit_code(&session, rc, &error);
+
+    session_close(&session);
+    return code;
+}

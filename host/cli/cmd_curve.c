@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file cmd_curve.c  vmwss profile and vmwss grow: WSS against the window, from one marking.
+ *
+ * Both mark once and read again and again; touches add up. They differ in when they read: profile after windows that
+ * double (wss.pl -P), grow at equal steps (wss.pl -C).
+ */
+#include "cli/session.h"
+#include "show/curve.h"
+#include "show/sample_json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What profile and grow do differently. */
+struct curve_kind {
+    const char *title;
+    const char *first_name; /* option for the first window */
+    const char *last_name;  /* option for the last */
+    double first_s, last_s; /* defaults */
+    bool doubling;          /* windows double; else they are multiples of the first */
+    const char *help;
+};
+
+#define COMMON_HELP                                                                          \
+    "  -p, --pid PID       a QEMU process, without libvirt\n"                                \
+    "  -c, --connect URI   libvirt connection (qemu:///system)\n"                            \
+    "  -m, --method NAME   auto, idle, zap, pageout, zap-all, referenced, cold\n"            \
+    "  -n, --samples N     pages in the panel (2000)\n"                                      \
+    "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n" \
+    "      --census        every page; slower to read than a short window is long\n"         \
+    "      --svg FILE      draw the curve into FILE too\n"                                   \
+    "  -j, --json          one JSON object, schema vmwss.sample.v1\n"                        \
+    "  -h, --help          this text\n\n"                                                    \
+    "EST is what was really measured, from the midpoint of marking to that of reading.\n"
+
+static const struct curve_kind profile = {
+    .title = "WSS over windows that double",
+    .first_name = "from",
+    .last_name = "to",
+    .first_s = 0.01,
+    .last_s = 10.24,
+    .doubling = true,
+    .help = "Usage: vmwss profile (DOMAIN | --pid PID) [OPTIONS]\n\n"
+            "The working set over windows that double: how it depends on the window.\n\n"
+            "      --from S        the shortest window in seconds (0.01)\n"
+            "      --to S          the longest (10.24)\n" COMMON_HELP,
+};
+
+static const struct curve_kind grow = {
+    .title = "cumulative growth of the WSS",
+    .first_name = "every",
+    .last_name = "duration",
+    .first_s = 1,
+    .last_s = 20,
+    .help =
+        "Usage: vmwss grow (DOMAIN | --pid PID) [OPTIONS]\n\n"
+        "The cumulative growth of the working set: what was touched since the begin, step by step.\n\n"
+        "      --every S       seconds from one reading to the next (1)\n"
+        "      --duration S    how long (20)\n" COMMON_HELP,
+};
+
+struct options {
+    struct sampling_choice sampling;
+    double first_s, last_s;
+    const char *svg; /* NULL: no picture */
+};
+
+static int set_option(struct options *options, const struct curve_kind *kind, int option,
+                      const char *value)
+{
+    switch (option) {
+    case 'F':
+        return cli_parse_seconds(value, &options->first_s) == 0
+                   ? 0
+                   : cli_bad_value(kind->first_name, value, "a number of seconds");
+    case 'L':
+        return cli_parse_seconds(value, &options->last_s) == 0
+                   ? 0
+                   : cli_bad_value(kind->last_name, value, "a number of seconds");
+    case 'V':
+        options->svg = value;
+        return 0;
+    default:
+        return sampling_option(&options->sampling, option, value);
+    }
+}
+
+/* 0, 1 for "help was shown", or -EINVAL. */
+static int parse_options(struct options *options, const struct curve_kind *kind, int argc,
+                         char **argv)
+{
+    const struct option longs[] = {
+        SAMPLING_LONG_OPTIONS,
+        {kind->first_name, required_argument, NULL, 'F'},
+        {kind->last_name, required_argument, NULL, 'L'},
+        {"svg", required_argument, NULL, 'V'},
+        {0},
+    };
+    int option;
+
+    *options = (struct options){.first_s = kind->first_s, .last_s = kind->last_s};
+    options->sampling.prefer_panel = true;
+    while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS, longs, NULL)) >= 0) {
+        if (option == 'h') {
+            fputs(kind->help, stdout);
+            return 1;
+        }
+        if (set_option(options, kind, option, optarg) < 0)
+            return -EINVAL;
+    }
+    return sampling_check(&options->sampling, argc, argv);
+}
+
+static int make_windows(const struct options *options, const struct curve_kind *kind,
+                        struct sample_plan *plan)
+{
+    double window_s = options->first_s;
+
+    plan->n_windows = 0;
+    /* A little more than the last, for sums of steps are not exact. */
+    for (; window_s <= options->last_s * (1 + 1e-9); plan->n_windows++) {
+        if (plan->n_windows == RUN_MAX_WINDOWS) {
+            cli_error("--%s %g to --%s %g: more than %d windows", kind->first_name,
+                      options->first_s, kind->last_name, options->last_s, RUN_MAX_WINDOWS);
+            return -EINVAL;
+        }
+        plan->window_s[plan->n_windows] = window_s;
+        window_s = kind->doubling ? 2 * window_s : options->first_s * (double)(plan->n_windows + 2);
+    }
+    if (plan->n_windows > 0)
+        return 0;
+    cli_error("--%s %g is longer than --%s %g", kind->first_name, options->first_s, kind->last_name,
+              options->last_s);
+    return -EINVAL;
+}
+
+static int show(const struct sample_record *record, const struct options *options,
+                const struct curve_kind *kind, struct error *error)
+{
+    int rc = 0;
+
+    if (options->sampling.json)
+        rc = sample_json_print(record);
+    else
+        curve_table_print(record);
+    if (rc == 0 && options->svg)
+        rc = curve_svg_write(record, kind->title, kind->doubling, options->svg, error);
+    return rc;
+}
+
+static int run(const struct curve_kind *kind, int argc, char **argv)
+{
+    struct options options;
+    struct sample_plan windows;
+    struct session session;
+    struct sample_record record;
+    struct error error = {0};
+    int rc = parse_options(&options, kind, argc, argv);
+
+    if (rc == 0)
+        rc = make_windows(&options, kind, &windows);
+    if (rc != 0)
+        return rc > 0 ? 0 : EXIT_USAGE;
+    rc = session_open(&session, &options.sampling, &error);
+    session.plan.n_windows = windows.n_windows;
+    memcpy(session.plan.window_s, windows.window_s, sizeof(windows.window_s));
+    if (rc == 0)
+        rc = session_measure(&session, &record, &error);
+    if (rc == 0)
+        rc = show(&record, &options, kind, &error);
+
+    int code = session_exit_code(&session, rc, &error);
+
+    session_close(&session);
+    return code;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+    return run(&profile, argc, argv);
+}
+
+int cmd_grow(int argc, char **argv)
+{
+    return run(&grow, argc, argv);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ages_record.c  See ages_record.h. */
+#include "record/ages_record.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Moves the windows that can be answered into @p plan and @p result; the others fall out. */
+static int answer_windows(const struct follower *follower, const struct sample_plan *asked,
+                          struct sample_plan *plan, struct sample_result *result)
+{
+    *plan = *asked;
+    plan->n_windows = 0;
+    for (size_t w = 0; w < asked->n_windows; w++) {
+        double window_s = asked->window_s[w];
+        const struct follow_ages ages = {.to_s = window_s, .watched_s = window_s};
+        struct sample_window *window = &result->windows[plan->n_windows];
+        int rc = follower_tally(follower, &ages, &window->tally, &window->est_window_s);
+
+        if (rc == 0)
+            plan->window_s[plan->n_windows++] = window_s;
+        else if (rc != -EAGAIN)
+            return rc;
+    }
+    return plan->n_windows > 0 ? 0 : -EAGAIN;
+}
+
+static int fill_bin(struct age_bin *bin, const struct follower *follower, double watched_s,
+                    const struct resident_now *now, uint64_t population)
+{
+    const struct follow_ages ages = {
+        .from_s = bin->from_s, .to_s = bin->to_s, .watched_s = watched_s};
+    struct tally tally;
+    struct wss_estimate estimate = {0};
+    double est_s;
+    int rc = follower_tally(follower, &ages, &tally, &est_s);
+
+    if (rc == 0)
+        rc = wss_estimate(&tally, now->resident_bytes, population, &estimate);
+    if (rc < 0)
+        return rc;
+    bin->bytes = estimate.wss_bytes;
+    bin->low_bytes = estimate.wss_low_bytes;
+    bin->high_bytes = estimate.wss_high_bytes;
+    return 0;
+}
+
+/* All bins from the same pages, those watched for the longest window, so that they add up. */
+static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
+                     const struct follower *follower, const struct resident_now *now)
+{
+    double longest_s = plan->window_s[plan->n_windows - 1];
+    double from_s = 0;
+
+    for (size_t b = 0; b <= plan->n_windows; b++) {
+        struct age_bin *bin = &record->bins[b];
+
+        bin->from_s = from_s;
+        bin->to_s = b < plan->n_windows ? plan->window_s[b] : HUGE_VAL;
+        from_s = bin->to_s;
+
+        int rc = fill_bin(bin, follower, longest_s, now, population_bytes(plan->method, now));
+
+        if (rc < 0)
+            return rc;
+    }
+    record->n_bins = plan->n_windows + 1;
+    return 0;
+}
+
+static int fill(struct ages_record *record, const struct fsroot *root, const struct guest *guest,
+                const struct guest_ram *ram, const struct sample_plan *asked,
+                const struct follower *follower, double cpu_s, const struct resident_now *now,
+                struct sample_result *result, struct error *error)
+{
+    struct sample_plan plan;
+    int rc = answer_windows(follower, asked, &plan, result);
+
+    if (rc < 0)
+        return error_set(error, rc, "not watched for long enough");
+    result->vcpu_s = follower_vcpu_s(follower, plan.window_s[plan.n_windows - 1]);
+    result->cpu_s = cpu_s;
+    rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, now, error);
+    if (rc < 0)
+        return rc;
+    rc = fill_bins(record, &plan, follower, now);
+    return rc < 0 ? error_set(error, rc, "ages: %s", strerror(-rc)) : 0;
+}
+
+int ages_record_fill(struct ages_record *record, const struct fsroot *root,
+                     const struct guest *guest, const struct guest_ram *ram,
+                     const struct sample_plan *plan, const struct follower *follower, double cpu_s,
+                     const struct resident_now *now, struct error *error)
+{
+    struct sample_result *result = calloc(1, sizeof(*result));
+
+    if (!result)
+        return error_set(error, -ENOMEM, "out of memory");
+
+    int rc = fill(record, root, guest, ram, plan, follower, cpu_s, now, result, error);
+
+    free(result);
+    return rc;
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ages.h  The ages of a guest's pages: as two tables, as JSON, as bars. */
+#pragma once
+
+#include "record/ages_record.h"
+
+void ages_table_print(const struct ages_record *record);
+
+/** One line, schema vmwss.ages.v1: what vmwss.sample.v1 has, and "ages". 0 or -ENOMEM. */
+int ages_json_print(const struct ages_record *record);
+int ages_svg_write(const struct ages_record *record, const char *path, struct error *error);

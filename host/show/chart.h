@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file chart.h  One picture, as SVG: a curve with its band, or bars with their whiskers.
+ *
+ * Written through libxml2's text writer, which every build has already and which escapes what a domain's name may
+ * hold; a plotting library would bring fonts and X libraries to the hypervisor for two simple pictures.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct chart_point {
+    double x;          /* of a curve; bars stand side by side */
+    const char *label; /* below the point or bar; NULL: none */
+    double y, low, high;
+};
+
+struct chart {
+    const char *title;
+    const char *subtitle;
+    const char *x_title;
+    const char *y_title;
+    bool bars;  /* else a curve */
+    bool log_x; /* of a curve; x > 0 */
+    double top; /* a line across at this height, e.g. what is resident; 0: none */
+    const char *top_label;
+    size_t n;
+    const struct chart_point *points;
+};
+
+/** Writes @p path, replacing what was there. 0 or a negative errno; a file that could not be written whole is
+ *  removed. */
+int chart_write(const struct chart *chart, const char *path, struct error *error);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file curve.c  See curve.h. */
+#include "show/curve.h"
+
+#include "show/chart.h"
+#include "show/sample_table.h"
+#include "show/table.h"
+#include "show/units.h"
+
+#include <stdio.h>
+
+static const struct table_column columns[] = {
+    {.name = "WINDOW", .right = true}, {.name = "EST", .right = true},
+    {.name = "WSS", .right = true},    {.name = "±", .right = true},
+    {.name = "NEW", .right = true},    {.name = "TOUCHED", .right = true},
+    {.name = "OF RESIDENT"},
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static void add_window(struct table *table, const struct sample_record *record, size_t w)
+{
+    const struct window_record *window = &record->windows[w];
+    uint64_t before = w ? record->windows[w - 1].wss_bytes : 0;
+    char cell[N_COLUMNS][64];
+    const char *cells[N_COLUMNS];
+    const size_t size = sizeof(cell[0]);
+
+    show_seconds(cell[0], size, window->window_s);
+    show_seconds(cell[1], size, window->est_window_s);
+    show_bytes(cell[2], size, window->wss_bytes);
+    show_bytes(cell[3], size, window_half_width(window));
+    show_bytes(cell[4], size, window->wss_bytes > before ? window->wss_bytes - before : 0);
+    snprintf(cell[5], size, "%.1f%%", 100 * window->touched_fraction);
+    show_bar(cell[6], size, window->touched_fraction);
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        cells[i] = cell[i];
+    table_row(table, cells);
+}
+
+void curve_table_print(const struct sample_record *record)
+{
+    struct table *table = table_new(columns, N_COLUMNS);
+
+    if (!table)
+        return;
+    sample_head_print(record);
+    for (size_t w = 0; w < record->n_windows; w++)
+        add_window(table, record, w);
+    table_print(table, true);
+    table_free(table);
+}
+
+#define MIB 1048576.0
+
+int curve_svg_write(const struct sample_record *record, const char *title, bool log_x,
+                    const char *path, struct error *error)
+{
+    struct chart_point points[RUN_MAX_WINDOWS];
+    char labels[RUN_MAX_WINDOWS][16];
+    char name[300];
+    char heading[400];
+    char subtitle[400];
+
+    for (size_t w = 0; w < record->n_windows; w++) {
+        const struct window_record *window = &record->windows[w];
+
+        show_seconds(labels[w], sizeof(labels[w]), window->window_s);
+        points[w] = (struct chart_point){
+            .x = window->est_window_s,
+            .label = labels[w],
+            .y = (double)window->wss_bytes / MIB,
+            .low = (double)window->wss_low_bytes / MIB,
+            .high = (double)window->wss_high_bytes / MIB,
+        };
+    }
+    sample_name(name, sizeof(name), record);
+    snprintf(heading, sizeof(heading), "%s: %s", name, title);
+    sample_subtitle(subtitle, sizeof(subtitle), record);
+
+    const struct chart chart = {
+        .title = heading,
+        .subtitle = subtitle,
+        .x_title = "window (at its est length)",
+        .y_title = "WSS, MiB",
+        .log_x = log_x,
+        .top = (double)record->resident_bytes / MIB,
+        .top_label = "resident",
+        .n = record->n_windows,
+        .points = points,
+    };
+
+    return chart_write(&chart, path, error);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file curve.h  WSS against the window, from one record: for profile and grow. */
+#pragma once
+
+#include "record/sample_record.h"
+
+/** A row per window with its growth since the row before, and a bar of what is resident. */
+void curve_table_print(const struct sample_record *record);
+
+/** @param log_x  the windows are powers of two */
+int curve_svg_write(const struct sample_record *record, const char *title, bool log_x,
+                    const char *path, struct error *error);
