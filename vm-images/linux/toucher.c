@@ -22,6 +22,7 @@ static const char usage[] =
     "  --hot SIZE       of it, what is touched for ever (default 64M)\n"
     "  --pattern NAME   contiguous, strided or random (default contiguous)\n"
     "  --stride SIZE    for strided: distance of hot pages (default 64K)\n"
+    "  --run SIZE       for strided: how much is hot at each of these places (default 4K)\n"
     "  --seed N         for random (default 1)\n"
     "  --op NAME        read or write (default read)\n"
     "  --populate NAME  what is written to once at first: all, hot or none (default all)\n"

@@ -28,6 +28,7 @@ struct params {
     uint64_t hot_pages; /**< of the first phase, when there are phases */
     uint64_t start;     /**< a GPA */
     uint64_t seed;
+    uint64_t run_pages; /**< of the strided pattern */
     bool writes;
     enum populate populate;
     unsigned int phase_count;
@@ -169,6 +170,8 @@ static inline bool params_take_word(const char **text, struct params *params)
         return params_take_size(text, &params->start);
     if (params_take(text, "stride="))
         return params_take_pages(text, &params->pattern.stride_pages);
+    if (params_take(text, "run="))
+        return params_take_pages(text, &params->run_pages);
     if (params_take(text, "seed="))
         return params_take_number(text, &params->seed);
     if (params_take(text, "pattern="))
@@ -195,9 +198,12 @@ static inline const char *params_complete(struct params *params, bool hot_given)
         return "total= must not be 0";
     if (pattern->stride_pages == 0)
         return "stride= must not be 0";
+    if (params->run_pages == 0 || params->run_pages > pattern->stride_pages)
+        return "run= must be at least one page and at most stride=";
     if (params->start % PARAMS_HUGE_SIZE)
         return "start= must be a multiple of 2M";
     pattern_init(pattern, pattern->kind, params->total_pages, pattern->stride_pages, params->seed);
+    pattern->run_pages = params->run_pages;
     if (params->phase_count)
         params->hot_pages = params->phases[0].hot_pages;
     else if (!hot_given && params->hot_pages > pattern_capacity(pattern))
@@ -223,6 +229,7 @@ static inline const char *params_parse(struct params *params, const char *text, 
         .hot_pages = (UINT64_C(64) << 20) / PARAMS_PAGE_SIZE,
         .start = UINT64_C(16) << 20,
         .seed = 1,
+        .run_pages = 1,
         .pattern.stride_pages = (UINT64_C(64) << 10) / PARAMS_PAGE_SIZE,
     };
     for (;;) {

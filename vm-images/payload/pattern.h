@@ -7,7 +7,7 @@
  * and a smaller hot set is always part of a larger one.
  *
  *   contiguous   page(j) = j
- *   strided      page(j) = j * stride_pages
+ *   strided      page(j) = the j-th page of runs of run_pages, one run at each multiple of stride_pages
  *   random       page(j) = a permutation of the region, chosen by the seed
  *
  * The permutation mixes numbers of b bits, 2^b being the smallest power of two >= total_pages, by
@@ -33,7 +33,8 @@ struct pattern {
     enum pattern_kind kind;
     uint64_t total_pages;
     uint64_t stride_pages;
-    uint64_t mask; /**< 2^b - 1 */
+    uint64_t run_pages; /**< at most stride_pages */
+    uint64_t mask;      /**< 2^b - 1 */
     unsigned int shift;
     uint64_t multiplier[PATTERN_ROUNDS];
     uint64_t inverse[PATTERN_ROUNDS];
@@ -60,7 +61,8 @@ static inline uint64_t pattern_odd_inverse(uint64_t odd)
     return inverse;
 }
 
-/** Fills in a pattern. stride_pages counts for the strided kind only and is at least 1. */
+/** Fills in a pattern. stride_pages and run_pages, which is 1 at first, count for the strided kind only;
+ *  stride_pages is at least 1. */
 static inline void pattern_init(struct pattern *pattern, enum pattern_kind kind,
                                 uint64_t total_pages, uint64_t stride_pages, uint64_t seed)
 {
@@ -71,6 +73,7 @@ static inline void pattern_init(struct pattern *pattern, enum pattern_kind kind,
     pattern->kind = kind;
     pattern->total_pages = total_pages;
     pattern->stride_pages = stride_pages;
+    pattern->run_pages = 1;
     pattern->mask = (UINT64_C(1) << bits) - 1;
     pattern->shift = (bits + 1) / 2;
     for (int round = 0; round < PATTERN_ROUNDS; round++) {
@@ -83,8 +86,11 @@ static inline void pattern_init(struct pattern *pattern, enum pattern_kind kind,
 /** How many pages the largest hot set of this pattern has. */
 static inline uint64_t pattern_capacity(const struct pattern *pattern)
 {
+    uint64_t rest = pattern->total_pages % pattern->stride_pages;
+
     if (pattern->kind == PATTERN_STRIDED)
-        return (pattern->total_pages + pattern->stride_pages - 1) / pattern->stride_pages;
+        return pattern->total_pages / pattern->stride_pages * pattern->run_pages +
+               (rest < pattern->run_pages ? rest : pattern->run_pages);
     return pattern->total_pages;
 }
 
@@ -112,7 +118,7 @@ static inline uint64_t pattern_page(const struct pattern *pattern, uint64_t j)
 {
     switch (pattern->kind) {
     case PATTERN_STRIDED:
-        return j * pattern->stride_pages;
+        return j / pattern->run_pages * pattern->stride_pages + j % pattern->run_pages;
     case PATTERN_RANDOM:
         do
             j = pattern_mix(pattern, j);
@@ -130,7 +136,9 @@ static inline uint64_t pattern_rank(const struct pattern *pattern, uint64_t page
         return PATTERN_NO_RANK;
     switch (pattern->kind) {
     case PATTERN_STRIDED:
-        return page % pattern->stride_pages == 0 ? page / pattern->stride_pages : PATTERN_NO_RANK;
+        if (page % pattern->stride_pages >= pattern->run_pages)
+            return PATTERN_NO_RANK;
+        return page / pattern->stride_pages * pattern->run_pages + page % pattern->stride_pages;
     case PATTERN_RANDOM:
         do
             page = pattern_unmix(pattern, page);
