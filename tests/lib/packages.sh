@@ -7,6 +7,8 @@ packages_build=(build-essential cmake ninja-build pkg-config libvirt-dev libxml2
 	libsmartcols-dev check libsubunit-dev)
 packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients jq procps)
 packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)
+# The picture that tests/bench/matrix draws; without it the table is the same.
+packages_picture=(gnuplot-nox)
 packages_lint=(git clang-format clang-tidy cppcheck shellcheck man-db groff)
 
 # install_packages PACKAGE...

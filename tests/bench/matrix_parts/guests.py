@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Guests of every backing, whose working set is known to the page, and what they did meanwhile."""
+
+import ctypes
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+from . import cells
+
+MIB = cells.MIB
+MAGIC = b"VMWSSPLD"
+STEP_SECONDS = 5
+MADV_PAGEOUT = 21
+
+
+class CannotStart(Exception):
+    """This guest cannot be had here; the text says why."""
+
+
+def params(cell):
+    """The payload's parameters, without those of QEMU."""
+    region = cells.region_mib(cell)
+    hot = cells.hot_pages(cell) * 4
+    words = {"total": f"{region}M", "hot": f"{hot}K"}
+    if cell["pattern"] == "strided":
+        # A stride of 64 KiB, of which as many pages are hot as the density needs.
+        words |= {"pattern": "strided", "stride": "64K", "run": f"{4 * math.ceil(cell['p'] * 16)}K"}
+    elif cell["pattern"] == "random":
+        words |= {"pattern": "random", "seed": "3"}
+    elif cell["pattern"] == "step":
+        del words["hot"]
+        words["phases"] = f"{STEP_SECONDS}:{hot // 16 * 4}K,{STEP_SECONDS}:{hot}K"
+    if cell["backing"] == "partly":
+        words["populate"] = "hot"
+    elif cell["backing"] == "numa":
+        words["start"] = f"{ram_mib(cell) // 2 - hot // 2048 // 2 * 2}M"
+        words["total"] = f"{region // 4}M"
+    elif cell["backing"] == "big":
+        words |= {"start": "4G", "populate": "hot"}
+    return " ".join(f"{key}={value}" for key, value in words.items())
+
+
+def ram_mib(cell):
+    return 5120 if cell["backing"] == "big" else cells.region_mib(cell) + 32
+
+
+def ram_options(cell):
+    """QEMU's options for guest RAM, with -machine's among them."""
+    mib, backing = ram_mib(cell), cell["backing"]
+    machine = "pc"
+    options = ["-m", str(mib)]
+    if backing in ("memfd", "hugetlb"):
+        machine += ",memory-backend=mem"
+        memfd = f"memory-backend-memfd,id=mem,size={mib}M,share=on"
+        options += ["-object", memfd + (",hugetlb=on,hugetlbsize=2M" if backing == "hugetlb" else "")]
+    elif backing == "numa":
+        options += ["-smp", "2"]
+        for node in (0, 1):
+            options += ["-object", f"memory-backend-ram,id=m{node},size={mib // 2}M", "-numa", f"node,cpus={node},memdev=m{node}"]
+    elif backing == "mlocked":
+        options += ["-overcommit", "mem-lock=on"]
+    return ["-machine", machine] + options
+
+
+def truth_of(build, cell):
+    text = params(cell) + f" memory={ram_mib(cell)}M"
+    tool = os.path.join(build, "vm-images/payload/payload-truth")
+    return json.loads(subprocess.run([tool] + text.split(), check=True, capture_output=True, text=True).stdout)
+
+
+class Guest:
+    """One running payload guest."""
+
+    def __init__(self, build, cell):
+        self.cell = cell
+        self.dir = tempfile.mkdtemp(prefix="vmwss-m.", dir="/tmp")
+        self.pid = None
+        self.truth = truth_of(build, cell)
+        self.undo = []
+        try:
+            self._start(build)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self, build):
+        prepare_host(self.cell, self.undo)
+        command = [] if self.cell["backing"] == "thp" else [os.path.join(build, "vm-images/payload/nothp")]
+        command += ["qemu-system-x86_64", "-accel", self.cell["accel"], "-name", "guest=matrix,debug-threads=on",
+                    "-nodefaults", "-no-user-config", "-display", "none", "-vga", "none",
+                    "-kernel", os.path.join(build, "vm-images/payload/vmwss-payload.elf"), "-append", params(self.cell),
+                    "-serial", f"file:{self.dir}/out", "-pidfile", f"{self.dir}/pid", "-daemonize"]
+        command += ["-cpu", "host"] if self.cell["accel"] == "kvm" else []
+        run = subprocess.run(command + ram_options(self.cell), capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise CannotStart("QEMU: " + run.stderr.strip().splitlines()[-1])
+        with open(f"{self.dir}/pid", encoding="ascii") as file:
+            self.pid = int(file.read())
+        self.state_gpa = self._wait_ready()
+        self.ram_hva = self._find_ram()
+        if self.cell["backing"] == "swapped":
+            self._swap_out_cold()
+
+    def _wait_ready(self):
+        for _ in range(1200):
+            with open(f"{self.dir}/out", encoding="ascii", errors="replace") as file:
+                text = file.read()
+            ready = re.search(r"vmwss-payload ready .*state=(0x[0-9a-f]+).*\n", text)
+            if ready:
+                return int(ready[1], 16)
+            if "vmwss-payload error" in text:
+                raise CannotStart(text.strip())
+            time.sleep(0.1)
+        raise CannotStart("the payload did not get ready in 120 s")
+
+    def _find_ram(self):
+        """Where guest address 0 is mapped in QEMU: the mapping that has the payload's state at its place."""
+        with open(f"/proc/{self.pid}/maps", encoding="ascii", errors="replace") as maps:
+            for line in maps:
+                begin, end = (int(x, 16) for x in line.split()[0].split("-"))
+                if end - begin > self.state_gpa and line.split()[1].startswith("rw") and self._read(begin + self.state_gpa, 8) == MAGIC:
+                    return begin
+        raise CannotStart("the payload's state is nowhere in QEMU's memory")
+
+    def _read(self, address, size):
+        try:
+            with open(f"/proc/{self.pid}/mem", "rb", buffering=0) as mem:
+                mem.seek(address)
+                return mem.read(size)
+        except OSError:
+            return b""
+
+    def progress(self):
+        """(finished passes over the hot set, hot pages now, phases begun)."""
+        data = self._read(self.ram_hva + self.state_gpa, 32)
+        return struct.unpack("<8xQQQ", data) if len(data) == 32 else (0, 0, 0)
+
+    def _swap_out_cold(self):
+        """Pushes the cold half of the region, which lies behind the hot pages, out to the swap device."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        region = cells.region_mib(self.cell) * MIB
+        begin = self.ram_hva + 16 * MIB + region // 2
+
+        class Iovec(ctypes.Structure):
+            _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+        pidfd = os.pidfd_open(self.pid)
+        vector = Iovec(begin, region // 2)
+        libc.syscall(440, pidfd, ctypes.byref(vector), ctypes.c_size_t(1), MADV_PAGEOUT, 0)  # process_madvise
+        os.close(pidfd)
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
+            kib = next(int(line.split()[1]) for line in status if line.startswith("VmSwap:"))
+        if kib < region // 4 // 1024:
+            raise CannotStart(f"only {kib} KiB of {region // 2048} went to swap")
+
+    def alive(self):
+        try:
+            os.kill(self.pid, 0)
+        except OSError:
+            return False
+        return True
+
+    def stop(self):
+        if self.pid:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            while self.alive():
+                time.sleep(0.02)
+        shutil.rmtree(self.dir, ignore_errors=True)
+        for undo in reversed(self.undo):
+            undo()
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def prepare_host(cell, undo):
+    """What a backing needs of its host. Only ever changed in the lab."""
+    lab = "VMWSS_LAB_KERNEL" in os.environ
+    if cell["backing"] in cells.LAB_ONLY and not lab:
+        raise CannotStart("would change this machine (sysctl, swap); measured in the lab only")
+    if cell["backing"] == "ballooned":
+        raise CannotStart("the payload has no balloon driver; see partly, which the host sees in the same way")
+    if cell["backing"] == "thp" and lab:
+        write("/sys/kernel/mm/transparent_hugepage/enabled", "always")
+    if cell["backing"] == "hugetlb":
+        write("/proc/sys/vm/nr_hugepages", str(ram_mib(cell) // 2 + 4))
+        undo.append(lambda: write("/proc/sys/vm/nr_hugepages", "0"))
+    if cell["backing"] == "swapped":
+        make_swap(cells.region_mib(cell), undo)
+
+
+def make_swap(mib, undo):
+    """A compressed swap device in memory."""
+    subprocess.run(["modprobe", "zram"], capture_output=True, check=False)
+    try:
+        write("/sys/block/zram0/disksize", f"{mib}M")
+        subprocess.run(["mkswap", "/dev/zram0"], check=True, capture_output=True)
+        subprocess.run(["swapon", "/dev/zram0"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise CannotStart(f"no zram swap in this kernel: {error}") from error
+
+    def remove():
+        subprocess.run(["swapoff", "/dev/zram0"], check=False, capture_output=True)
+        write("/sys/block/zram0/reset", "1")
+    undo.append(remove)

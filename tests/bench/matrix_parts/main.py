@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Plans the matrix, has it measured piece by piece on this machine and in the lab, and shows it."""
+
+import argparse
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from matrix_parts import cells, measure, picture, report  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build/release"))
+
+# A piece of work for one boot of the lab; what a crash of the emulated lab may cost.
+PIECE_S = 120
+
+ABOUT = """\
+Without selectors: every method, census and panel, on every backing; all patterns; densities and n with the coverage of
+the interval in 400 periods; steps; stock kernels. With one or more of --accel, --method, --mode, --backing, --pattern, --p and
+--kernel: their cross product, the rest at the base (pattern contiguous, p = 0.1). Several values: a,b,c.
+
+Other tools are not part of this project: --tool NAME=COMMAND, where COMMAND gets the pid and the window in seconds appended
+and prints the working set in MiB as the last number of its last line. tests/bench/damon-defaults is one.
+"""
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(prog="tests/bench/matrix", description="The table method x mode x backing x pattern x "
+                                     "accel -> error, bias, coverage, cost.", epilog=ABOUT,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option, known in (("accel", cells.ACCELS), ("method", cells.METHODS), ("mode", cells.MODES), ("backing", cells.BACKINGS),
+                          ("pattern", cells.PATTERNS), ("kernel", cells.KERNELS)):
+        parser.add_argument("--" + option, metavar="NAME,...", type=one_of(option, known), help=", ".join(known))
+    parser.add_argument("--p", metavar="P,...", type=lambda text: [float(word) for word in text.split(",")],
+                        help="density: share of the region that is hot")
+    parser.add_argument("--periods", type=int, help="records for each cell (3 for a census, 20 for a panel)")
+    parser.add_argument("--quick", action="store_true", help="a small part, in about three minutes")
+    parser.add_argument("--coverage", action="store_true", help="every cell of 400 periods, about an hour")
+    parser.add_argument("--tool", action="append", default=[], metavar="NAME=COMMAND", help="another tool, for comparison")
+    parser.add_argument("--with", action="append", default=[], metavar="DIR", dest="shown", help="show DIR in the lab, if tools lie below /tmp")
+    parser.add_argument("--under", default="", metavar="COMMAND", help="run each piece under COMMAND, for example nice")
+    parser.add_argument("--json", metavar="FILE", help="append every record with its truth and, last, the summary, as JSON lines")
+    parser.add_argument("--svg", metavar="FILE", help="draw the picture: error by method")
+    parser.add_argument("--from", action="append", default=[], metavar="FILE", dest="sources", help="show what --json kept, instead of running")
+    parser.add_argument("--markdown", action="store_true", help="the README's summary instead of the whole table")
+    parser.add_argument("--list", action="store_true", help="only say which cells would be measured")
+    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def one_of(option, known):
+    def parse(text):
+        words = text.split(",")
+        for word in words:
+            if word not in known:
+                raise argparse.ArgumentTypeError(f"no {option} {word!r}; there are {', '.join(known)}")
+        return words
+    return parse
+
+
+def plan(options):
+    tools = [tool.split("=", 1)[0] for tool in options.tool]
+    want = {key: getattr(options, key) for key in ("accel", "method", "mode", "backing", "pattern", "kernel", "p", "periods")}
+    if options.quick:
+        return cells.quick_cells(tools)
+    if options.coverage:
+        return cells.unique(cells.coverage_cells(True))
+    if any(value for key, value in want.items() if key != "periods"):
+        return cells.unique(cells.selected_cells(want) + cells.tool_cells(tools))
+    return cells.default_cells(tools)
+
+
+def pieces(chosen):
+    """Lists of cells, each for one place; the cells of one guest stay together."""
+    result = []
+    for kernel in cells.KERNELS:
+        piece, cost = [], 0
+        here = [cell for cell in chosen if cell["kernel"] == kernel]
+        for key in dict.fromkeys(cells.guest_key(cell) for cell in here):
+            group = [cell for cell in here if cells.guest_key(cell) == key]
+            group_cost = cells.guest_cost_s(group[0]) + sum(cells.cell_cost_s(cell) for cell in group)
+            if piece and cost + group_cost > PIECE_S:
+                result.append(piece)
+                piece, cost = [], 0
+            piece, cost = piece + group, cost + group_cost
+        if piece:
+            result.append(piece)
+    return result
+
+
+def piece_cost(piece):
+    guests = {cells.guest_key(cell): cell for cell in piece}
+    return 8 + sum(map(cells.cell_cost_s, piece)) + sum(map(cells.guest_cost_s, guests.values()))
+
+
+def command_of(piece, directory, options):
+    """Runs this program once more, on this machine or in the lab."""
+    kernel = piece[0]["kernel"]
+    me = [os.path.join(ROOT, "tests/bench/matrix"), "--inside"]
+    if kernel == "host":
+        return shlex.split(options.under) + me + [f"{directory}/plan", f"{directory}/lines"]
+    shown = [word for directory_shown in options.shown for word in ("--with", directory_shown)]
+    return shlex.split(options.under) + [os.path.join(ROOT, "vm-images/lab/lab"), "--kernel", kernel, "--out", directory,
+                                         "--timeout", str(round(300 + 5 * piece_cost(piece))), *shown] + me + ["/mnt/out/plan", "/mnt/out/lines"]
+
+
+class Progress:
+    """Counts cells, and guesses when all are done, on stderr."""
+
+    def __init__(self, work):
+        self.total = sum(map(len, work))
+        self.cost = sum(map(piece_cost, work))
+        self.done, self.done_cost, self.began = 0, 0, time.monotonic()
+
+    def say(self, text):
+        elapsed = time.monotonic() - self.began
+        left = (self.cost - self.done_cost) * (elapsed / self.done_cost if self.done_cost > 20 else 1)
+        print(f"[{self.done}/{self.total}, {elapsed / 60:.0f} min, {max(0, left) / 60:.0f} min left] {text}", file=sys.stderr, flush=True)
+
+    def line(self, text, piece):
+        if text.startswith("cell "):
+            self.done += 1
+            self.done_cost += piece_cost(piece) / len(piece)
+        self.say(text.removeprefix("cell "))
+
+
+def run_piece(piece, options, progress):
+    """The lines of one piece; cells that it did not reach get the reason."""
+    with tempfile.TemporaryDirectory(prefix="vmwss-matrix.", dir="/tmp") as directory:
+        with open(f"{directory}/plan", "w", encoding="utf-8") as file:
+            json.dump({"tools": dict(tool.split("=", 1) for tool in options.tool), "cells": piece}, file)
+        with subprocess.Popen(command_of(piece, directory, options), stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+            for text in process.stdout:
+                progress.line(text.rstrip(), piece)
+        lines = report.read_lines(f"{directory}/lines") if os.path.exists(f"{directory}/lines") else []
+    reached = {cells.name(line["labels"]) for line in lines}
+    why = f"the run ended early, with status {process.returncode}"
+    return lines + [{"record": None, "truth": None, "labels": cell, "reason": why} for cell in piece if cells.name(cell) not in reached]
+
+
+def run(chosen, options):
+    work = pieces(chosen)
+    progress = Progress(work)
+    progress.say(f"{len(chosen)} cells in {len(work)} pieces")
+    lines = []
+    for piece in work:
+        fresh = run_piece(piece, options, progress)
+        for line in fresh:
+            line["host"] = platform.release()
+        if options.json:
+            report.append_lines(options.json, fresh)
+        lines += fresh
+    return lines
+
+
+def inside(plan_path, out_path):
+    with open(plan_path, encoding="utf-8") as file:
+        work = json.load(file)
+    context = {"build": BUILD, "vmwss": os.path.join(BUILD, "host/vmwss"), "tools": work["tools"]}
+    with open(out_path, "a", encoding="utf-8") as out:
+        measure.run_cells(context, work["cells"], out)
+
+
+def main():
+    options = parse_options()
+    if options.inside:
+        return inside(*options.inside)
+    chosen = plan(options)
+    if options.list:
+        for piece in pieces(chosen):
+            print(f"# {piece[0]['kernel']}: {piece_cost(piece):.0f} s")
+            print("\n".join(f"{cells.name(cell)} x {cell['periods']}" for cell in piece))
+        print(f"{len(chosen)} cells, {sum(map(piece_cost, pieces(chosen))) / 60:.0f} min")
+        return None
+    lines = [line for path in options.sources for line in report.read_lines(path)] if options.sources else run(chosen, options)
+    rows = report.summarise(lines)
+    print(report.markdown(rows) if options.markdown else report.text(rows))
+    if options.json and not options.sources:
+        report.append_lines(options.json, [{"summary": rows}])
+    if options.svg:
+        picture.draw(rows, options.svg)
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Measures cells on running guests and writes one JSON line for each record: {"record", "truth", "labels", ...}.
+
+A record counts only when its guest ran: a vCPU used more than half of the window, and the guest passed over its whole
+hot set at least twice in it. When windows turn out too short for that (a busy machine), they are made longer."""
+
+import json
+import os
+import re
+import select
+import subprocess
+import threading
+import time
+
+from . import cells, guests
+
+CALIBRATION_PERIODS = 3
+LONGEST_WINDOW_S = 30
+
+
+class Watch:
+    """Polls the guest's state, for guests whose working set steps."""
+
+    def __init__(self, guest):
+        self.guest = guest
+        self.seen = []  # (time, phase)
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self._poll, daemon=True)
+
+    def _poll(self):
+        last = None
+        while not self.stop.wait(0.02):
+            phase = self.guest.progress()[2]
+            if phase != last:
+                self.seen.append((time.monotonic(), phase))
+                last = phase
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join()
+
+    def at(self, when):
+        phases = [phase for begun, phase in self.seen if begun <= when]
+        return phases[-1] if phases else None
+
+
+def truth_bytes(cell, truth, record, phase=None):
+    """What an exact tool would say, at the granularity at which the record counts."""
+    if phase is not None:
+        return truth["phases"][phase % len(truth["phases"])]["truth_bytes"]
+    if record["granularity_bytes"] < 2 * cells.MIB:
+        return truth["truth_bytes"]
+    if cell["method"] == "zap-all":
+        # KVM maps the first 2 MiB, where ROMs lie between and the payload itself lives, in pages of 4 KiB.
+        return truth["hot_huge_pages"] * 2 * cells.MIB + truth["own_pages"] * cells.PAGE
+    return (truth["hot_huge_pages"] + 1) * 2 * cells.MIB
+
+
+def command_of(vmwss, pid, cell, window, periods):
+    mode = ["--census"] if cell["mode"] == "census" else ["-n", cell["mode"]]
+    return [vmwss, "measure", "--pid", str(pid), "--json", "-m", cell["method"], *mode,
+            "-w", f"{window:.3g}", "-i", f"{window:.3g}", "-k", str(periods)]
+
+
+def records_of(command, timeout):
+    """Yields each line as it comes, then (exit status, messages)."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1) as process:
+        end = time.monotonic() + timeout
+        while True:
+            ready = select.select([process.stdout], [], [], max(0, end - time.monotonic()))[0]
+            line = process.stdout.readline() if ready else ""
+            if not line:
+                break
+            yield json.loads(line), time.monotonic()
+        if not ready:
+            process.kill()
+        yield None, (process.wait(), process.stderr.read().strip() if ready else f"took more than {timeout:.0f} s")
+
+
+def ran(record, passes, elapsed):
+    """Whether the guest did its work in the window; passes were counted in the elapsed time around it."""
+    est = record["windows"][-1]["est_window_s"]
+    return record["vcpu_seconds"] > 0.5 * est and passes * min(1, est / elapsed) >= 2
+
+
+def measure_periods(context, guest, cell, window, periods):
+    """A list of lines, and the reason when there are none."""
+    lines, reason = [], None
+    before, passes_before = time.monotonic(), guest.progress()[0]
+    timeout = 30 + periods * (10 * window + 3)
+    with Watch(guest) as watch:
+        for record, end in records_of(command_of(context["vmwss"], guest.pid, cell, window, periods), timeout):
+            if record is None:
+                status, messages = end
+                if status:
+                    reason = messages.splitlines()[-1].removeprefix("vmwss: ") if messages else f"exit {status}"
+                break
+            passes = guest.progress()[0]
+            lines.append(line_of(guest, cell, watch, record, (before, end), passes - passes_before))
+            before, passes_before = end, passes
+    return lines, reason
+
+
+def line_of(guest, cell, watch, record, span, passes):
+    line = {"record": record, "labels": cell, "passes": passes, "ran": ran(record, passes, span[1] - span[0])}
+    if cell["pattern"] != "step":
+        return line | {"truth": truth_bytes(cell, guest.truth, record)}
+    begin, end = watch.at(span[0] - 0.05), watch.at(span[1])
+    settled = begin is not None and begin == end
+    changed = next((when for when, phase in watch.seen if phase == end), None)
+    return line | {"truth": truth_bytes(cell, guest.truth, record, end or 0), "settled": settled,
+                   "phase": end, "since_step_s": round(span[1] - changed, 3) if changed and end else None}
+
+
+def measure_cell(context, guest, cell):
+    """Some periods first, to see whether the window suffices, then the rest."""
+    window = cells.window_s(cell)
+    first = min(CALIBRATION_PERIODS, cell["periods"])
+    while True:
+        lines, reason = measure_periods(context, guest, cell, window, first)
+        good = sum(line["ran"] for line in lines)
+        if not lines or good == len(lines) or window * 2.5 > LONGEST_WINDOW_S:
+            break
+        window *= 2.5
+    if lines and reason is None and cell["periods"] > first:
+        more, reason = measure_periods(context, guest, cell, window, cell["periods"] - first)
+        lines += more
+    return lines, reason
+
+
+def measure_tool(context, guest, cell):
+    """Another tool: prints MiB as the last number of its last line."""
+    window = cells.window_s(cell)
+    lines = []
+    for _ in range(cell["periods"]):
+        before = os.times()
+        passes = guest.progress()[0]
+        run = subprocess.run([*context["tools"][cell["tool"]].split(), str(guest.pid), str(max(1, round(window)))],
+                             capture_output=True, text=True, timeout=300, check=False)
+        after = os.times()
+        output = run.stdout.strip().splitlines()
+        numbers = re.findall(r"\d+(?:\.\d+)?", output[-1]) if output and run.returncode == 0 else []
+        if not numbers:
+            said = (run.stderr or run.stdout).strip().splitlines()
+            return lines, said[-1] if said else f"exit {run.returncode}"
+        wss = float(numbers[-1]) * cells.MIB
+        cpu = (after.children_user - before.children_user) + (after.children_system - before.children_system)
+        record = {"method": cell["tool"], "mode": "tool", "granularity_bytes": cells.PAGE, "cpu_seconds": cpu,
+                  "windows": [{"est_window_s": window, "wss_bytes": wss}]}
+        truth = truth_bytes(cell, guest.truth, {"granularity_bytes": 2 * cells.MIB if cell["backing"] in ("thp", "hugetlb") else cells.PAGE})
+        lines.append({"record": record, "labels": cell, "truth": truth, "ran": guest.progress()[0] - passes >= 2})
+    return lines, None
+
+
+def say_result(cell, lines, reason):
+    if lines:
+        last = lines[-1]
+        wss = last["record"]["windows"][-1]["wss_bytes"]
+        text = f"{wss / cells.MIB:.2f} of {last['truth'] / cells.MIB:.2f} MiB, {sum(x['ran'] for x in lines)}/{len(lines)} records"
+    else:
+        text = reason
+    print(f"cell {cells.name(cell)}: {text}", flush=True)
+
+
+def run_cells(context, chunk, out):
+    """Measures the cells of one place, guest by guest; appends lines to out."""
+    def note(cell, lines, reason):
+        for line in lines or [{"record": None, "truth": None, "labels": cell, "reason": reason}]:
+            out.write(json.dumps(line) + "\n")
+        out.flush()
+        say_result(cell, lines, reason)
+
+    for key in dict.fromkeys(cells.guest_key(cell) for cell in chunk):
+        group = [cell for cell in chunk if cells.guest_key(cell) == key]
+        try:
+            guest = guests.Guest(context["build"], group[0])
+        except guests.CannotStart as error:
+            for cell in group:
+                note(cell, [], str(error))
+            continue
+        try:
+            for cell in group:
+                note(cell, *(measure_tool if cell["tool"] else measure_cell)(context, guest, cell))
+        finally:
+            guest.stop()
