@@ -71,16 +71,6 @@ measure() {
 	return 1
 }
 
-# Every check_census and check_panel appends a line here; tests/bench/errors makes a table of them.
-results=${VMWSS_RESULTS:-/dev/null}
-
-note_result() {
-	local what=$1 truth=$2
-	jq -r --arg what "$what" --arg truth "$truth" \
-		'(.windows[-1]) as $w | [.method, $what, .accel, .mode, .samples, $truth, $w.wss_bytes, $w.wss_low_bytes,
-		$w.wss_high_bytes, .unmeasurable_bytes, .granularity_bytes, .cpu_seconds, .resident_bytes] | @tsv' <<<"$record" >>"$results"
-}
-
 # The guest must have run, or a number says nothing; on a busy machine it may get little of a core.
 guest_ran() { holds "$(field vcpu_seconds) > 0.03 * $(field est_window_s)"; }
 
@@ -92,7 +82,6 @@ check_census() {
 		fail "$what: census" "no measurement"
 		return
 	fi
-	note_result "$what" "$truth"
 	local wss high
 	wss=$(field wss_bytes) high=$(field wss_high_bytes)
 	check "$what: guest ran ($(field vcpu_seconds) s)" guest_ran
@@ -110,7 +99,6 @@ check_panel() {
 		fail "$what: panel" "no measurement"
 		return
 	fi
-	note_result "$what" "$truth"
 	local wss low high
 	wss=$(field wss_bytes) low=$(field wss_low_bytes) high=$(field wss_high_bytes)
 	check "$what: guest ran ($(field vcpu_seconds) s)" guest_ran

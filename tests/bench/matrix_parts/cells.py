@@ -56,7 +56,10 @@ def window_s(cell):
     if cell["method"] == "zap-all" or (cell["method"] == "zap" and cell["mode"] == "census"):
         return least + 2 * hot_pages(cell) * refault
     if cell["method"] in ("zap", "pageout"):
-        return least + 2 * min(int(cell["mode"]) if cell["mode"] != "census" else 0, region_pages(cell)) * cell["p"] * refault
+        return (
+            least
+            + 2 * min(int(cell["mode"]) if cell["mode"] != "census" else 0, region_pages(cell)) * cell["p"] * refault
+        )
     return least
 
 
@@ -69,9 +72,11 @@ def cell_cost_s(cell):
 
 def may_answer(cell):
     """Whether more than a refusal is likely."""
-    return sees(cell["method"], cell["accel"]) and \
-        (cell["method"] in HAS_CENSUS if cell["mode"] == "census" else cell["method"] in HAS_PANEL) and \
-        (cell["method"] != "pageout" or cell["backing"] in ("memfd", "hugetlb"))
+    return (
+        sees(cell["method"], cell["accel"])
+        and (cell["method"] in HAS_CENSUS if cell["mode"] == "census" else cell["method"] in HAS_PANEL)
+        and (cell["method"] != "pageout" or cell["backing"] in ("memfd", "hugetlb"))
+    )
 
 
 def guest_cost_s(cell):
@@ -99,8 +104,17 @@ def kernel_of(accel, method, backing):
 def make(accel, method, mode, backing="anon", pattern="contiguous", p=BASE_P, periods=None, kernel=None, tool=None):
     if periods is None:
         periods = 3 if mode == "census" else 20
-    return {"kernel": kernel or kernel_of(accel, method, backing), "accel": accel, "backing": backing,
-            "pattern": pattern, "p": p, "method": method, "mode": mode, "periods": periods, "tool": tool}
+    return {
+        "kernel": kernel or kernel_of(accel, method, backing),
+        "accel": accel,
+        "backing": backing,
+        "pattern": pattern,
+        "p": p,
+        "method": method,
+        "mode": mode,
+        "periods": periods,
+        "tool": tool,
+    }
 
 
 def backing_for(method, accel):
@@ -110,26 +124,38 @@ def backing_for(method, accel):
 
 def sees(method, accel):
     """Methods that are worth more than one refusal."""
-    return method in (("idle", "damon", "zap", "pageout", "zap-all") if accel == "kvm" else
-                      ("idle", "damon", "pageout", "cold", "referenced"))
+    return method in (
+        ("idle", "damon", "zap", "pageout", "zap-all")
+        if accel == "kvm"
+        else ("idle", "damon", "pageout", "cold", "referenced")
+    )
 
 
 def base_cells():
     """Every method, census and panel, on every backing. A TCG guest in the lab is emulated twice: idle and damon see it
     like any process, so it has one guest for them, and the backings that this machine cannot have."""
-    cells = [make("kvm", method, mode, backing) for backing in BACKINGS for method in METHODS for mode in ("census", "2000")]
+    cells = [
+        make("kvm", method, mode, backing) for backing in BACKINGS for method in METHODS for mode in ("census", "2000")
+    ]
     for backing in BACKINGS:
         for method in METHODS:
             if backing == "anon" or method not in ("idle", "damon"):
-                cells += [make("tcg", method, mode, backing, periods=None if kernel_of("tcg", method, backing) == "host" else 3)
-                          for mode in ("census", "2000")]
+                cells += [
+                    make(
+                        "tcg", method, mode, backing, periods=None if kernel_of("tcg", method, backing) == "host" else 3
+                    )
+                    for mode in ("census", "2000")
+                ]
     return cells
 
 
 def kernel_cells():
     """Stock kernels: the methods that they have."""
     cells = []
-    for kernel, methods in (("6.12", ("idle", "damon", "zap", "pageout", "zap-all")), ("6.1", ("idle", "damon", "zap", "pageout", "zap-all"))):
+    for kernel, methods in (
+        ("6.12", ("idle", "damon", "zap", "pageout", "zap-all")),
+        ("6.1", ("idle", "damon", "zap", "pageout", "zap-all")),
+    ):
         for method in methods:
             for backing in {"anon", backing_for(method, "kvm")}:
                 for mode in ("census", "2000"):
@@ -139,15 +165,21 @@ def kernel_cells():
 
 def pattern_cells():
     """Census of every pattern; panels are in the coverage cells."""
-    return [make(accel, method, "census", "anon", pattern) for pattern in ("strided", "random")
-            for accel, methods in (("kvm", ("idle", "damon", "zap", "zap-all")), ("tcg", ("cold", "referenced"))) for method in methods]
+    return [
+        make(accel, method, "census", "anon", pattern)
+        for pattern in ("strided", "random")
+        for accel, methods in (("kvm", ("idle", "damon", "zap", "zap-all")), ("tcg", ("cold", "referenced")))
+        for method in methods
+    ]
 
 
 def size_cells():
     """The panel's size."""
-    return [make(accel, method, n, backing_for(method, accel), "random", periods=40)
-            for accel, method in (("kvm", "idle"), ("kvm", "zap"), ("kvm", "damon"), ("tcg", "pageout"))
-            for n in ("100", "400", "2000", "10000")]
+    return [
+        make(accel, method, n, backing_for(method, accel), "random", periods=40)
+        for accel, method in (("kvm", "idle"), ("kvm", "zap"), ("kvm", "damon"), ("tcg", "pageout"))
+        for n in ("100", "400", "2000", "10000")
+    ]
 
 
 def coverage_cells(whole):
@@ -161,22 +193,33 @@ def coverage_cells(whole):
                 cells.append(make("kvm", "idle", "2000", "anon", pattern, p, COVERAGE_PERIODS))
     for p in DENSITIES if whole else []:
         cells.append(make("tcg", "pageout", "400", "memfd", "random", p, COVERAGE_PERIODS))
-        cells += [make("kvm", method, "400", "anon", "random", p, COVERAGE_PERIODS) for method in ("idle", "zap", "damon")]
-    cells += [make("kvm", method, "2000", "anon", "random", BASE_P, COVERAGE_PERIODS) for method in ("zap", "damon") if whole]
+        cells += [
+            make("kvm", method, "400", "anon", "random", p, COVERAGE_PERIODS) for method in ("idle", "zap", "damon")
+        ]
+    cells += [
+        make("kvm", method, "2000", "anon", "random", BASE_P, COVERAGE_PERIODS) for method in ("zap", "damon") if whole
+    ]
     return cells
 
 
 def step_cells():
     """A working set that jumps up and falls."""
-    return [make("kvm", method, mode, "anon", "step", periods=40)
-            for method, mode in (("idle", "census"), ("idle", "2000"), ("zap", "2000"), ("damon", "2000"))] + \
-        [make("tcg", "cold", "census", "anon", "step", periods=40), make("tcg", "pageout", "2000", "memfd", "step", periods=40)]
+    return [
+        make("kvm", method, mode, "anon", "step", periods=40)
+        for method, mode in (("idle", "census"), ("idle", "2000"), ("zap", "2000"), ("damon", "2000"))
+    ] + [
+        make("tcg", "cold", "census", "anon", "step", periods=40),
+        make("tcg", "pageout", "2000", "memfd", "step", periods=40),
+    ]
 
 
 def tool_cells(tools):
     """Other tools, on the same guests and in the same boot as ours."""
-    return [make(accel, None, "census", backing, tool=tool, kernel="page_idle", periods=2)
-            for tool in tools for accel, backing in (("kvm", "anon"), ("kvm", "thp"), ("kvm", "memfd"), ("kvm", "hugetlb"), ("tcg", "anon"))]
+    return [
+        make(accel, None, "census", backing, tool=tool, kernel="page_idle", periods=2)
+        for tool in tools
+        for accel, backing in (("kvm", "anon"), ("kvm", "thp"), ("kvm", "memfd"), ("kvm", "hugetlb"), ("tcg", "anon"))
+    ]
 
 
 def unique(cells):
@@ -192,7 +235,15 @@ def unique(cells):
 
 
 def default_cells(tools):
-    return unique(base_cells() + kernel_cells() + pattern_cells() + size_cells() + coverage_cells(False) + step_cells() + tool_cells(tools))
+    return unique(
+        base_cells()
+        + kernel_cells()
+        + pattern_cells()
+        + size_cells()
+        + coverage_cells(False)
+        + step_cells()
+        + tool_cells(tools)
+    )
 
 
 def quick_cells(tools):

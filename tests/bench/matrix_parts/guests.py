@@ -64,7 +64,12 @@ def ram_options(cell):
     elif backing == "numa":
         options += ["-smp", "2"]
         for node in (0, 1):
-            options += ["-object", f"memory-backend-ram,id=m{node},size={mib // 2}M", "-numa", f"node,cpus={node},memdev=m{node}"]
+            options += [
+                "-object",
+                f"memory-backend-ram,id=m{node},size={mib // 2}M",
+                "-numa",
+                f"node,cpus={node},memdev=m{node}",
+            ]
     elif backing == "mlocked":
         options += ["-overcommit", "mem-lock=on"]
     return ["-machine", machine] + options
@@ -94,10 +99,28 @@ class Guest:
     def _start(self, build):
         prepare_host(self.cell, self.undo)
         command = [] if self.cell["backing"] == "thp" else [os.path.join(build, "vm-images/payload/nothp")]
-        command += ["qemu-system-x86_64", "-accel", self.cell["accel"], "-name", "guest=matrix,debug-threads=on",
-                    "-nodefaults", "-no-user-config", "-display", "none", "-vga", "none",
-                    "-kernel", os.path.join(build, "vm-images/payload/vmwss-payload.elf"), "-append", params(self.cell),
-                    "-serial", f"file:{self.dir}/out", "-pidfile", f"{self.dir}/pid", "-daemonize"]
+        command += [
+            "qemu-system-x86_64",
+            "-accel",
+            self.cell["accel"],
+            "-name",
+            "guest=matrix,debug-threads=on",
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-vga",
+            "none",
+            "-kernel",
+            os.path.join(build, "vm-images/payload/vmwss-payload.elf"),
+            "-append",
+            params(self.cell),
+            "-serial",
+            f"file:{self.dir}/out",
+            "-pidfile",
+            f"{self.dir}/pid",
+            "-daemonize",
+        ]
         command += ["-cpu", "host"] if self.cell["accel"] == "kvm" else []
         run = subprocess.run(command + ram_options(self.cell), capture_output=True, text=True, check=False)
         if run.returncode:
@@ -126,7 +149,11 @@ class Guest:
         with open(f"/proc/{self.pid}/maps", encoding="ascii", errors="replace") as maps:
             for line in maps:
                 begin, end = (int(x, 16) for x in line.split()[0].split("-"))
-                if end - begin > self.state_gpa and line.split()[1].startswith("rw") and self._read(begin + self.state_gpa, 8) == MAGIC:
+                if (
+                    end - begin > self.state_gpa
+                    and line.split()[1].startswith("rw")
+                    and self._read(begin + self.state_gpa, 8) == MAGIC
+                ):
                     return begin
         raise CannotStart("the payload's state is nowhere in QEMU's memory")
 
@@ -215,4 +242,5 @@ def make_swap(mib, undo):
     def remove():
         subprocess.run(["swapoff", "/dev/zram0"], check=False, capture_output=True)
         write("/sys/block/zram0/reset", "1")
+
     undo.append(remove)

@@ -31,23 +31,54 @@ and prints the working set in MiB as the last number of its last line. tests/ben
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(prog="tests/bench/matrix", description="The table method x mode x backing x pattern x "
-                                     "accel -> error, bias, coverage, cost.", epilog=ABOUT,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option, known in (("accel", cells.ACCELS), ("method", cells.METHODS), ("mode", cells.MODES), ("backing", cells.BACKINGS),
-                          ("pattern", cells.PATTERNS), ("kernel", cells.KERNELS)):
+    parser = argparse.ArgumentParser(
+        prog="tests/bench/matrix",
+        description="The table method x mode x backing x pattern x " "accel -> error, bias, coverage, cost.",
+        epilog=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for option, known in (
+        ("accel", cells.ACCELS),
+        ("method", cells.METHODS),
+        ("mode", cells.MODES),
+        ("backing", cells.BACKINGS),
+        ("pattern", cells.PATTERNS),
+        ("kernel", cells.KERNELS),
+    ):
         parser.add_argument("--" + option, metavar="NAME,...", type=one_of(option, known), help=", ".join(known))
-    parser.add_argument("--p", metavar="P,...", type=lambda text: [float(word) for word in text.split(",")],
-                        help="density: share of the region that is hot")
+    parser.add_argument(
+        "--p",
+        metavar="P,...",
+        type=lambda text: [float(word) for word in text.split(",")],
+        help="density: share of the region that is hot",
+    )
     parser.add_argument("--periods", type=int, help="records for each cell (3 for a census, 20 for a panel)")
     parser.add_argument("--quick", action="store_true", help="a small part, in about three minutes")
     parser.add_argument("--coverage", action="store_true", help="every cell of 400 periods, about an hour")
-    parser.add_argument("--tool", action="append", default=[], metavar="NAME=COMMAND", help="another tool, for comparison")
-    parser.add_argument("--with", action="append", default=[], metavar="DIR", dest="shown", help="show DIR in the lab, if tools lie below /tmp")
+    parser.add_argument(
+        "--tool", action="append", default=[], metavar="NAME=COMMAND", help="another tool, for comparison"
+    )
+    parser.add_argument(
+        "--with",
+        action="append",
+        default=[],
+        metavar="DIR",
+        dest="shown",
+        help="show DIR in the lab, if tools lie below /tmp",
+    )
     parser.add_argument("--under", default="", metavar="COMMAND", help="run each piece under COMMAND, for example nice")
-    parser.add_argument("--json", metavar="FILE", help="append every record with its truth and, last, the summary, as JSON lines")
+    parser.add_argument(
+        "--json", metavar="FILE", help="append every record with its truth and, last, the summary, as JSON lines"
+    )
     parser.add_argument("--svg", metavar="FILE", help="draw the picture: error by method")
-    parser.add_argument("--from", action="append", default=[], metavar="FILE", dest="sources", help="show what --json kept, instead of running")
+    parser.add_argument(
+        "--from",
+        action="append",
+        default=[],
+        metavar="FILE",
+        dest="sources",
+        help="show what --json kept, instead of running",
+    )
     parser.add_argument("--markdown", action="store_true", help="the README's summary instead of the whole table")
     parser.add_argument("--list", action="store_true", help="only say which cells would be measured")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
@@ -61,12 +92,16 @@ def one_of(option, known):
             if word not in known:
                 raise argparse.ArgumentTypeError(f"no {option} {word!r}; there are {', '.join(known)}")
         return words
+
     return parse
 
 
 def plan(options):
     tools = [tool.split("=", 1)[0] for tool in options.tool]
-    want = {key: getattr(options, key) for key in ("accel", "method", "mode", "backing", "pattern", "kernel", "p", "periods")}
+    want = {
+        key: getattr(options, key)
+        for key in ("accel", "method", "mode", "backing", "pattern", "kernel", "p", "periods")
+    }
     if options.quick:
         return cells.quick_cells(tools)
     if options.coverage:
@@ -106,8 +141,21 @@ def command_of(piece, directory, options):
     if kernel == "host":
         return shlex.split(options.under) + me + [f"{directory}/plan", f"{directory}/lines"]
     shown = [word for directory_shown in options.shown for word in ("--with", directory_shown)]
-    return shlex.split(options.under) + [os.path.join(ROOT, "vm-images/lab/lab"), "--kernel", kernel, "--out", directory,
-                                         "--timeout", str(round(300 + 5 * piece_cost(piece))), *shown] + me + ["/mnt/out/plan", "/mnt/out/lines"]
+    return (
+        shlex.split(options.under)
+        + [
+            os.path.join(ROOT, "vm-images/lab/lab"),
+            "--kernel",
+            kernel,
+            "--out",
+            directory,
+            "--timeout",
+            str(round(300 + 5 * piece_cost(piece))),
+            *shown,
+        ]
+        + me
+        + ["/mnt/out/plan", "/mnt/out/lines"]
+    )
 
 
 class Progress:
@@ -121,7 +169,11 @@ class Progress:
     def say(self, text):
         elapsed = time.monotonic() - self.began
         left = (self.cost - self.done_cost) * (elapsed / self.done_cost if self.done_cost > 20 else 1)
-        print(f"[{self.done}/{self.total}, {elapsed / 60:.0f} min, {max(0, left) / 60:.0f} min left] {text}", file=sys.stderr, flush=True)
+        print(
+            f"[{self.done}/{self.total}, {elapsed / 60:.0f} min, {max(0, left) / 60:.0f} min left] {text}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def line(self, text, piece):
         if text.startswith("cell "):
@@ -135,13 +187,19 @@ def run_piece(piece, options, progress):
     with tempfile.TemporaryDirectory(prefix="vmwss-matrix.", dir="/tmp") as directory:
         with open(f"{directory}/plan", "w", encoding="utf-8") as file:
             json.dump({"tools": dict(tool.split("=", 1) for tool in options.tool), "cells": piece}, file)
-        with subprocess.Popen(command_of(piece, directory, options), stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        with subprocess.Popen(
+            command_of(piece, directory, options), stdout=subprocess.PIPE, text=True, cwd=ROOT
+        ) as process:
             for text in process.stdout:
                 progress.line(text.rstrip(), piece)
         lines = report.read_lines(f"{directory}/lines") if os.path.exists(f"{directory}/lines") else []
     reached = {cells.name(line["labels"]) for line in lines}
     why = f"the run ended early, with status {process.returncode}"
-    return lines + [{"record": None, "truth": None, "labels": cell, "reason": why} for cell in piece if cells.name(cell) not in reached]
+    return lines + [
+        {"record": None, "truth": None, "labels": cell, "reason": why}
+        for cell in piece
+        if cells.name(cell) not in reached
+    ]
 
 
 def run(chosen, options):
@@ -178,7 +236,11 @@ def main():
             print("\n".join(f"{cells.name(cell)} x {cell['periods']}" for cell in piece))
         print(f"{len(chosen)} cells, {sum(map(piece_cost, pieces(chosen))) / 60:.0f} min")
         return None
-    lines = [line for path in options.sources for line in report.read_lines(path)] if options.sources else run(chosen, options)
+    lines = (
+        [line for path in options.sources for line in report.read_lines(path)]
+        if options.sources
+        else run(chosen, options)
+    )
     rows = report.summarise(lines)
     print(report.markdown(rows) if options.markdown else report.text(rows))
     if options.json and not options.sources:

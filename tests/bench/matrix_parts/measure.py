@@ -62,8 +62,22 @@ def truth_bytes(cell, truth, record, phase=None):
 
 def command_of(vmwss, pid, cell, window, periods):
     mode = ["--census"] if cell["mode"] == "census" else ["-n", cell["mode"]]
-    return [vmwss, "measure", "--pid", str(pid), "--json", "-m", cell["method"], *mode,
-            "-w", f"{window:.3g}", "-i", f"{window:.3g}", "-k", str(periods)]
+    return [
+        vmwss,
+        "measure",
+        "--pid",
+        str(pid),
+        "--json",
+        "-m",
+        cell["method"],
+        *mode,
+        "-w",
+        f"{window:.3g}",
+        "-i",
+        f"{window:.3g}",
+        "-k",
+        str(periods),
+    ]
 
 
 def records_of(command, timeout):
@@ -112,8 +126,12 @@ def line_of(guest, cell, watch, record, span, passes):
     begin, end = watch.at(span[0] - 0.05), watch.at(span[1])
     settled = begin is not None and begin == end
     changed = next((when for when, phase in watch.seen if phase == end), None)
-    return line | {"truth": truth_bytes(cell, guest.truth, record, end or 0), "settled": settled,
-                   "phase": end, "since_step_s": round(span[1] - changed, 3) if changed and end else None}
+    return line | {
+        "truth": truth_bytes(cell, guest.truth, record, end or 0),
+        "settled": settled,
+        "phase": end,
+        "since_step_s": round(span[1] - changed, 3) if changed and end else None,
+    }
 
 
 def measure_cell(context, guest, cell):
@@ -139,8 +157,13 @@ def measure_tool(context, guest, cell):
     for _ in range(cell["periods"]):
         before = os.times()
         passes = guest.progress()[0]
-        run = subprocess.run([*context["tools"][cell["tool"]].split(), str(guest.pid), str(max(1, round(window)))],
-                             capture_output=True, text=True, timeout=300, check=False)
+        run = subprocess.run(
+            [*context["tools"][cell["tool"]].split(), str(guest.pid), str(max(1, round(window)))],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         after = os.times()
         output = run.stdout.strip().splitlines()
         numbers = re.findall(r"\d+(?:\.\d+)?", output[-1]) if output and run.returncode == 0 else []
@@ -149,9 +172,18 @@ def measure_tool(context, guest, cell):
             return lines, said[-1] if said else f"exit {run.returncode}"
         wss = float(numbers[-1]) * cells.MIB
         cpu = (after.children_user - before.children_user) + (after.children_system - before.children_system)
-        record = {"method": cell["tool"], "mode": "tool", "granularity_bytes": cells.PAGE, "cpu_seconds": cpu,
-                  "windows": [{"est_window_s": window, "wss_bytes": wss}]}
-        truth = truth_bytes(cell, guest.truth, {"granularity_bytes": 2 * cells.MIB if cell["backing"] in ("thp", "hugetlb") else cells.PAGE})
+        record = {
+            "method": cell["tool"],
+            "mode": "tool",
+            "granularity_bytes": cells.PAGE,
+            "cpu_seconds": cpu,
+            "windows": [{"est_window_s": window, "wss_bytes": wss}],
+        }
+        truth = truth_bytes(
+            cell,
+            guest.truth,
+            {"granularity_bytes": 2 * cells.MIB if cell["backing"] in ("thp", "hugetlb") else cells.PAGE},
+        )
         lines.append({"record": record, "labels": cell, "truth": truth, "ran": guest.progress()[0] - passes >= 2})
     return lines, None
 
@@ -168,6 +200,7 @@ def say_result(cell, lines, reason):
 
 def run_cells(context, chunk, out):
     """Measures the cells of one place, guest by guest; appends lines to out."""
+
     def note(cell, lines, reason):
         for line in lines or [{"record": None, "truth": None, "labels": cell, "reason": reason}]:
             out.write(json.dumps(line) + "\n")

@@ -28,8 +28,17 @@ def who(row):
 
 def rows_of(rows, mode):
     """Method by method from the top, other tools last; only cells of settled, measured guests."""
-    chosen = [row for row in rows if "reason" not in row and row["labels"]["pattern"] != "step" and
-              (row["seen_mode"] == "panel" and row["labels"]["mode"] == "2000" if mode == "panel" else row["seen_mode"] != "panel")]
+    chosen = [
+        row
+        for row in rows
+        if "reason" not in row
+        and row["labels"]["pattern"] != "step"
+        and (
+            row["seen_mode"] == "panel" and row["labels"]["mode"] == "2000"
+            if mode == "panel"
+            else row["seen_mode"] != "panel"
+        )
+    ]
     known = [method for method in cells.METHODS if any(who(row) == method for row in chosen)]
     return chosen, known + sorted({who(row) for row in chosen if row["labels"]["tool"]})
 
@@ -62,8 +71,10 @@ def panel_commands(chosen, names, values, name):
         lines = points(chosen, names, kind, values)
         if lines:
             blocks += [f"${name}_{kind} << END", *lines, "END"]
-            plots.append(f"${name}_{kind} using 1:4:2:3 with xerrorbars linecolor rgb '{colour}' pointtype {SHAPES[kind]} pointsize 0.55 linewidth 1 "
-                         f"title '{TITLES[kind]}'")
+            plots.append(
+                f"${name}_{kind} using 1:4:2:3 with xerrorbars linecolor rgb '{colour}' pointtype {SHAPES[kind]} pointsize 0.55 linewidth 1 "
+                f"title '{TITLES[kind]}'"
+            )
     return blocks, "plot " + ", ".join(plots)
 
 
@@ -73,29 +84,62 @@ def half(title, label, band, spread, xtics, chosen, names, values, block):
     ytics = ", ".join(f"'{label}' {len(names) - i}" for i, label in enumerate(names))
     shares = ", ".join(f"'{text}' {place:.6g}" for text, place in xtics)
     return blocks + [
-        f"set title '{title}'", f"set xlabel '{label}'", f"set xrange [{-spread[0]}:{spread[1]}]", f"set yrange [0.4:{len(names) + 0.6}]",
-        f"set xtics ({shares})", f"set ytics ({ytics})", "unset object", "unset arrow",
+        f"set title '{title}'",
+        f"set xlabel '{label}'",
+        f"set xrange [{-spread[0]}:{spread[1]}]",
+        f"set yrange [0.4:{len(names) + 0.6}]",
+        f"set xtics ({shares})",
+        f"set ytics ({ytics})",
+        "unset object",
+        "unset arrow",
         f"set object 1 rectangle from {-band}, graph 0 to {band}, graph 1 behind fillcolor rgb '#e8e8e8' fillstyle solid noborder",
-        "set arrow 1 from 0, graph 0 to 0, graph 1 nohead linecolor rgb '#888888' back", plot]
+        "set arrow 1 from 0, graph 0 to 0, graph 1 nohead linecolor rgb '#888888' back",
+        plot,
+    ]
 
 
 def script(rows, path):
     census, census_names = rows_of(rows, "census")
     panel, panel_names = rows_of(rows, "panel")
     commands = [
-        "set encoding utf8", "set terminal svg size 1000,560 font 'sans-serif,13' background rgb 'white'", f"set output '{path}'",
-        "set border 3 linecolor rgb '#555555'", "set tics nomirror out textcolor rgb 'black'", "set grid xtics linecolor rgb '#dddddd'",
-        "set key at screen 0.5, screen 0.04 center horizontal samplen 2", "set bars 0", "set multiplot layout 1,2 margins 0.11,0.985,0.2,0.9 spacing 0.1,0"]
+        "set encoding utf8",
+        "set terminal svg size 1000,560 font 'sans-serif,13' background rgb 'white'",
+        f"set output '{path}'",
+        "set border 3 linecolor rgb '#555555'",
+        "set tics nomirror out textcolor rgb 'black'",
+        "set grid xtics linecolor rgb '#dddddd'",
+        "set key at screen 0.5, screen 0.04 center Left reverse horizontal maxcols 3 samplen 1 width -2",
+        "set bars 0",
+        "set multiplot layout 1,2 margins 0.11,0.985,0.2,0.9 spacing 0.1,0",
+    ]
     if census:
         ticks = [(f"{tick:+g}" if tick else "0", squeeze(tick)) for tick in PERCENT_TICKS]
-        commands += half("Whole guest: error", "% of the truth (band: the target, ±1 %)", squeeze(1), (squeeze(160), squeeze(2500)), ticks,
-                         census, census_names, census_values, "census")
+        commands += half(
+            "Whole guest: error",
+            "% of the truth (band: the target, ±1 %)",
+            squeeze(1),
+            (squeeze(160), squeeze(2500)),
+            ticks,
+            census,
+            census_names,
+            census_values,
+            "census",
+        )
     if panel:
         commands.append("unset key" if census else "")
         widest = max(3.0, *(abs(x) * 1.1 for row in panel for x in row["points"]))
         ticks = [(f"{tick:+g}" if tick else "0", tick) for tick in range(-int(widest), int(widest) + 1)]
-        commands += half("Panel of n = 2000: error", "points of resident memory (band: the target, ±2.2)", 2.2, (widest, widest), ticks,
-                         panel, panel_names, panel_values, "panel")
+        commands += half(
+            "Panel of n = 2000: error",
+            "points of resident memory (band: the target, ±2.2)",
+            2.2,
+            (widest, widest),
+            ticks,
+            panel,
+            panel_names,
+            panel_values,
+            "panel",
+        )
     return "\n".join(commands + ["unset multiplot", "unset output", ""])
 
 

@@ -53,7 +53,12 @@ def row_of(group):
     """One cell. A record whose guest did not run is counted, and left out of everything else."""
     cell = group[-1]["labels"]
     records = [line for line in group if line["record"]]
-    row = {"labels": cell, "records": len(records), "not_run": sum(not line["ran"] for line in records), "host": group[-1].get("host")}
+    row = {
+        "labels": cell,
+        "records": len(records),
+        "not_run": sum(not line["ran"] for line in records),
+        "host": group[-1].get("host"),
+    }
     good = [line for line in records if line["ran"] and line.get("settled", True)]
     if not records:
         return row | {"reason": group[-1]["reason"]}
@@ -65,18 +70,29 @@ def row_of(group):
 def figures(cell, good):
     percents, points, covered = zip(*map(error_of, good))
     last = [line["record"] for line in good]
-    pages = [record["samples"] if record["mode"] == "panel" else record.get("resident_bytes", 0) / cells.PAGE for record in last]
+    pages = [
+        record["samples"] if record["mode"] == "panel" else record.get("resident_bytes", 0) / cells.PAGE
+        for record in last
+    ]
     return {
         "truth_mib": good[-1]["truth"] / MIB,
         "wss_mib": statistics.mean(record["windows"][-1]["wss_bytes"] for record in last) / MIB,
-        "error_percent": statistics.mean(percents), "worst_percent": max(percents, key=abs), "percents": (min(percents), max(percents)),
-        "bias_points": statistics.mean(points), "rms_points": math.sqrt(statistics.mean(x * x for x in points)),
-        "points": quantiles(points), "within": sum(abs(x) <= PANEL_POINTS for x in points), "covered": sum(covered), "used": len(good),
-        "samples": statistics.median(pages), "unmeasurable_mib": statistics.mean(record.get("unmeasurable_bytes", 0) for record in last) / MIB,
+        "error_percent": statistics.mean(percents),
+        "worst_percent": max(percents, key=abs),
+        "percents": (min(percents), max(percents)),
+        "bias_points": statistics.mean(points),
+        "rms_points": math.sqrt(statistics.mean(x * x for x in points)),
+        "points": quantiles(points),
+        "within": sum(abs(x) <= PANEL_POINTS for x in points),
+        "covered": sum(covered),
+        "used": len(good),
+        "samples": statistics.median(pages),
+        "unmeasurable_mib": statistics.mean(record.get("unmeasurable_bytes", 0) for record in last) / MIB,
         "est_window_s": statistics.median(record["windows"][-1]["est_window_s"] for record in last),
         "cpu_ms": 1000 * statistics.median(record["cpu_seconds"] for record in last),
         "flags": sorted({flag for record in last for flag in record.get("flags", [])}),
-        "seen_mode": last[-1]["mode"], "asked": cell["mode"],
+        "seen_mode": last[-1]["mode"],
+        "asked": cell["mode"],
     }
 
 
@@ -121,8 +137,10 @@ def verdict_of(cell, good, records):
     return {"verdict": "MISS " + ", ".join(misses) if misses else "ok"}
 
 
-HEAD = (f"{'KERNEL':9} {'ACCEL':5} {'METHOD':10} {'MODE':7} {'BACKING':8} {'PATTERN':10} {'P':>4} {'TRUTH':>7} {'WSS':>7} {'ERR %':>7} {'WORST':>7} "
-        f"{'BIAS':>6} {'RMS':>5} {'COVERED':>15} {'N':>4} {'EST s':>6} {'CPU ms':>7} ")
+HEAD = (
+    f"{'KERNEL':9} {'ACCEL':5} {'METHOD':10} {'MODE':7} {'BACKING':8} {'PATTERN':10} {'P':>4} {'TRUTH':>7} {'WSS':>7} {'ERR %':>7} {'WORST':>7} "
+    f"{'BIAS':>6} {'RMS':>5} {'COVERED':>15} {'N':>4} {'EST s':>6} {'CPU ms':>7} "
+)
 
 
 def row_text(row):
@@ -138,15 +156,25 @@ def row_text(row):
     note = row["verdict"] + ("" if not row["not_run"] else f" ({row['not_run']} idle)")
     if "up_periods" in row:
         note += f" up {row['up_periods']}, down {row.get('down_periods', '-')} periods"
-    return (f"{cell['kernel']:9} {cell['accel']:5} {cell['tool'] or cell['method']:10.10} {mode:7} {cell['backing']:8.8} {cell['pattern']:10} "
-            f"{cell['p']:4.2g} {row['truth_mib']:7.2f} {row['wss_mib']:7.2f} {row['error_percent']:+7.2f} {worst:>7} {points[0]:>6} {points[1]:>5} "
-            f"{cover:>15} {row['used']:4} {row['est_window_s']:6.2f} {row['cpu_ms']:7.1f} {note}")
+    return (
+        f"{cell['kernel']:9} {cell['accel']:5} {cell['tool'] or cell['method']:10.10} {mode:7} {cell['backing']:8.8} {cell['pattern']:10} "
+        f"{cell['p']:4.2g} {row['truth_mib']:7.2f} {row['wss_mib']:7.2f} {row['error_percent']:+7.2f} {worst:>7} {points[0]:>6} {points[1]:>5} "
+        f"{cover:>15} {row['used']:4} {row['est_window_s']:6.2f} {row['cpu_ms']:7.1f} {note}"
+    )
 
 
 def order(row):
     cell = row["labels"]
-    return (cell["tool"] or "", cells.METHODS.index(cell["method"]) if cell["method"] else 99, cell["accel"], cells.KERNELS.index(cell["kernel"]),
-            cells.PATTERNS.index(cell["pattern"]), cells.BACKINGS.index(cell["backing"]), cells.MODES.index(cell["mode"]), cell["p"])
+    return (
+        cell["tool"] or "",
+        cells.METHODS.index(cell["method"]) if cell["method"] else 99,
+        cell["accel"],
+        cells.KERNELS.index(cell["kernel"]),
+        cells.PATTERNS.index(cell["pattern"]),
+        cells.BACKINGS.index(cell["backing"]),
+        cells.MODES.index(cell["mode"]),
+        cell["p"],
+    )
 
 
 def refusals(rows):
@@ -160,18 +188,26 @@ def refusals(rows):
     for reason, cases in groups.items():
         yield textwrap.fill(reason, WIDTH)
         for who, backings in cases.items():
-            yield textwrap.fill(f"{who}: {', '.join(backings)}", WIDTH, initial_indent="    ", subsequent_indent="        ")
+            yield textwrap.fill(
+                f"{who}: {', '.join(backings)}", WIDTH, initial_indent="    ", subsequent_indent="        "
+            )
 
 
 def text(rows):
     measured = sorted((row for row in rows if "reason" not in row), key=order)
     refused = sorted((row for row in rows if "reason" in row), key=order)
     missing = [row for row in measured if row["verdict"].startswith("MISS")]
-    parts = ["MiB; error in % of the truth (mean, worst), bias and rms in points of resident; 95 % interval holds the truth in % of N periods.",
-             HEAD.rstrip(), *map(row_text, measured)]
+    parts = [
+        "MiB; error in % of the truth (mean, worst), bias and rms in points of resident; 95 % interval holds the truth in % of N periods.",
+        HEAD.rstrip(),
+        *map(row_text, measured),
+    ]
     if refused:
         parts += ["", f"{len(refused)} cells without a number, and why:", *refusals(refused)]
-    parts += ["", f"{len(measured)} cells measured, {len(measured) - len(missing)} within the targets, {len(missing)} not; {len(refused)} without a number."]
+    parts += [
+        "",
+        f"{len(measured)} cells measured, {len(measured) - len(missing)} within the targets, {len(missing)} not; {len(refused)} without a number.",
+    ]
     return "\n".join(parts)
 
 
@@ -198,7 +234,9 @@ def backing_table(rows):
         if cell["pattern"] == "contiguous" and cell["p"] == cells.BASE_P and cell["mode"] in ("census", "2000"):
             who = (cell["tool"] or cell["method"], cell["accel"], cell["kernel"], "" if cell["tool"] else cell["mode"])
             found.setdefault(who, {})[cell["backing"]] = row
-    yield "| method | guest | kernel | mode | " + " | ".join(SHORT.get(backing, backing) for backing in cells.BACKINGS) + " |"
+    yield "| method | guest | kernel | mode | " + " | ".join(
+        SHORT.get(backing, backing) for backing in cells.BACKINGS
+    ) + " |"
     yield "|---" * (4 + len(cells.BACKINGS)) + "|"
     for who, row in sorted(found.items(), key=lambda item: order(next(iter(item[1].values())))):
         if all("reason" in cell for cell in row.values()):
