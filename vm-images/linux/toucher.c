@@ -89,8 +89,8 @@ int main(int argc, char **argv)
         return help ? 0 : 2;
     }
     wrong = params_parse(&params, text, &where);
-    if (!wrong && params.phase_count)
-        wrong = "phases= is for the payload only";
+    if (!wrong && (params.phase_count || params.balloon_pages))
+        wrong = "phases= and balloon= are for the payload only";
     if (wrong) {
         fprintf(stderr, "toucher: %.*s%s%s\n", (int)strcspn(where, " "), where, *where ? " " : "",
                 wrong);

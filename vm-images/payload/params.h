@@ -28,7 +28,8 @@ struct params {
     uint64_t hot_pages; /**< of the first phase, when there are phases */
     uint64_t start;     /**< a GPA */
     uint64_t seed;
-    uint64_t run_pages; /**< of the strided pattern */
+    uint64_t run_pages;     /**< of the strided pattern */
+    uint64_t balloon_pages; /**< given back to the host before the steady state */
     bool writes;
     enum populate populate;
     unsigned int phase_count;
@@ -172,6 +173,8 @@ static inline bool params_take_word(const char **text, struct params *params)
         return params_take_pages(text, &params->pattern.stride_pages);
     if (params_take(text, "run="))
         return params_take_pages(text, &params->run_pages);
+    if (params_take(text, "balloon="))
+        return params_take_pages(text, &params->balloon_pages);
     if (params_take(text, "seed="))
         return params_take_number(text, &params->seed);
     if (params_take(text, "pattern="))

@@ -8,7 +8,7 @@
  * unit of the guest's physical memory too. Every 2 MiB are mapped one to one by one entry; a page
  * directory is allocated for each GiB in use, behind the image and below start=.
  */
-#include "spin.h"
+#include "balloon.h"
 
 #define MULTIBOOT_LOADED 0x2badb002
 #define MULTIBOOT_HAS_MAP 0x40
@@ -312,6 +312,12 @@ void payload_main(uint32_t magic, const struct multiboot_info *info)
     state->magic = STATE_MAGIC;
     state->hot_pages = state->params.hot_pages;
     populate(state);
+    if (state->params.balloon_pages)
+        wrong = balloon_inflate(state);
+    if (wrong) {
+        put_error(wrong, where);
+        return;
+    }
     if (state->params.phase_count)
         state->clock_hz = measure_clock();
     put_ready(state);

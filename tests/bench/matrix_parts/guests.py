@@ -43,6 +43,8 @@ def params(cell):
     elif cell["backing"] == "numa":
         words["start"] = f"{ram_mib(cell) // 2 - hot // 2048 // 2 * 2}M"
         words["total"] = f"{region // 4}M"
+    elif cell["backing"] == "ballooned":
+        words["balloon"] = f"{region // 4}M"
     elif cell["backing"] == "big":
         words |= {"start": "4G", "populate": "hot"}
     return " ".join(f"{key}={value}" for key, value in words.items())
@@ -70,6 +72,8 @@ def ram_options(cell):
                 "-numa",
                 f"node,cpus={node},memdev=m{node}",
             ]
+    elif backing == "ballooned":
+        options += ["-device", "virtio-balloon-pci"]
     elif backing == "mlocked":
         options += ["-overcommit", "mem-lock=on"]
     return ["-machine", machine] + options
@@ -218,8 +222,6 @@ def prepare_host(cell, undo):
     lab = "VMWSS_LAB_KERNEL" in os.environ
     if cell["backing"] in cells.LAB_ONLY and not lab:
         raise CannotStart("would change this machine (sysctl, swap); measured in the lab only")
-    if cell["backing"] == "ballooned":
-        raise CannotStart("the payload has no balloon driver; see partly, which the host sees in the same way")
     if cell["backing"] == "thp" and lab:
         write("/sys/kernel/mm/transparent_hugepage/enabled", "always")
     if cell["backing"] == "hugetlb":
