@@ -14,6 +14,8 @@ KERNELS = ["page_idle", "6.12", "6.1", "host"]
 ACCELS = ["kvm", "tcg"]
 
 BASE_P = 0.1
+STEP_SECONDS = 3
+STEP_PERIODS = 24
 HAS_CENSUS = ("idle", "damon", "zap", "zap-all", "cold", "referenced")
 HAS_PANEL = ("idle", "damon", "zap", "pageout")
 COVERAGE_PERIODS = 400
@@ -25,7 +27,7 @@ PAGE = 4096
 LAB_ONLY = ("hugetlb", "swapped")
 
 # Seconds until a guest has mapped one page again that lost its mapping. In the lab it is 0.1 ms on a quiet machine.
-REFAULT_S = {"lab": 0.00025, "host": 0.00001}
+REFAULT_S = {"lab": 0.00015, "host": 0.000005}
 
 
 def region_mib(cell):
@@ -48,7 +50,7 @@ def window_s(cell):
     """Long enough for the guest to touch its hot set, after it has mapped again what the method unmapped."""
     lab = cell["kernel"] != "host"
     refault = REFAULT_S["lab" if lab else "host"]
-    least = 0.5 if cell["mode"] == "census" or cell["tool"] else 0.05
+    least = 0.5 if cell["mode"] == "census" or cell["tool"] else 0.03
     if lab and cell["accel"] == "tcg":
         least = 1.0  # an emulated emulator
     if cell["pattern"] == "step":
@@ -103,7 +105,7 @@ def kernel_of(accel, method, backing):
 
 def make(accel, method, mode, backing="anon", pattern="contiguous", p=BASE_P, periods=None, kernel=None, tool=None):
     if periods is None:
-        periods = 3 if mode == "census" else 20
+        periods = 3 if mode == "census" else 10
     return {
         "kernel": kernel or kernel_of(accel, method, backing),
         "accel": accel,
@@ -176,7 +178,7 @@ def pattern_cells():
 def size_cells():
     """The panel's size."""
     return [
-        make(accel, method, n, backing_for(method, accel), "random", periods=40)
+        make(accel, method, n, backing_for(method, accel), "random", periods=20)
         for accel, method in (("kvm", "idle"), ("kvm", "zap"), ("kvm", "damon"), ("tcg", "pageout"))
         for n in ("100", "400", "2000", "10000")
     ]
@@ -205,11 +207,11 @@ def coverage_cells(whole):
 def step_cells():
     """A working set that jumps up and falls."""
     return [
-        make("kvm", method, mode, "anon", "step", periods=40)
+        make("kvm", method, mode, "anon", "step", periods=STEP_PERIODS)
         for method, mode in (("idle", "census"), ("idle", "2000"), ("zap", "2000"), ("damon", "2000"))
     ] + [
-        make("tcg", "cold", "census", "anon", "step", periods=40),
-        make("tcg", "pageout", "2000", "memfd", "step", periods=40),
+        make("tcg", "cold", "census", "anon", "step", periods=STEP_PERIODS),
+        make("tcg", "pageout", "2000", "memfd", "step", periods=STEP_PERIODS),
     ]
 
 

@@ -17,7 +17,6 @@ from . import cells
 
 MIB = cells.MIB
 MAGIC = b"VMWSSPLD"
-STEP_SECONDS = 5
 MADV_PAGEOUT = 21
 
 
@@ -37,7 +36,7 @@ def params(cell):
         words |= {"pattern": "random", "seed": "3"}
     elif cell["pattern"] == "step":
         del words["hot"]
-        words["phases"] = f"{STEP_SECONDS}:{hot // 16 * 4}K,{STEP_SECONDS}:{hot}K"
+        words["phases"] = f"{cells.STEP_SECONDS}:{hot // 16 * 4}K,{cells.STEP_SECONDS}:{hot}K"
     if cell["backing"] == "partly":
         words["populate"] = "hot"
     elif cell["backing"] == "numa":
