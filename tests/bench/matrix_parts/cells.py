@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Which cells the matrix has, which guest and kernel each needs, and how long its windows must be.
 
-A cell is a dict: kernel, accel, backing, pattern, p, method, mode, periods, and `tool` for tools that are not ours.
+A cell is a dict: kernel, accel, backing, pattern, p, method, mode ("census", or n of a panel), periods, and `tool` for tools
+that are not ours.
 The full cross product is thousands of cells. The default varies each factor against one base instead: backings, methods
 and modes at the base pattern; densities and patterns for the coverage of the interval; n; kernels; steps."""
 
@@ -119,6 +120,19 @@ def make(accel, method, mode, backing="anon", pattern="contiguous", p=BASE_P, pe
     }
 
 
+def labels(cell):
+    """As tests/bench/compare wants them."""
+    census = cell["mode"] == "census"
+    result = {key: cell[key] for key in ("backing", "pattern", "p", "accel", "kernel")}
+    if cell["tool"]:
+        return result | {"method": cell["tool"], "mode": "tool", "n": None}
+    return result | {
+        "method": cell["method"],
+        "mode": "census" if census else "panel",
+        "n": None if census else int(cell["mode"]),
+    }
+
+
 def backing_for(method, accel):
     """A backing that the method can work on, to vary something else."""
     return "memfd" if method == "pageout" else "anon"
@@ -217,10 +231,12 @@ def step_cells():
 
 def tool_cells(tools):
     """Other tools, on the same guests and in the same boot as ours."""
+    guests = [("kvm", "anon", "contiguous"), ("kvm", "anon", "random"), ("tcg", "anon", "contiguous")]
+    guests += [("kvm", backing, "contiguous") for backing in ("thp", "memfd", "hugetlb")]
     return [
-        make(accel, None, "census", backing, tool=tool, kernel="page_idle", periods=2)
+        make(accel, None, "census", backing, pattern, tool=tool, kernel="page_idle", periods=2)
         for tool in tools
-        for accel, backing in (("kvm", "anon"), ("kvm", "thp"), ("kvm", "memfd"), ("kvm", "hugetlb"), ("tcg", "anon"))
+        for accel, backing, pattern in guests
     ]
 
 

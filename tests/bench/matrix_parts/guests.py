@@ -191,6 +191,10 @@ class Guest:
         if kib < region // 4 // 1024:
             raise CannotStart(f"only {kib} KiB of {region // 2048} went to swap")
 
+    def resident_bytes(self):
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
+            return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
     def alive(self):
         try:
             os.kill(self.pid, 0)

@@ -193,13 +193,10 @@ def run_piece(piece, options, progress):
             for text in process.stdout:
                 progress.line(text.rstrip(), piece)
         lines = report.read_lines(f"{directory}/lines") if os.path.exists(f"{directory}/lines") else []
-    reached = {cells.name(line["labels"]) for line in lines}
+    reached = [line["cell"] for line in lines]
     why = f"the run ended early, with status {process.returncode}"
-    return lines + [
-        {"record": None, "truth": None, "labels": cell, "reason": why}
-        for cell in piece
-        if cells.name(cell) not in reached
-    ]
+    missed = [cells.labels(cell) for cell in piece if cells.labels(cell) not in reached]
+    return lines + [{"cell": labels, "why": why} for labels in missed]
 
 
 def run(chosen, options):

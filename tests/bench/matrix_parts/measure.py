@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measures cells on running guests and writes one JSON line for each record: {"record", "truth", "labels", ...}.
+"""Measures cells on running guests and writes one JSON line for each record, as tests/bench/compare reads them.
 
 A record counts only when its guest ran: a vCPU used more than half of the window, and the guest passed over its whole
 hot set at least twice in it. When windows turn out too short for that (a busy machine), they are made longer."""
 
 import json
+import math
 import os
 import re
 import select
@@ -120,7 +121,12 @@ def measure_periods(context, guest, cell, window, periods):
 
 
 def line_of(guest, cell, watch, record, span, passes):
-    line = {"record": record, "labels": cell, "passes": passes, "ran": ran(record, passes, span[1] - span[0])}
+    line = {
+        "cell": cells.labels(cell),
+        "record": record,
+        "passes": passes,
+        "ran": ran(record, passes, span[1] - span[0]),
+    }
     if cell["pattern"] != "step":
         return line | {"truth": truth_bytes(cell, guest.truth, record)}
     begin, end = watch.at(span[0] - 0.05), watch.at(span[1])
@@ -150,41 +156,40 @@ def measure_cell(context, guest, cell):
     return lines, reason
 
 
+def run_tool(command):
+    """(MiB, CPU seconds) of another tool, which prints MiB as the last number of its last line; or (None, why)."""
+    before = os.times()
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    after = os.times()
+    output = run.stdout.strip().splitlines()
+    numbers = re.findall(r"\d+(?:\.\d+)?", output[-1]) if output and run.returncode == 0 else []
+    if not numbers:
+        said = (run.stderr or run.stdout).strip().splitlines()
+        return None, said[-1] if said else f"exit {run.returncode}"
+    cpu = after.children_user - before.children_user + after.children_system - before.children_system
+    return float(numbers[-1]), cpu
+
+
 def measure_tool(context, guest, cell):
-    """Another tool: prints MiB as the last number of its last line."""
-    window = cells.window_s(cell)
+    window = max(1, math.ceil(cells.window_s(cell)))
+    huge = cell["backing"] in ("thp", "hugetlb")
     lines = []
     for _ in range(cell["periods"]):
-        before = os.times()
         passes = guest.progress()[0]
-        run = subprocess.run(
-            [*context["tools"][cell["tool"]].split(), str(guest.pid), str(max(1, round(window)))],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        after = os.times()
-        output = run.stdout.strip().splitlines()
-        numbers = re.findall(r"\d+(?:\.\d+)?", output[-1]) if output and run.returncode == 0 else []
-        if not numbers:
-            said = (run.stderr or run.stdout).strip().splitlines()
-            return lines, said[-1] if said else f"exit {run.returncode}"
-        wss = float(numbers[-1]) * cells.MIB
-        cpu = (after.children_user - before.children_user) + (after.children_system - before.children_system)
+        mib, cpu = run_tool([*context["tools"][cell["tool"]].split(), str(guest.pid), str(window)])
+        if mib is None:
+            return lines, cpu
+        wss = {key: mib * cells.MIB for key in ("wss_bytes", "wss_low_bytes", "wss_high_bytes")}
         record = {
             "method": cell["tool"],
-            "mode": "tool",
-            "granularity_bytes": cells.PAGE,
+            "granularity_bytes": 2 * cells.MIB if huge else cells.PAGE,
+            "resident_bytes": guest.resident_bytes(),
             "cpu_seconds": cpu,
-            "windows": [{"est_window_s": window, "wss_bytes": wss}],
+            "windows": [wss | {"est_window_s": window}],
         }
-        truth = truth_bytes(
-            cell,
-            guest.truth,
-            {"granularity_bytes": 2 * cells.MIB if cell["backing"] in ("thp", "hugetlb") else cells.PAGE},
-        )
-        lines.append({"record": record, "labels": cell, "truth": truth, "ran": guest.progress()[0] - passes >= 2})
+        ran_enough = guest.progress()[0] - passes >= 2
+        truth = truth_bytes(cell, guest.truth, record)
+        lines.append({"cell": cells.labels(cell), "record": record, "truth": truth, "ran": ran_enough})
     return lines, None
 
 
@@ -202,7 +207,7 @@ def run_cells(context, chunk, out):
     """Measures the cells of one place, guest by guest; appends lines to out."""
 
     def note(cell, lines, reason):
-        for line in lines or [{"record": None, "truth": None, "labels": cell, "reason": reason}]:
+        for line in lines or [{"cell": cells.labels(cell), "why": reason}]:
             out.write(json.dumps(line) + "\n")
         out.flush()
         say_result(cell, lines, reason)

@@ -19,28 +19,22 @@ def squeeze(percent):
 
 
 def kind_of(row):
-    return "tool" if row["labels"]["tool"] else row["labels"]["accel"]
+    return "tool" if row["cell"]["mode"] == "tool" else row["cell"]["accel"]
 
 
 def who(row):
-    return row["labels"]["tool"] or row["labels"]["method"]
+    return row["cell"]["method"]
+
+
+def belongs(row, mode):
+    return row["cell"]["n"] == 2000 if mode == "panel" else row["cell"]["mode"] != "panel"
 
 
 def rows_of(rows, mode):
     """Method by method from the top, other tools last; only cells of settled, measured guests."""
-    chosen = [
-        row
-        for row in rows
-        if "reason" not in row
-        and row["labels"]["pattern"] != "step"
-        and (
-            row["seen_mode"] == "panel" and row["labels"]["mode"] == "2000"
-            if mode == "panel"
-            else row["seen_mode"] != "panel"
-        )
-    ]
+    chosen = [row for row in rows if "reason" not in row and row["cell"]["pattern"] != "step" and belongs(row, mode)]
     known = [method for method in cells.METHODS if any(who(row) == method for row in chosen)]
-    return chosen, known + sorted({who(row) for row in chosen if row["labels"]["tool"]})
+    return chosen, known + sorted({who(row) for row in chosen if row["cell"]["mode"] == "tool"})
 
 
 def points(chosen, names, kind, values):
@@ -57,7 +51,7 @@ def points(chosen, names, kind, values):
 
 def census_values(row):
     low, high = row["percents"]
-    return squeeze(row["error_percent"]), squeeze(low), squeeze(high)
+    return squeeze(row["bias_percent"]), squeeze(low), squeeze(high)
 
 
 def panel_values(row):
