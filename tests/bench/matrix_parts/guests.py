@@ -168,10 +168,28 @@ class Guest:
         except OSError:
             return b""
 
-    def progress(self):
-        """(finished passes over the hot set, hot pages now, phases begun)."""
-        data = self._read(self.ram_hva + self.state_gpa, 32)
-        return struct.unpack("<8xQQQ", data) if len(data) == 32 else (0, 0, 0)
+    def _state_word(self, number):
+        """One of the words with which the payload's state begins; see vm-images/README.md."""
+        data = self._read(self.ram_hva + self.state_gpa + 8 * number, 8)
+        return struct.unpack("<Q", data)[0] if len(data) == 8 else 0
+
+    def passes(self):
+        """Finished passes over the hot set."""
+        return self._state_word(1)
+
+    def phase(self):
+        """Phases begun; 0 is the first."""
+        return self._state_word(3)
+
+    def vcpu_s(self):
+        """CPU time of the vCPU threads."""
+        total_ns = 0
+        for task in os.scandir(f"/proc/{self.pid}/task"):
+            with open(f"{task.path}/comm", encoding="ascii", errors="replace") as comm:
+                if comm.read().startswith("CPU "):
+                    with open(f"{task.path}/schedstat", encoding="ascii") as stat:
+                        total_ns += int(stat.read().split()[0])
+        return total_ns / 1e9
 
     def _swap_out_cold(self):
         """Pushes the cold half of the region, which lies behind the hot pages, out to the swap device."""
