@@ -10,11 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 struct guardian {
     pid_t pid;
-    int alive_fd; /* the write end; closed by the kernel when we die */
+    int alive_fd; /* our end of the socket; closed by the kernel when we die */
     void *shared;
     size_t shared_bytes;
 };
@@ -38,22 +39,37 @@ static void let_go_of_terminal(void)
         dup2(null_fd, fd);
 }
 
+/* What the child does. */
+struct duty {
+    void (*undo)(void *shared, void *context);
+    void (*serve)(int socket, void *shared, void *context); /* instead of undo */
+    void *context;
+};
+
 /* Any byte is a dismissal; end of file without one is a death. */
-static _Noreturn void stand_guard(const struct guardian *guardian, int watch_fd,
-                                  void (*undo)(void *shared, void *context), void *context)
+static void wait_for_death(int watch_fd, const struct guardian *guardian, const struct duty *duty)
 {
     char word;
     ssize_t n;
 
-    ignore_signals();
-    let_go_of_terminal();
-    prctl(PR_SET_NAME, "vmwss-guardian");
-    close(guardian->alive_fd);
     do
         n = read(watch_fd, &word, 1);
     while (n < 0 && errno == EINTR);
     if (n <= 0)
-        undo(guardian->shared, context);
+        duty->undo(guardian->shared, duty->context);
+}
+
+static _Noreturn void stand_guard(const struct guardian *guardian, int watch_fd,
+                                  const struct duty *duty)
+{
+    ignore_signals();
+    let_go_of_terminal();
+    prctl(PR_SET_NAME, "vmwss-guardian");
+    close(guardian->alive_fd);
+    if (duty->serve)
+        duty->serve(watch_fd, guardian->shared, duty->context);
+    else
+        wait_for_death(watch_fd, guardian, duty);
     _exit(0); /* no atexit handlers and no buffers of the parent's */
 }
 
@@ -65,8 +81,7 @@ static void discard(struct guardian *guardian)
     free(guardian);
 }
 
-static int start(struct guardian *guardian, void (*undo)(void *shared, void *context),
-                 void *context)
+static int start(struct guardian *guardian, const struct duty *duty)
 {
     int ends[2];
 
@@ -76,7 +91,7 @@ static int start(struct guardian *guardian, void (*undo)(void *shared, void *con
         guardian->shared = NULL;
         return -errno;
     }
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
     guardian->alive_fd = ends[1];
 
@@ -84,12 +99,12 @@ static int start(struct guardian *guardian, void (*undo)(void *shared, void *con
 
     guardian->pid = fork();
     if (guardian->pid == 0)
-        stand_guard(guardian, watch_fd, undo, context);
+        stand_guard(guardian, watch_fd, duty);
     return guardian->pid < 0 ? -errno : 0;
 }
 
-int guardian_post(struct guardian **out, size_t shared_bytes,
-                  void (*undo)(void *shared, void *context), void *context, struct error *error)
+static int post(struct guardian **out, size_t shared_bytes, const struct duty *duty,
+                struct error *error)
 {
     struct guardian *guardian = calloc(1, sizeof(*guardian));
     int rc = -ENOMEM;
@@ -97,7 +112,7 @@ int guardian_post(struct guardian **out, size_t shared_bytes,
     if (guardian) {
         guardian->alive_fd = -1;
         guardian->shared_bytes = shared_bytes ? shared_bytes : 1;
-        rc = start(guardian, undo, context);
+        rc = start(guardian, duty);
     }
     if (rc < 0) {
         if (guardian)
@@ -110,6 +125,33 @@ int guardian_post(struct guardian **out, size_t shared_bytes,
     return 0;
 }
 
+int guardian_post(struct guardian **out, size_t shared_bytes,
+                  void (*undo)(void *shared, void *context), void *context, struct error *error)
+{
+    const struct duty duty = {.undo = undo, .context = context};
+
+    return post(out, shared_bytes, &duty, error);
+}
+
+int guardian_employ(struct guardian **out, size_t shared_bytes,
+                    void (*serve)(int socket, void *shared, void *context), void *context,
+                    struct error *error)
+{
+    const struct duty duty = {.serve = serve, .context = context};
+
+    return post(out, shared_bytes, &duty, error);
+}
+
+int guardian_socket(const struct guardian *guardian)
+{
+    return guardian->alive_fd;
+}
+
+pid_t guardian_pid(const struct guardian *guardian)
+{
+    return guardian->pid;
+}
+
 void *guardian_shared(struct guardian *guardian)
 {
     return guardian->shared;
@@ -120,13 +162,8 @@ void guardian_dismiss(struct guardian *guardian)
     if (!guardian)
         return;
     /* If it is gone already there is nobody to tell. */
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction before;
-
-    sigaction(SIGPIPE, &ignore, &before);
-    while (write(guardian->alive_fd, "d", 1) < 0 && errno == EINTR)
-        ;
-    sigaction(SIGPIPE, &before, NULL);
+    send(guardian->alive_fd, "d", 1, MSG_NOSIGNAL);
+    shutdown(guardian->alive_fd, SHUT_RDWR); /* an employed one that is at work */
     while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     discard(guardian);

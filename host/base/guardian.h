@@ -15,6 +15,7 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <sys/types.h>
 
 struct guardian; /* opaque */
 
@@ -28,8 +29,25 @@ struct guardian; /* opaque */
 int guardian_post(struct guardian **out, size_t shared_bytes,
                   void (*undo)(void *shared, void *context), void *context, struct error *error);
 
+/**
+ * Forks a child of the same kind that also works for us, as long as both live.
+ * @param serve   runs in the child, with its end of a SOCK_SEQPACKET socket; an empty read is our death, or
+ *                dismissal: then it undoes what is to be undone, and returns
+ * @return as guardian_post(). Our end of the socket: guardian_socket().
+ */
+int guardian_employ(struct guardian **out, size_t shared_bytes,
+                    void (*serve)(int socket, void *shared, void *context), void *context,
+                    struct error *error);
+
+/** Closed by guardian_dismiss(). Send with MSG_NOSIGNAL: the child may be gone. */
+int guardian_socket(const struct guardian *guardian);
+
+/** The child's pid. */
+pid_t guardian_pid(const struct guardian *guardian);
+
 /** The shared area; page-aligned. Write an intention there before carrying it out. */
 void *guardian_shared(struct guardian *guardian);
 
-/** Everything was taken back by the caller: the child exits without undo, and is reaped. NULL is allowed. */
+/** Everything was taken back by the caller: the child exits without undo (an employed one when serve returns), and is
+ *  reaped. NULL is allowed. */
 void guardian_dismiss(struct guardian *guardian);

@@ -265,7 +265,7 @@ int session_refresh(struct session *session, struct resident_now *now, struct er
         rc = resident_meter_read(&session->resident, &session->root, process->pid, now);
     if (rc < 0)
         return error_set(error, rc, "the guest vanished");
-    session->guest.migrating |= qemu_process_migrating(&session->root, process);
+    session->guest.jobs |= qemu_process_jobs(&session->root, process);
     return 0;
 }
 
@@ -309,6 +309,7 @@ int session_measure(struct session *session, struct sample_record *record, struc
     struct resident_now now = {0};
     int rc = lock_guest(session, error);
 
+    session->guest.jobs = 0;
     if (rc == 0)
         rc = session_refresh(session, &now, error);
     if (rc < 0)

@@ -2,8 +2,8 @@
 /**
  * @file domain.h  The guest a measurement is about: found by libvirt name, UUID, id, or by pid.
  *
- * The only room that speaks libvirt. Connections are opened read-only; no monitor command that
- * taints a domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
+ * The only room that speaks libvirt. Connections are opened read-only, but for one that is to suspend a domain; no
+ * monitor command that taints a domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
  */
 #pragma once
 
@@ -41,7 +41,9 @@ struct guest {
     char name[256]; /* empty if unknown (--pid and no -name) */
     char uuid[37];  /* likewise */
     bool from_libvirt;
-    bool migrating;
+    bool migrating; /* libvirt ran a job on it when it was opened */
+    unsigned
+        jobs; /* enum qemu_job: what QEMU itself was seen doing since the caller cleared this */
     struct ram_config ram; /* live XML if from libvirt, else the command line */
 };
 
@@ -53,6 +55,8 @@ struct domain_connection; /* opaque; wraps virConnectPtr */
  * libvirt's default event loop is registered. libvirt's messages to stderr are switched off in the
  * whole process. */
 int domain_connect(const char *uri, struct domain_connection **out, struct error *error);
+/** Likewise, read-write: for suspend.h. */
+int domain_connect_writable(const char *uri, struct domain_connection **out, struct error *error);
 void domain_disconnect(struct domain_connection *connection);
 
 /** All domains, running ones first, then by name; allocated, the caller frees; returns the count.

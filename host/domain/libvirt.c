@@ -57,14 +57,14 @@ static void initialise_embed(void)
     virEventRegisterDefaultImpl();
 }
 
-static virConnectPtr open_uri(const char *uri)
+static virConnectPtr open_uri(const char *uri, bool writable)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static pthread_once_t once_embed = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, initialise);
     if (strncmp(uri, embed_prefix, sizeof(embed_prefix) - 1) != 0)
-        return virConnectOpenReadOnly(uri);
+        return writable ? virConnectOpen(uri) : virConnectOpenReadOnly(uri);
     pthread_once(&once_embed, initialise_embed);
     return virConnectOpen(uri);
 }
@@ -124,7 +124,8 @@ static int fill(struct domain_connection *connection, const char *uri, struct er
     return 0;
 }
 
-int domain_connect(const char *uri, struct domain_connection **out, struct error *error)
+static int connect_to(const char *uri, bool writable, struct domain_connection **out,
+                      struct error *error)
 {
     struct domain_connection *connection = calloc(1, sizeof(*connection));
 
@@ -132,7 +133,7 @@ int domain_connect(const char *uri, struct domain_connection **out, struct error
         uri = "qemu:///system";
     if (!connection)
         return error_set(error, -ENOMEM, "%s: out of memory", uri);
-    connection->conn = open_uri(uri);
+    connection->conn = open_uri(uri, writable);
 
     int rc = connection->conn ? fill(connection, uri, error) : not_connected(uri, error);
 
@@ -142,6 +143,16 @@ int domain_connect(const char *uri, struct domain_connection **out, struct error
     }
     *out = connection;
     return 0;
+}
+
+int domain_connect(const char *uri, struct domain_connection **out, struct error *error)
+{
+    return connect_to(uri, false, out, error);
+}
+
+int domain_connect_writable(const char *uri, struct domain_connection **out, struct error *error)
+{
+    return connect_to(uri, true, out, error);
 }
 
 void domain_disconnect(struct domain_connection *connection)

@@ -28,6 +28,14 @@ struct reference {
     bool dimm;
 };
 
+/* A socket that QEMU serves, and may use for a monitor. */
+struct chardev {
+    char id[64];
+    char path[256];
+};
+
+#define MAX_CHARDEVS 16
+
 struct reading {
     struct qemu_cmdline *out;
     uint64_t ram_bytes; /* -m */
@@ -38,6 +46,9 @@ struct reading {
     size_t n_objects, n_references;
     struct ram_backend objects[RAM_CONFIG_MAX_BACKENDS];
     struct reference references[RAM_CONFIG_MAX_BACKENDS];
+    size_t n_chardevs;
+    struct chardev chardevs[MAX_CHARDEVS];
+    char monitor[64]; /* the chardev of the first -mon mode=control */
 };
 
 const char *accel_name(enum accel accel)
@@ -190,6 +201,8 @@ static int read_device(struct reading *r, const struct qemu_option *option, stru
 
     if (qemu_option_get(option, "driver", "driver", driver, sizeof(driver)) != 1)
         return 0;
+    if (strncmp(driver, "virtio-balloon", 14) == 0)
+        r->out->free_page_reporting |= qemu_option_is_on(option, "free-page-reporting");
     if (strcmp(driver, "pc-dimm") != 0 && strncmp(driver, "virtio-mem", 10) != 0)
         return 0;
     return refer(r, option, true, error);
@@ -210,6 +223,48 @@ static int read_overcommit(struct reading *r, const struct qemu_option *option, 
     (void)error;
     if (qemu_option_get(option, NULL, "mem-lock", lock, sizeof(lock)) == 1)
         r->out->ram.locked = strcmp(lock, "off") != 0; /* "on", since QEMU 9.2 also "on-fault" */
+    return 0;
+}
+
+/* "unix:PATH,server=on,wait=off"; others cannot be reached from here. A path that does not fit is none. */
+static int read_qmp(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    const struct qemu_option address = {.text = option->text + 5};
+    char *path = r->out->qmp_path;
+
+    (void)error;
+    if (strncmp(option->text, "unix:", 5) != 0 || *path)
+        return 0;
+    if (qemu_option_get(&address, "path", "path", path, sizeof(r->out->qmp_path)) != 1)
+        path[0] = '\0';
+    return 0;
+}
+
+static int read_chardev(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    struct chardev *c = &r->chardevs[r->n_chardevs];
+    char kind[16];
+
+    (void)error;
+    if (r->n_chardevs < MAX_CHARDEVS &&
+        qemu_option_get(option, "backend", "backend", kind, sizeof(kind)) == 1 &&
+        strcmp(kind, "socket") == 0 && !qemu_option_is_on(option, "abstract") &&
+        qemu_option_get(option, NULL, "id", c->id, sizeof(c->id)) == 1 &&
+        qemu_option_get(option, NULL, "path", c->path, sizeof(c->path)) == 1)
+        r->n_chardevs++;
+    return 0;
+}
+
+static int read_mon(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    char mode[16];
+
+    (void)error;
+    if (r->monitor[0] || qemu_option_get(option, NULL, "mode", mode, sizeof(mode)) != 1 ||
+        strcmp(mode, "control") != 0)
+        return 0;
+    if (qemu_option_get(option, "chardev", "chardev", r->monitor, sizeof(r->monitor)) != 1)
+        r->monitor[0] = '\0';
     return 0;
 }
 
@@ -256,6 +311,10 @@ static const struct reader readers[] = {
     {"overcommit", true, false, read_overcommit},
     {"name", true, true, read_name},
     {"uuid", true, true, read_uuid},
+    {"qmp", true, true, read_qmp},
+    {"qmp-pretty", true, true, read_qmp},
+    {"chardev", true, false, read_chardev},
+    {"mon", true, false, read_mon},
     {"append", true, true, read_nothing},
 };
 
@@ -357,8 +416,17 @@ static int add_references(struct reading *r, bool dimm, struct error *error)
     return 0;
 }
 
+/* -mon names a chardev that may stand before or after it. */
+static void find_monitor(struct reading *r)
+{
+    for (size_t i = 0; i < r->n_chardevs && r->monitor[0] && !r->out->qmp_path[0]; i++)
+        if (strcmp(r->chardevs[i].id, r->monitor) == 0)
+            memcpy(r->out->qmp_path, r->chardevs[i].path, sizeof(r->out->qmp_path));
+}
+
 static int assemble(struct reading *r, struct error *error)
 {
+    find_monitor(r);
     if (r->no_machine)
         return error_set(error, -EINVAL, "QEMU option -machine none: there is no guest in it");
 

@@ -3,7 +3,8 @@
  * @file qemu_cmdline.h  Reads what a QEMU command line says about name, uuid, accel and RAM.
  *
  * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
- * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm, -name, -uuid, -accel, -enable-kvm). Both
+ * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -accel, -enable-kvm,
+ * -qmp, -chardev, -mon). Both
  * the option syntax ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are
  * read.
  */
@@ -27,6 +28,9 @@ struct qemu_cmdline {
     enum accel accel;
     char machine[64];                /* -machine type ("pc-q35-7.2"); empty: QEMU's default, pc */
     uint64_t max_ram_below_4g_bytes; /* -machine max-ram-below-4g=; 0 if absent */
+    bool free_page_reporting;        /* a balloon that gives back what the guest frees, at once */
+    char qmp_path
+        [256]; /* a QMP server's UNIX socket, as QEMU was told (it may be relative); empty: none */
     struct ram_config ram;
 };
 

@@ -105,32 +105,40 @@ static void take_kicked(const struct fsroot *root, struct qemu_process *process,
             take(process, tids[i]);
 }
 
-static bool reads_all_ram(const struct fsroot *root, pid_t pid, pid_t tid)
+/* The first that fits. */
+static unsigned job_of_thread(const char *name)
 {
-    static const char *const names[] = {"live_migration", "multifdsend", "bg_snapshot", "mig/"};
-    char name[64];
+    static const struct {
+        const char *begin;
+        enum qemu_job job;
+    } names[] = {
+        {"get_dirtyrate", QEMU_JOB_DIRTY_RATE}, {"mig/dirtyrate", QEMU_JOB_DIRTY_RATE},
+        {"live_migration", QEMU_JOB_MIGRATION}, {"multifdsend", QEMU_JOB_MIGRATION},
+        {"bg_snapshot", QEMU_JOB_MIGRATION},    {"mig/", QEMU_JOB_MIGRATION},
+        {"dump_thread", QEMU_JOB_DUMP},
+    };
 
-    if (fsroot_read(root, name, sizeof(name), "proc/%d/task/%d/comm", (int)pid, (int)tid) < 0)
-        return false;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (!strncmp(name, names[i], strlen(names[i])))
-            return true;
-    return false;
+        if (strncmp(name, names[i].begin, strlen(names[i].begin)) == 0)
+            return names[i].job;
+    return 0;
 }
 
-bool qemu_process_migrating(const struct fsroot *root, const struct qemu_process *process)
+unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process)
 {
     cleanup_free pid_t *tids = NULL;
     char path[32];
-    bool found = false;
+    char name[64];
+    unsigned jobs = 0;
 
     snprintf(path, sizeof(path), "proc/%d/task", (int)process->pid);
 
     ssize_t n = proc_numbers(root, path, &tids);
 
-    for (ssize_t i = 0; i < n && !found; i++)
-        found = reads_all_ram(root, process->pid, tids[i]);
-    return found;
+    for (ssize_t i = 0; i < n; i++)
+        if (fsroot_read(root, name, sizeof(name), "%s/%d/comm", path, (int)tids[i]) > 0)
+            jobs |= job_of_thread(name);
+    return jobs;
 }
 
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)

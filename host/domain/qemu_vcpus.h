@@ -17,11 +17,19 @@
 
 #include "domain/qemu_process.h"
 
+/** What QEMU may be doing to all of guest RAM. */
+enum qemu_job {
+    QEMU_JOB_MIGRATION = 1 << 0,  /* or save, or background snapshot */
+    QEMU_JOB_DIRTY_RATE = 1 << 1, /* calc-dirty-rate */
+    QEMU_JOB_DUMP = 1 << 2,       /* a detached dump-guest-memory */
+};
+
 /**
- * Does a thread run that reads all of RAM for a migration, save or background snapshot? By its name, so only with
- * -name debug-threads=on (QEMU 7.2 migration/migration.c, multifd.c; later versions: "mig/...").
+ * The jobs (enum qemu_job, or-ed) that run now, each known by the name of its thread, so only with -name
+ * debug-threads=on (QEMU 7.2 migration/migration.c, multifd.c, dirtyrate.c, dump/dump.c; since 9.1 the first two
+ * are called "mig/...").
  */
-bool qemu_process_migrating(const struct fsroot *root, const struct qemu_process *process);
+unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process);
 
 /** Fills accel, vcpus_known, n_vcpus and vcpus of @p process. -ESRCH when its threads are gone. */
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process);

@@ -2,6 +2,7 @@
 /** @file sample_record.c  See sample_record.h. */
 #include "record/sample_record.h"
 
+#include "domain/qemu_vcpus.h"
 #include "record/disturbance.h"
 #include "sample/kernel/kvm_stats.h"
 
@@ -14,8 +15,19 @@
 #define IDLE_SHARE 0.01
 
 static const char *const flag_names[] = {
-    "thp",       "hugetlb", "nested", "numa-balancing", "damon-active", "idle-guest",
-    "migrating", "swap",    "ksm",    "partial",
+    "thp",
+    "hugetlb",
+    "nested",
+    "numa-balancing",
+    "damon-active",
+    "idle-guest",
+    "migrating",
+    "swap",
+    "ksm",
+    "partial",
+    "dirty-rate",
+    "dump",
+    "free-page-reporting",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -53,6 +65,14 @@ static unsigned ram_flags(const struct fsroot *root, const struct guest_ram *ram
     return flags;
 }
 
+static unsigned job_flags(const struct guest *guest)
+{
+    return (guest->migrating || (guest->jobs & QEMU_JOB_MIGRATION) ? FLAG_MIGRATING : 0) |
+           (guest->jobs & QEMU_JOB_DIRTY_RATE ? FLAG_DIRTY_RATE : 0) |
+           (guest->jobs & QEMU_JOB_DUMP ? FLAG_DUMP : 0) |
+           (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
+}
+
 static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
                            const struct guest_ram *ram)
 {
@@ -61,7 +81,7 @@ static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
     return (disturbance_damon(root) ? FLAG_DAMON_ACTIVE : 0) |
            (disturbance_numa_balancing(root) ? FLAG_NUMA_BALANCING : 0) |
            (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0) |
-           (guest->migrating ? FLAG_MIGRATING : 0);
+           job_flags(guest);
 }
 
 static void fill_identity(struct sample_record *record, const struct guest *guest,

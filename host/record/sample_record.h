@@ -24,6 +24,10 @@ enum sample_flag {
     FLAG_SWAP = 1 << 7,           /* part of guest RAM is swapped out */
     FLAG_KSM = 1 << 8,            /* KSM runs and may merge its pages */
     FLAG_PARTIAL = 1 << 9,        /* part of the resident RAM was unmeasurable */
+    FLAG_DIRTY_RATE =
+        1 << 10, /* QEMU measures how fast the guest dirties its RAM: reads or protects it */
+    FLAG_DUMP = 1 << 11,                /* QEMU writes all of RAM into a dump */
+    FLAG_FREE_PAGE_REPORTING = 1 << 12, /* what the guest frees leaves its RAM at once */
 };
 
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */

@@ -81,4 +81,42 @@ else
 fi
 stop_guest "$other"
 
+echo "# what QEMU itself does to all of guest RAM"
+# A monitor without another program: QEMU reads one FIFO, and writes the other.
+mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out"
+hmp() { printf '%s\n' "$*" >"$guests_dir/hmp.in"; }
+lacks_flags() { record_has "[.flags[] | select(test(\"$1\"))] == []"; }
+look() { check "$1: measured" measure --pid "$pid" -m cold -w 0.5; }
+if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline; then
+	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
+	look "no job"
+	check "no flag of a job" lacks_flags 'migrating|dirty-rate|dump|reporting'
+	hmp calc_dirty_rate 20
+	sleep 0.5
+	look "calc-dirty-rate"
+	check "flag dirty-rate" has_flag dirty-rate
+	check "and not migrating" lacks_flags migrating
+	hmp migrate_set_parameter max-bandwidth 1M
+	hmp migrate -d '"exec:cat >/dev/null"'
+	sleep 0.5
+	look "migration"
+	check "flag migrating" has_flag migrating
+	hmp migrate_cancel
+	sleep 0.5
+	look "migration cancelled"
+	check "no flag any more" lacks_flags migrating
+	stop_guest "$pid"
+else
+	fail "guest starts"
+fi
+
+echo "# free page reporting"
+if start_payload balloon tcg "$params" -m 128 -device virtio-balloon-pci,free-page-reporting=on; then
+	look "free page reporting"
+	check "flag free-page-reporting" has_flag free-page-reporting
+	stop_guest "$pid"
+else
+	fail "guest starts"
+fi
+
 finish

@@ -174,6 +174,38 @@ START_TEST(numa_nodes_and_dimms)
 }
 END_TEST
 
+START_TEST(balloon_that_reports_free_pages)
+{
+    ck_assert_int_eq(PARSE("-device\0virtio-balloon-pci,id=b\0"), 0);
+    ck_assert(!line.free_page_reporting);
+    ck_assert_int_eq(PARSE("-device\0virtio-balloon-pci,free-page-reporting=on,id=b\0"), 0);
+    ck_assert(line.free_page_reporting);
+    ck_assert_int_eq(PARSE("-device\0{\"driver\":\"virtio-balloon-ccw\",\"id\":\"b\","
+                           "\"free-page-reporting\":true}\0-device\0virtio-net-pci\0"),
+                     0);
+    ck_assert(line.free_page_reporting);
+}
+END_TEST
+
+START_TEST(qmp_socket)
+{
+    ck_assert_int_eq(PARSE("-qmp\0tcp:localhost:4444,server=on\0-monitor\0unix:/hmp\0"), 0);
+    ck_assert_str_eq(line.qmp_path, "");
+    ck_assert_int_eq(PARSE("-qmp\0unix:/run/a,,b,server=on,wait=off\0-qmp\0unix:/c\0"), 0);
+    ck_assert_str_eq(line.qmp_path, "/run/a,b");
+    ck_assert_int_eq(PARSE("-mon\0mode=readline,chardev=h\0-mon\0chardev=q,mode=control\0"
+                           "-chardev\0socket,id=h,path=/h,server=on\0"
+                           "-chardev\0socket,id=q,path=q.sock,server=on,wait=off\0"),
+                     0);
+    ck_assert_str_eq(line.qmp_path, "q.sock");
+    /* libvirt hands over a file descriptor: there is no path. */
+    ck_assert_int_eq(PARSE("-chardev\0socket,id=charmonitor,fd=26,server=on,wait=off\0"
+                           "-mon\0chardev=charmonitor,id=monitor,mode=control\0"),
+                     0);
+    ck_assert_str_eq(line.qmp_path, "");
+}
+END_TEST
+
 START_TEST(default_block_beside_dimms_and_plain_numa)
 {
     ck_assert_int_eq(PARSE("-m\0"
@@ -391,6 +423,8 @@ int main(void)
     tcase_add_test(c, the_last_option_wins);
     tcase_add_test(c, machine_backend_in_both_syntaxes);
     tcase_add_test(c, numa_nodes_and_dimms);
+    tcase_add_test(c, balloon_that_reports_free_pages);
+    tcase_add_test(c, qmp_socket);
     tcase_add_test(c, default_block_beside_dimms_and_plain_numa);
     tcase_add_test(c, objects_that_cannot_be_used);
     tcase_add_test(c, more_backends_than_possible);

@@ -3,6 +3,7 @@
  * and of made ones. */
 #include "domain/proc_pid.h"
 #include "domain/qemu_process.h"
+#include "domain/qemu_vcpus.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -127,6 +128,30 @@ START_TEST(single_threaded_tcg)
     ck_assert_uint_eq(process.n_vcpus, 1);
     ck_assert_int_eq(process.vcpus[0], 1003);
     ck_assert_int_eq(process.accel, ACCEL_TCG);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(jobs_by_their_threads)
+{
+    struct fsroot root = copy_fixture("libvirt");
+    static const struct {
+        const char *thread;
+        unsigned jobs;
+    } cases[] = {
+        {"worker\n", 0},
+        {"live_migration\n", QEMU_JOB_MIGRATION},
+        {"mig/src/main\n", QEMU_JOB_MIGRATION},
+        {"mig/dirtyrate\n", QEMU_JOB_DIRTY_RATE},
+        {"get_dirtyrate\n", QEMU_JOB_DIRTY_RATE},
+        {"dump_thread\n", QEMU_JOB_DUMP},
+    };
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_file("task/1003/comm", cases[i].thread);
+        ck_assert_uint_eq(qemu_process_jobs(&root, &process), cases[i].jobs);
+    }
     remove_copy(&root);
 }
 END_TEST
@@ -300,6 +325,7 @@ int main(void)
     tcase_add_test(c, tcg_without_names_has_all_threads);
     tcase_add_test(c, kvm_with_and_without_names_agree);
     tcase_add_test(c, single_threaded_tcg);
+    tcase_add_test(c, jobs_by_their_threads);
     tcase_add_test(c, cpu_time_without_schedstat);
     tcase_add_test(c, other_executables_are_refused);
     tcase_add_test(c, an_upgrade_is_no_replacement);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_disturbance.c  Who else is found to change what is sampled, in made trees. */
+#include "fixture.h"
+#include "record/disturbance.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
+
+static char dir[] = "/tmp/vmwss-disturb.XXXXXX";
+static struct fsroot root;
+
+static void setup(void)
+{
+    strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+}
+
+static void teardown(void)
+{
+    char command[64];
+
+    snprintf(command, sizeof(command), "rm -rf %s", dir);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c) */
+    fsroot_close(&root);
+}
+
+/* Writes a file and the directories above it. */
+static void put(const char *path, const char *text)
+{
+    char part[256];
+
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+        mkdirat(root.dirfd, part, 0755);
+    }
+
+    int fd = openat(root.dirfd, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+START_TEST(nobody_in_an_empty_tree)
+{
+    ck_assert(!disturbance_damon(&root));
+    ck_assert(!disturbance_numa_balancing(&root));
+    ck_assert(!disturbance_ksm(&root));
+}
+END_TEST
+
+START_TEST(damon)
+{
+    put(KDAMONDS "/nr_kdamonds", "2\n");
+    put(KDAMONDS "/0/state", "off\n");
+    put(KDAMONDS "/1/state", "off\n");
+    put("sys/module/damon_stat/parameters/enabled", "N\n");
+    ck_assert(!disturbance_damon(&root));
+    put(KDAMONDS "/1/state", "on\n");
+    ck_assert(disturbance_damon(&root));
+    put(KDAMONDS "/1/state", "off\n");
+    put("sys/module/damon_stat/parameters/enabled", "Y\n");
+    ck_assert(disturbance_damon(&root));
+}
+END_TEST
+
+START_TEST(numa_balancing_needs_two_nodes)
+{
+    put("sys/devices/system/node/node0/cpulist", "0\n");
+    put("proc/sys/kernel/numa_balancing", "1\n");
+    ck_assert(!disturbance_numa_balancing(&root));
+    put("sys/devices/system/node/node1/cpulist", "1\n");
+    ck_assert(disturbance_numa_balancing(&root));
+    put("proc/sys/kernel/numa_balancing", "0\n");
+    ck_assert(!disturbance_numa_balancing(&root));
+}
+END_TEST
+
+START_TEST(ksm)
+{
+    put("sys/kernel/mm/ksm/run", "1\n");
+    ck_assert(disturbance_ksm(&root));
+    put("sys/kernel/mm/ksm/run", "2\n"); /* stopped, and everything unmerged */
+    ck_assert(!disturbance_ksm(&root));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("disturbance");
+    TCase *tcase = tcase_create("disturbance");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, nobody_in_an_empty_tree);
+    tcase_add_test(tcase, damon);
+    tcase_add_test(tcase, numa_balancing_needs_two_nodes);
+    tcase_add_test(tcase, ksm);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
