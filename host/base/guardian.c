@@ -55,7 +55,7 @@ static void wait_for_death(int watch_fd, const struct guardian *guardian, const 
     do
         n = read(watch_fd, &word, 1);
     while (n < 0 && errno == EINTR);
-    if (n <= 0)
+    if (n <= 0 && duty->undo)
         duty->undo(guardian->shared, duty->context);
 }
 

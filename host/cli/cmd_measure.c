@@ -13,6 +13,10 @@
 
 #define DEFAULT_WINDOW_S 10.0
 
+/* A guest hardly notices a tenth of a second; marking 512 MiB page by page takes half of that. */
+#define DEFAULT_PAUSE_MS 100
+#define MAX_PAUSE_MS 10000
+
 struct options {
     struct sampling_choice sampling;
     size_t n_windows;
@@ -42,11 +46,23 @@ static void print_help(void)
         "                      every N-th time; back to every time when they do not\n"
         "      --wait S        how long to wait while another vmwss measures the guest (default: not at\n"
         "                      all; with --interval, what a period leaves beside the longest window)\n"
+        "      --pause[=MS]    suspend the guest while it is marked and while it is read, each time for at\n"
+        "                      most MS milliseconds (100): no touch falls in between\n"
         "  -k, --count N       how often (with --interval; default: until interrupted)\n"
         "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
         "  -h, --help          this text\n\n"
         "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
         "130 interrupted.");
+}
+
+static int set_pause(struct options *options, const char *value)
+{
+    uint64_t ms = DEFAULT_PAUSE_MS;
+
+    if (value && cli_parse_u64(value, 1, MAX_PAUSE_MS, &ms) < 0)
+        return cli_bad_value("--pause", value, "a number of milliseconds, 1 to 10000");
+    options->sampling.pause_ms = (unsigned)ms;
+    return 0;
 }
 
 static int set_option(struct options *options, int option, const char *value)
@@ -58,6 +74,8 @@ static int set_option(struct options *options, int option, const char *value)
         return cli_parse_seconds(value, &options->interval_s) == 0
                    ? 0
                    : cli_bad_value("--interval", value, "a number of seconds");
+    case 'Z':
+        return set_pause(options, value);
     case 'k':
         return cli_parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
@@ -103,6 +121,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     static const struct option longs[] = {
         SAMPLING_LONG_OPTIONS,
         {"window", required_argument, NULL, 'w'},
+        {"pause", optional_argument, NULL, 'Z'},
         {"interval", required_argument, NULL, 'i'},
         {"count", required_argument, NULL, 'k'},
         {"stretch", required_argument, NULL, 'S'},

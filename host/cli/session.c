@@ -218,6 +218,32 @@ void session_yield(struct session *session)
     run_lock_release(&session->lock);
 }
 
+static int begin_pause(void *context, struct error *error)
+{
+    return guest_pause_begin(context, error);
+}
+
+static int end_pause(void *context, uint64_t *paused_ns, bool *cut, struct error *error)
+{
+    return guest_pause_end(context, paused_ns, cut, error);
+}
+
+static int attach_pause(struct session *session, const struct sampling_choice *choice,
+                        struct error *error)
+{
+    int rc;
+
+    if (!session->pause)
+        return 0;
+    rc = guest_pause_attach(session->pause, &session->guest, choice->guest.uri, error);
+    if (rc < 0)
+        return error_prefix(error, "--pause"), rc;
+    session->pause_hooks = (struct sample_pause){
+        .begin = begin_pause, .end = end_pause, .context = session->pause};
+    session->plan.pause = &session->pause_hooks;
+    return 0;
+}
+
 int session_open(struct session *session, const struct sampling_choice *choice, struct error *error)
 {
     *session = (struct session){.lock = RUN_LOCK_NONE, .wait_s = choice->wait_s};
@@ -225,6 +251,8 @@ int session_open(struct session *session, const struct sampling_choice *choice, 
 
     int rc = fsroot_open(&session->root, "/");
 
+    if (rc == 0 && choice->pause_ms)
+        rc = guest_pause_start(&session->pause, choice->pause_ms, error);
     if (rc == 0)
         rc = open_guest(session, choice, error);
     if (rc == 0)
@@ -233,11 +261,14 @@ int session_open(struct session *session, const struct sampling_choice *choice, 
         rc = choose_method(session, choice, error);
     if (rc == 0)
         make_plan(session, choice);
+    if (rc == 0)
+        rc = attach_pause(session, choice, error);
     return rc;
 }
 
 void session_close(struct session *session)
 {
+    guest_pause_stop(session->pause);
     session_yield(session);
     if (session->found) {
         guest_ram_free(&session->ram);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "domain/pause.h"
 #include "guest_ram/resident.h"
 #include "record/sample_record.h"
 #include "sample/run_lock.h"
@@ -20,7 +21,8 @@ struct sampling_choice {
     bool census;        /* --census */
     uint64_t samples;   /* --samples; 0: not given */
     double precision;   /* --precision, as a fraction of what is resident; 0: not given */
-    double wait_s;      /* --wait: how long, if another vmwss is measuring the guest */
+    unsigned pause_ms; /* --pause: the guest is suspended for at most so long at a time; 0: never */
+    double wait_s;     /* --wait: how long, if another vmwss is measuring the guest */
     bool
         prefer_panel; /* where neither was asked for: a census is slower to read than windows last */
     bool follow;      /* the command follows a panel over time */
@@ -56,6 +58,8 @@ struct session {
     struct progress progress;
     struct run_lock lock; /* held from session_open() to session_close() or session_yield() */
     double wait_s;
+    struct guest_pause *pause; /* NULL: the guest runs on */
+    struct sample_pause pause_hooks;
 };
 
 /**

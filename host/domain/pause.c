@@ -254,6 +254,13 @@ int guest_pause_attach(struct guest_pause *pause, const struct guest *guest, con
 {
     struct reply reply;
 
+    /* The driver that this process opened stays open until it ends. */
+    if (guest->from_libvirt && uri && strstr(uri, "///embed"))
+        return error_set(
+            error, -ENOTSUP,
+            "%s: an embedded driver can be open in one process only, and to resume the "
+            "guest should this one die takes a second; run libvirtd",
+            uri);
     pause->where = (struct suspend_where){.by_libvirt = guest->from_libvirt,
                                           .pid = guest->process.pid,
                                           .start_ticks = guest->process.start_ticks};

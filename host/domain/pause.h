@@ -23,8 +23,8 @@ struct guest_pause; /* opaque */
 int guest_pause_start(struct guest_pause **out, unsigned limit_ms, struct error *error);
 
 /**
- * Tells the child which guest, and has it prove that it could suspend it. An embedded driver must not be open here:
- * from now on the child has it open.
+ * Tells the child which guest, and has it prove that it could suspend it. A domain of an embedded driver is refused
+ * (-ENOTSUP), for that can be open in one process only.
  * @param uri  where guest_open_domain() found it; NULL: qemu:///system. Not used for a guest that was opened by pid:
  *             that one needs a QMP socket.
  * @return 0; else as suspender_open() and suspender_prove().

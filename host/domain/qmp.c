@@ -87,6 +87,7 @@ static int next_object(struct qmp *qmp, uint64_t until_ns, json_t **object)
     if (json_is_object(*object))
         return 0;
     json_decref(*object);
+    *object = NULL;
     return -EPROTO;
 }
 

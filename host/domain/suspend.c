@@ -71,7 +71,7 @@ static int qmp_ask(struct suspender *suspender, enum run_state *state, struct er
 
 static int qmp_suspend(struct suspender *suspender, struct error *error)
 {
-    enum run_state state;
+    enum run_state state = STATE_ELSE;
     int rc = qmp_ask(suspender, &state, error);
 
     if (rc < 0) /* nothing was sent that stops it */
@@ -102,9 +102,11 @@ static int qmp_resume(struct suspender *suspender, struct error *error)
 
 static virDomainPtr look_up(struct suspender *suspender, struct error *error)
 {
-    virDomainPtr domain = virDomainLookupByUUIDString(suspender->connection->conn,
-                                                      suspender->where.uuid);
+    virDomainPtr domain = NULL;
 
+    if (!suspender->connection)
+        return NULL;
+    domain = virDomainLookupByUUIDString(suspender->connection->conn, suspender->where.uuid);
     if (!domain)
         libvirt_failed(suspender->connection, suspender->where.uuid, error);
     return domain;
@@ -151,7 +153,7 @@ static int libvirt_ask(struct suspender *suspender, enum run_state *state, struc
 static int libvirt_suspend(struct suspender *suspender, struct error *error)
 {
     cleanup_domain virDomainPtr domain = look_up(suspender, error);
-    enum run_state state;
+    enum run_state state = STATE_ELSE;
 
     if (!domain || libvirt_state(suspender, domain, &state, error) < 0)
         return error ? error_set(error, -ENODEV, "%s", error->text) : -ENODEV;

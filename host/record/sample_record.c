@@ -28,6 +28,7 @@ static const char *const flag_names[] = {
     "dirty-rate",
     "dump",
     "free-page-reporting",
+    "pause-cut",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -137,6 +138,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     record->samples = plan->census ? ram->n_pages : tally_samples(last);
     record->vcpu_s = result->vcpu_s;
     record->cpu_s = result->cpu_s;
+    record->paused_s = (double)result->paused_ns / 1e9;
     record->n_windows = plan->n_windows;
     for (size_t w = 0; w < plan->n_windows; w++)
         if (fill_window(record, plan, result, w, now) < 0)
@@ -148,7 +150,8 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                 (unsigned long long)(record->resident_bytes >> 20),
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
-    record->flags = ram_flags(root, ram, last) | host_flags(root, guest, ram);
+    record->flags = ram_flags(root, ram, last) | host_flags(root, guest, ram) |
+                    (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
     if (record->unmeasurable_bytes > 0 || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;

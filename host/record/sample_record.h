@@ -28,6 +28,8 @@ enum sample_flag {
         1 << 10, /* QEMU measures how fast the guest dirties its RAM: reads or protects it */
     FLAG_DUMP = 1 << 11,                /* QEMU writes all of RAM into a dump */
     FLAG_FREE_PAGE_REPORTING = 1 << 12, /* what the guest frees leaves its RAM at once */
+    FLAG_PAUSE_CUT =
+        1 << 13, /* it was to be suspended while marked and read, and ran on too early */
 };
 
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */
@@ -54,6 +56,7 @@ struct sample_record {
     uint64_t ram_bytes, resident_bytes, unmeasurable_bytes; /* as of the last window */
     double vcpu_s;
     double cpu_s;
+    double paused_s; /* how long the guest was suspended for it */
     unsigned flags;
     size_t n_windows;
     struct window_record windows[RUN_MAX_WINDOWS];

@@ -48,38 +48,89 @@ static uint64_t window_end(const struct span *marking, double window_s)
     return wanted_ns > least_ns ? wanted_ns : least_ns;
 }
 
+static uint64_t guest_clock_ns(const struct sample_result *result)
+{
+    return clock_ns() - result->paused_ns;
+}
+
+static int begin_span(const struct sample_plan *plan, const struct sample_result *result,
+                      struct span *span, struct error *error)
+{
+    span->begin_ns = guest_clock_ns(result);
+    return plan->pause ? plan->pause->begin(plan->pause->context, error) : 0;
+}
+
+/* @p rc is how the work went: the guest runs on in any case. */
+static int end_span(const struct sample_plan *plan, struct sample_result *result, struct span *span,
+                    int rc, struct error *error)
+{
+    uint64_t paused_ns = 0;
+    bool cut = false;
+
+    if (plan->pause) {
+        int resumed = plan->pause->end(plan->pause->context, &paused_ns, &cut,
+                                       rc < 0 ? NULL : error);
+
+        rc = rc < 0 ? rc : resumed;
+    }
+    result->paused_ns += paused_ns;
+    result->pause_cut |= cut;
+    span->end_ns = guest_clock_ns(result);
+    return rc;
+}
+
+static int mark(const struct sample_plan *plan, void *state, struct sample_result *result,
+                struct span *span, struct error *error)
+{
+    int rc = begin_span(plan, result, span, error);
+
+    if (rc < 0)
+        return rc;
+    rc = plan->method->mark(state, error);
+    return end_span(plan, result, span, rc, error);
+}
+
+static int collect(const struct target *target, const struct sample_plan *plan, void *state,
+                   struct sample_result *result, struct span *span, struct tally *tally,
+                   struct error *error)
+{
+    int rc = qemu_process_verify(target->root, target->process, error);
+
+    if (rc == 0)
+        rc = begin_span(plan, result, span, error);
+    if (rc < 0)
+        return rc;
+    rc = plan->method->collect(state, tally, error);
+    rc = end_span(plan, result, span, rc, error);
+    /* The files of a process that ended read as empty: as if all of its pages were absent. */
+    return rc < 0 ? rc : qemu_process_verify(target->root, target->process, error);
+}
+
 static int run_windows(const struct target *target, const struct sample_plan *plan, void *state,
                        struct sample_result *result, struct error *error)
 {
-    struct span marking = {.begin_ns = clock_ns()};
     const struct wait wait = {
         .interrupted = plan->interrupted,
         .poll = plan->method->poll,
         .state = state,
         .progress = plan->progress,
         .progress_context = plan->progress_context,
-        .began_ns = marking.begin_ns,
+        .began_ns = clock_ns(),
         .total_s = plan->window_s[plan->n_windows - 1],
     };
-    int rc = plan->method->mark(state, error);
+    struct span marking = {0};
+    int rc = mark(plan, state, result, &marking, error);
 
-    marking.end_ns = clock_ns();
     for (size_t w = 0; rc == 0 && w < plan->n_windows; w++) {
-        struct span reading;
-        uint64_t until_ns = window_end(&marking, plan->window_s[w]);
+        struct sample_window *window = &result->windows[w];
+        struct span reading = {0};
+        uint64_t until_ns = window_end(&marking, plan->window_s[w]) + result->paused_ns;
 
         rc = wait_until(target, &wait, until_ns, error);
         if (rc == 0)
-            rc = qemu_process_verify(target->root, target->process, error);
-        if (rc < 0)
-            break;
-        reading.begin_ns = clock_ns();
-        rc = plan->method->collect(state, &result->windows[w].tally, error);
-        reading.end_ns = clock_ns();
-        /* The files of a process that ended read as empty: as if all of its pages were absent. */
+            rc = collect(target, plan, state, result, &reading, &window->tally, error);
         if (rc == 0)
-            rc = qemu_process_verify(target->root, target->process, error);
-        result->windows[w].est_window_s = (double)(midpoint(&reading) - midpoint(&marking)) / 1e9;
+            window->est_window_s = (double)(midpoint(&reading) - midpoint(&marking)) / 1e9;
     }
     return rc;
 }

@@ -3,13 +3,23 @@
  * @file run.h  One measurement: mark, wait, collect for each window, restore.
  *
  * Est window is what was really measured: from the midpoint of marking to the midpoint of reading, as
- * in wss.pl (Gregg, 2018).
+ * in wss.pl (Gregg, 2018). It is on the guest's clock, which stands still while the guest does: of a guest that is
+ * paused for marking and for reading it is exact, from the end of the first pause to the beginning of the second.
  */
 #pragma once
 
 #include "sample/method.h"
 
 #define RUN_MAX_WINDOWS 64
+
+/** Something that has the guest stand still while it is marked and read; domain/pause.h. */
+struct sample_pause {
+    /** 0: it stands still. */
+    int (*begin)(void *context, struct error *error);
+    /** Called after every begin that succeeded. @p paused_ns: how long it stood; *cut: it ran on before this call. */
+    int (*end)(void *context, uint64_t *paused_ns, bool *cut, struct error *error);
+    void *context;
+};
 
 struct sample_plan {
     const struct method *method;
@@ -22,6 +32,7 @@ struct sample_plan {
     const volatile int *interrupted;  /* not 0: stop and restore; may be NULL */
     void (*progress)(double elapsed_s, double total_s, void *context); /* may be NULL */
     void *progress_context;
+    const struct sample_pause *pause; /* NULL: the guest runs on */
 };
 
 struct sample_window {
@@ -31,8 +42,10 @@ struct sample_window {
 
 struct sample_result {
     struct sample_window windows[RUN_MAX_WINDOWS];
-    double vcpu_s; /* vCPU time from before marking to after the last reading */
-    double cpu_s;  /* our own, user and system */
+    double vcpu_s;      /* vCPU time from before marking to after the last reading */
+    double cpu_s;       /* our own, user and system */
+    uint64_t paused_ns; /* how long the guest was made to stand still, in sum */
+    bool pause_cut;     /* it ran on before a marking or reading was done */
 };
 
 /**

@@ -79,6 +79,7 @@ json_t *sample_json(const struct sample_record *record, const char *schema)
     json_object_set_new(object, "vcpu_seconds", rounded(record->vcpu_s, 0.001));
     json_object_set_new(object, "windows", windows);
     json_object_set_new(object, "cpu_seconds", rounded(record->cpu_s, 0.0001));
+    json_object_set_new(object, "pause_seconds", rounded(record->paused_s, 0.0001));
     json_object_set_new(object, "flags", flags_json(record->flags));
     return object;
 }

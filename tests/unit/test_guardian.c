@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,6 +81,33 @@ START_TEST(does_nothing_when_dismissed)
 }
 END_TEST
 
+/* Says what it is told twice; and at the end, that it was the end. */
+static void echo(int socket, void *shared, void *context)
+{
+    char word[16];
+    ssize_t n;
+
+    while ((n = recv(socket, word, sizeof(word), 0)) > 0 && word[0] != 'd')
+        send(socket, word, (size_t)n, MSG_NOSIGNAL);
+    strcpy(shared, "ended");
+    (void)context;
+}
+
+START_TEST(employed_child_serves)
+{
+    struct guardian *guardian;
+    char word[16] = {0};
+
+    ck_assert_int_eq(guardian_employ(&guardian, 16, echo, NULL, NULL), 0);
+    ck_assert_int_gt(guardian_pid(guardian), 0);
+    ck_assert_int_eq(send(guardian_socket(guardian), "hello", 6, MSG_NOSIGNAL), 6);
+    ck_assert_int_eq(recv(guardian_socket(guardian), word, sizeof(word), 0), 6);
+    ck_assert_str_eq(word, "hello");
+    guardian_dismiss(guardian);
+    ck_assert_int_eq(waitpid(-1, NULL, 0), -1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("guardian");
@@ -87,6 +115,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, undoes_after_kill, 0, 3);
     tcase_add_test(tcase, does_nothing_when_dismissed);
+    tcase_add_test(tcase, employed_child_serves);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

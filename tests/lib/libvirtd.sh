@@ -1,0 +1,58 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# A libvirtd of our own, in a mount namespace in which libvirt's directories are empty: qemu:///system without touching
+# a libvirt that this machine may have. For what an embedded driver cannot do, as it can be open in one process only.
+
+# libvirtd_reexec "$@": starts the script $0 again in such a namespace. Before anything else.
+libvirtd_reexec() {
+	[[ -z ${VMWSS_LIBVIRTD_NAMESPACE:-} ]] || return 0
+	# shellcheck disable=SC2016 # expanded inside
+	VMWSS_LIBVIRTD_NAMESPACE=1 exec unshare --mount --propagation private -- bash -c '
+		for dir in /run /etc/libvirt /var/lib /var/log /var/cache; do
+			mount -t tmpfs -o mode=755 tmpfs "$dir" || exit 1
+		done
+		exec "$@"' bash "$0" "$@"
+}
+
+# libvirtd_begin: guests run as root, without cgroups, confinement and huge pages. Sets embed_uri and embed_dir, so that
+# embed_create of embed.sh makes them. Needs $nothp.
+libvirtd_begin() {
+	local i
+	embed_uri=qemu:///system
+	embed_dir=${embed_dir:-$(mktemp -d /tmp/vmwss.XXXX)}
+	cat >/etc/libvirt/qemu.conf <<-END
+		stdio_handler = "file"
+		security_driver = "none"
+		user = "root"
+		group = "root"
+		cgroup_controllers = [ ]
+		namespaces = [ ]
+		remember_owner = 0
+	END
+	printf 'auth_unix_ro = "none"\nauth_unix_rw = "none"\n' >/etc/libvirt/libvirtd.conf
+	LIBVIRT_LOG_OUTPUTS=4:stderr "$nothp" libvirtd >/dev/null 2>&1 &
+	libvirtd_pid=$!
+	for ((i = 0; i < 100; i++)); do
+		if embed_virsh list >/dev/null 2>&1; then return 0; fi
+		sleep 0.1
+	done
+	return 1
+}
+
+libvirtd_stop() {
+	[[ -n ${libvirtd_pid:-} ]] || return 0
+	kill "$libvirtd_pid" 2>/dev/null
+	wait "$libvirtd_pid" 2>/dev/null
+	libvirtd_pid=
+}
+
+# libvirtd_end: ends all domains, then libvirtd.
+libvirtd_end() {
+	local name
+	while read -r name; do
+		[[ -z $name ]] || embed_virsh destroy "$name" </dev/null >/dev/null 2>&1
+	done < <(embed_virsh list --name 2>/dev/null)
+	libvirtd_stop
+	rm -rf -- "$embed_dir"
+}
