@@ -38,37 +38,80 @@ int kpageflags_read(int fd, const uint64_t *pfn, uint64_t n, uint64_t *flags)
     return u64_file_gather(fd, pfn, n, BRIDGE, flags);
 }
 
-int kpageflags_find_head(int fd, uint64_t pfn, uint64_t *head, uint64_t *head_flags)
+/* 1: every flag of @p wanted is set; 0: not; or a negative errno. */
+static int has_flags(int fd, uint64_t pfn, uint64_t wanted, uint64_t *flags)
+{
+    int rc = kpageflags_read(fd, &pfn, 1, flags);
+
+    return rc < 0 ? rc : (*flags & wanted) == wanted;
+}
+
+static int is_tail(int fd, uint64_t pfn)
+{
+    uint64_t flags;
+
+    return has_flags(fd, pfn, KPF_COMPOUND_TAIL, &flags);
+}
+
+/* Is @p head the head of a folio of just this order? A tail in its middle belongs to a folio that is larger than
+ * the half, and which begins at a multiple of its size, so no later than at head; and where that ends no tail
+ * can be. */
+static int has_order(int fd, uint64_t head, unsigned order)
+{
+    if (order == 0 || head % (1ULL << order))
+        return 0;
+
+    int rc = is_tail(fd, head + (1ULL << (order - 1)));
+
+    if (rc <= 0)
+        return rc;
+    rc = is_tail(fd, head + (1ULL << order));
+    return rc < 0 ? rc : !rc;
+}
+
+static int guess_folio(int fd, uint64_t pfn, unsigned guess, struct folio *folio)
+{
+    folio->head = pfn & ~((1ULL << guess) - 1);
+    folio->order = guess;
+
+    int rc = has_flags(fd, folio->head, KPF_COMPOUND_HEAD, &folio->flags);
+
+    return rc <= 0 ? rc : has_order(fd, folio->head, guess);
+}
+
+static int find_head(int fd, uint64_t pfn, struct folio *folio)
 {
     for (unsigned k = 1; k <= MAX_ORDER; k++) {
-        uint64_t candidate = pfn & ~((1ULL << k) - 1);
-        uint64_t flags;
-        int rc = kpageflags_read(fd, &candidate, 1, &flags);
+        folio->head = pfn & ~((1ULL << k) - 1);
 
-        if (rc < 0)
-            return rc;
-        if (flags & KPF_COMPOUND_HEAD) {
-            *head = candidate;
-            *head_flags = flags;
-            return 0;
-        }
+        int rc = has_flags(fd, folio->head, KPF_COMPOUND_HEAD, &folio->flags);
+
+        if (rc != 0)
+            return rc < 0 ? rc : 0;
     }
     return -ENOENT; /* split while we looked */
 }
 
-int kpageflags_folio_order(int fd, uint64_t head, unsigned *order)
+/* The tail at head + 2^k exists for every k below the order, and not at the order itself: that frame begins
+ * something else, which may be another head but never a tail. */
+static int find_order(int fd, struct folio *folio)
 {
-    /* The tail at head + 2^k exists for every k below the order, and not at the order itself: that
-     * frame begins something else, which may be another head but never a tail. */
-    for (*order = 0; *order < MAX_ORDER; ++*order) {
-        uint64_t pfn = head + (1ULL << *order);
-        uint64_t flags;
-        int rc = kpageflags_read(fd, &pfn, 1, &flags);
+    for (folio->order = 0; folio->order < MAX_ORDER; folio->order++) {
+        int rc = is_tail(fd, folio->head + (1ULL << folio->order));
 
-        if (rc < 0)
+        if (rc <= 0)
             return rc;
-        if (!(flags & KPF_COMPOUND_TAIL))
-            break;
     }
     return 0;
+}
+
+int kpageflags_folio(int fd, uint64_t pfn, uint64_t flags, unsigned guess, struct folio *folio)
+{
+    int rc = guess_folio(fd, pfn, guess, folio);
+
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    *folio = (struct folio){.head = pfn, .flags = flags};
+    rc = flags & KPF_COMPOUND_TAIL ? find_head(fd, pfn, folio) : 0;
+    return rc < 0 ? rc : find_order(fd, folio);
 }

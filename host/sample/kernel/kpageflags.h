@@ -30,14 +30,21 @@ int kpageflags_open(const struct fsroot *root, struct error *error);
 /** Flags of the frames pfn[0..n), ascending for speed. 0 or a negative errno. */
 int kpageflags_read(int fd, const uint64_t *pfn, uint64_t n, uint64_t *flags);
 
+/** A folio: 2^order pages whose first frame is head. */
+struct folio {
+    uint64_t head;
+    uint64_t flags; /* of its head */
+    unsigned order;
+};
+
 /**
- * The head of the folio whose tail is @p pfn. A folio of 2^k pages begins at a frame number that is a
- * multiple of 2^k (mm/page_alloc.c), so at most 18 candidates are looked at.
+ * The folio of which frame @p pfn, with @p flags, is the head or a tail.
+ * A folio of 2^k pages begins at a frame number that is a multiple of 2^k (mm/page_alloc.c), so at most 18
+ * candidates are looked at for the head, and as many frames for the end.
+ * @param guess  an order that is likely: if it is right, three reads are enough
+ * @return 0; -ENOENT when it was split while we looked; or another negative errno.
  */
-int kpageflags_find_head(int fd, uint64_t pfn, uint64_t *head, uint64_t *head_flags);
+int kpageflags_folio(int fd, uint64_t pfn, uint64_t flags, unsigned guess, struct folio *folio);
 
 /** Opens /proc/kpagecount: for each frame the number of its mappings, a u64_file. */
 int kpagecount_open(const struct fsroot *root, struct error *error);
-
-/** log2 of the number of pages of the folio that begins at @p head; 0 for a single page. */
-int kpageflags_folio_order(int fd, uint64_t head, unsigned *order);

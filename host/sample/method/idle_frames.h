@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file idle_frames.h  From a batch of pages of a page_set to the page frames behind them, for method `idle`.
+ *
+ * Batches bound the memory for any size of guest. Frames are in ascending order, so that neighbours in
+ * kpageflags and in the idle bitmap are one transfer.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "sample/kernel/kpageflags.h"
+#include "sample/page_set.h"
+#include "sample/target.h"
+
+#define FRAMES_BATCH_BITS \
+    15 /* 128 MiB of RAM; one bitmap transfer when the frames are contiguous */
+#define FRAMES_BATCH (1 << FRAMES_BATCH_BITS)
+
+#define FRAME_UNREAD 255
+
+/** One present page of the batch. */
+struct frame {
+    uint64_t pfn;      /* its own, and after frames_resolve() that of the head of its folio */
+    uint64_t unit_hva; /* where the folio begins in the process */
+    uint64_t i;        /* which page of the set */
+    uint8_t bit; /* of the idle bitmap, as idle_bitmap_read() says it, once somebody has read it */
+    uint8_t order;
+    bool trackable;
+    bool zero_page; /* the shared zero page: nothing of its own is behind it */
+};
+
+struct frames {
+    const struct target *target;
+    struct page_set *set;
+    int pagemap_fd;
+    int flags_fd;
+    int count_fd; /* /proc/kpagecount; -1 when KSM has merged nothing of this process */
+    /* the batch, filled by the caller: */
+    uint64_t n;                   /* pages */
+    uint64_t index[FRAMES_BATCH]; /* where each is in the set, ascending */
+    /* what is behind it: */
+    uint64_t n_frames;
+    struct frame frame[FRAMES_BATCH];
+    /* working space: */
+    uint64_t page[FRAMES_BATCH];
+    uint64_t entry[FRAMES_BATCH]; /* of the pagemap */
+    uint64_t key[2][FRAMES_BATCH];
+    uint64_t pfn[FRAMES_BATCH];
+    uint64_t flags[FRAMES_BATCH];
+    struct folio folio; /* the last one of more than one page: its tails follow one another */
+    unsigned guess;     /* the order of the last one */
+};
+
+/** Opens what is read; frames_close() also after a failure. */
+int frames_open(struct frames *frames, const struct target *target, struct page_set *set,
+                struct error *error);
+void frames_close(struct frames *frames);
+
+/**
+ * Reads the pagemap for the pages of the batch. Present ones become frames, ascending; of the others
+ * @p lost is told whether they are absent or swapped.
+ * @return 0 or a negative errno.
+ */
+int frames_read(struct frames *frames,
+                void (*lost)(struct page_set *set, uint64_t i, enum page_state state));
+
+/** Drops the frames for which @p keep answers false. */
+void frames_filter(struct frames *frames,
+                   bool (*keep)(struct page_set *set, const struct frame *frame));
+
+/** Replaces each frame by the head of its folio and says whether page_idle can track it; the order
+ *  stays ascending. 0 or a negative errno. */
+int frames_resolve(struct frames *frames);
+
+/** The frame numbers alone, frames->n_frames of them: for the idle bitmap. */
+const uint64_t *frames_pfns(struct frames *frames);
+
+/** Flags of the frames as they are now, in their order; NULL and the negative errno in @p rc. */
+const uint64_t *frames_flags(struct frames *frames, int *rc);
