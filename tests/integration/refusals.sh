@@ -32,7 +32,11 @@ pids+=("$sleeper")
 expect_exit "not QEMU" 2 "$sleeper" "$vmwss" measure --pid "$sleeper"
 expect_exit "no such process" 2 '4194200' "$vmwss" measure --pid 4194200
 expect_exit "no libvirt" 2 'libvirt' "$vmwss" measure -c 'qemu:///embed?root=/nonexistent/x' some
+mkdir "$guests_dir/empty" && : >"$guests_dir/empty/libvirt.so.0"
+without_libvirt=(env "LD_LIBRARY_PATH=$guests_dir/empty" "$vmwss")
+expect_exit "libvirt is not installed" 2 'libvirt.so.0: .*without libvirt: measure with --pid' "${without_libvirt[@]}" measure some
 if start_payload refusals tcg "total=64M hot=8M" -m 128; then
+	check "--pid needs no libvirt" "${without_libvirt[@]}" measure --pid "$pid" -w 1
 	cp -- "$vmwss" "$guests_dir/vmwss" && chmod 755 "$guests_dir" "$guests_dir/vmwss"
 	expect_exit "no permission" 2 'ermission|ermitted' \
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$guests_dir/vmwss" measure --pid "$pid"
