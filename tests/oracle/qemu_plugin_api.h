@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file qemu_plugin_api.h  What the oracle uses of QEMU: its plugin API, version 1, and three functions about RAM.
+ *
+ * Debian packages no header for plugins; the declarations state the binary interface of QEMU 5.0 .. 8.2 (there
+ * include/qemu/qemu-plugin.h). The functions about RAM blocks (include/exec/cpu-common.h) are no part of the plugin
+ * API; Debian's QEMU exports them because it is built with modules.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_plugin_hwaddr;
+
+struct qemu_plugin_info {
+    const char *target_name;
+    struct {
+        int min, cur;
+    } version;
+    bool system_emulation;
+    int smp_vcpus, max_vcpus;
+};
+
+enum { QEMU_PLUGIN_NO_REGISTERS = 0 };
+enum { QEMU_PLUGIN_READ_AND_WRITE = 3 };
+
+/* What a plugin exports: 0, or the guest is not started. */
+int qemu_plugin_install(uint64_t id, const struct qemu_plugin_info *info, int argc, char **argv);
+
+/* Called while a block is translated: the only time at which its instructions can be looked at. */
+void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
+                                           void (*cb)(uint64_t id, struct qemu_plugin_tb *tb));
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
+/* Host address of the instruction's first byte; NULL when it is not in RAM or ROM. */
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
+
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
+                                          void (*cb)(unsigned vcpu, void *context), int registers,
+                                          void *context);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+                                            void (*cb)(unsigned vcpu, void *context), int registers,
+                                            void *context);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
+                                      void (*cb)(unsigned vcpu, uint32_t info, uint64_t vaddr,
+                                                 void *context),
+                                      int registers, int direction, void *context);
+
+unsigned qemu_plugin_mem_size_shift(uint32_t info);
+/* Valid within the callback of the access only. */
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t vaddr);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *address);
+/* Not guest-physical, whatever its name: the offset in QEMU's space of RAM blocks, plus the address of the memory
+ * region in its container (0 for a machine's single RAM). QEMU 7.2 plugins/api.c. */
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address);
+
+struct RAMBlock;
+int qemu_ram_foreach_block(int (*each)(struct RAMBlock *block, void *context), void *context);
+const char *qemu_ram_get_idstr(struct RAMBlock *block);
+void *qemu_ram_get_host_addr(struct RAMBlock *block);
+uint64_t qemu_ram_get_offset(struct RAMBlock *block);
+uint64_t qemu_ram_get_used_length(struct RAMBlock *block);
