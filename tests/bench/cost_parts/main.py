@@ -27,8 +27,8 @@ parts:
 Other tools are not part of this project: --tool NAME=COMMAND, where COMMAND gets the pid and the window in seconds appended
 and prints the working set in MiB as the last number of its last line. DAMON with its defaults is always there.
 
-The lab is emulated: its seconds say nothing by themselves, and stolen time of a busy machine counts as CPU time; ratios
-within one part are fair. --count-instructions makes its clock count instructions, so that they are exact, too.
+The lab is emulated: its seconds say nothing by themselves, and time that a busy machine steals counts as CPU time. Ratios
+within one part are fair, the more so the more rounds there are.
 """
 
 
@@ -74,7 +74,6 @@ def parse_options():
     parser.add_argument("--block-periods", type=int, default=2, metavar="N", help="periods in a block (2)")
     parser.add_argument("--lab-memory", default="8192", metavar="MIB", help="(8192)")
     parser.add_argument("--lab-timeout", default="1800", metavar="S", help="(1800)")
-    parser.add_argument("--count-instructions", action="store_true", help="let the lab's clock count instructions")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -89,7 +88,6 @@ def command_of(part, options, directory):
         return shlex.split(options.under) + me + [directory]
     lab = [os.path.join(ROOT, "vm-images/lab/lab"), "--kernel", "page_idle", "--memory", options.lab_memory]
     lab += ["--timeout", options.lab_timeout, "--out", directory]
-    lab += ["--count-instructions"] if options.count_instructions else []
     for shown in options.shown:
         lab += ["--with", shown]
     return shlex.split(options.under) + lab + me + ["/mnt/out"]
