@@ -23,6 +23,16 @@ void cli_error(const char *format, ...)
     fputc('\n', stderr);
 }
 
+int cli_flush(struct error *error)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+
+    int rc = errno ? -errno : -EIO;
+
+    return error_set(error, rc, "standard output: %s", strerror(-rc));
+}
+
 int cli_bad_value(const char *option, const char *value, const char *expected)
 {
     cli_error("%s %s: expected %s", option, value, expected);
@@ -70,6 +80,13 @@ int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_
     if (parse_list(list, window_s, max, n_windows) < 0)
         return cli_bad_value("--window", list, "up to 64 numbers of seconds, as in 1,10,60");
     qsort(window_s, *n_windows, sizeof(double), compare_doubles);
+
+    size_t kept = 1;
+
+    for (size_t i = 1; i < *n_windows; i++)
+        if (window_s[i] > window_s[kept - 1])
+            window_s[kept++] = window_s[i];
+    *n_windows = kept;
     return 0;
 }
 

@@ -57,6 +57,9 @@ int guest_choice_open(const struct guest_choice *choice, const struct fsroot *ro
 /** Prints "vmwss: MESSAGE" to standard error (red on a terminal). */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: nobody reads it any more. */
+int cli_flush(struct error *error);
+
 /** A decimal number of seconds, 0.001 .. 1e6; -EINVAL otherwise. */
 int cli_parse_seconds(const char *text, double *seconds);
 
@@ -66,5 +69,5 @@ int cli_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 /** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */
 int cli_bad_value(const char *option, const char *value, const char *expected);
 
-/** "S,S,..." into window_s[0 .. *n_windows), ascending, at most @p max. 0; -EINVAL after printing what is wrong. */
+/** "S,S,..." into window_s[0 .. *n_windows), ascending, each once, at most @p max. 0; -EINVAL after printing what is wrong. */
 int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows);

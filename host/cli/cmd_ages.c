@@ -5,6 +5,7 @@
 #include "sample/follow.h"
 #include "sample/wait.h"
 #include "show/ages.h"
+#include "show/chart.h"
 
 #include <errno.h>
 #include <math.h>
@@ -37,6 +38,7 @@ static const char help[] =
     "  -n, --samples N     pages in the panel (2000)\n"
     "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n"
     "      --svg FILE      draw the histogram into FILE too\n"
+    "      --wait S        how long to wait while another vmwss measures the guest (0)\n"
     "  -j, --json          one JSON object per line, schema vmwss.ages.v1\n"
     "  -h, --help          this text\n";
 
@@ -87,6 +89,11 @@ static int check_options(struct options *options, int argc, char **argv)
                   options->window_s[0]);
         return -EINVAL;
     }
+    if (options->window_s[options->n_windows - 1] / options->tick_s > FOLLOW_MAX_TICKS) {
+        cli_error("--window %g has more than %d ticks of %g s: leave out the shortest windows",
+                  options->window_s[options->n_windows - 1], FOLLOW_MAX_TICKS, options->tick_s);
+        return -EINVAL;
+    }
     return 0;
 }
 
@@ -130,6 +137,7 @@ struct watch {
     uint64_t next_tick_ns;
     double shown_at_s; /* on the follower's clock */
     double cpu_s;      /* our own when the last record was made */
+    uint64_t n_ticks;
     uint64_t n_shown;
 };
 
@@ -195,6 +203,7 @@ static int tick(struct watch *watch, struct error *error)
     if (rc < 0)
         return rc;
     session_size_panel(session, &watch->now);
+    watch->n_ticks++;
     rc = follower_tick(watch->follower, session->plan.presence, error);
     return rc == 0 ? qemu_process_verify(&session->root, &session->guest.process, error) : rc;
 }
@@ -209,10 +218,52 @@ static bool is_due(const struct watch *watch)
     return follower_elapsed_s(watch->follower) >= wanted_s - options->tick_s / 2;
 }
 
+/* A look at the panel takes its time: with windows that are shorter still, nothing would ever be printed. */
+static int none_answered(const struct watch *watch, struct error *error)
+{
+    const struct options *options = watch->options;
+    double elapsed_s = follower_elapsed_s(watch->follower);
+
+    if (elapsed_s < 4 * options->window_s[options->n_windows - 1])
+        return 0; /* not even the shortest window yet */
+    return error_set(
+        error, -ETIME,
+        "no window can be answered: one look at the panel follows the other after %.3g "
+        "s; ask for a longer --window or fewer --samples",
+        elapsed_s / (double)watch->n_ticks);
+}
+
+/* With --interval they come in time; of the only record they would be missed without a word. */
+static void tell_left_out(const struct watch *watch, const struct ages_record *record)
+{
+    size_t asked = watch->options->n_windows;
+
+    if (watch->options->interval_s == 0 && record->sample.n_windows < asked)
+        cli_error(
+            "%zu of %zu windows left out: one look at the panel follows the other after %.3g s",
+            asked - record->sample.n_windows, asked,
+            follower_elapsed_s(watch->follower) / (double)watch->n_ticks);
+}
+
+static int print(const struct watch *watch, const struct ages_record *record, struct error *error)
+{
+    const struct options *options = watch->options;
+    int rc = 0;
+
+    if (options->sampling.json)
+        rc = ages_json_print(record);
+    else
+        ages_table_print(record);
+    if (rc == 0)
+        rc = cli_flush(error);
+    if (rc == 0 && options->svg)
+        rc = ages_svg_write(record, options->svg, error);
+    return rc;
+}
+
 static int show(struct watch *watch, struct error *error)
 {
     struct session *session = watch->session;
-    const struct options *options = watch->options;
     struct ages_record record;
     double cpu_s = own_cpu_s();
     int rc = ages_record_fill(&record, &session->root, &session->guest, &session->ram,
@@ -222,16 +273,13 @@ static int show(struct watch *watch, struct error *error)
     watch->cpu_s = cpu_s;
     watch->shown_at_s = follower_elapsed_s(watch->follower);
     if (rc == -EAGAIN)
-        return 0; /* not even the shortest window yet */
+        return none_answered(watch, error);
     watch->n_shown++;
     progress_clear(&session->progress);
-    if (rc == 0 && options->sampling.json)
-        rc = ages_json_print(&record);
-    else if (rc == 0)
-        ages_table_print(&record);
-    if (rc == 0 && options->svg)
-        rc = ages_svg_write(&record, options->svg, error);
-    return rc;
+    if (rc < 0)
+        return rc;
+    tell_left_out(watch, &record);
+    return print(watch, &record, error);
 }
 
 static bool is_done(const struct watch *watch)
@@ -267,6 +315,10 @@ int cmd_ages(int argc, char **argv)
 
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
+    if (options.svg && chart_check(options.svg, &error) < 0) {
+        cli_error("%s", error.text);
+        return EXIT_CANNOT;
+    }
     rc = session_open(&session, &options.sampling, &error);
     session.plan.n_windows = options.n_windows;
     memcpy(session.plan.window_s, options.window_s, sizeof(options.window_s));

@@ -6,6 +6,7 @@
  * double (wss.pl -P), grow at equal steps (wss.pl -C).
  */
 #include "cli/session.h"
+#include "show/chart.h"
 #include "show/curve.h"
 #include "show/sample_json.h"
 
@@ -17,7 +18,7 @@
 /* What profile and grow do differently. */
 struct curve_kind {
     const char *title;
-    const char *first_name; /* option for the first window */
+    const char *first_name; /* option for the first window, with its dashes */
     const char *last_name;  /* option for the last */
     double first_s, last_s; /* defaults */
     bool doubling;          /* windows double; else they are multiples of the first */
@@ -32,14 +33,15 @@ struct curve_kind {
     "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n" \
     "      --census        every page; slower to read than a short window is long\n"         \
     "      --svg FILE      draw the curve into FILE too\n"                                   \
+    "      --wait S        how long to wait while another vmwss measures the guest (0)\n"    \
     "  -j, --json          one JSON object, schema vmwss.sample.v1\n"                        \
     "  -h, --help          this text\n\n"                                                    \
     "EST is what was really measured, from the midpoint of marking to that of reading.\n"
 
 static const struct curve_kind profile = {
     .title = "WSS over windows that double",
-    .first_name = "from",
-    .last_name = "to",
+    .first_name = "--from",
+    .last_name = "--to",
     .first_s = 0.01,
     .last_s = 10.24,
     .doubling = true,
@@ -51,8 +53,8 @@ static const struct curve_kind profile = {
 
 static const struct curve_kind grow = {
     .title = "cumulative growth of the WSS",
-    .first_name = "every",
-    .last_name = "duration",
+    .first_name = "--every",
+    .last_name = "--duration",
     .first_s = 1,
     .last_s = 20,
     .help =
@@ -94,8 +96,8 @@ static int parse_options(struct options *options, const struct curve_kind *kind,
 {
     const struct option longs[] = {
         SAMPLING_LONG_OPTIONS,
-        {kind->first_name, required_argument, NULL, 'F'},
-        {kind->last_name, required_argument, NULL, 'L'},
+        {kind->first_name + 2, required_argument, NULL, 'F'},
+        {kind->last_name + 2, required_argument, NULL, 'L'},
         {"svg", required_argument, NULL, 'V'},
         {0},
     };
@@ -123,8 +125,8 @@ static int make_windows(const struct options *options, const struct curve_kind *
     /* A little more than the last, for sums of steps are not exact. */
     for (; window_s <= options->last_s * (1 + 1e-9); plan->n_windows++) {
         if (plan->n_windows == RUN_MAX_WINDOWS) {
-            cli_error("--%s %g to --%s %g: more than %d windows", kind->first_name,
-                      options->first_s, kind->last_name, options->last_s, RUN_MAX_WINDOWS);
+            cli_error("%s %g, %s %g: more than %d windows", kind->first_name, options->first_s,
+                      kind->last_name, options->last_s, RUN_MAX_WINDOWS);
             return -EINVAL;
         }
         plan->window_s[plan->n_windows] = window_s;
@@ -132,7 +134,7 @@ static int make_windows(const struct options *options, const struct curve_kind *
     }
     if (plan->n_windows > 0)
         return 0;
-    cli_error("--%s %g is longer than --%s %g", kind->first_name, options->first_s, kind->last_name,
+    cli_error("%s %g is longer than %s %g", kind->first_name, options->first_s, kind->last_name,
               options->last_s);
     return -EINVAL;
 }
@@ -146,6 +148,8 @@ static int show(const struct sample_record *record, const struct options *option
         rc = sample_json_print(record);
     else
         curve_table_print(record);
+    if (rc == 0)
+        rc = cli_flush(error);
     if (rc == 0 && options->svg)
         rc = curve_svg_write(record, kind->title, kind->doubling, options->svg, error);
     return rc;
@@ -164,6 +168,10 @@ static int run(const struct curve_kind *kind, int argc, char **argv)
         rc = make_windows(&options, kind, &windows);
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
+    if (options.svg && chart_check(options.svg, &error) < 0) {
+        cli_error("%s", error.text);
+        return EXIT_CANNOT;
+    }
     rc = session_open(&session, &options.sampling, &error);
     session.plan.n_windows = windows.n_windows;
     memcpy(session.plan.window_s, windows.window_s, sizeof(windows.window_s));

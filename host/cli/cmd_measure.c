@@ -143,13 +143,15 @@ static int parse_options(struct options *options, int argc, char **argv)
 
 /* --- measuring --------------------------------------------------------------------------------- */
 
-static int show(const struct sample_record *record, bool json, bool heading)
+static int show(const struct sample_record *record, bool json, bool heading, struct error *error)
 {
+    int rc = 0;
+
     if (json)
-        return sample_json_print(record);
-    sample_table_print(record, heading);
-    fflush(stdout);
-    return 0;
+        rc = sample_json_print(record);
+    else
+        sample_table_print(record, heading);
+    return rc == 0 ? cli_flush(error) : rc;
 }
 
 /* Seconds until the next measurement. A census has hardly an interval: two of its numbers count as equal when they
@@ -174,7 +176,7 @@ static int measure_period(struct session *session, const struct options *options
         cli_error("period skipped: %s", error->text);
         rc = 0;
     } else if (rc == 0) {
-        rc = show(&record, options->sampling.json, *shown % 20 == 0);
+        rc = show(&record, options->sampling.json, *shown % 20 == 0, error);
         period_s = next_period(pace, &record);
         ++*shown;
     }

@@ -36,6 +36,8 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE,
+           SIG_IGN); /* a reader that has gone shall not keep us from restoring what was changed */
 }
 
 bool session_interrupted(void)
@@ -378,12 +380,13 @@ int session_exit_code(const struct session *session, int rc, const struct error 
 {
     if (rc == 0)
         return EXIT_MEASURED;
-    if (rc == -EINTR)
+    if (rc == -EINTR || rc == -EPIPE)
         return EXIT_INTERRUPTED;
     /* A guest that was never there did not vanish. */
     if (session->found && rc != -ESRCH &&
         qemu_process_verify(&session->root, &session->guest.process, NULL) < 0) {
-        cli_error("the guest vanished meanwhile");
+        cli_error("%s%sprocess %d: the guest vanished meanwhile", session->guest.name,
+                  *session->guest.name ? ", " : "", session->guest.process.pid);
         return EXIT_VANISHED;
     }
     cli_error("%s", *error->text ? error->text : strerror(-rc));

@@ -16,6 +16,9 @@
 
 struct follower; /* opaque */
 
+/** How many ticks back are remembered: 18 hours of ticks every second. Longer windows cannot be answered. */
+#define FOLLOW_MAX_TICKS 65000
+
 struct follow_plan {
     const struct method *method; /* one with rearm */
     uint64_t samples;            /* present pages wanted for each window */

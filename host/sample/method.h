@@ -47,7 +47,10 @@ struct method {
     /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when the
      *  process is killed stands in the method's file. */
     void (*close)(void *state);
-    bool needs_pages;   /* works on a page_set */
+    bool needs_pages; /* works on a page_set */
+    uint64_t
+        reach_bytes; /* a touch may show at any page that is watched in the same aligned reach, so there may be
+                             one; 0: each page shows its own */
     bool sees_unmapped; /* also pages of a shared file that QEMU does not map count as present */
 };
 

@@ -27,7 +27,8 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
         if (wait->interrupted && *wait->interrupted)
             return error_set(error, -EINTR, "interrupted");
         if (rc > 0)
-            return error_set(error, -ESRCH, "the guest vanished while it was measured");
+            return error_set(error, -ESRCH, "process %d: the guest vanished while it was measured",
+                             target->process->pid);
         rc = wait->poll ? wait->poll(wait->state, error) : 0;
         if (rc < 0)
             return rc;

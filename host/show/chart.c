@@ -2,11 +2,16 @@
 /** @file chart.c  See chart.h. */
 #include "show/chart.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
+#include <libgen.h>
+#include <libxml/chvalid.h>
 #include <libxml/xmlwriter.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WIDTH 720.0
@@ -90,8 +95,13 @@ static void write_text(struct canvas *canvas, const char *text)
 
     if (!xmlCheckUTF8(BAD_CAST text))
         text = "?";
-    for (; *text && n + 1 < sizeof(clean); text++)
-        clean[n++] = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
+    for (int length = 4; *text && n + 4 < sizeof(clean); text += length, length = 4) {
+        int c = xmlGetUTF8Char(BAD_CAST text, &length);
+        bool fine = c >= 0x20 && c != 0x7f && xmlIsCharQ((unsigned int)c);
+
+        memcpy(&clean[n], fine ? text : "?", fine ? (size_t)length : 1);
+        n += fine ? (size_t)length : 1;
+    }
     clean[n] = '\0';
     keep(canvas, xmlTextWriterWriteString(canvas->out, BAD_CAST clean));
 }
@@ -307,13 +317,44 @@ static int write_file(const char *path, const char *text, size_t size)
     if (!file)
         return -errno;
 
+    struct stat status;
+    bool removable = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
     int rc = fwrite(text, 1, size, file) == size ? 0 : -errno;
 
     if (fclose(file) != 0 && rc == 0)
         rc = -errno;
-    if (rc < 0)
+    if (rc < 0 && removable)
         unlink(path);
     return rc;
+}
+
+static int directory_writable(const char *path)
+{
+    cleanup_free char *copy = strdup(path);
+
+    if (!copy)
+        return -ENOMEM;
+    return access(dirname(copy), W_OK | X_OK) == 0 ? 0 : -errno;
+}
+
+static int writable(const char *path)
+{
+    struct stat status;
+
+    if (!*path)
+        return -ENOENT;
+    if (stat(path, &status) < 0)
+        return errno == ENOENT ? directory_writable(path) : -errno;
+    if (S_ISDIR(status.st_mode))
+        return -EISDIR;
+    return access(path, W_OK) == 0 ? 0 : -errno;
+}
+
+int chart_check(const char *path, struct error *error)
+{
+    int rc = writable(path);
+
+    return rc < 0 ? error_set(error, rc, "--svg %s: %s", path, strerror(-rc)) : 0;
 }
 
 int chart_write(const struct chart *chart, const char *path, struct error *error)

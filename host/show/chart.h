@@ -31,6 +31,10 @@ struct chart {
     const struct chart_point *points;
 };
 
-/** Writes @p path, replacing what was there. 0 or a negative errno; a file that could not be written whole is
- *  removed. */
+/** Can @p path be written? Best asked before the hours of measuring that the picture is of. Changes nothing.
+ *  0 or a negative errno with the message. */
+int chart_check(const char *path, struct error *error);
+
+/** Writes @p path, replacing what was there. 0 or a negative errno; a file (not a
+ *  device, not a pipe) that could not be written whole is removed. */
 int chart_write(const struct chart *chart, const char *path, struct error *error);

@@ -5,6 +5,7 @@
 #include "show/table.h"
 #include "show/units.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,6 +89,10 @@ void sample_head_print(const struct sample_record *record)
     char text[400];
 
     sample_name(name, sizeof(name), record);
+    /* What a guest is called shall not move the terminal's cursor. */
+    for (char *c = name; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
     sample_subtitle(text, sizeof(text), record);
     printf("%s: %s; vCPUs ran %.2fs, CPU time of this measurement %.3fs\n", name, text,
            record->vcpu_s, record->cpu_s);

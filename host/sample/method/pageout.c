@@ -41,7 +41,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define FAULT_AROUND_PAGES 16
+#define FAULT_AROUND_BYTES (16 * BASE_PAGE_BYTES)
 
 struct pageout {
     const struct target *target;
@@ -128,10 +128,9 @@ static void thin_out(struct page_set *set)
     uint64_t kept = 0;
 
     for (uint64_t i = 0; i < set->n; i++) {
-        uint64_t window = page_set_hva(set, i) / (FAULT_AROUND_PAGES * BASE_PAGE_BYTES);
+        uint64_t window = page_set_hva(set, i) / FAULT_AROUND_BYTES;
 
-        if (kept == 0 ||
-            page_set_hva(set, kept - 1) / (FAULT_AROUND_PAGES * BASE_PAGE_BYTES) != window)
+        if (kept == 0 || page_set_hva(set, kept - 1) / FAULT_AROUND_BYTES != window)
             set->page[kept++] = set->page[i];
         else if (rank(set->page[i]) > rank(set->page[kept - 1]))
             set->page[kept - 1] = set->page[i];
@@ -492,5 +491,6 @@ const struct method method_pageout = {
     .mark = pageout_mark,
     .collect = pageout_collect,
     .rearm = pageout_rearm,
+    .reach_bytes = FAULT_AROUND_BYTES,
     .close = pageout_close,
 };
