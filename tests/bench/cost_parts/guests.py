@@ -50,15 +50,6 @@ class Guest(guests.Guest):
     def resume(self):
         os.kill(self.pid, signal.SIGCONT)
 
-    def vcpu_s(self):
-        """CPU time of its one vCPU, in guest and host."""
-        for thread in os.listdir(f"/proc/{self.pid}/task"):
-            with open(f"/proc/{self.pid}/task/{thread}/comm", encoding="ascii") as comm:
-                if not comm.read().startswith("CPU 0/"):
-                    continue
-            return cpu_ns(f"{self.pid}/task/{thread}") / 1e9
-        raise RuntimeError("the guest has no vCPU thread")
-
 
 def cpu_ns(task):
     with open(f"/proc/{task}/schedstat", encoding="ascii") as file:

@@ -114,9 +114,9 @@ def block(context, guest, words, period, seconds):
     )
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         time.sleep(SETTLE_S)
-        before = (time.monotonic(), guest.vcpu_s(), guest.progress()[0])
+        before = (time.monotonic(), guest.vcpu_s(), guest.passes())
         time.sleep(seconds)
-        after = (time.monotonic(), guest.vcpu_s(), guest.progress()[0])
+        after = (time.monotonic(), guest.vcpu_s(), guest.passes())
         alive = process.poll() is None
         process.terminate()
     wall, vcpu, passes = (b - a for a, b in zip(before, after))
