@@ -17,6 +17,9 @@
 #define DEFAULT_PAUSE_MS 100
 #define MAX_PAUSE_MS 10000
 
+/* 64 MiB of the guest are mapped small for a window, and 3 / 32 bounds what they may have missed. */
+#define DEFAULT_FINE 32
+
 struct options {
     struct sampling_choice sampling;
     size_t n_windows;
@@ -41,6 +44,8 @@ static void print_help(void)
         "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
         "                      zap always takes a panel unless told otherwise)\n"
         "  -P, --precision P%  a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs\n"
+        "      --fine[=N]      where there are huge pages: split N of those that were touched (32), measure them\n"
+        "                      by pages of 4 KiB for another window, join them again\n"
         "  -i, --interval S    measure every S seconds\n"
         "      --stretch N     while successive intervals overlap, measure more and more seldom, down to\n"
         "                      every N-th time; back to every time when they do not\n"
@@ -80,6 +85,11 @@ static int set_option(struct options *options, int option, const char *value)
         return cli_parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
                    : cli_bad_value("--count", value, "a whole number above 0");
+    case 'F':
+        options->sampling.fine = DEFAULT_FINE;
+        return !value || cli_parse_u64(value, 2, FINE_MAX_HUGE_PAGES, &options->sampling.fine) == 0
+                   ? 0
+                   : cli_bad_value("--fine", value, "a number of huge pages, 2 to 512");
     case 'S':
         return cli_parse_u64(value, 1, 1000, &options->stretch) == 0
                    ? 0
@@ -124,6 +134,7 @@ static int parse_options(struct options *options, int argc, char **argv)
         {"pause", optional_argument, NULL, 'Z'},
         {"interval", required_argument, NULL, 'i'},
         {"count", required_argument, NULL, 'k'},
+        {"fine", optional_argument, NULL, 'F'},
         {"stretch", required_argument, NULL, 'S'},
         {0},
     };

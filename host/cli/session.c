@@ -135,7 +135,8 @@ static int choose_method(struct session *session, const struct sampling_choice *
 {
     const struct target target = session_target(session);
     const struct method_needs needs = {.census = choice->census,
-                                       .panel = choice->samples > 0 || choice->precision > 0,
+                                       .panel = choice->samples > 0 || choice->precision > 0 ||
+                                                choice->fine > 0,
                                        .follow = choice->follow};
     struct error why = {0};
 
@@ -246,9 +247,17 @@ static int attach_pause(struct session *session, const struct sampling_choice *c
     return 0;
 }
 
+static int check_fine(const struct session *session, struct error *error)
+{
+    const struct target target = session_target(session);
+
+    return session->fine > 0 ? fine_check(&target, error) : 0;
+}
+
 int session_open(struct session *session, const struct sampling_choice *choice, struct error *error)
 {
-    *session = (struct session){.lock = RUN_LOCK_NONE, .wait_s = choice->wait_s};
+    *session = (struct session){
+        .lock = RUN_LOCK_NONE, .wait_s = choice->wait_s, .fine = choice->fine};
     catch_signals();
 
     int rc = fsroot_open(&session->root, "/");
@@ -259,6 +268,8 @@ int session_open(struct session *session, const struct sampling_choice *choice, 
         rc = open_guest(session, choice, error);
     if (rc == 0)
         rc = lock_guest(session, error);
+    if (rc == 0)
+        rc = check_fine(session, error);
     if (rc == 0)
         rc = choose_method(session, choice, error);
     if (rc == 0)
@@ -339,6 +350,7 @@ int session_measure(struct session *session, struct sample_record *record, struc
     const struct target target = session_target(session);
     struct sample_plan *plan = &session->plan;
     struct sample_result result;
+    struct fine_result fine;
     struct resident_now now = {0};
     int rc = lock_guest(session, error);
 
@@ -350,7 +362,10 @@ int session_measure(struct session *session, struct sample_record *record, struc
     session_size_panel(session, &now);
     plan->seed = session_seed();
     progress_init(&session->progress, "measuring");
-    rc = sample_run(&target, plan, &result, error);
+    if (session->fine > 0)
+        rc = fine_run(&target, plan, session->fine, &result, &fine, error);
+    else
+        rc = sample_run(&target, plan, &result, error);
     progress_clear(&session->progress);
     if (rc == 0)
         rc = session_refresh(session, &now, error);
@@ -359,6 +374,8 @@ int session_measure(struct session *session, struct sample_record *record, struc
     if (rc == 0)
         rc = sample_record_fill(record, &session->root, &session->guest, &session->ram, plan,
                                 &result, &now, error);
+    if (rc == 0 && session->fine > 0)
+        rc = sample_record_add_fine(record, plan, &result, &fine, &now);
     if (rc == 0)
         rc = qemu_process_verify(&session->root, &session->guest.process, error);
     return rc;

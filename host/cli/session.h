@@ -25,8 +25,9 @@ struct sampling_choice {
     double wait_s;     /* --wait: how long, if another vmwss is measuring the guest */
     bool
         prefer_panel; /* where neither was asked for: a census is slower to read than windows last */
-    bool follow;      /* the command follows a panel over time */
-    bool json;        /* --json */
+    uint64_t fine; /* --fine: how many huge pages are split and measured by base pages; 0: none */
+    bool follow;   /* the command follows a panel over time */
+    bool json;     /* --json */
 };
 
 #define SAMPLING_LONG_OPTIONS                                                                \
@@ -56,6 +57,7 @@ struct session {
     double likely_fraction;  /* touched, as far as is known: the one that needs the most draws */
     double design;           /* draws per observation, as of the last measurement */
     struct progress progress;
+    uint64_t fine;        /* huge pages that each measurement splits; 0: none */
     struct run_lock lock; /* held from session_open() to session_close() or session_yield() */
     double wait_s;
     struct guest_pause *pause; /* NULL: the guest runs on */

@@ -3,6 +3,7 @@
 #include "record/sample_record.h"
 
 #include "domain/qemu_vcpus.h"
+#include "estimate/fine.h"
 #include "record/disturbance.h"
 #include "sample/kernel/kvm_stats.h"
 
@@ -158,4 +159,30 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     if (record->vcpu_s < IDLE_SHARE * record->windows[plan->n_windows - 1].est_window_s)
         record->flags |= FLAG_IDLE_GUEST;
     return 0;
+}
+
+int sample_record_add_fine(struct sample_record *record, const struct sample_plan *plan,
+                           const struct sample_result *result, const struct fine_result *fine,
+                           const struct resident_now *now)
+{
+    struct fine_estimate estimate;
+    int rc = fine_estimate(&result->windows[plan->n_windows - 1].tally, &fine->tally,
+                           now->resident_bytes, population_bytes(plan->method, now), &estimate);
+
+    record->fine = (struct fine_record){
+        .present = rc == 0,
+        .window_s = fine->window_s,
+        .est_window_s = fine->est_window_s,
+        .wss_bytes = estimate.wss_bytes,
+        .wss_low_bytes = estimate.wss_low_bytes,
+        .wss_high_bytes = estimate.wss_high_bytes,
+        .granularity_bytes = estimate.granularity_bytes,
+        .huge_pages_sampled = fine->tally.n,
+        .huge_pages_not_measured = fine->not_measured,
+        .huge_pages_not_joined = fine->not_joined,
+        .cpu_s = fine->cpu_s,
+        .split_s = fine->split_s,
+        .join_s = fine->join_s,
+    };
+    return rc;
 }

@@ -8,6 +8,7 @@
 #include "domain/domain.h"
 #include "estimate/wss.h"
 #include "guest_ram/resident.h"
+#include "sample/fine.h"
 #include "sample/run.h"
 
 #include <time.h>
@@ -42,6 +43,20 @@ struct window_record {
     double touched_fraction;
 };
 
+/** What --fine adds: the last window in base pages. */
+struct fine_record {
+    bool present;
+    double window_s,
+        est_window_s; /* of the second measurement; est 0: no huge page was touched, or none could be split */
+    uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
+    uint64_t granularity_bytes;
+    uint64_t huge_pages_sampled;      /* split and measured */
+    uint64_t huge_pages_not_measured; /* drawn, but not to be split, or joined again too early */
+    uint64_t huge_pages_not_joined;   /* small pages still, because of us */
+    double cpu_s;
+    double split_s, join_s; /* wall time */
+};
+
 struct sample_record {
     struct timespec time; /* CLOCK_REALTIME, at the end of the last window */
     char host[256];
@@ -60,6 +75,7 @@ struct sample_record {
     unsigned flags;
     size_t n_windows;
     struct window_record windows[RUN_MAX_WINDOWS];
+    struct fine_record fine;
 };
 
 /** The memory of which the pages that the method finds present are a sample: what is mapped, or what is resident for
@@ -75,3 +91,8 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct guest *guest, const struct guest_ram *ram,
                        const struct sample_plan *plan, const struct sample_result *result,
                        const struct resident_now *now, struct error *error);
+
+/** Adds what fine_run() found. @p result and @p now as for sample_record_fill(), which comes first. 0; -ENODATA */
+int sample_record_add_fine(struct sample_record *record, const struct sample_plan *plan,
+                           const struct sample_result *result, const struct fine_result *fine,
+                           const struct resident_now *now);

@@ -2,6 +2,8 @@
 /** @file page_set.c  See page_set.h. */
 #include "sample/page_set.h"
 
+#include "base/random.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,22 +32,6 @@ int page_set_census(struct page_set *set, const struct guest_ram *ram)
 int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n)
 {
     return allocate(set, ram, n, true);
-}
-
-/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small, seedable, and good enough to draw pages. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
-
-/* Uniform in 0 .. bound - 1 (Lemire 2019, without the rejection step: its bias is < bound / 2^64). */
-static uint64_t random_below(uint64_t *state, uint64_t bound)
-{
-    return (uint64_t)(((unsigned __int128)next_random(state) * bound) >> 64);
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -149,8 +135,10 @@ static void tally_census(const struct page_set *set, struct tally *tally)
 
         struct stratum *stratum = tally_stratum(tally, BASE_PAGE_BYTES << set->order[i]);
 
-        if (stratum)
+        if (stratum) {
             stratum->draws++;
+            stratum->touched_units += state == PAGE_TOUCHED;
+        }
     }
 }
 

@@ -135,16 +135,21 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
     return rc;
 }
 
-static int make_set(const struct target *target, const struct sample_plan *plan,
-                    struct page_set *set)
+int sample_make_set(const struct target *target, const struct sample_plan *plan,
+                    struct page_set *set, struct error *error)
 {
-    if (plan->census)
-        return page_set_census(set, target->ram);
-
     double presence = fmax(plan->presence, 1.0 / MAX_OVERDRAW);
+    int rc = 0;
 
-    return page_set_panel(set, target->ram,
-                          (uint64_t)ceil((double)plan->samples / fmin(1, presence)), plan->seed);
+    *set = (struct page_set){0};
+    if (!plan->method->needs_pages)
+        return 0;
+    if (plan->census)
+        rc = page_set_census(set, target->ram);
+    else
+        rc = page_set_panel(set, target->ram,
+                            (uint64_t)ceil((double)plan->samples / fmin(1, presence)), plan->seed);
+    return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 
 static bool saw_nothing(const struct sample_plan *plan, const struct sample_result *result)
@@ -178,21 +183,30 @@ static int run_method(const struct target *target, const struct sample_plan *pla
     return rc;
 }
 
-int sample_run(const struct target *target, const struct sample_plan *plan,
-               struct sample_result *result, struct error *error)
+int sample_run_set(const struct target *target, const struct sample_plan *plan,
+                   struct page_set *set, struct sample_result *result, struct error *error)
 {
-    struct page_set set = {0};
     double cpu_s = own_cpu_s();
     int rc = qemu_process_verify(target->root, target->process, error);
 
     memset(result, 0, sizeof(*result));
-    if (rc == 0 && plan->method->needs_pages)
-        rc = make_set(target, plan, &set);
-    if (rc == -ENOMEM)
-        return error_set(error, rc, "out of memory");
     if (rc == 0)
-        rc = run_method(target, plan, plan->method->needs_pages ? &set : NULL, result, error);
-    page_set_free(&set);
+        rc = run_method(target, plan, plan->method->needs_pages ? set : NULL, result, error);
     result->cpu_s = own_cpu_s() - cpu_s;
     return explain(target, rc, error);
+}
+
+int sample_run(const struct target *target, const struct sample_plan *plan,
+               struct sample_result *result, struct error *error)
+{
+    struct page_set set;
+    double cpu_s = own_cpu_s();
+    int rc = sample_make_set(target, plan, &set, error);
+
+    if (rc < 0)
+        return rc;
+    rc = sample_run_set(target, plan, &set, result, error);
+    page_set_free(&set);
+    result->cpu_s = own_cpu_s() - cpu_s;
+    return rc;
 }

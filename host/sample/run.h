@@ -54,3 +54,12 @@ struct sample_result {
  */
 int sample_run(const struct target *target, const struct sample_plan *plan,
                struct sample_result *result, struct error *error);
+
+/** The pages of a measurement: drawn or all, as the plan says; none for a method that works without. 0, or -ENOMEM with
+ *  the message; free with page_set_free(). */
+int sample_make_set(const struct target *target, const struct sample_plan *plan,
+                    struct page_set *set, struct error *error);
+
+/** sample_run() on pages that the caller chose and can look at afterwards. */
+int sample_run_set(const struct target *target, const struct sample_plan *plan,
+                   struct page_set *set, struct sample_result *result, struct error *error);

@@ -2,8 +2,9 @@
 /**
  * @file tally.h  What one collection saw: the only thing the estimators know.
  *
- * A census fills the byte counts. A panel fills the strata: draws of the same granularity, in which
- * several draws that fell into one huge page are one unit (one observation).
+ * A census fills the byte counts, and of the strata draws and touched_units, both in base pages. A panel fills the
+ * strata: draws of the same granularity, in which several draws that fell into one huge page are one unit (one
+ * observation).
  */
 #pragma once
 
@@ -34,6 +35,15 @@ struct tally {
     uint64_t swapped_pages;
     size_t n_strata;
     struct stratum strata[TALLY_MAX_STRATA];
+};
+
+#define FINE_MAX_HUGE_PAGES 512
+
+/** Huge pages drawn from those that were touched, then split and measured by base pages (sample/fine.h). */
+struct fine_tally {
+    size_t n;
+    double
+        touched[FINE_MAX_HUGE_PAGES]; /* of each, the fraction of its base pages that was touched */
 };
 
 /** The stratum for @p granularity_bytes, added if it is new; NULL when there is no more room. */

@@ -84,7 +84,31 @@ json_t *sample_json(const struct sample_record *record, const char *schema)
     return object;
 }
 
+static json_t *fine_json(const struct fine_record *fine)
+{
+    json_t *object = fine->present ? json_object() : json_null();
+
+    if (!fine->present)
+        return object;
+    json_object_set_new(object, "window_s", rounded(fine->window_s, 0.001));
+    json_object_set_new(object, "est_window_s", rounded(fine->est_window_s, 0.0001));
+    json_object_set_new(object, "wss_bytes", bytes(fine->wss_bytes));
+    json_object_set_new(object, "wss_low_bytes", bytes(fine->wss_low_bytes));
+    json_object_set_new(object, "wss_high_bytes", bytes(fine->wss_high_bytes));
+    json_object_set_new(object, "granularity_bytes", bytes(fine->granularity_bytes));
+    json_object_set_new(object, "huge_pages_sampled", bytes(fine->huge_pages_sampled));
+    json_object_set_new(object, "huge_pages_not_measured", bytes(fine->huge_pages_not_measured));
+    json_object_set_new(object, "huge_pages_not_joined", bytes(fine->huge_pages_not_joined));
+    json_object_set_new(object, "cpu_seconds", rounded(fine->cpu_s, 0.0001));
+    json_object_set_new(object, "split_seconds", rounded(fine->split_s, 0.0001));
+    json_object_set_new(object, "join_seconds", rounded(fine->join_s, 0.0001));
+    return object;
+}
+
 int sample_json_print(const struct sample_record *record)
 {
-    return json_print_line(sample_json(record, "vmwss.sample.v1"));
+    json_t *object = sample_json(record, "vmwss.sample.v1");
+
+    json_object_set_new(object, "fine", fine_json(&record->fine));
+    return json_print_line(object);
 }

@@ -122,6 +122,30 @@ static void add_window(struct table *table, const struct sample_record *record, 
     table_row(table, cells);
 }
 
+/* The last window again, in base pages. What its other columns would hold stands in the line above it. */
+static void add_fine(struct table *table, const struct sample_record *record)
+{
+    const struct fine_record *fine = &record->fine;
+    uint64_t up = fine->wss_high_bytes - fine->wss_bytes;
+    uint64_t down = fine->wss_bytes - fine->wss_low_bytes;
+    char cell[6][256];
+    const size_t size = sizeof(cell[0]);
+
+    sample_name(cell[0], size, record);
+    show_seconds(cell[1], size, fine->window_s);
+    snprintf(cell[2], size, "%.2fs", fine->est_window_s);
+    show_bytes(cell[3], size, fine->wss_bytes);
+    show_bytes(cell[4], size, up > down ? up : down);
+    snprintf(cell[5], size, "fine, %llu huge pages split%s",
+             (unsigned long long)fine->huge_pages_sampled,
+             fine->huge_pages_not_joined ? ", some not joined" : "");
+
+    const char *cells[N_COLUMNS] = {cell[0], cell[1], cell[2], cell[3], cell[4], "",
+                                    "",      "",      "",      cell[5], "",      ""};
+
+    table_row(table, cells);
+}
+
 void sample_table_print(const struct sample_record *record, bool heading)
 {
     struct table *table = table_new(columns, N_COLUMNS);
@@ -130,6 +154,8 @@ void sample_table_print(const struct sample_record *record, bool heading)
         return;
     for (size_t w = 0; w < record->n_windows; w++)
         add_window(table, record, w);
+    if (record->fine.present)
+        add_fine(table, record);
     table_print(table, heading);
     table_free(table);
 }

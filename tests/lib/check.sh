@@ -45,6 +45,16 @@ expect_exit() {
 # holds EXPRESSION: true when awk finds it so.
 holds() { awk "BEGIN { exit !($1) }"; }
 
+# settles COMMAND...: COMMAND succeeds within five seconds.
+settles() {
+	local i
+	for ((i = 0; i < 50; i++)); do
+		if "$@"; then return 0; fi
+		sleep 0.1
+	done
+	return 1
+}
+
 finish() {
 	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 	((failed == 0 && passed > 0))
