@@ -103,6 +103,11 @@ static int check_options(struct options *options, int argc, char **argv)
 {
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
+    /* The second measurement cannot be paused alike, and of two guardians one would wait for the other. */
+    if (options->sampling.fine > 0 && options->sampling.pause_ms > 0) {
+        cli_error("--fine and --pause exclude each other");
+        return -EINVAL;
+    }
     if (options->count > 1 && options->interval_s == 0) {
         cli_error("--count needs --interval");
         return -EINVAL;

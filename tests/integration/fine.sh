@@ -45,6 +45,7 @@ if start_payload tcg tcg "total=64M hot=8M" -m 128; then
 			"$vmwss" measure --pid "$pid" -w 0.5 -m cold --fine
 	fi
 	expect_exit "no number" 1 'fine' "$vmwss" measure --pid "$pid" --fine=x
+	expect_exit "not while it is paused" 1 'exclude each other' "$vmwss" measure --pid "$pid" --fine --pause
 	expect_exit "too few" 1 'fine' "$vmwss" measure --pid "$pid" --fine=1
 	stop_guest "$pid"
 else
