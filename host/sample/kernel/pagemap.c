@@ -71,6 +71,15 @@ int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes)
     return ioctl(fd, SCAN_IOCTL, &arg) < 0 ? -errno : 0;
 }
 
+int pagemap_check_scan(int fd, uint64_t hva, struct error *why)
+{
+    int rc = fd < 0 ? fd : pagemap_invalidate(fd, hva, 0);
+
+    if (rc == -ENOTTY)
+        return error_set(why, rc, "the kernel has no PAGEMAP_SCAN; it needs Linux 6.7");
+    return rc < 0 ? error_set(why, rc, "PAGEMAP_SCAN: %s", strerror(-rc)) : 0;
+}
+
 int pagemap_mapping(int fd, uint64_t hva, struct page_mapping *out)
 {
     struct scan_region region;

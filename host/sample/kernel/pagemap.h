@@ -36,6 +36,10 @@ int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint
  */
 int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes);
 
+/** Does this kernel have PAGEMAP_SCAN? Tried on a range of no bytes at @p hva, which changes nothing.
+ *  @return 0; -ENOTTY and others, with what is missing in @p why. */
+int pagemap_check_scan(int fd, uint64_t hva, struct error *why);
+
 struct page_mapping {
     bool huge; /* by a PMD (THP) or larger (hugetlb) */
     bool zero; /* the shared zero page */

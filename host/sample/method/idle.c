@@ -18,26 +18,19 @@
  * mm/huge_memory.c), so each collection looks at today's frame. When khugepaged collapses pages into a
  * new huge page the flag is lost: such a page is unmeasurable from then on, not hot.
  *
- * Clearing an accessed bit does not flush the TLB, and an access through a translation that stayed cached
- * sets no bit: a hot page then reads idle. So after all pages are marked the TLB is flushed once:
- *   - of a KVM guest by dropping a few of its mappings (pagemap_invalidate(), Linux 6.7), which ends in a
- *     flush of the whole VM;
- *   - of a TCG guest by MADV_COLD on all of its RAM, which clears the bits once more, with a flush if any was
- *     set again, and puts the pages on the inactive list. Without it a TCG guest with a hot set of 4,101
- *     pages read 82 in the lab. It costs a walk of QEMU's page tables, for a panel too.
- * Where neither is possible (KVM before 6.7, locked memory) a small hot set may read low.
+ * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once (tlb_flush.h).
  *
  * Left behind, also after kill -9: idle flags on pages nobody has touched since. There is no call that
  * clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim keeps its own
  * view through PG_young, which page_idle sets for it.
  */
 #include "base/cleanup.h"
-#include "sample/kernel/advise.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/method.h"
 #include "sample/method/idle_frames.h"
+#include "sample/method/tlb_flush.h"
 
 #include <errno.h>
 #include <string.h>
@@ -257,48 +250,9 @@ static int idle_open(const struct target *target, struct page_set *set, void **s
     return rc;
 }
 
-/* A few, for KVM flushes only if it had the page mapped, and not every page of RAM is. */
-#define FLUSH_DROPS 16
-
-static void flush_kvm(const struct idle *idle)
+static void flush(const struct idle *idle)
 {
-    const struct page_set *set = idle->set;
-    uint64_t step = set->n / FLUSH_DROPS + 1;
-
-    for (uint64_t i = 0; i < set->n; i += step)
-        if (set->state[i] == PAGE_IDLE &&
-            pagemap_invalidate(idle->frames.pagemap_fd, page_set_hva(set, i), BASE_PAGE_BYTES) < 0)
-            return;
-}
-
-static bool can_be_advised(const struct ram_block *block)
-{
-    return !block->locked && block->backing != RAM_BACKING_HUGETLB;
-}
-
-/* All of RAM, also for a panel: the kernel flushes what it finds young again, and the panel's own pages, whose
- * translations are stale, are not; but where young pages lie more than 33 pages apart it flushes all
- * (arch/x86/mm/tlb.c). */
-static void flush_tcg(const struct idle *idle)
-{
-    const struct guest_ram *ram = idle->target->ram;
-
-    for (size_t b = 0; b < ram->n_blocks; b++) {
-        struct iovec range = {.iov_base = (void *)(uintptr_t)ram->blocks[b].hva,
-                              .iov_len = ram->blocks[b].bytes};
-
-        if (can_be_advised(&ram->blocks[b]) && !advice_splits(idle->target->root, &ram->blocks[b]))
-            process_advise(idle->target->process->pidfd, ADVISE_COLD, &range, 1);
-    }
-}
-
-/* Best effort: what cannot be flushed is as it would be without. */
-static void flush_tlb(const struct idle *idle)
-{
-    if (idle->target->process->accel == ACCEL_KVM)
-        flush_kvm(idle);
-    else
-        flush_tcg(idle);
+    tlb_flush(idle->target, idle->set, idle->frames.pagemap_fd);
 }
 
 static int idle_mark(void *state, struct error *error)
@@ -306,7 +260,7 @@ static int idle_mark(void *state, struct error *error)
     int rc = for_each_batch(state, page_any, mark_batch, error);
 
     if (rc == 0)
-        flush_tlb(state);
+        flush(state);
     return rc;
 }
 
@@ -315,7 +269,7 @@ static int idle_rearm(void *state, struct error *error)
     int rc = for_each_batch(state, page_needs_rearm, mark_batch, error);
 
     if (rc == 0)
-        flush_tlb(state);
+        flush(state);
     return rc;
 }
 

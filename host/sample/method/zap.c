@@ -28,6 +28,7 @@
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/method.h"
+#include "sample/method/page_look.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,13 +36,11 @@
 #include <string.h>
 #include <time.h>
 
-#define BATCH_PAGES 4096
 #define PANEL_RING_PAGES 64    /* 256 KiB per vCPU */
 #define CENSUS_RING_PAGES 1024 /* 4 MiB: every page of the working set faults once, at once */
 #define CENSUS_STEP_BYTES (2ULL << 20)
 #define DRAIN_EVERY_PAGES 256
 #define ALL_RINGS_PAGES 16384 /* 64 MiB of unswappable memory for all vCPUs together */
-#define HUGE_2M_ORDER 9
 
 struct zap {
     const struct target *target;
@@ -123,76 +122,24 @@ static void see_fault(uint64_t gpa, void *context)
 
 /* --- marking ----------------------------------------------------------------------------------- */
 
-/* How the host maps the i-th page. One PMD maps all of its 2 MiB or none: the kernel is asked once for each. */
-static struct page_mapping mapping_of(struct zap *zap, uint64_t i)
+/* The GPA of a DIMM cannot be deduced, so its faults cannot be told from others. */
+static void note_page(void *context, uint64_t i, const struct page_look *look)
 {
-    const struct page_set *set = zap->set;
-    uint64_t hva = page_set_hva(set, i);
-    struct page_mapping mapping = {.huge = true};
-
-    if (i > 0 && set->state[i - 1] == PAGE_IDLE && set->order[i - 1] == HUGE_2M_ORDER &&
-        page_set_hva(set, i - 1) >> 21 == hva >> 21)
-        return mapping;
-    mapping.huge = false;
-    pagemap_mapping(zap->pagemap_fd, hva, &mapping);
-    return mapping;
-}
-
-static void note_page(struct zap *zap, uint64_t i, uint64_t entry)
-{
+    struct zap *zap = context;
     struct page_set *set = zap->set;
-    uint64_t hva = page_set_hva(set, i);
     const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
-    bool hugetlb = block->page_bytes > BASE_PAGE_BYTES;
-    struct page_mapping mapping = {0};
-    unsigned order = 0;
 
-    if (!(entry & PAGEMAP_PRESENT)) {
-        set->state[i] = entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT;
-    } else {
-        if (!hugetlb)
-            mapping = mapping_of(zap, i);
-        if (hugetlb)
-            order = (unsigned)__builtin_ctzll(block->page_bytes / BASE_PAGE_BYTES);
-        else if (mapping.huge)
-            order = HUGE_2M_ORDER;
-        /* The zero page is nobody's memory. The GPA of a DIMM cannot be deduced, so its faults cannot be
-         * told from others. */
-        if (mapping.zero)
-            set->state[i] = PAGE_ABSENT;
-        else
-            set->state[i] = block->dimm ? PAGE_UNMEASURABLE : PAGE_IDLE;
-    }
-    page_set_note_unit(set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
+    zap->to_drop[i] = true;
+    set->state[i] = look->state == PAGE_IDLE && block->dimm ? PAGE_UNMEASURABLE
+                                                            : (uint8_t)look->state;
+    page_set_note_unit(set, i, look->order, look->unit_hva);
 }
 
 /* Notes the pages whose state is @p wanted: these are to be dropped. */
 static int note_pages(struct zap *zap, bool (*wanted)(enum page_state))
 {
-    uint64_t index[BATCH_PAGES];
-    uint64_t page[BATCH_PAGES];
-    uint64_t entry[BATCH_PAGES];
-    struct page_set *set = zap->set;
-    uint64_t n = 0;
-
-    for (uint64_t i = 0; i < set->n; i++) {
-        zap->to_drop[i] = wanted((enum page_state)set->state[i]);
-        if (zap->to_drop[i]) {
-            index[n] = i;
-            page[n++] = page_set_page(set, i);
-        }
-        if (n == 0 || (n < BATCH_PAGES && i + 1 < set->n))
-            continue;
-
-        int rc = pagemap_read(zap->pagemap_fd, set->ram, page, n, entry);
-
-        for (uint64_t k = 0; rc == 0 && k < n; k++)
-            note_page(zap, index[k], entry[k]);
-        if (rc < 0)
-            return rc;
-        n = 0;
-    }
-    return 0;
+    memset(zap->to_drop, 0, zap->set->n * sizeof(*zap->to_drop));
+    return page_look_each(zap->pagemap_fd, zap->set, wanted, true, note_page, zap);
 }
 
 static int zap_panel(struct zap *zap)
@@ -471,21 +418,13 @@ static int prove_on_everything(const struct target *target, struct error *why)
     return rc; /* a guest that does not run touches nothing; there is nothing to prove it with */
 }
 
-static int explain_scan(int rc, struct error *why)
-{
-    if (rc == -ENOTTY)
-        return error_set(why, rc, "the kernel has no PAGEMAP_SCAN; it needs Linux 6.7");
-    return error_set(why, rc, "PAGEMAP_SCAN: %s", strerror(-rc));
-}
-
 static int zap_host(const struct fsroot *root, struct error *why)
 {
     cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/self/pagemap");
-    int rc = fd < 0 ? fd : pagemap_invalidate(fd, 0, 0); /* a range of no bytes changes nothing */
+    int rc = pagemap_check_scan(fd, 0, why);
 
-    if (rc < 0)
-        return explain_scan(rc, why);
-    rc = check_kvm_module(root, why);
+    if (rc == 0)
+        rc = check_kvm_module(root, why);
     return rc < 0 ? rc : fault_trace_host(root, why);
 }
 
@@ -504,9 +443,9 @@ static int zap_probe(const struct target *target, struct error *why)
 
     if (fd < 0)
         return fd;
-    rc = pagemap_invalidate(fd, target->ram->blocks[0].hva, 0);
+    rc = pagemap_check_scan(fd, target->ram->blocks[0].hva, why);
     if (rc < 0)
-        return explain_scan(rc, why);
+        return rc;
 
     struct page_set set;
     uint64_t touched = 0;

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file trace_event.c  See trace_event.h. */
+#include "sample/kernel/trace_event.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define PAGE_SIZE 4096UL
+#define FORMAT_MAX 65536
+
+static const char *const tracefs[] = {"sys/kernel/tracing", "sys/kernel/debug/tracing"};
+
+int trace_event_find(const struct fsroot *root, const char *name, const char *source,
+                     struct trace_event *event, struct error *error)
+{
+    for (size_t i = 0; i < sizeof(tracefs) / sizeof(tracefs[0]); i++) {
+        if (fsroot_read_u64(root, &event->id, "%s/events/%s/id", tracefs[i], name) < 0)
+            continue;
+
+        ssize_t n = fsroot_read_all(root, &event->format, FORMAT_MAX, "%s/events/%s/format",
+                                    tracefs[i], name);
+
+        return n < 0 ? error_set(error, (int)n, "/%s/events/%s/format: %s", tracefs[i], name,
+                                 strerror((int)-n))
+                     : 0;
+    }
+    return error_set(error, -ENOENT,
+                     "the tracepoint %s is not visible: %s, and as root: "
+                     "mount -t tracefs none /sys/kernel/tracing",
+                     name, source);
+}
+
+void trace_event_free(struct trace_event *event)
+{
+    free(event->format);
+    event->format = NULL;
+}
+
+/* "\tfield:u64 fault_address;\toffset:24;\tsize:8;\tsigned:0;" */
+int trace_event_field(const struct trace_event *event, const char *name, size_t bytes,
+                      uint32_t *offset)
+{
+    char key[64];
+
+    snprintf(key, sizeof(key), " %s;", name);
+
+    const char *field = strstr(event->format, key);
+    const char *at = field ? strstr(field, "offset:") : NULL;
+    const char *size = at ? strstr(at, "size:") : NULL;
+
+    if (!size || strtoul(size + 5, NULL, 10) != bytes)
+        return -EBADMSG;
+    *offset = (uint32_t)strtoul(at + 7, NULL, 10);
+    return *offset + bytes <= TRACE_RECORD_BYTES ? 0 : -EBADMSG;
+}
+
+int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char *filter,
+                    unsigned pages)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_TRACEPOINT,
+        .size = sizeof(attr),
+        .config = id,
+        .sample_period = 1,
+        .sample_type = PERF_SAMPLE_RAW,
+        .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_LOST,
+        .disabled = 1,
+    };
+
+    *ring = TRACE_RING_NONE;
+    ring->bytes = pages * PAGE_SIZE;
+    ring->fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (ring->fd < 0)
+        return -errno;
+    if (filter && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0)
+        return -errno;
+
+    void *map = mmap(NULL, ring->bytes + PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+                     0);
+
+    if (map == MAP_FAILED)
+        return -errno;
+    ring->control = map;
+    return 0;
+}
+
+void trace_ring_close(struct trace_ring *ring)
+{
+    if (ring->control)
+        munmap(ring->control, ring->bytes + PAGE_SIZE);
+    cleanup_close_at(&ring->fd);
+    *ring = TRACE_RING_NONE;
+}
+
+int trace_ring_enable(const struct trace_ring *ring, bool on)
+{
+    return ioctl(ring->fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0 ? -errno : 0;
+}
+
+/* Copies @p n bytes from position @p at of the ring, which may wrap. */
+static void copy_out(const struct trace_ring *ring, uint64_t at, void *to, size_t n)
+{
+    const char *data = (const char *)ring->control + PAGE_SIZE;
+    size_t start = at % ring->bytes;
+    size_t first = n < ring->bytes - start ? n : ring->bytes - start;
+
+    memcpy(to, data + start, first);
+    memcpy((char *)to + first, data, n - first);
+}
+
+/* PERF_SAMPLE_RAW: u32 size, then the raw record */
+static void visit_sample(const struct trace_ring *ring, uint64_t at, size_t size,
+                         void (*visit)(const void *record, void *context), void *context)
+{
+    _Alignas(uint64_t) char record[TRACE_RECORD_BYTES] = {0};
+
+    copy_out(ring, at + sizeof(uint32_t), record, size < sizeof(record) ? size : sizeof(record));
+    visit(record, context);
+}
+
+void trace_ring_drain(const struct trace_ring *ring,
+                      void (*visit)(const void *record, void *context), void *context)
+{
+    struct perf_event_mmap_page *control = ring->control;
+
+    if (!control)
+        return;
+
+    uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
+    uint64_t tail = control->data_tail;
+
+    while (tail < head) {
+        struct perf_event_header header = {0};
+        const size_t before = sizeof(header) + sizeof(uint32_t);
+
+        copy_out(ring, tail, &header, sizeof(header));
+        if (header.size < sizeof(header))
+            break;
+        if (header.type == PERF_RECORD_SAMPLE && header.size > before)
+            visit_sample(ring, tail + sizeof(header), header.size - before, visit, context);
+        tail += header.size;
+    }
+    __atomic_store_n(&control->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+struct trace_ring_sums trace_ring_sums(const struct trace_ring *ring)
+{
+    struct {
+        uint64_t count, running_ns, lost;
+    } read_out;
+
+    if (ring->fd < 0 || read(ring->fd, &read_out, sizeof(read_out)) != (ssize_t)sizeof(read_out))
+        return (struct trace_ring_sums){0};
+    return (struct trace_ring_sums){.running_ns = read_out.running_ns, .lost = read_out.lost};
+}

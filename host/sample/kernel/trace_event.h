@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file trace_event.h  A tracepoint of the kernel, recorded for one thread through perf.
+ *
+ * The number and the fields of an event are taken from its files in tracefs, for they differ between kernels
+ * (Documentation/trace/events.rst). Nothing is written to tracefs, and what perf_event_open(2) returns is a file
+ * descriptor: recording ends with the process, also when it is killed.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <sys/types.h>
+
+struct trace_event {
+    uint64_t id;
+    char *format;
+};
+
+/**
+ * Looks @p name ("kvm/kvm_page_fault") up in tracefs; free with trace_event_free().
+ * @param source  what provides it, for the message: "load KVM"
+ * @return 0; -ENOENT with the remedy.
+ */
+int trace_event_find(const struct fsroot *root, const char *name, const char *source,
+                     struct trace_event *event, struct error *error);
+void trace_event_free(struct trace_event *event);
+
+/** Where field @p name of @p bytes bytes lies in the raw record. 0; -EBADMSG when there is none such. */
+int trace_event_field(const struct trace_event *event, const char *name, size_t bytes,
+                      uint32_t *offset);
+
+/** One thread's records. */
+struct trace_ring {
+    int fd;
+    void *control; /* perf's control page, followed by the data */
+    size_t bytes;  /* of data */
+};
+
+/** A ring that is not open. */
+#define TRACE_RING_NONE ((struct trace_ring){.fd = -1})
+
+/**
+ * Opens a ring for thread @p tid, which may be a kernel thread; records only once enabled.
+ * @param filter  a tracepoint filter, or NULL
+ * @param pages   size, a power of two
+ * @return 0 or a negative errno (-ESRCH: no such thread); close it with trace_ring_close() in either case.
+ */
+int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char *filter,
+                    unsigned pages);
+void trace_ring_close(struct trace_ring *ring);
+
+/** Starts or stops recording. */
+int trace_ring_enable(const struct trace_ring *ring, bool on);
+
+/** Of a record no more than this is seen. */
+#define TRACE_RECORD_BYTES 256
+
+/** Hands every raw record since the last call to @p visit, with zeros behind its end. Records stay readable after
+ *  their thread has ended. */
+void trace_ring_drain(const struct trace_ring *ring,
+                      void (*visit)(const void *record, void *context), void *context);
+
+struct trace_ring_sums {
+    uint64_t running_ns; /* how long the thread was on a CPU since the ring was opened */
+    uint64_t
+        lost; /* records the kernel had no room for (PERF_FORMAT_LOST, Linux 6.0; the records of type LOST
+                      come only with a later event, and there may be none) */
+};
+
+/** The sums so far; zeros for a ring that is not open. */
+struct trace_ring_sums trace_ring_sums(const struct trace_ring *ring);
