@@ -34,7 +34,7 @@ static const char help[] =
     "  -i, --interval S    print every S seconds, windows as they become known (default: once, when\n"
     "                      the longest window has passed)\n"
     "  -k, --count N       how often (with --interval; default: until interrupted)\n"
-    "  -m, --method NAME   auto, idle, zap, pageout: one that can follow pages\n"
+    "  -m, --method NAME   auto, idle, damon, zap, pageout: one that can follow pages\n"
     "  -n, --samples N     pages in the panel (2000)\n"
     "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n"
     "      --svg FILE      draw the histogram into FILE too\n"

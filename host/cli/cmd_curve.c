@@ -28,7 +28,7 @@ struct curve_kind {
 #define COMMON_HELP                                                                          \
     "  -p, --pid PID       a QEMU process, without libvirt\n"                                \
     "  -c, --connect URI   libvirt connection (qemu:///system)\n"                            \
-    "  -m, --method NAME   auto, idle, zap, pageout, zap-all, referenced, cold\n"            \
+    "  -m, --method NAME   auto, idle, damon, zap, pageout, zap-all, referenced, cold\n"     \
     "  -n, --samples N     pages in the panel (2000)\n"                                      \
     "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n" \
     "      --census        every page; slower to read than a short window is long\n"         \

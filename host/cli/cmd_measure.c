@@ -38,7 +38,7 @@ static void print_help(void)
         "  -p, --pid PID       a QEMU process, without libvirt\n"
         "  -c, --connect URI   libvirt connection (qemu:///system)\n"
         "  -w, --window S,...  windows in seconds (10); several are answered by one run\n"
-        "  -m, --method NAME   auto, idle, zap, pageout, zap-all, referenced, cold (auto)\n"
+        "  -m, --method NAME   auto, idle, damon, zap, pageout, zap-all, referenced, cold (auto)\n"
         "      --census        look at every page\n"
         "  -n, --samples N     look at a panel of N pages chosen at random\n"
         "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"

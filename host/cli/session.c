@@ -77,9 +77,7 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
         return guest_choice_option(&choice->guest, option, value);
     case 'm':
         choice->method = strcmp(value, "auto") ? value : NULL;
-        return !choice->method || method_by_name(value) || !strcmp(value, "damon")
-                   ? 0
-                   : bad_method(value);
+        return !choice->method || method_by_name(value) ? 0 : bad_method(value);
     case 'C':
         choice->census = true;
         return 0;
@@ -145,8 +143,6 @@ static int choose_method(struct session *session, const struct sampling_choice *
         return session->plan.method ? 0 : -ENOTSUP;
     }
     session->plan.method = method_by_name(choice->method);
-    if (!session->plan.method)
-        return error_set(error, -ENOTSUP, "%s: not in this version", choice->method);
 
     int rc = method_try(session->plan.method, &target, &needs, &why);
 

@@ -2,6 +2,8 @@
 /** @file disturbance.c  See disturbance.h. */
 #include "record/disturbance.h"
 
+#include "sample/kernel/damon_sysfs.h"
+
 #include <string.h>
 
 #define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
@@ -14,7 +16,7 @@ bool disturbance_damon(const struct fsroot *root)
     if (fsroot_read(root, text, sizeof(text), "sys/module/damon_stat/parameters/enabled") > 0 &&
         text[0] == 'Y')
         return true;
-    if (fsroot_read_u64(root, &n, KDAMONDS "/nr_kdamonds") < 0)
+    if (damon_sysfs_taken() || fsroot_read_u64(root, &n, KDAMONDS "/nr_kdamonds") < 0)
         return false;
     for (uint64_t i = 0; i < n; i++)
         if (fsroot_read(root, text, sizeof(text), KDAMONDS "/%u/state", (unsigned)i) > 0 &&

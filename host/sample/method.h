@@ -44,6 +44,9 @@ struct method {
      * touched while it was marked, and counts for the new period. NULL: cannot follow a panel over time.
      */
     int (*rearm)(void *state, struct error *error);
+    /** NULL, or: CPU time in ns that kernel threads spent on this measurement alone, which getrusage() does not
+     *  show. Ends it: only close may follow. */
+    uint64_t (*kernel_thread_ns)(void *state);
     /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when the
      *  process is killed stands in the method's file. */
     void (*close)(void *state);
@@ -55,6 +58,7 @@ struct method {
 };
 
 extern const struct method method_idle;
+extern const struct method method_damon;
 extern const struct method method_zap;
 extern const struct method method_pageout;
 extern const struct method method_zap_all;
@@ -86,7 +90,7 @@ int method_try(const struct method *method, const struct target *target,
                const struct method_needs *needs, struct error *why);
 
 /**
- * The first method that proved itself on this guest. Order under KVM: idle, zap, pageout, zap-all;
+ * The first method that proved itself on this guest. Order under KVM: idle, damon, zap, pageout, zap-all;
  * under TCG: idle, cold, pageout, referenced.
  * @return NULL when none can; @p error then names each and its reason.
  */

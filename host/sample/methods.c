@@ -7,13 +7,13 @@
 #include <string.h>
 
 const struct method *const methods[] = {
-    &method_idle, &method_zap, &method_pageout, &method_zap_all, &method_referenced,
-    &method_cold, NULL,
+    &method_idle,    &method_damon,      &method_zap,  &method_pageout,
+    &method_zap_all, &method_referenced, &method_cold, NULL,
 };
 
 /* Most exact and least disturbing first; product order is argued in the README. */
 static const struct method *const kvm_order[] = {
-    &method_idle, &method_zap, &method_pageout, &method_zap_all, NULL,
+    &method_idle, &method_damon, &method_zap, &method_pageout, &method_zap_all, NULL,
 };
 static const struct method *const tcg_order[] = {
     &method_idle, &method_cold, &method_pageout, &method_referenced, NULL,

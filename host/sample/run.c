@@ -174,6 +174,8 @@ static int run_method(const struct target *target, const struct sample_plan *pla
 
     vcpu_ns = after_ns > vcpu_ns ? after_ns - vcpu_ns : 0;
     result->vcpu_s = (double)vcpu_ns / 1e9;
+    if (plan->method->kernel_thread_ns)
+        result->cpu_s = (double)plan->method->kernel_thread_ns(state) / 1e9;
     plan->method->close(state);
     if (rc == 0 && vcpu_ns > RAN_NS && saw_nothing(plan, result))
         rc = error_set(error, -ENOTSUP,
@@ -192,7 +194,7 @@ int sample_run_set(const struct target *target, const struct sample_plan *plan,
     memset(result, 0, sizeof(*result));
     if (rc == 0)
         rc = run_method(target, plan, plan->method->needs_pages ? set : NULL, result, error);
-    result->cpu_s = own_cpu_s() - cpu_s;
+    result->cpu_s += own_cpu_s() - cpu_s;
     return explain(target, rc, error);
 }
 
@@ -205,8 +207,9 @@ int sample_run(const struct target *target, const struct sample_plan *plan,
 
     if (rc < 0)
         return rc;
+    cpu_s = own_cpu_s() - cpu_s;
     rc = sample_run_set(target, plan, &set, result, error);
     page_set_free(&set);
-    result->cpu_s = own_cpu_s() - cpu_s;
+    result->cpu_s += cpu_s;
     return rc;
 }

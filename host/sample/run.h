@@ -43,7 +43,7 @@ struct sample_window {
 struct sample_result {
     struct sample_window windows[RUN_MAX_WINDOWS];
     double vcpu_s;      /* vCPU time from before marking to after the last reading */
-    double cpu_s;       /* our own, user and system */
+    double cpu_s;       /* our own, and that of kernel threads that worked for us alone */
     uint64_t paused_ns; /* how long the guest was made to stand still, in sum */
     bool pause_cut;     /* it ran on before a marking or reading was done */
 };

@@ -175,10 +175,20 @@ int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
 int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *name,
                   const struct lock_wait *wait, struct error *error)
 {
+    char holder[256];
+
     if (lock->file_fd >= 0)
         return 0;
     snprintf(lock->file, sizeof(lock->file), "%s.lock", name);
-    return take(lock, root, name, wait, error);
+
+    int rc = take(lock, root, name, wait, error);
+
+    if (rc != -EBUSY)
+        return rc;
+    describe_holder(root, lock->file, holder, sizeof(holder));
+    return error_set(error, rc,
+                     "there is one %s per host, and %s uses it; wait until it has finished", name,
+                     holder);
 }
 
 /* Removed while it is held, so that no file is left of guests that are gone. */

@@ -91,7 +91,7 @@ if MACHINE=pc,memory-backend=mem start_payload hugetlb kvm "$params" -m 512 \
 	-object memory-backend-memfd,id=mem,size=512M,hugetlb=on,hugetlbsize=2M; then
 	expect_exit "idle is refused" 2 'idle: .*hugetlb' "$vmwss" measure --pid "$pid" -w 1 -m idle
 	check "auto takes another method" measure --pid "$pid" -w 2
-	check "auto took zap" record_has '.method == "zap"'
+	check "auto took damon" record_has '.method == "damon"'
 	check_panel "zap, hugetlb" "$((($(truth "$params" hot_huge_pages) + 1) * 2097152))" --pid "$pid" -w 2 -m zap
 	stop_guest "$pid"
 else

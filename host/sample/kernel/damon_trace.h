@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file damon_trace.h  What a kdamond found, through perf: tracepoint damon:damon_aggregated on its thread.
+ *
+ * One record for each region when an aggregation interval ends (kdamond_reset_aggregated(), mm/damon/core.c).
+ * The other way to the same facts, directories of tried regions in sysfs, can end a window only at a tick of
+ * DAMON (the command holds the lock that turning it off needs), and for 2,000 regions costs as many directories
+ * made, 4,000 files read, and the directories removed. Here a region costs 64 bytes in a ring.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <sys/types.h>
+
+/** Is the tracepoint there? -ENOENT with the remedy. */
+int damon_trace_host(const struct fsroot *root, struct error *error);
+
+struct damon_trace; /* opaque */
+
+/** Records what thread @p kdamond will tell of @p n_regions regions, twice. Free with damon_trace_free(). */
+int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_regions,
+                     struct damon_trace **out, struct error *error);
+void damon_trace_free(struct damon_trace *trace);
+
+/** Hands every region told of since the last call to @p visit: where it begins and in how many looks an access was
+ *  seen. The kdamond may have ended. */
+void damon_trace_drain(const struct damon_trace *trace,
+                       void (*visit)(uint64_t start, unsigned nr_accesses, void *context),
+                       void *context);
+
+/** Records that were lost for want of room. */
+uint64_t damon_trace_lost(const struct damon_trace *trace);
+
+/** CPU time of the kdamond's thread so far, also from before the trace was opened; in ns. */
+uint64_t damon_trace_cpu_ns(const struct damon_trace *trace);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file trial.c  See trial.h. */
+#include "sample/method/trial.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define STEPS 5
+#define STEP_MS 20
+#define RAN_NS 1000000
+
+static void count_pages(struct trial *trial, const struct page_set *set)
+{
+    memset(trial->pages, 0, sizeof(trial->pages));
+    for (uint64_t i = 0; i < set->n; i++)
+        trial->pages[set->state[i]]++;
+}
+
+static int watch(const struct method *method, void *state, const struct page_set *set,
+                 struct trial *trial, struct error *why)
+{
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
+    int rc = method->mark(state, why);
+
+    for (unsigned n = 0; rc == 0 && n < STEPS && trial->pages[PAGE_TOUCHED] == 0; n++) {
+        struct tally tally;
+
+        nanosleep(&step, NULL);
+        rc = method->collect(state, &tally, why);
+        count_pages(trial, set);
+    }
+    return rc;
+}
+
+int trial_run(const struct method *method, const struct target *target, uint64_t n,
+              struct trial *trial, struct error *why)
+{
+    struct page_set set;
+    void *state = NULL;
+    int rc = page_set_panel(&set, target->ram, n, target->process->start_ticks);
+
+    *trial = (struct trial){0};
+    if (rc < 0)
+        return error_set(why, rc, "out of memory");
+
+    uint64_t vcpu_ns = qemu_process_vcpu_ns(target->root, target->process);
+
+    rc = method->open(target, &set, &state, why);
+    if (rc == 0) {
+        rc = watch(method, state, &set, trial, why);
+        method->close(state);
+    }
+    trial->vcpu_ns = qemu_process_vcpu_ns(target->root, target->process) - vcpu_ns;
+    page_set_free(&set);
+    return rc;
+}
+
+int trial_judge(const struct trial *trial, struct error *why)
+{
+    uint64_t seen = trial->pages[PAGE_IDLE] + trial->pages[PAGE_TOUCHED];
+
+    if (seen == 0 && trial->pages[PAGE_UNMEASURABLE] > 0)
+        return error_set(why, -ENOTSUP, "could look at none of %" PRIu64 " pages",
+                         trial->pages[PAGE_UNMEASURABLE]);
+    if (seen == 0)
+        return error_set(why, -ENODATA, "none of the pages looked at is resident");
+    if (trial->pages[PAGE_TOUCHED] == 0 && trial->vcpu_ns > RAN_NS)
+        return error_set(
+            why, -ENOTSUP,
+            "the vCPUs ran for %.0f ms, but none of %" PRIu64
+            " pages was seen touched: the working set is too small for a proof, or the "
+            "method is blind to this guest",
+            (double)trial->vcpu_ns / 1e6, seen);
+    return 0;
+}
