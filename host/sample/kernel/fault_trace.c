@@ -31,8 +31,8 @@ static int read_event(const struct fsroot *root, uint64_t *id, uint32_t *offset,
 
 int fault_trace_host(const struct fsroot *root, struct error *error)
 {
-    uint64_t id;
-    uint32_t offset;
+    uint64_t id = 0;
+    uint32_t offset = 0;
 
     return read_event(root, &id, &offset, error);
 }
@@ -58,8 +58,8 @@ static int open_rings(struct fault_trace *trace, const struct target *target, ui
 int fault_trace_open(const struct target *target, const char *filter, unsigned ring_pages,
                      struct fault_trace **out, struct error *error)
 {
-    uint64_t id;
-    uint32_t offset;
+    uint64_t id = 0;
+    uint32_t offset = 0;
     int rc = read_event(target->root, &id, &offset, error);
 
     if (rc < 0)
