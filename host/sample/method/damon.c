@@ -202,12 +202,12 @@ static int read_flags(struct damon *damon, struct error *error)
     int rc = kpageflags_read(damon->flags_fd, damon->pfn, damon->n_regions, damon->flags);
 
     for (uint64_t r = 0; rc == 0 && r < damon->n_regions; r++) {
-        uint64_t head;
-        uint64_t head_flags;
+        unsigned guess = damon->set->order[damon->regions[r].at];
+        struct folio folio;
 
         if ((damon->flags[r] & KPF_COMPOUND_TAIL) && !(damon->flags[r] & KPF_IDLE) &&
-            kpageflags_find_head(damon->flags_fd, damon->pfn[r], &head, &head_flags) == 0)
-            damon->flags[r] |= head_flags;
+            kpageflags_folio(damon->flags_fd, damon->pfn[r], damon->flags[r], guess, &folio) == 0)
+            damon->flags[r] |= folio.flags;
     }
     return rc < 0 ? error_set(error, rc, "kpageflags: %s", strerror(-rc)) : 0;
 }
