@@ -50,6 +50,7 @@ libvirtd_stop() {
 # libvirtd_end: ends all domains, then libvirtd.
 libvirtd_end() {
 	local name
+	[[ -n ${embed_dir:-} ]] || return 0
 	while read -r name; do
 		[[ -z $name ]] || embed_virsh destroy "$name" </dev/null >/dev/null 2>&1
 	done < <(embed_virsh list --name 2>/dev/null)

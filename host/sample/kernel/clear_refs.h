@@ -12,9 +12,9 @@
 
 enum clear_refs {
     CLEAR_REFS_REFERENCED = 1, /* accessed bits and PG_referenced of all pages; no TLB flush */
-    CLEAR_REFS_SOFT_DIRTY =
-        4, /* write-protects the page tables; the MMU notifier fires for the whole
-                                  address space, so KVM drops every mapping of the guest */
+    /* Write-protects the page tables, then flushes the TLB; the MMU notifier fires for the whole address space, so
+     * KVM drops every mapping of the guest. */
+    CLEAR_REFS_SOFT_DIRTY = 4,
 };
 
 /** Writes @p what. 0 or a negative errno. */

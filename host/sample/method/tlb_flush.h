@@ -9,7 +9,11 @@
  *   - of a TCG guest by MADV_COLD on all of its RAM, which clears the bits once more, with a flush if any was
  *     set again, and puts the pages on the inactive list. Without it a TCG guest with a hot set of 4,101
  *     pages read 82 in the lab. It costs a walk of QEMU's page tables, for a panel too.
- * Where neither is possible (KVM before 6.7, locked memory) a small hot set may read low.
+ * Where neither is possible (KVM before 6.7, locked memory) a hot set that the TLB holds may read low: some MiB of
+ * 4 KiB pages, gigabytes of huge ones. It matters where a vCPU keeps its core and TLB entries are tagged with its
+ * address space, as VPID and ASID do on hardware. The lab cannot show it for KVM, as its emulated SVM flushes at entry
+ * and exit: with and without the drops a guest with 1.02, 4.02 or 16.02 MiB hot read just that, five times out of
+ * five (tests/bench/stale-tlb --lab). That the error is real and a flush cures it is shown there with a TCG guest.
  */
 #pragma once
 
