@@ -75,7 +75,7 @@ if start_payload anon4k kvm "$params" -m 192; then
 
 	echo "# killed, and interrupted"
 	first=$pid
-	start_payload other kvm "total=48M hot=16M" -m 64 || fail "second guest starts"
+	start_payload other kvm "total=48M hot=16M" -m 96 || fail "second guest starts"
 	other=$pid pid=$first
 	for signal in INT KILL; do
 		check "a measurement runs" begin
