@@ -104,7 +104,7 @@ def script(rows, path):
         "set grid xtics linecolor rgb '#dddddd'",
         "set key at screen 0.5, screen 0.04 center Left reverse horizontal maxcols 3 samplen 1 width -2",
         "set bars 0",
-        "set multiplot layout 1,2 margins 0.11,0.985,0.2,0.9 spacing 0.1,0",
+        "set multiplot layout 1,2 margins 0.135,0.985,0.2,0.9 spacing 0.1,0",
     ]
     if census:
         ticks = [(f"{tick:+g}" if tick else "0", squeeze(tick)) for tick in PERCENT_TICKS]
