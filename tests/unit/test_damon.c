@@ -318,6 +318,7 @@ START_TEST(one_region_for_a_huge_page)
 
     fake.block.page_bytes = 2ULL << 20;
     fake.block.backing = RAM_BACKING_HUGETLB;
+    fake.process.accel = ACCEL_TCG;
 
     struct damon *damon = open_on(&set, pages, 5);
 
@@ -335,6 +336,26 @@ START_TEST(one_region_for_a_huge_page)
     ck_assert_int_eq(set.state[5], PAGE_IDLE);
     ck_assert_int_eq(set.state[512], PAGE_TOUCHED);
     ck_assert_int_eq(set.state[513], PAGE_TOUCHED);
+    finish(damon, &set);
+}
+END_TEST
+
+/* KVM maps it in pages of 4 KiB, of which DAMON would ask about one. */
+START_TEST(first_huge_page_of_a_kvm_guest_is_unmeasurable)
+{
+    static const uint64_t pages[] = {3, 4, 512};
+    struct page_set set;
+
+    fake.block.page_bytes = 2ULL << 20;
+    fake.block.backing = RAM_BACKING_HUGETLB;
+    fake.process.accel = ACCEL_KVM;
+
+    struct damon *damon = open_on(&set, pages, 3);
+
+    ck_assert_uint_eq(damon->n_regions, 1);
+    ck_assert_int_eq(set.state[3], PAGE_UNMEASURABLE);
+    ck_assert_int_eq(set.state[4], PAGE_UNMEASURABLE);
+    ck_assert_int_eq(set.state[512], PAGE_IDLE);
     finish(damon, &set);
 }
 END_TEST
@@ -381,6 +402,7 @@ int main(void)
     tcase_add_test(tcase, reads_the_format_of_the_event);
     tcase_add_test(tcase, believes_only_what_is_proven);
     tcase_add_test(tcase, one_region_for_a_huge_page);
+    tcase_add_test(tcase, first_huge_page_of_a_kvm_guest_is_unmeasurable);
     tcase_add_test(tcase, a_trial_must_see_something);
     tcase_add_test(tcase, probe_names_the_remedy);
     suite_add_tcase(suite, tcase);

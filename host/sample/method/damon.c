@@ -17,7 +17,7 @@
  * Granularity is the mapping's, for the accessed bit is that of the page-table entry: 4 KiB also within a large folio
  * that is mapped page by page, 2 MiB for a THP, the page size for hugetlb. One unit has one region, however many draws
  * fell into it. A mapping that changed its size within the window is unmeasurable: a page that khugepaged collapsed
- * reads hot, the rest of a unit that was split is not looked at.
+ * reads hot, the rest of a unit that was split is not looked at. The first huge page of a KVM guest is unmeasurable.
  *
  * The idle flag is the folio's but the accessed bit that of this process's mapping: pages merged by KSM are
  * measurable. Not seen: touches by other processes through mappings of their own (vhost-user).
@@ -47,6 +47,8 @@
 /* 64 MiB of sysfs and 8 MiB of ring; far beyond what a panel needs. */
 #define MAX_REGIONS 65536
 
+#define HUGE_PAGE_BYTES (2ULL << 20)
+
 /* One page that DAMON looks at; it stands for its unit. */
 struct region {
     uint64_t hva;
@@ -74,11 +76,23 @@ struct damon {
 
 /* --- regions ----------------------------------------------------------------------------------- */
 
+/* KVM maps the first 2 MiB of a guest in pages of 4 KiB whatever the host does, and of a huge page DAMON asks KVM
+ * about one address only (mm/damon/vaddr.c, damon_young_pmd_entry()): a touch anywhere else in it is missed. */
+static bool kvm_maps_in_pieces(const struct damon *damon, const struct page_look *look)
+{
+    uint64_t first_hva = damon->set->ram->blocks[0].hva;
+
+    return damon->target->process->accel == ACCEL_KVM && look->order > 0 &&
+           look->unit_hva < first_hva + HUGE_PAGE_BYTES &&
+           look->unit_hva + (BASE_PAGE_BYTES << look->order) > first_hva;
+}
+
 static void note_page(void *context, uint64_t i, const struct page_look *look)
 {
     struct damon *damon = context;
+    bool blind = look->state == PAGE_IDLE && kvm_maps_in_pieces(damon, look);
 
-    damon->set->state[i] = (uint8_t)look->state;
+    damon->set->state[i] = (uint8_t)(blind ? PAGE_UNMEASURABLE : look->state);
     page_set_note_unit(damon->set, i, look->order, look->unit_hva);
 }
 
@@ -121,7 +135,7 @@ static int choose_regions(struct damon *damon, struct error *error)
     memset(damon->watched, 0, set->n * sizeof(*damon->watched));
     damon->n_regions = 0;
     for (uint64_t i = 0; i < set->n; i++) {
-        if (!is_present((enum page_state)set->state[i]) || damon->watched[i])
+        if (set->state[i] != PAGE_IDLE || damon->watched[i])
             continue;
         if (damon->n_regions == MAX_REGIONS)
             return error_set(error, -E2BIG, "damon: follows at most %d pages; take fewer samples",
