@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Which cells the matrix has, which guest and kernel each needs, and how long its windows must be.
 
-A cell is a dict: kernel, accel, backing, pattern, p, method, mode ("census", or n of a panel), periods, and `tool` for tools
-that are not ours.
+A cell is a dict: kernel, accel, backing, pattern, p, method, mode ("census", or n of a panel), periods, and `tool` for
+tools that are not ours.
 The full cross product is thousands of cells. The default varies each factor against one base instead: backings, methods
 and modes at the base pattern; densities and patterns for the coverage of the interval; n; kernels; steps."""
 
 METHODS = ["idle", "damon", "zap", "pageout", "zap-all", "cold", "referenced"]
 MODES = ["census", "100", "400", "2000", "10000"]
 BACKINGS = ["anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned", "swapped", "numa", "big"]
-PATTERNS = ["contiguous", "strided", "random", "step"]
+# What a Linux guest works at: a scan of a database; making, sorting and packing text.
+WORK = ["scan", "pack"]
+PATTERNS = ["contiguous", "strided", "random", "step", *WORK]
 DENSITIES = [0.01, 0.05, 0.1, 0.3, 0.5, 0.9]
 KERNELS = ["page_idle", "6.12", "6.1", "host"]
 ACCELS = ["kvm", "tcg"]
@@ -34,6 +36,8 @@ REFAULT_S = {"lab": 0.00015, "host": 0.000005}
 def region_mib(cell):
     """The payload's region. KVM in the lab populates 10 MiB a second at 4 KiB, so its guests are small; pageout looks at
     one page in each 64 KiB at most, so its panel of 2000 needs 125 MiB and more."""
+    if cell["pattern"] in WORK:
+        return 224
     if cell["kernel"] == "host":
         return 448
     return 160 if cell["accel"] == "kvm" else 64
@@ -54,6 +58,8 @@ def window_s(cell):
     least = 0.5 if cell["mode"] == "census" or cell["tool"] else 0.03
     if lab and cell["accel"] == "tcg":
         least = 1.0  # an emulated emulator
+    if cell["pattern"] in WORK:
+        return 2.0
     if cell["pattern"] == "step":
         return max(0.5, least)
     if cell["method"] == "zap-all" or (cell["method"] == "zap" and cell["mode"] == "census"):
@@ -229,6 +235,14 @@ def step_cells():
     ]
 
 
+def work_cells():
+    """Linux at work, under the oracle."""
+    methods = (("cold", "census", "anon"), ("referenced", "census", "anon"), ("pageout", "2000", "memfd"))
+    return [
+        make("tcg", method, mode, backing, work, 0, periods=10) for work in WORK for method, mode, backing in methods
+    ]
+
+
 def tool_cells(tools):
     """Other tools, on the same guests and in the same boot as ours."""
     guests = [("kvm", "anon", "contiguous"), ("kvm", "anon", "random"), ("tcg", "anon", "contiguous")]
@@ -260,6 +274,7 @@ def default_cells(tools):
         + size_cells()
         + coverage_cells(False)
         + step_cells()
+        + work_cells()
         + tool_cells(tools)
     )
 

@@ -16,6 +16,7 @@ import time
 from . import cells
 
 MIB = cells.MIB
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 MAGIC = b"VMWSSPLD"
 MADV_PAGEOUT = 21
 
@@ -87,65 +88,64 @@ def truth_of(build, cell):
 class Guest:
     """One running payload guest."""
 
+    counts_passes = True
+
     def __init__(self, build, cell):
         self.cell = cell
         self.dir = tempfile.mkdtemp(prefix="vmwss-m.", dir="/tmp")
         self.pid = None
-        self.truth = truth_of(build, cell)
         self.undo = []
         try:
+            prepare_host(self.cell, self.undo)
             self._start(build)
         except BaseException:
             self.stop()
             raise
 
     def _start(self, build):
-        prepare_host(self.cell, self.undo)
-        command = [] if self.cell["backing"] == "thp" else [os.path.join(build, "vm-images/payload/nothp")]
-        command += [
-            "qemu-system-x86_64",
-            "-accel",
-            self.cell["accel"],
-            "-name",
-            "guest=matrix,debug-threads=on",
-            "-nodefaults",
-            "-no-user-config",
-            "-display",
-            "none",
-            "-vga",
-            "none",
-            "-kernel",
-            os.path.join(build, "vm-images/payload/vmwss-payload.elf"),
-            "-append",
-            params(self.cell),
-            "-serial",
-            f"file:{self.dir}/out",
-            "-pidfile",
-            f"{self.dir}/pid",
-            "-daemonize",
-        ]
-        command += ["-cpu", "host"] if self.cell["accel"] == "kvm" else []
-        run = subprocess.run(command + ram_options(self.cell), capture_output=True, text=True, check=False)
-        if run.returncode:
-            raise CannotStart("QEMU: " + run.stderr.strip().splitlines()[-1])
-        with open(f"{self.dir}/pid", encoding="ascii") as file:
-            self.pid = int(file.read())
-        self.state_gpa = self._wait_ready()
+        self.truth = truth_of(build, self.cell)
+        payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
+        self._run_qemu(build, ["-kernel", payload, "-append", params(self.cell)])
+        self.state_gpa = int(self._wait_for(r"vmwss-payload ready .*state=(0x[0-9a-f]+).*\n")[1], 16)
         self.ram_hva = self._find_ram()
         if self.cell["backing"] == "swapped":
             self._swap_out_cold()
 
-    def _wait_ready(self):
+    def _run_qemu(self, build, kernel):
+        command = [] if self.cell["backing"] == "thp" else [os.path.join(build, "vm-images/payload/nothp")]
+        command += ["qemu-system-x86_64", "-accel", self.cell["accel"], "-name", "guest=matrix,debug-threads=on"]
+        command += ["-nodefaults", "-no-user-config", "-display", "none", "-vga", "none", "-daemonize"]
+        command += ["-serial", f"file:{self.dir}/out", "-pidfile", f"{self.dir}/pid"]
+        command += ["-cpu", "host"] if self.cell["accel"] == "kvm" else []
+        run = subprocess.run(command + ram_options(self.cell) + kernel, capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise CannotStart("QEMU: " + run.stderr.strip().splitlines()[-1])
+        with open(f"{self.dir}/pid", encoding="ascii") as file:
+            self.pid = int(file.read())
+
+    def _wait_for(self, pattern):
+        """The match of what the guest says on its serial port when it is ready."""
         for _ in range(1200):
             with open(f"{self.dir}/out", encoding="ascii", errors="replace") as file:
-                text = file.read()
-            ready = re.search(r"vmwss-payload ready .*state=(0x[0-9a-f]+).*\n", text)
+                said = file.read()
+            ready = re.search(pattern, said)
             if ready:
-                return int(ready[1], 16)
-            if "vmwss-payload error" in text:
-                raise CannotStart(text.strip())
+                return ready
+            if "vmwss-payload error" in said:
+                raise CannotStart(said.strip())
             time.sleep(0.1)
-        raise CannotStart("the payload did not get ready in 120 s")
+        raise CannotStart("the guest did not get ready in 120 s")
+
+    def truth_bytes(self, record, phase=None):
+        """What an exact tool would say, at the granularity at which the record counts."""
+        if phase is not None:
+            return self.truth["phases"][phase % len(self.truth["phases"])]["truth_bytes"]
+        if record["granularity_bytes"] < 2 * MIB:
+            return self.truth["truth_bytes"]
+        if record["method"] == "zap-all":
+            # KVM maps the first 2 MiB, where ROMs lie between and the payload itself lives, in pages of 4 KiB.
+            return self.truth["hot_huge_pages"] * 2 * MIB + self.truth["own_pages"] * cells.PAGE
+        return (self.truth["hot_huge_pages"] + 1) * 2 * MIB
 
     def _find_ram(self):
         """Where guest address 0 is mapped in QEMU: the mapping that has the payload's state at its place."""
@@ -175,11 +175,11 @@ class Guest:
 
     def passes(self):
         """Finished passes over the hot set."""
-        return self._state_word(1)
+        return self._state_word(1) if self.counts_passes else 0
 
     def phase(self):
         """Phases begun; 0 is the first."""
-        return self._state_word(3)
+        return self._state_word(3) if self.counts_passes else 0
 
     def vcpu_s(self):
         """CPU time of the vCPU threads."""

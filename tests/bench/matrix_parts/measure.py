@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Measures cells on running guests and writes one JSON line for each record, as tests/bench/compare reads them.
 
-A record counts only when its guest ran: it passed over its whole hot set at least twice in the window. When windows turn out too short for that (a busy machine), they are made longer."""
+A record counts only when its guest ran: it passed over its whole hot set at least twice in the window. When windows turn
+out too short for that (a busy machine), they are made longer."""
 
 import json
 import math
@@ -12,7 +13,7 @@ import subprocess
 import threading
 import time
 
-from . import cells, guests
+from . import cells, guests, linux_guest
 
 CALIBRATION_PERIODS = 3
 ROUNDS = 3
@@ -52,18 +53,6 @@ class Watch:
         return phases[-1] if phases else None
 
 
-def truth_bytes(cell, truth, record, phase=None):
-    """What an exact tool would say, at the granularity at which the record counts."""
-    if phase is not None:
-        return truth["phases"][phase % len(truth["phases"])]["truth_bytes"]
-    if record["granularity_bytes"] < 2 * cells.MIB:
-        return truth["truth_bytes"]
-    if cell["method"] == "zap-all":
-        # KVM maps the first 2 MiB, where ROMs lie between and the payload itself lives, in pages of 4 KiB.
-        return truth["hot_huge_pages"] * 2 * cells.MIB + truth["own_pages"] * cells.PAGE
-    return (truth["hot_huge_pages"] + 1) * 2 * cells.MIB
-
-
 def command_of(vmwss, pid, cell, window, periods):
     mode = ["--census"] if cell["mode"] == "census" else ["-n", cell["mode"]]
     return [
@@ -99,12 +88,14 @@ def records_of(command, timeout):
         yield None, (process.wait(), process.stderr.read().strip() if ready else f"took more than {timeout:.0f} s")
 
 
-def ran(record, passes, vcpu_s):
-    """Whether the guest did its work in the window: of its passes in the time around it, in which its vCPUs ran for
-    vcpu_s, those that fit into what they ran in the window."""
+def ran(guest, record, before, after):
+    """Whether the guest did its work in the window: of its passes in the time around it those that fit into what its
+    vCPUs ran in the window. before and after are (time, passes, vCPU seconds)."""
     in_window_s = record["vcpu_seconds"]
-    est_s = record["windows"][-1]["est_window_s"]
-    return in_window_s > LEAST_VCPU * est_s and passes * min(1, in_window_s / max(vcpu_s, 1e-9)) >= 2
+    if in_window_s < LEAST_VCPU * record["windows"][-1]["est_window_s"]:
+        return False
+    share = min(1, in_window_s / max(after[2] - before[2], 1e-9))
+    return not guest.counts_passes or (after[1] - before[1]) * share >= 2
 
 
 def measure_periods(context, guest, cell, window, periods):
@@ -118,7 +109,7 @@ def measure_periods(context, guest, cell, window, periods):
                 reason = reason_of(*end)
                 break
             after = (end, guest.passes(), guest.vcpu_s())
-            did = ran(record, after[1] - before[1], after[2] - before[2])
+            did = ran(guest, record, before, after)
             lines.append(line_of(guest, cell, watch, record, (before[0], end)) | {"ran": did})
             before = after
     return lines, reason
@@ -134,10 +125,10 @@ def line_of(guest, cell, watch, record, span):
     """One line; span is when the record's period began, at the earliest, and ended."""
     line = {"cell": cells.labels(cell), "record": record}
     if cell["pattern"] != "step":
-        return line | {"truth": truth_bytes(cell, guest.truth, record)}
+        return line | {"truth": guest.truth_bytes(record)}
     begin, end = watch.at(span[0] - 0.05), watch.at(span[1])
     settled = begin is not None and begin == end
-    return line | {"truth": truth_bytes(cell, guest.truth, record, end or 0), "settled": settled, "phase": end}
+    return line | {"truth": guest.truth_bytes(record, end or 0), "settled": settled, "phase": end}
 
 
 def count_ran(lines):
@@ -193,17 +184,24 @@ def measure_tool(context, guest, cell):
             "cpu_seconds": cpu,
             "windows": [wss | {"est_window_s": window}],
         }
-        ran_enough = guest.passes() - passes >= 2
-        truth = truth_bytes(cell, guest.truth, record)
+        ran_enough = not guest.counts_passes or guest.passes() - passes >= 2
+        truth = guest.truth_bytes(record)
         lines.append({"cell": cells.labels(cell), "record": record, "truth": truth, "ran": ran_enough})
     return lines, None
+
+
+def guest_for(cell):
+    return linux_guest.LinuxGuest if cell["pattern"] in cells.WORK else guests.Guest
 
 
 def say_result(cell, lines, reason):
     if lines:
         last = lines[-1]
+        truth = last["truth"]["bytes"] if isinstance(last["truth"], dict) else last["truth"]
         wss = last["record"]["windows"][-1]["wss_bytes"]
-        text = f"{wss / cells.MIB:.2f} of {last['truth'] / cells.MIB:.2f} MiB, {sum(x['ran'] for x in lines)}/{len(lines)} records"
+        text = (
+            f"{wss / cells.MIB:.2f} of {truth / cells.MIB:.2f} MiB, {sum(x['ran'] for x in lines)}/{len(lines)} records"
+        )
     else:
         text = reason
     print(f"cell {cells.name(cell)}: {text}", flush=True)
@@ -221,7 +219,7 @@ def run_cells(context, chunk, out):
     for key in dict.fromkeys(cells.guest_key(cell) for cell in chunk):
         group = [cell for cell in chunk if cells.guest_key(cell) == key]
         try:
-            guest = guests.Guest(context["build"], group[0])
+            guest = guest_for(group[0])(context["build"], group[0])
         except guests.CannotStart as error:
             for cell in group:
                 note(cell, [], str(error))

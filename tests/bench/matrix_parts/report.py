@@ -66,9 +66,11 @@ def row_of(group, compared):
 
 
 def error_of(line):
-    """(percent of truth, points of resident) of one record."""
-    wrong = line["record"]["windows"][-1]["wss_bytes"] - line["truth"]
-    return 100 * wrong / line["truth"], 100 * wrong / max(1, line["record"]["resident_bytes"])
+    """(percent of truth, points of resident) of one record; where the truth has bounds, beyond them."""
+    wss, truth = line["record"]["windows"][-1]["wss_bytes"], line["truth"]
+    bounds = truth if isinstance(truth, dict) else {"low_bytes": truth, "high_bytes": truth, "bytes": truth}
+    wrong = max(wss - bounds["high_bytes"], 0) - max(bounds["low_bytes"] - wss, 0)
+    return 100 * wrong / bounds["bytes"], 100 * wrong / max(1, line["record"]["resident_bytes"])
 
 
 def spread(good):
@@ -129,7 +131,7 @@ def verdict_of(row):
         return ""
     if cell["mode"] == "panel":
         misses += panel_misses(row)
-    elif abs(row["worst_percent"]) > CENSUS_PERCENT:
+    elif abs(row["beyond_percent"]) > CENSUS_PERCENT:
         misses.append("bounded, flagged" if row["coverage"] == 1 else "error")
     if cell["pattern"] == "step" and row.get("up_periods", 99) > 2:
         misses.append("step")
@@ -147,7 +149,7 @@ def mode_text(cell):
 
 
 def row_text(row):
-    cell, cover, bias, rms, worst = row["cell"], "", "", "", f"{row['worst_percent']:+.2f}"
+    cell, cover, bias, rms, worst = row["cell"], "", "", "", f"{row['beyond_percent']:+.2f}"
     if cell["mode"] == "panel":
         low, high = row["coverage_interval"]
         cover = f"{100 * row['coverage']:.1f} ({100 * low:.0f}..{100 * high:.0f})"

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A Linux guest that does real work. What it touches only the oracle knows, a plugin of QEMU's TCG."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+from . import cells, guests
+
+# How long the oracle remembers: more than the longest window, in slots short enough to bound it.
+ORACLE = "slot_ms=50,slots=256"
+
+
+def build_work(directory):
+    """The static program, and the script, that make-linux-guest puts into the guest."""
+    source = os.path.join(guests.ROOT, "vm-images/linux")
+    scan = f"{directory}/scan"
+    command = ["gcc", "-std=gnu11", "-O2", "-static", f"{source}/scan.c", "-lsqlite3", "-lm", "-o", scan]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        raise guests.CannotStart("scan.c does not build: apt-get install libsqlite3-dev")
+    return [scan, f"{source}/pack"]
+
+
+def make_image():
+    with tempfile.TemporaryDirectory(prefix="vmwss-m.", dir="/tmp") as directory:
+        added = [word for path in build_work(directory) for word in ("--add", path)]
+        maker = os.path.join(guests.ROOT, "vm-images/linux/make-linux-guest")
+        run = subprocess.run([maker, *added], stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        raise guests.CannotStart("make-linux-guest failed")
+    return run.stdout.strip()
+
+
+class LinuxGuest(guests.Guest):
+    """The work is named by the cell's pattern; it runs beside a small toucher, which keeps the vCPU from sleeping."""
+
+    counts_passes = False
+
+    def _start(self, build):
+        self.oracle = os.path.join(build, "tests/oracle/oracle")
+        plugin = os.path.join(build, "tests/oracle/oracle-plugin.so")
+        if self.cell["accel"] != "tcg" or not os.path.exists(plugin):
+            raise guests.CannotStart(
+                "what a working Linux touches only the oracle knows: it needs TCG and tests/oracle"
+            )
+        image = make_image()
+        descriptor, self.map = tempfile.mkstemp(prefix="vmwss-oracle.", dir="/dev/shm")
+        os.close(descriptor)
+        self.undo.append(lambda: os.unlink(self.map))
+        work = self.cell["pattern"]
+        line = f"console=ttyS0 quiet guest.run={work} toucher.total=2M toucher.hot=1M"
+        kernel = ["-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz", "-append", line]
+        self._run_qemu(build, kernel + ["-plugin", f"{plugin},map={self.map},{ORACLE}"])
+        self._wait_for(rf"vmwss-{work} ready")
+        # Until it has been through all that it does.
+        time.sleep(10)
+
+    def truth_bytes(self, record, phase=None):
+        """Bounds, for the oracle counts in slots of time: data and instructions, at the record's granularity."""
+        window = record["windows"][-1]["est_window_s"]
+        command = [self.oracle, "--map", self.map, "--to", record["time"], "--window", f"{window:.4f}"]
+        for _ in range(50):
+            run = subprocess.run(command, capture_output=True, text=True, check=False)
+            if run.returncode == 0:
+                answer = json.loads(run.stdout)
+                low, high = (touched_bytes(answer[bound]["both"], record) for bound in ("low", "high"))
+                return {"bytes": (low + high) / 2, "low_bytes": low, "high_bytes": high}
+            time.sleep(0.1)  # the slot in which the window ended still runs
+        raise guests.CannotStart("the oracle has no answer: " + run.stderr.strip())
+
+
+def touched_bytes(touched, record):
+    if record["granularity_bytes"] >= 2 * cells.MIB:
+        return touched["huge_pages"] * 2 * cells.MIB
+    return touched["bytes"]
