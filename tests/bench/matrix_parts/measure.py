@@ -207,6 +207,14 @@ def say_result(cell, lines, reason):
     print(f"cell {cells.name(cell)}: {text}", flush=True)
 
 
+def measure_or_why(context, guest, cell):
+    """A guest or tool that fails costs its own cell only."""
+    try:
+        return (measure_tool if cell["tool"] else measure_cell)(context, guest, cell)
+    except (guests.CannotStart, OSError, subprocess.SubprocessError) as error:
+        return [], f"could not be measured: {error}"
+
+
 def run_cells(context, chunk, out):
     """Measures the cells of one place, guest by guest; appends lines to out."""
 
@@ -226,6 +234,6 @@ def run_cells(context, chunk, out):
             continue
         try:
             for cell in group:
-                note(cell, *(measure_tool if cell["tool"] else measure_cell)(context, guest, cell))
+                note(cell, *measure_or_why(context, guest, cell))
         finally:
             guest.stop()
