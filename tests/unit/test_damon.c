@@ -356,6 +356,8 @@ START_TEST(first_huge_page_of_a_kvm_guest_is_unmeasurable)
     ck_assert_int_eq(set.state[3], PAGE_UNMEASURABLE);
     ck_assert_int_eq(set.state[4], PAGE_UNMEASURABLE);
     ck_assert_int_eq(set.state[512], PAGE_IDLE);
+    ck_assert(!forget_touches(damon)); /* nor in the next period */
+    ck_assert_int_eq(set.state[3], PAGE_UNMEASURABLE);
     finish(damon, &set);
 }
 END_TEST

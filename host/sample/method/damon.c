@@ -78,22 +78,24 @@ struct damon {
 
 /* KVM maps the first 2 MiB of a guest in pages of 4 KiB whatever the host does, and of a huge page DAMON asks KVM
  * about one address only (mm/damon/vaddr.c, damon_young_pmd_entry()): a touch anywhere else in it is missed. */
-static bool kvm_maps_in_pieces(const struct damon *damon, const struct page_look *look)
+static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
 {
-    uint64_t first_hva = damon->set->ram->blocks[0].hva;
+    const struct page_set *set = damon->set;
+    uint64_t first_hva = set->ram->blocks[0].hva;
 
-    return damon->target->process->accel == ACCEL_KVM && look->order > 0 &&
-           look->unit_hva < first_hva + HUGE_PAGE_BYTES &&
-           look->unit_hva + (BASE_PAGE_BYTES << look->order) > first_hva;
+    return damon->target->process->accel == ACCEL_KVM && set->order[i] > 0 &&
+           set->unit[i] < first_hva + HUGE_PAGE_BYTES &&
+           set->unit[i] + (BASE_PAGE_BYTES << set->order[i]) > first_hva;
 }
 
 static void note_page(void *context, uint64_t i, const struct page_look *look)
 {
     struct damon *damon = context;
-    bool blind = look->state == PAGE_IDLE && kvm_maps_in_pieces(damon, look);
 
-    damon->set->state[i] = (uint8_t)(blind ? PAGE_UNMEASURABLE : look->state);
     page_set_note_unit(damon->set, i, look->order, look->unit_hva);
+    damon->set->state[i] = (uint8_t)look->state;
+    if (look->state == PAGE_IDLE && kvm_maps_in_pieces(damon, i))
+        damon->set->state[i] = PAGE_UNMEASURABLE;
 }
 
 static bool is_present(enum page_state state)
@@ -426,7 +428,7 @@ static bool forget_touches(struct damon *damon)
     bool unwatched = false;
 
     for (uint64_t i = 0; i < set->n; i++)
-        if (page_needs_rearm((enum page_state)set->state[i])) {
+        if (page_needs_rearm((enum page_state)set->state[i]) && !kvm_maps_in_pieces(damon, i)) {
             set->state[i] = PAGE_IDLE;
             unwatched |= !damon->watched[i];
         }
