@@ -67,7 +67,7 @@ def row_of(group, compared):
 
 def error_of(line):
     """(percent of truth, points of resident) of one record; where the truth has bounds, beyond them."""
-    wss, truth = line["record"]["windows"][-1]["wss_bytes"], line["truth"]
+    wss, truth = wss_of(line), line["truth"]
     bounds = truth if isinstance(truth, dict) else {"low_bytes": truth, "high_bytes": truth, "bytes": truth}
     wrong = max(wss - bounds["high_bytes"], 0) - max(bounds["low_bytes"] - wss, 0)
     return 100 * wrong / bounds["bytes"], 100 * wrong / max(1, line["record"]["resident_bytes"])
@@ -92,18 +92,30 @@ def quantiles(values):
 
 
 def step_figures(records):
-    """The period after a step whose record first shows it, within 10 % of the new truth: the slowest up and down. The
-    first period is the one in which the step fell."""
+    """The period after a step whose record first shows it, nearer to the new truth than to the old: the slowest up and
+    down. The first period is the one in which the step fell."""
     if records[0]["cell"]["pattern"] != "step":
         return {}
     slowest = {}
     for phase in sorted({line["phase"] for line in records if line["phase"]}):
-        of_phase = [line for line in records if line["phase"] == phase]
-        seen = next((i + 1 for i, line in enumerate(of_phase) if abs(error_of(line)[0]) <= 10), None)
-        if of_phase[0] is not records[0] and seen:
-            direction = "up_periods" if phase % 2 else "down_periods"
+        here, before = (lines_of_phase(records, number) for number in (phase, phase - 1))
+        if not here or not before:
+            continue
+        middle = (here[0]["truth"] + before[0]["truth"]) / 2
+        up = here[0]["truth"] > middle
+        seen = next((i + 1 for i, line in enumerate(here) if (wss_of(line) > middle) == up), None)
+        if seen:
+            direction = "up_periods" if up else "down_periods"
             slowest[direction] = max(slowest.get(direction, 0), seen)
     return slowest
+
+
+def lines_of_phase(records, phase):
+    return [line for line in records if line["phase"] == phase]
+
+
+def wss_of(line):
+    return line["record"]["windows"][-1]["wss_bytes"]
 
 
 def binomial_interval(k, n, z=1.96):
