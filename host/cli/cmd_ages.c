@@ -180,7 +180,7 @@ static int wait_for_tick(struct watch *watch, struct error *error)
     struct session *session = watch->session;
     const struct wait wait = {
         .interrupted = session->plan.interrupted,
-        .poll = poll_follower,
+        .poll = session->plan.method->poll ? poll_follower : NULL, /* or it wakes up for nothing */
         .state = watch->follower,
         .progress = watch->options->interval_s > 0 ? NULL : progress_draw,
         .progress_context = &session->progress,
