@@ -5,7 +5,6 @@
 #include "sample/follow.h"
 #include "sample/wait.h"
 #include "show/ages.h"
-#include "show/chart.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,12 +14,9 @@
 
 struct options {
     struct sampling_choice sampling;
-    size_t n_windows;
-    double window_s[RUN_MAX_WINDOWS];
     double tick_s;     /* 0: not given */
     double interval_s; /* 0: one record, when the longest window has passed */
     uint64_t count;    /* 0: until interrupted */
-    const char *svg;   /* NULL: no picture */
 };
 
 static const char help[] =
@@ -51,7 +47,8 @@ static int set_option(struct options *options, int option, const char *value)
 {
     switch (option) {
     case 'w':
-        return cli_parse_windows(value, options->window_s, RUN_MAX_WINDOWS, &options->n_windows);
+        return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
+                                 &options->sampling.n_windows);
     case 't':
         return cli_parse_seconds(value, &options->tick_s) == 0 ? 0 : bad_seconds("--tick", value);
     case 'i':
@@ -62,9 +59,6 @@ static int set_option(struct options *options, int option, const char *value)
         return cli_parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
                    : cli_bad_value("--count", value, "a whole number above 0");
-    case 'V':
-        options->svg = value;
-        return 0;
     default:
         return sampling_option(&options->sampling, option, value);
     }
@@ -83,15 +77,17 @@ static int check_options(struct options *options, int argc, char **argv)
         return -EINVAL;
     }
     if (options->tick_s == 0)
-        options->tick_s = options->window_s[0];
-    if (options->tick_s > options->window_s[0]) {
+        options->tick_s = options->sampling.window_s[0];
+    if (options->tick_s > options->sampling.window_s[0]) {
         cli_error("--tick %g is longer than the shortest window, %g s", options->tick_s,
-                  options->window_s[0]);
+                  options->sampling.window_s[0]);
         return -EINVAL;
     }
-    if (options->window_s[options->n_windows - 1] / options->tick_s > FOLLOW_MAX_TICKS) {
+    if (options->sampling.window_s[options->sampling.n_windows - 1] / options->tick_s >
+        FOLLOW_MAX_TICKS) {
         cli_error("--window %g has more than %d ticks of %g s: leave out the shortest windows",
-                  options->window_s[options->n_windows - 1], FOLLOW_MAX_TICKS, options->tick_s);
+                  options->sampling.window_s[options->sampling.n_windows - 1], FOLLOW_MAX_TICKS,
+                  options->tick_s);
         return -EINVAL;
     }
     return 0;
@@ -111,8 +107,8 @@ static int parse_options(struct options *options, int argc, char **argv)
     };
     int option;
 
-    *options = (struct options){.n_windows = 3, .window_s = {1, 10, 60}};
-    options->sampling.follow = true;
+    *options = (struct options){
+        .sampling = {.n_windows = 3, .window_s = {1, 10, 60}, .follow = true}};
     while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS "w:t:i:k:", longs, NULL)) >=
            0) {
         if (option == 'h') {
@@ -163,7 +159,7 @@ static int begin(struct watch *watch, struct error *error)
         .method = session->plan.method,
         .samples = session->plan.samples,
         .presence = session->plan.presence,
-        .longest_s = options->window_s[options->n_windows - 1],
+        .longest_s = options->sampling.window_s[options->sampling.n_windows - 1],
         .tick_s = options->tick_s,
         .seed = session_seed(),
     };
@@ -185,7 +181,7 @@ static int wait_for_tick(struct watch *watch, struct error *error)
         .progress = watch->options->interval_s > 0 ? NULL : progress_draw,
         .progress_context = &session->progress,
         .began_ns = watch->began_ns,
-        .total_s = watch->options->window_s[watch->options->n_windows - 1],
+        .total_s = watch->options->sampling.window_s[watch->options->sampling.n_windows - 1],
     };
 
     /* A tick that is late is not made up for. */
@@ -211,8 +207,9 @@ static int tick(struct watch *watch, struct error *error)
 static bool is_due(const struct watch *watch)
 {
     const struct options *options = watch->options;
-    double wanted_s = options->interval_s > 0 ? watch->shown_at_s + options->interval_s
-                                              : options->window_s[options->n_windows - 1];
+    double wanted_s = options->interval_s > 0
+                          ? watch->shown_at_s + options->interval_s
+                          : options->sampling.window_s[options->sampling.n_windows - 1];
 
     /* Ticks do not come to the nanosecond. */
     return follower_elapsed_s(watch->follower) >= wanted_s - options->tick_s / 2;
@@ -224,7 +221,7 @@ static int none_answered(const struct watch *watch, struct error *error)
     const struct options *options = watch->options;
     double elapsed_s = follower_elapsed_s(watch->follower);
 
-    if (elapsed_s < 4 * options->window_s[options->n_windows - 1])
+    if (elapsed_s < 4 * options->sampling.window_s[options->sampling.n_windows - 1])
         return 0; /* not even the shortest window yet */
     return error_set(
         error, -ETIME,
@@ -236,7 +233,7 @@ static int none_answered(const struct watch *watch, struct error *error)
 /* With --interval they come in time; of the only record they would be missed without a word. */
 static void tell_left_out(const struct watch *watch, const struct ages_record *record)
 {
-    size_t asked = watch->options->n_windows;
+    size_t asked = watch->options->sampling.n_windows;
 
     if (watch->options->interval_s == 0 && record->sample.n_windows < asked)
         cli_error(
@@ -256,8 +253,8 @@ static int print(const struct watch *watch, const struct ages_record *record, st
         ages_table_print(record);
     if (rc == 0)
         rc = cli_flush(error);
-    if (rc == 0 && options->svg)
-        rc = ages_svg_write(record, options->svg, error);
+    if (rc == 0 && options->sampling.svg)
+        rc = ages_svg_write(record, options->sampling.svg, error);
     return rc;
 }
 
@@ -289,7 +286,7 @@ static bool is_done(const struct watch *watch)
     return count > 0 && watch->n_shown >= count;
 }
 
-static int follow(struct session *session, const struct options *options, struct error *error)
+static int follow(struct session *session, const void *options, struct error *error)
 {
     struct watch watch = {.session = session, .options = options};
     int rc = begin(&watch, error);
@@ -309,24 +306,9 @@ static int follow(struct session *session, const struct options *options, struct
 int cmd_ages(int argc, char **argv)
 {
     struct options options;
-    struct session session;
-    struct error error = {0};
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
-    if (options.svg && chart_check(options.svg, &error) < 0) {
-        cli_error("%s", error.text);
-        return EXIT_CANNOT;
-    }
-    rc = session_open(&session, &options.sampling, &error);
-    session.plan.n_windows = options.n_windows;
-    memcpy(session.plan.window_s, options.window_s, sizeof(options.window_s));
-    if (rc == 0)
-        rc = follow(&session, &options, &error);
-
-    int code = session_exit_code(&session, rc, &error);
-
-    session_close(&session);
-    return code;
+    return session_run(&options.sampling, follow, &options);
 }

@@ -6,7 +6,6 @@
  * double (wss.pl -P), grow at equal steps (wss.pl -C).
  */
 #include "cli/session.h"
-#include "show/chart.h"
 #include "show/curve.h"
 #include "show/sample_json.h"
 
@@ -65,9 +64,9 @@ static const struct curve_kind grow = {
 };
 
 struct options {
+    const struct curve_kind *kind;
     struct sampling_choice sampling;
     double first_s, last_s;
-    const char *svg; /* NULL: no picture */
 };
 
 static int set_option(struct options *options, const struct curve_kind *kind, int option,
@@ -82,9 +81,6 @@ static int set_option(struct options *options, const struct curve_kind *kind, in
         return cli_parse_seconds(value, &options->last_s) == 0
                    ? 0
                    : cli_bad_value(kind->last_name, value, "a number of seconds");
-    case 'V':
-        options->svg = value;
-        return 0;
     default:
         return sampling_option(&options->sampling, option, value);
     }
@@ -103,7 +99,7 @@ static int parse_options(struct options *options, const struct curve_kind *kind,
     };
     int option;
 
-    *options = (struct options){.first_s = kind->first_s, .last_s = kind->last_s};
+    *options = (struct options){.kind = kind, .first_s = kind->first_s, .last_s = kind->last_s};
     options->sampling.prefer_panel = true;
     while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS, longs, NULL)) >= 0) {
         if (option == 'h') {
@@ -116,23 +112,25 @@ static int parse_options(struct options *options, const struct curve_kind *kind,
     return sampling_check(&options->sampling, argc, argv);
 }
 
-static int make_windows(const struct options *options, const struct curve_kind *kind,
-                        struct sample_plan *plan)
+static int make_windows(struct options *options)
 {
+    const struct curve_kind *kind = options->kind;
+    struct sampling_choice *sampling = &options->sampling;
     double window_s = options->first_s;
 
-    plan->n_windows = 0;
+    sampling->n_windows = 0;
     /* A little more than the last, for sums of steps are not exact. */
-    for (; window_s <= options->last_s * (1 + 1e-9); plan->n_windows++) {
-        if (plan->n_windows == RUN_MAX_WINDOWS) {
+    for (; window_s <= options->last_s * (1 + 1e-9); sampling->n_windows++) {
+        if (sampling->n_windows == RUN_MAX_WINDOWS) {
             cli_error("%s %g, %s %g: more than %d windows", kind->first_name, options->first_s,
                       kind->last_name, options->last_s, RUN_MAX_WINDOWS);
             return -EINVAL;
         }
-        plan->window_s[plan->n_windows] = window_s;
-        window_s = kind->doubling ? 2 * window_s : options->first_s * (double)(plan->n_windows + 2);
+        sampling->window_s[sampling->n_windows] = window_s;
+        window_s = kind->doubling ? 2 * window_s
+                                  : options->first_s * (double)(sampling->n_windows + 2);
     }
-    if (plan->n_windows > 0)
+    if (sampling->n_windows > 0)
         return 0;
     cli_error("%s %g is longer than %s %g", kind->first_name, options->first_s, kind->last_name,
               options->last_s);
@@ -140,8 +138,10 @@ static int make_windows(const struct options *options, const struct curve_kind *
 }
 
 static int show(const struct sample_record *record, const struct options *options,
-                const struct curve_kind *kind, struct error *error)
+                struct error *error)
 {
+    const struct curve_kind *kind = options->kind;
+    const char *svg = options->sampling.svg;
     int rc = 0;
 
     if (options->sampling.json)
@@ -150,40 +150,29 @@ static int show(const struct sample_record *record, const struct options *option
         curve_table_print(record);
     if (rc == 0)
         rc = cli_flush(error);
-    if (rc == 0 && options->svg)
-        rc = curve_svg_write(record, kind->title, kind->doubling, options->svg, error);
+    if (rc == 0 && svg)
+        rc = curve_svg_write(record, kind->title, kind->doubling, svg, error);
     return rc;
+}
+
+static int measure(struct session *session, const void *options, struct error *error)
+{
+    struct sample_record record;
+    int rc = session_measure(session, &record, error);
+
+    return rc == 0 ? show(&record, options, error) : rc;
 }
 
 static int run(const struct curve_kind *kind, int argc, char **argv)
 {
     struct options options;
-    struct sample_plan windows;
-    struct session session;
-    struct sample_record record;
-    struct error error = {0};
     int rc = parse_options(&options, kind, argc, argv);
 
     if (rc == 0)
-        rc = make_windows(&options, kind, &windows);
+        rc = make_windows(&options);
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
-    if (options.svg && chart_check(options.svg, &error) < 0) {
-        cli_error("%s", error.text);
-        return EXIT_CANNOT;
-    }
-    rc = session_open(&session, &options.sampling, &error);
-    session.plan.n_windows = windows.n_windows;
-    memcpy(session.plan.window_s, windows.window_s, sizeof(windows.window_s));
-    if (rc == 0)
-        rc = session_measure(&session, &record, &error);
-    if (rc == 0)
-        rc = show(&record, &options, kind, &error);
-
-    int code = session_exit_code(&session, rc, &error);
-
-    session_close(&session);
-    return code;
+    return session_run(&options.sampling, measure, &options);
 }
 
 int cmd_profile(int argc, char **argv)

@@ -22,8 +22,6 @@
 
 struct options {
     struct sampling_choice sampling;
-    size_t n_windows;
-    double window_s[RUN_MAX_WINDOWS];
     double interval_s; /* 0: not given */
     uint64_t count;    /* 0: until interrupted */
     uint64_t stretch;  /* up to so many intervals from one measurement to the next */
@@ -74,7 +72,8 @@ static int set_option(struct options *options, int option, const char *value)
 {
     switch (option) {
     case 'w':
-        return cli_parse_windows(value, options->window_s, RUN_MAX_WINDOWS, &options->n_windows);
+        return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
+                                 &options->sampling.n_windows);
     case 'i':
         return cli_parse_seconds(value, &options->interval_s) == 0
                    ? 0
@@ -117,13 +116,14 @@ static int check_options(struct options *options, int argc, char **argv)
         return -EINVAL;
     }
     if (options->interval_s > 0 &&
-        options->interval_s < options->window_s[options->n_windows - 1]) {
+        options->interval_s < options->sampling.window_s[options->sampling.n_windows - 1]) {
         cli_error("--interval %g is shorter than the longest window, %g s", options->interval_s,
-                  options->window_s[options->n_windows - 1]);
+                  options->sampling.window_s[options->sampling.n_windows - 1]);
         return -EINVAL;
     }
     /* Two that take turns at the same guest shall find its gaps. */
-    const double gap_s = options->interval_s - options->window_s[options->n_windows - 1];
+    const double gap_s = options->interval_s -
+                         options->sampling.window_s[options->sampling.n_windows - 1];
 
     if (options->interval_s > 0 && options->sampling.wait_s == 0)
         options->sampling.wait_s = gap_s;
@@ -145,7 +145,8 @@ static int parse_options(struct options *options, int argc, char **argv)
     };
     int option;
 
-    *options = (struct options){.n_windows = 1, .window_s = {DEFAULT_WINDOW_S}, .stretch = 1};
+    *options = (struct options){.sampling = {.n_windows = 1, .window_s = {DEFAULT_WINDOW_S}},
+                                .stretch = 1};
     while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS "w:i:k:", longs, NULL)) >= 0) {
         if (option == 'h') {
             print_help();
@@ -201,9 +202,9 @@ static int measure_period(struct session *session, const struct options *options
     return rc;
 }
 
-static int measure_repeatedly(struct session *session, const struct options *options,
-                              struct error *error)
+static int measure_repeatedly(struct session *session, const void *context, struct error *error)
 {
+    const struct options *options = context;
     uint64_t count = options->interval_s > 0 ? options->count : 1;
     struct pace pace = pace_start(options->interval_s,
                                   options->interval_s * (double)options->stretch);
@@ -226,20 +227,9 @@ static int measure_repeatedly(struct session *session, const struct options *opt
 int cmd_measure(int argc, char **argv)
 {
     struct options options;
-    struct session session;
-    struct error error = {0};
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
-    rc = session_open(&session, &options.sampling, &error);
-    session.plan.n_windows = options.n_windows;
-    memcpy(session.plan.window_s, options.window_s, sizeof(options.window_s));
-    if (rc == 0)
-        rc = measure_repeatedly(&session, &options, &error);
-
-    int code = session_exit_code(&session, rc, &error);
-
-    session_close(&session);
-    return code;
+    return session_run(&options.sampling, measure_repeatedly, &options);
 }

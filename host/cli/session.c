@@ -6,6 +6,7 @@
 #include "domain/qemu_vcpus.h"
 #include "estimate/precision.h"
 #include "estimate/wilson.h"
+#include "show/chart.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -92,6 +93,9 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
     case 'j':
         choice->json = true;
         return 0;
+    case 'V':
+        choice->svg = value;
+        return 0;
     case 'W':
         return cli_parse_seconds(value, &choice->wait_s) == 0
                    ? 0
@@ -170,6 +174,8 @@ static void make_plan(struct session *session, const struct sampling_choice *cho
     session->precision = choice->precision;
     session->likely_fraction = 0.5;
     session->design = 1;
+    plan->n_windows = choice->n_windows;
+    memcpy(plan->window_s, choice->window_s, sizeof(plan->window_s));
     plan->interrupted = &interrupted;
     plan->progress = progress_draw;
     plan->progress_context = &session->progress;
@@ -250,7 +256,9 @@ static int check_fine(const struct session *session, struct error *error)
     return session->fine > 0 ? fine_check(&target, error) : 0;
 }
 
-int session_open(struct session *session, const struct sampling_choice *choice, struct error *error)
+/* Finds the guest and its RAM, chooses and proves the method, and makes the plan. To be closed in either case. */
+static int session_open(struct session *session, const struct sampling_choice *choice,
+                        struct error *error)
 {
     *session = (struct session){
         .lock = RUN_LOCK_NONE, .wait_s = choice->wait_s, .fine = choice->fine};
@@ -275,7 +283,7 @@ int session_open(struct session *session, const struct sampling_choice *choice, 
     return rc;
 }
 
-void session_close(struct session *session)
+static void session_close(struct session *session)
 {
     guest_pause_stop(session->pause);
     session_yield(session);
@@ -389,7 +397,7 @@ void session_wait(const struct session *session, uint64_t until_ns)
 
 /* --- ending ------------------------------------------------------------------------------------ */
 
-int session_exit_code(const struct session *session, int rc, const struct error *error)
+static int exit_code(const struct session *session, int rc, const struct error *error)
 {
     if (rc == 0)
         return EXIT_MEASURED;
@@ -404,4 +412,27 @@ int session_exit_code(const struct session *session, int rc, const struct error 
     }
     cli_error("%s", *error->text ? error->text : strerror(-rc));
     return session->found && rc == -ESRCH ? EXIT_VANISHED : EXIT_CANNOT;
+}
+
+int session_run(const struct sampling_choice *choice,
+                int (*work)(struct session *session, const void *options, struct error *error),
+                const void *options)
+{
+    struct session session;
+    struct error error = {0};
+
+    if (choice->svg && chart_check(choice->svg, &error) < 0) {
+        cli_error("%s", error.text);
+        return EXIT_CANNOT;
+    }
+
+    int rc = session_open(&session, choice, &error);
+
+    if (rc == 0)
+        rc = work(&session, options, &error);
+
+    int code = exit_code(&session, rc, &error);
+
+    session_close(&session);
+    return code;
 }

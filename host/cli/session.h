@@ -2,8 +2,8 @@
 /**
  * @file session.h  One guest, opened and ready to be sampled: what measure, profile, grow and ages share.
  *
- * sampling_option() for each option → sampling_check() → session_open() → session_measure() as often as
- * wanted → session_close() → session_exit_code().
+ * sampling_option() for each option → sampling_check() → session_run(), in which the command's work calls
+ * session_measure() as often as wanted.
  */
 #pragma once
 
@@ -28,6 +28,9 @@ struct sampling_choice {
     uint64_t fine; /* --fine: how many huge pages are split and measured by base pages; 0: none */
     bool follow;   /* the command follows a panel over time */
     bool json;     /* --json */
+    size_t n_windows; /* ascending; the command's to set */
+    double window_s[RUN_MAX_WINDOWS];
+    const char *svg; /* --svg; NULL: no picture */
 };
 
 #define SAMPLING_LONG_OPTIONS                                                                \
@@ -52,26 +55,17 @@ struct session {
     struct guest guest;
     struct guest_ram ram;
     struct resident_meter resident;
-    struct sample_plan plan; /* the windows are the command's to set */
-    double precision;        /* of a panel; 0: plan.samples stands as it is */
-    double likely_fraction;  /* touched, as far as is known: the one that needs the most draws */
-    double design;           /* draws per observation, as of the last measurement */
+    struct sample_plan plan;
+    double precision;       /* of a panel; 0: plan.samples stands as it is */
+    double likely_fraction; /* touched, as far as is known: the one that needs the most draws */
+    double design;          /* draws per observation, as of the last measurement */
     struct progress progress;
     uint64_t fine;        /* huge pages that each measurement splits; 0: none */
-    struct run_lock lock; /* held from session_open() to session_close() or session_yield() */
+    struct run_lock lock; /* held from when the guest was found to the end or session_yield() */
     double wait_s;
     struct guest_pause *pause; /* NULL: the guest runs on */
     struct sample_pause pause_hooks;
 };
-
-/**
- * Finds the guest and its RAM, chooses and proves the method, and makes the plan. Catches SIGINT, SIGTERM and
- * SIGHUP from here on: see session_interrupted().
- * @return 0, or a negative errno with the message; session_close() is to be called in either case.
- */
-int session_open(struct session *session, const struct sampling_choice *choice,
-                 struct error *error);
-void session_close(struct session *session);
 
 /** What the rooms below take; borrows from @p session. */
 struct target session_target(const struct session *session);
@@ -98,6 +92,13 @@ bool session_interrupted(void);
 /** Sleeps until @p until_ns (clock_ns()), a signal, or the end of the guest. */
 void session_wait(const struct session *session, uint64_t until_ns);
 
-/** Prints the error, if any; a guest that is gone is named as the reason. The exit code for main(). To be called
- *  before session_close(). */
-int session_exit_code(const struct session *session, int rc, const struct error *error);
+/**
+ * A command's life with one guest: opens the session, does the command's @p work, prints the error, if any (a guest that
+ * is gone is named as the reason), and closes it. Catches SIGINT, SIGTERM and SIGHUP from here on: see
+ * session_interrupted().
+ * @param options  the command's own, handed to @p work
+ * @return the exit code for main()
+ */
+int session_run(const struct sampling_choice *choice,
+                int (*work)(struct session *session, const void *options, struct error *error),
+                const void *options);
