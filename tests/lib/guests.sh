@@ -21,12 +21,13 @@ end_guests() {
 }
 trap end_guests EXIT
 
-# wait_ready NAME: until the payload has said that it spins.
+# wait_ready NAME: until the payload has said that it spins, or what is wrong.
 wait_ready() {
 	local i
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 120; i++)); do
 		if grep -qs 'vmwss-payload ready' "$guests_dir/$1.out"; then return 0; fi
-		sleep 0.1
+		if grep -qs 'vmwss-payload error' "$guests_dir/$1.out"; then break; fi
+		sleep 0.5
 	done
 	echo "guest $1 did not get ready: $(cat "$guests_dir/$1.out" 2>&1)" >&2
 	return 1
