@@ -4,14 +4,12 @@
 # What a fresh Debian needs to build, demonstrate and test; installed only where missing.
 
 packages_build=(build-essential cmake ninja-build pkg-config libvirt-dev libxml2-dev libjansson-dev
-	libsmartcols-dev check libsubunit-dev)
+	libsmartcols-dev libsqlite3-dev check libsubunit-dev)
 packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients jq procps python3
 	libxml2-utils)
 packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)
 # The picture that tests/bench/matrix draws; without it the table is the same.
 packages_picture=(gnuplot-nox)
-# The database that a Linux guest of tests/bench/matrix scans.
-packages_work=(libsqlite3-dev)
 packages_lint=(git clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff)
 
 # install_packages PACKAGE...

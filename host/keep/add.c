@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file add.c  Adding records: all of a call in one transaction. */
+#include "base/cleanup.h"
+#include "keep/row.h"
+#include "keep/sql.h"
+#include "keep/store_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct adding {
+    struct store *store;
+    sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample;
+};
+
+static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?";
+static const char add_guest[] = "INSERT INTO guest(host, uuid, name) VALUES (?, ?, ?)";
+static const char rename_guest[] = "UPDATE guest SET name = ? WHERE id = ?";
+static const char add_sample[] =
+    "INSERT INTO sample(guest_id, time_ms, period_s, pid, accel, method, mode, samples, precision,"
+    " granularity_bytes, ram_bytes, resident_bytes, unmeasurable_bytes, vcpu_s, cpu_s, paused_s,"
+    " flags, windows, ages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/* --- what can be kept -------------------------------------------------------------------------- */
+
+static bool is_amount(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+static bool has_numbers(const struct ages_record *record)
+{
+    const struct sample_record *sample = &record->sample;
+
+    for (size_t w = 0; w < sample->n_windows; w++)
+        if (!is_amount(sample->windows[w].window_s) ||
+            !is_amount(sample->windows[w].est_window_s) ||
+            !is_amount(sample->windows[w].touched_fraction))
+            return false;
+    for (size_t b = 0; b < record->n_bins; b++)
+        if (!is_amount(record->bins[b].from_s) || isnan(record->bins[b].to_s))
+            return false;
+    return is_amount(sample->vcpu_s) && is_amount(sample->cpu_s) && is_amount(sample->paused_s);
+}
+
+static int check(const struct store *store, const struct store_entry *entry, struct error *error)
+{
+    const struct sample_record *sample = &entry->record->sample;
+    const char *why = NULL;
+
+    if (strlen(sample->uuid) != sizeof(sample->uuid) - 1)
+        why = "a guest without a UUID is not kept";
+    else if (sample->n_windows == 0 || sample->n_windows > RUN_MAX_WINDOWS ||
+             entry->record->n_bins > RUN_MAX_WINDOWS + 1)
+        why = "a record without windows";
+    else if (!isfinite(entry->period_s) || entry->period_s <= 0)
+        why = "a period that is none";
+    else if (!is_amount(entry->precision) || !has_numbers(entry->record))
+        why = "a number that is none";
+    return why ? error_set(error, -EINVAL, "%s: domain %s: %s", store->path, sample->domain, why)
+               : 0;
+}
+
+/* --- the transaction --------------------------------------------------------------------------- */
+
+static int insert_guest(const struct adding *adding, const struct sample_record *sample,
+                        int64_t *id, struct error *error)
+{
+    sql_bind_text(adding->add_guest, 1, sample->host);
+    sql_bind_text(adding->add_guest, 2, sample->uuid);
+    sql_bind_text(adding->add_guest, 3, sample->domain);
+
+    int rc = sql_finish(adding->store, adding->add_guest, error);
+
+    *id = sqlite3_last_insert_rowid(adding->store->db);
+    return rc;
+}
+
+/* The row of the guest, which has the name it goes by now. */
+static int guest_id(const struct adding *adding, const struct sample_record *sample, int64_t *id,
+                    struct error *error)
+{
+    char name[sizeof(sample->domain)];
+    bool same;
+
+    sql_bind_text(adding->find_guest, 1, sample->host);
+    sql_bind_text(adding->find_guest, 2, sample->uuid);
+
+    int rc = sql_step(adding->store, adding->find_guest, error);
+
+    same = rc == 1 && sql_text(adding->find_guest, 1, name, sizeof(name)) == 0 &&
+           !strcmp(name, sample->domain);
+    if (rc == 1)
+        *id = sqlite3_column_int64(adding->find_guest, 0);
+    sqlite3_reset(adding->find_guest);
+    if (rc < 0)
+        return rc;
+    if (rc == 0)
+        return insert_guest(adding, sample, id, error);
+    if (same)
+        return 0;
+    sql_bind_text(adding->rename_guest, 1, sample->domain);
+    sqlite3_bind_int64(adding->rename_guest, 2, *id);
+    return sql_finish(adding->store, adding->rename_guest, error);
+}
+
+static int64_t time_ms(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
+}
+
+static void bind_sample(sqlite3_stmt *s, const struct store_entry *entry, int64_t guest)
+{
+    const struct sample_record *sample = &entry->record->sample;
+
+    sqlite3_bind_int64(s, 1, guest);
+    sqlite3_bind_int64(s, 2, time_ms(&sample->time));
+    sqlite3_bind_double(s, 3, entry->period_s);
+    sqlite3_bind_int64(s, 4, sample->pid);
+    sql_bind_text(s, 5, accel_name(sample->accel));
+    sql_bind_text(s, 6, sample->method);
+    sql_bind_text(s, 7, sample->census ? "census" : "panel");
+    sql_bind_u64(s, 8, sample->samples);
+    sqlite3_bind_double(s, 9, entry->precision);
+    sql_bind_u64(s, 10, sample->granularity_bytes);
+    sql_bind_u64(s, 11, sample->ram_bytes);
+    sql_bind_u64(s, 12, sample->resident_bytes);
+    sql_bind_u64(s, 13, sample->unmeasurable_bytes);
+    sqlite3_bind_double(s, 14, sample->vcpu_s);
+    sqlite3_bind_double(s, 15, sample->cpu_s);
+    sqlite3_bind_double(s, 16, sample->paused_s);
+}
+
+static int insert_sample(const struct adding *adding, const struct store_entry *entry,
+                         int64_t guest, struct error *error)
+{
+    cleanup_free char *windows = row_windows_text(&entry->record->sample);
+    cleanup_free char *ages = row_ages_text(entry->record);
+    char flags[256];
+
+    if (!windows || !ages)
+        return error_set(error, -ENOMEM, "%s: out of memory", adding->store->path);
+    row_flags_text(flags, sizeof(flags), entry->record->sample.flags);
+    bind_sample(adding->add_sample, entry, guest);
+    sql_bind_text(adding->add_sample, 17, flags);
+    sql_bind_text(adding->add_sample, 18, windows);
+    sql_bind_text(adding->add_sample, 19, ages);
+    return sql_finish(adding->store, adding->add_sample, error);
+}
+
+static int add_entry(const struct adding *adding, const struct store_entry *entry,
+                     struct error *error)
+{
+    int64_t guest = 0;
+    int rc = guest_id(adding, &entry->record->sample, &guest, error);
+
+    return rc == 0 ? insert_sample(adding, entry, guest, error) : rc;
+}
+
+static int prepare(struct adding *adding, struct error *error)
+{
+    struct store *store = adding->store;
+    int rc = sql_prepare(store, find_guest, &adding->find_guest, error);
+
+    if (rc == 0)
+        rc = sql_prepare(store, add_guest, &adding->add_guest, error);
+    if (rc == 0)
+        rc = sql_prepare(store, rename_guest, &adding->rename_guest, error);
+    if (rc == 0)
+        rc = sql_prepare(store, add_sample, &adding->add_sample, error);
+    return rc;
+}
+
+static void finalize(struct adding *adding)
+{
+    sqlite3_finalize(adding->find_guest);
+    sqlite3_finalize(adding->add_guest);
+    sqlite3_finalize(adding->rename_guest);
+    sqlite3_finalize(adding->add_sample);
+}
+
+static int add_all(struct store *store, const struct store_entry *entries, size_t n,
+                   struct error *error)
+{
+    struct adding adding = {.store = store};
+    int rc = prepare(&adding, error);
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = add_entry(&adding, &entries[i], error);
+    finalize(&adding);
+    return rc;
+}
+
+int store_add(struct store *store, const struct store_entry *entries, size_t n, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = check(store, &entries[i], error);
+    if (rc == 0)
+        rc = sql_run(store, "BEGIN IMMEDIATE", error);
+    if (rc < 0)
+        return rc;
+    rc = add_all(store, entries, n, error);
+    if (rc == 0)
+        rc = sql_run(store, "COMMIT", error);
+    /* Some errors have rolled back already. */
+    if (rc < 0 && !sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file database.h  The connection to SQLite, the same for who writes and who reads. */
+#pragma once
+
+#include "base/error.h"
+
+struct store;
+
+/**
+ * Opens store->path with nothing switched on that a file could bring along: no triggers, views or extensions, no functions
+ * in its schema, no other databases, values of up to a megabyte. Waits for up to two seconds where somebody else holds a
+ * lock.
+ * @param flags  of sqlite3_open_v2()
+ */
+int database_open(struct store *store, int flags, struct error *error);
+
+/** Closes it, if it is open. */
+void database_close(struct store *store);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file row.h  A record's windows, ages and flags as the text that stands in its row.
+ *
+ *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction], ...]
+ *   ages     [[from_s, to_s or null, bytes, low, high], ...]
+ *   flags    the names of sample_flag_name(), with commas
+ */
+#pragma once
+
+#include "record/ages_record.h"
+
+/** The JSON text, which the caller frees; NULL when out of memory or a number is none (infinite). */
+char *row_windows_text(const struct sample_record *sample);
+char *row_ages_text(const struct ages_record *record);
+
+/** "thp,partial". */
+void row_flags_text(char *text, size_t size, unsigned flags);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file store.h  The history: what every guest's working set was, in an SQLite database.
+ *
+ * One process writes (vmwssd, from one thread at a time), any number read meanwhile; see history.h. The database is in
+ * WAL mode (https://www.sqlite.org/wal.html) with synchronous=NORMAL: a record that store_add() has accepted is in the
+ * operating system's hands, and no kill -9 of the writer loses it. A power failure, or a crash of the host's kernel, may
+ * lose what was added since the last store_maintain(), which has it written to the disk, and leaves the database whole:
+ * an fsync for every record would cost more than the record is worth after a host went down with all of its guests.
+ *
+ * Errors: a negative errno, and a message that names the file and, where there is one, the remedy.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "record/ages_record.h"
+
+struct store; /* opaque */
+
+/** Where the history is kept, unless somebody says otherwise. */
+#define STORE_DEFAULT_PATH "/var/lib/vmwss/history.db"
+
+/** One record to keep, and what the record itself does not know. */
+struct store_entry {
+    const struct ages_record *record; /* of a guest with a UUID; sample.fine is not kept */
+    double period_s; /* the time that it stands for: since the guest's last record; of a first one,
+                         the period planned. Above 0: statistics over time weigh by it */
+    double
+        precision; /* the half-width of the 95 % interval that was affordable, as a fraction of what
+                         is resident; 0: a census, or not known */
+};
+
+/**
+ * Opens the database for writing; makes it, with mode 0644 less the umask, if it is not there, and brings an older schema
+ * up to date. The directory must exist. Every page is checked (PRAGMA quick_check: as long as reading the file takes). A
+ * damaged database is renamed to PATH.damaged-TIME, with its WAL, and a new one begun: store_notice() says so.
+ * A file that is something else is refused, not renamed: unless its name ends in ".db" and it is no SQLite database at
+ * all, as ours is after its first page was lost.
+ * @return 0; -EINVAL a database that is not ours, or of a later version; -EBUSY; -EROFS; -ENOSPC; -ENOENT; -EACCES; -EIO
+ */
+int store_open(const char *path, struct store **store, struct error *error);
+
+/** What store_open() did that the log should say: "" or one line. Valid until store_close(). */
+const char *store_notice(const struct store *store);
+
+/** NULL is allowed. What was added is all there; nothing more can be lost by not calling it. */
+void store_close(struct store *store);
+
+/**
+ * Adds records, all of them or none, in one transaction. For many guests a few transactions of many records are cheaper
+ * than one for each.
+ * @return 0: they are kept. Otherwise none of them is, nothing is half-written, and the next call may succeed without
+ *         further ado:
+ *         -ENOSPC  the disk is full
+ *         -EBUSY   somebody else held the database for two seconds
+ *         -EIO, -EROFS ...
+ *         -EUCLEAN it is damaged: close it, and store_open() will set it aside
+ *         -EINVAL  an entry that cannot be kept, and never will be: no UUID, no windows, a period or a number that
+ *                  is none
+ */
+int store_add(struct store *store, const struct store_entry *entries, size_t n,
+              struct error *error);

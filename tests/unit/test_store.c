@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_store.c  The history's database: what is in it, whose it is, and what becomes of a damaged one. */
+#include "kept.h"
+
+#include "fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static struct kept_dir kept;
+
+static void setup(void)
+{
+    kept = kept_dir_make();
+}
+
+static void teardown(void)
+{
+    kept_dir_remove(&kept);
+}
+
+START_TEST(a_record_is_one_row)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record record = kept_record("web1", UUID_1, 1000.25, 64);
+
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    ck_assert_str_eq(store_notice(store), "");
+    ck_assert_sql(kept.path, "SELECT host || ' ' || uuid || ' ' || name FROM guest",
+                  "testhost " UUID_1 " web1");
+    ck_assert_sql(kept.path, "SELECT time_ms || ' ' || period_s || ' ' || precision FROM sample",
+                  "1000250 30.0 0.022");
+    ck_assert_sql(kept.path, "SELECT windows FROM sample",
+                  "[[10.0,10.04,67108864,66584576,68157440,0.125],"
+                  "[60.0,60.01,134217728,133693440,135266304,0.25]]");
+    ck_assert_sql(kept.path, "SELECT ages FROM sample",
+                  "[[0.0,10.0,1,0,2],[10.0,60.0,3,2,4],[60.0,null,5,4,6]]");
+    ck_assert_sql(kept.path, "SELECT flags || ' ' || method || ' ' || mode FROM sample",
+                  "thp,partial idle panel");
+    ck_assert_sql(kept.path,
+                  "SELECT domain || ' ' || wss_bytes || ' ' || time FROM wss WHERE window_s = 60",
+                  "web1 134217728 1970-01-01T00:16:40.250Z");
+    store_close(store);
+}
+END_TEST
+
+START_TEST(a_guest_is_its_uuid_and_goes_by_its_last_name)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record records[] = {
+        kept_record("old", UUID_1, 1000, 64),
+        kept_record("new", UUID_1, 1030, 64),
+        kept_record("other", UUID_2, 1030, 64),
+    };
+
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(kept_add(store, &records[i], NULL), 0);
+    ck_assert_sql(kept.path, "SELECT group_concat(name) FROM guest", "new,other");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample WHERE guest_id = 1", "2");
+    store_close(store);
+}
+END_TEST
+
+START_TEST(names_are_data)
+{
+    static const char name[] = "x'); DROP TABLE sample; --\"\n\x1b[31m";
+    struct store *store = kept_open(kept.path);
+    struct ages_record record = kept_record(name, UUID_1, 1000, 64);
+
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    ck_assert_sql(kept.path, "SELECT name FROM guest", name);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
+    store_close(store);
+}
+END_TEST
+
+START_TEST(all_of_a_call_or_nothing)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record good = kept_record("web1", UUID_1, 1000, 64);
+    struct ages_record bad = kept_record("web2", "", 1000, 64);
+    struct store_entry entries[] = {{&good, 30, 0}, {&bad, 30, 0}};
+    struct error error = {0};
+
+    ck_assert_int_eq(store_add(store, entries, 2, &error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "domain web2: a guest without a UUID"));
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "0");
+    entries[1] = (struct store_entry){&good, NAN, 0};
+    ck_assert_int_eq(store_add(store, entries, 2, &error), -EINVAL);
+    good.sample.cpu_s = HUGE_VAL;
+    ck_assert_int_eq(store_add(store, entries, 1, &error), -EINVAL);
+    good.sample.cpu_s = 0;
+    ck_assert_int_eq(store_add(store, entries, 1, &error), 0);
+    store_close(store);
+}
+END_TEST
+
+START_TEST(it_is_found_again)
+{
+    struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
+
+    for (int i = 0; i < 3; i++) {
+        struct store *store = kept_open(kept.path);
+
+        ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+        store_close(store);
+    }
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "3");
+    ck_assert_sql(kept.path, "PRAGMA journal_mode", "wal");
+    ck_assert_sql(kept.path, "PRAGMA application_id", "1986885491");
+}
+END_TEST
+
+START_TEST(nothing_is_written_while_somebody_holds_it)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
+    struct error error = {0};
+    sqlite3 *db;
+
+    ck_assert_int_eq(sqlite3_open(kept.path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(kept_add(store, &record, &error), -EBUSY);
+    ck_assert_ptr_nonnull(strstr(error.text, kept.path));
+    sqlite3_close(db);
+    ck_assert_int_eq(kept_add(store, &record, &error), 0);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
+    store_close(store);
+}
+END_TEST
+
+/* --- whose file it is -------------------------------------------------------------------------- */
+
+static void refused(const char *path, int code, const char *message)
+{
+    struct store *store;
+    struct error error = {0};
+
+    ck_assert_int_eq(store_open(path, &store, &error), code);
+    ck_assert_msg(strstr(error.text, message) && strstr(error.text, path), "%s", error.text);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+START_TEST(other_files_are_refused_and_left_alone)
+{
+    char path[128];
+    sqlite3 *db;
+
+    snprintf(path, sizeof(path), "%s/disk.img", kept.dir);
+    write_file(path, "not a database");
+    refused(path, -EINVAL, "is not a history");
+    ck_assert_int_eq(access(path, F_OK), 0);
+
+    ck_assert_int_eq(sqlite3_open(kept.path, &db), SQLITE_OK);
+    sqlite3_exec(db, "CREATE TABLE mine(x)", NULL, NULL, NULL);
+    sqlite3_close(db);
+    refused(kept.path, -EINVAL, "is not a history");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM mine", "0");
+
+    refused(kept.dir, -EISDIR, "is no file");
+    refused("/nonexistent/history.db", -ENOENT, "No such file");
+}
+END_TEST
+
+START_TEST(a_later_version_is_refused)
+{
+    store_close(kept_open(kept.path));
+    free(kept_ask(kept.path, "PRAGMA user_version = 99"));
+    refused(kept.path, -EINVAL, "schema version 99");
+}
+END_TEST
+
+/* --- damage ------------------------------------------------------------------------------------ */
+
+static void fill(unsigned n)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
+
+    for (unsigned i = 0; i < n; i++)
+        ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    store_close(store);
+}
+
+static void overwrite(off_t at, size_t n)
+{
+    char *junk = malloc(n);
+    int fd = open(kept.path, O_WRONLY);
+
+    memset(junk, 0x5a, n);
+    ck_assert_int_eq(pwrite(fd, junk, n, at), (int)n);
+    close(fd);
+    free(junk);
+}
+
+/* The damaged file is still there under the name that the notice says, and recording goes on. */
+static void set_aside_and_begun_anew(void)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
+    const char *name = strstr(store_notice(store), "set aside as ");
+    char path[256];
+
+    ck_assert_ptr_nonnull(name);
+    ck_assert_int_eq(sscanf(name, "set aside as %255[^,],", path), 1);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    store_close(store);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
+}
+
+START_TEST(damaged_pages_are_set_aside)
+{
+    fill(200);
+    overwrite(2 * 4096, 8 * 4096);
+    set_aside_and_begun_anew();
+    /* and twice within a second */
+    overwrite(2 * 4096, 2 * 4096);
+    set_aside_and_begun_anew();
+}
+END_TEST
+
+START_TEST(a_lost_first_page_is_set_aside)
+{
+    fill(20);
+    overwrite(0, 4096);
+    set_aside_and_begun_anew();
+}
+END_TEST
+
+START_TEST(a_cut_file_is_set_aside)
+{
+    fill(200);
+    ck_assert_int_eq(truncate(kept.path, 3 * 4096 + 77), 0);
+    set_aside_and_begun_anew();
+}
+END_TEST
+
+START_TEST(other_tables_are_set_aside)
+{
+    store_close(kept_open(kept.path));
+    free(kept_ask(kept.path, "DROP VIEW wss"));
+    free(kept_ask(kept.path,
+                  "ALTER TABLE sample ADD COLUMN evil INTEGER AS (abs(-9223372036854775808))"));
+    set_aside_and_begun_anew();
+}
+END_TEST
+
+START_TEST(an_empty_file_is_new)
+{
+    write_file(kept.path, "");
+    store_close(kept_open(kept.path));
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "0");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("store");
+    TCase *tcase = tcase_create("store");
+
+    tcase_set_timeout(tcase, 60); /* on a busy machine */
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, a_record_is_one_row);
+    tcase_add_test(tcase, a_guest_is_its_uuid_and_goes_by_its_last_name);
+    tcase_add_test(tcase, names_are_data);
+    tcase_add_test(tcase, all_of_a_call_or_nothing);
+    tcase_add_test(tcase, it_is_found_again);
+    tcase_add_test(tcase, nothing_is_written_while_somebody_holds_it);
+    tcase_add_test(tcase, other_files_are_refused_and_left_alone);
+    tcase_add_test(tcase, a_later_version_is_refused);
+    tcase_add_test(tcase, damaged_pages_are_set_aside);
+    tcase_add_test(tcase, a_lost_first_page_is_set_aside);
+    tcase_add_test(tcase, a_cut_file_is_set_aside);
+    tcase_add_test(tcase, other_tables_are_set_aside);
+    tcase_add_test(tcase, an_empty_file_is_new);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
