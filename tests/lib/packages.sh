@@ -10,6 +10,8 @@ packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvi
 packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)
 # The picture that tests/bench/matrix draws; without it the table is the same.
 packages_picture=(gnuplot-nox)
+# What the Linux guests of tests/bench/matrix work at: a redis, a compiler. Nothing here starts a service.
+packages_work=(redis-tools tcc)
 packages_lint=(git clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff)
 
 # install_packages PACKAGE...

@@ -9,8 +9,8 @@ and modes at the base pattern; densities and patterns for the coverage of the in
 METHODS = ["idle", "damon", "zap", "pageout", "zap-all", "cold", "referenced"]
 MODES = ["census", "100", "400", "2000", "10000"]
 BACKINGS = ["anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned", "swapped", "numa", "big"]
-# What a Linux guest works at: a scan of a database; making, sorting and packing text.
-WORK = ["scan", "pack"]
+# What a Linux guest works at: a scan of a database; making, sorting and packing text; a compiler; redis under load.
+WORK = ["scan", "pack", "compile", "redis"]
 PATTERNS = ["contiguous", "strided", "random", "step", *WORK]
 DENSITIES = [0.01, 0.05, 0.1, 0.3, 0.5, 0.9]
 KERNELS = ["page_idle", "6.12", "6.1", "host"]

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -13,14 +14,27 @@ from . import cells, guests
 ORACLE = "slot_ms=50,slots=256"
 
 
+# From Debian's packages, for the scripts of the same directory as scan.c.
+PROGRAMS = ["redis-check-rdb", "redis-cli", "redis-benchmark", "tcc"]
+
+
+def installed_programs():
+    paths = {name: shutil.which(name) for name in PROGRAMS}
+    missing = [name for name, path in paths.items() if not path]
+    if missing:
+        raise guests.CannotStart(f"missing {' '.join(missing)}: apt-get install redis-tools tcc")
+    return list(paths.values())
+
+
 def build_work(directory):
-    """The static program, and the script, that make-linux-guest puts into the guest."""
+    """The programs and scripts that make-linux-guest puts into the guest."""
     source = os.path.join(guests.ROOT, "vm-images/linux")
     scan = f"{directory}/scan"
     command = ["gcc", "-std=gnu11", "-O2", "-static", f"{source}/scan.c", "-lsqlite3", "-lm", "-o", scan]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         raise guests.CannotStart("scan.c does not build: apt-get install libsqlite3-dev")
-    return [scan, f"{source}/pack"]
+    scripts = [f"{source}/{name}" for name in ("pack", "redis", "compile")]
+    return [scan, *scripts, *installed_programs()]
 
 
 def make_image():
