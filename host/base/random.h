@@ -2,7 +2,10 @@
 /** @file random.h  A generator for drawing samples: repeatable from its seed, not for secrets. */
 #pragma once
 
+#include "base/clock.h"
+
 #include <stdint.h>
+#include <sys/random.h>
 
 /** SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small, seedable, and good enough to draw pages. */
 static inline uint64_t random_next(uint64_t *state)
@@ -18,4 +21,12 @@ static inline uint64_t random_next(uint64_t *state)
 static inline uint64_t random_below(uint64_t *state, uint64_t bound)
 {
     return (uint64_t)(((unsigned __int128)random_next(state) * bound) >> 64);
+}
+
+/** A seed that nobody had before. */
+static inline uint64_t random_seed(void)
+{
+    uint64_t seed;
+
+    return getrandom(&seed, sizeof(seed), 0) == sizeof(seed) ? seed : clock_ns();
 }

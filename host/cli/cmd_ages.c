@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_ages.c  vmwss ages: follows one panel, and says how long ago each byte was touched. */
 #include "base/clock.h"
+#include "base/random.h"
 #include "cli/session.h"
 #include "sample/follow.h"
 #include "sample/wait.h"
@@ -149,7 +150,7 @@ static int begin(struct watch *watch, struct error *error)
 
     watch->cpu_s = own_cpu_s();
 
-    int rc = session_refresh(session, &watch->now, error);
+    int rc = subject_refresh(&session->subject, &watch->now, error);
 
     if (rc < 0)
         return rc;
@@ -161,10 +162,10 @@ static int begin(struct watch *watch, struct error *error)
         .presence = session->plan.presence,
         .longest_s = options->sampling.window_s[options->sampling.n_windows - 1],
         .tick_s = options->tick_s,
-        .seed = session_seed(),
+        .seed = random_seed(),
     };
 
-    watch->target = session_target(session);
+    watch->target = subject_target(&session->subject);
     watch->began_ns = clock_ns();
     watch->next_tick_ns = watch->began_ns;
     progress_init(&session->progress, "watching");
@@ -194,14 +195,15 @@ static int wait_for_tick(struct watch *watch, struct error *error)
 static int tick(struct watch *watch, struct error *error)
 {
     struct session *session = watch->session;
-    int rc = session_refresh(session, &watch->now, error);
+    int rc = subject_refresh(&session->subject, &watch->now, error);
 
     if (rc < 0)
         return rc;
     session_size_panel(session, &watch->now);
     watch->n_ticks++;
     rc = follower_tick(watch->follower, session->plan.presence, error);
-    return rc == 0 ? qemu_process_verify(&session->root, &session->guest.process, error) : rc;
+    return rc == 0 ? qemu_process_verify(&session->root, &session->subject.guest.process, error)
+                   : rc;
 }
 
 static bool is_due(const struct watch *watch)
@@ -263,9 +265,9 @@ static int show(struct watch *watch, struct error *error)
     struct session *session = watch->session;
     struct ages_record record;
     double cpu_s = own_cpu_s();
-    int rc = ages_record_fill(&record, &session->root, &session->guest, &session->ram,
-                              &session->plan, watch->follower, cpu_s - watch->cpu_s, &watch->now,
-                              error);
+    int rc = ages_record_fill(&record, &session->root, &session->subject.guest,
+                              &session->subject.ram, &session->plan, watch->follower,
+                              cpu_s - watch->cpu_s, &watch->now, error);
 
     watch->cpu_s = cpu_s;
     watch->shown_at_s = follower_elapsed_s(watch->follower);

@@ -3,7 +3,7 @@
 #include "cli/session.h"
 
 #include "base/clock.h"
-#include "domain/qemu_vcpus.h"
+#include "base/random.h"
 #include "estimate/precision.h"
 #include "estimate/wilson.h"
 #include "show/chart.h"
@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define DEFAULT_SAMPLES 2000
 #define MAX_SAMPLES 10000000
@@ -126,16 +125,10 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-struct target session_target(const struct session *session)
-{
-    return (struct target){
-        .root = &session->root, .process = &session->guest.process, .ram = &session->ram};
-}
-
 static int choose_method(struct session *session, const struct sampling_choice *choice,
                          struct error *error)
 {
-    const struct target target = session_target(session);
+    const struct target target = subject_target(&session->subject);
     const struct method_needs needs = {.census = choice->census,
                                        .panel = choice->samples > 0 || choice->precision > 0 ||
                                                 choice->fine > 0,
@@ -162,7 +155,7 @@ static bool wants_census(const struct session *session, const struct sampling_ch
     if (choice->samples || choice->precision > 0 || choice->follow || choice->prefer_panel ||
         !method->census || method == &method_zap)
         return false; /* a census by zap drops every mapping of the guest: only when asked for */
-    return session->ram.bytes <= CENSUS_UP_TO_BYTES;
+    return session->subject.ram.bytes <= CENSUS_UP_TO_BYTES;
 }
 
 static void make_plan(struct session *session, const struct sampling_choice *choice)
@@ -181,31 +174,13 @@ static void make_plan(struct session *session, const struct sampling_choice *cho
     plan->progress_context = &session->progress;
 }
 
-static int refuse_stopped(const struct session *session, struct error *error)
-{
-    if (!qemu_process_stopped(&session->root, &session->guest.process))
-        return 0;
-    return error_set(error, -ENODEV,
-                     "process %d is stopped by a signal or a debugger: its vCPUs do not "
-                     "run, so nothing is touched; let it continue (kill -CONT %d)",
-                     session->guest.process.pid, session->guest.process.pid);
-}
-
 static int open_guest(struct session *session, const struct sampling_choice *choice,
                       struct error *error)
 {
-    int rc = guest_choice_open(&choice->guest, &session->root, &session->guest, error);
+    int rc = guest_choice_open(&choice->guest, &session->root, &session->subject.guest, error);
 
     session->found = rc == 0;
-    if (rc == 0)
-        rc = refuse_stopped(session, error);
-    if (rc == 0)
-        rc = guest_ram_locate(&session->root, &session->guest.process, &session->guest.ram,
-                              &session->ram, error);
-    if (rc == 0)
-        rc = resident_meter_init(&session->resident, &session->root, session->guest.process.pid,
-                                 &session->ram);
-    return rc;
+    return rc == 0 ? subject_locate(&session->subject, &session->root, error) : rc;
 }
 
 /* Trying out a method marks pages, as measuring does. */
@@ -213,9 +188,10 @@ static int lock_guest(struct session *session, struct error *error)
 {
     const struct lock_wait wait = {.seconds = session->wait_s,
                                    .interrupted = &interrupted,
-                                   .pidfd = session->guest.process.pidfd};
+                                   .pidfd = session->subject.guest.process.pidfd};
 
-    return run_lock_guest(&session->lock, &session->root, session->guest.process.pid, &wait, error);
+    return run_lock_guest(&session->lock, &session->root, session->subject.guest.process.pid, &wait,
+                          error);
 }
 
 void session_yield(struct session *session)
@@ -240,7 +216,7 @@ static int attach_pause(struct session *session, const struct sampling_choice *c
 
     if (!session->pause)
         return 0;
-    rc = guest_pause_attach(session->pause, &session->guest, choice->guest.uri, error);
+    rc = guest_pause_attach(session->pause, &session->subject.guest, choice->guest.uri, error);
     if (rc < 0)
         return error_prefix(error, "--pause"), rc;
     session->pause_hooks = (struct sample_pause){
@@ -251,7 +227,7 @@ static int attach_pause(struct session *session, const struct sampling_choice *c
 
 static int check_fine(const struct session *session, struct error *error)
 {
-    const struct target target = session_target(session);
+    const struct target target = subject_target(&session->subject);
 
     return session->fine > 0 ? fine_check(&target, error) : 0;
 }
@@ -287,42 +263,19 @@ static void session_close(struct session *session)
 {
     guest_pause_stop(session->pause);
     session_yield(session);
-    if (session->found) {
-        guest_ram_free(&session->ram);
-        guest_close(&session->guest);
-    }
+    if (session->found)
+        subject_close(&session->subject);
     fsroot_close(&session->root);
 }
 
 /* --- sampling ---------------------------------------------------------------------------------- */
-
-uint64_t session_seed(void)
-{
-    uint64_t seed;
-
-    return getrandom(&seed, sizeof(seed), 0) == sizeof(seed) ? seed : clock_ns();
-}
-
-/* Fresh for each period: vCPUs come and go, and a migration may begin at any time. */
-int session_refresh(struct session *session, struct resident_now *now, struct error *error)
-{
-    struct qemu_process *process = &session->guest.process;
-    int rc = qemu_vcpus_find(&session->root, process);
-
-    if (rc == 0)
-        rc = resident_meter_read(&session->resident, &session->root, process->pid, now);
-    if (rc < 0)
-        return error_set(error, rc, "the guest vanished");
-    session->guest.jobs |= qemu_process_jobs(&session->root, process);
-    return 0;
-}
 
 void session_size_panel(struct session *session, const struct resident_now *now)
 {
     struct sample_plan *plan = &session->plan;
     uint64_t bytes = population_bytes(plan->method, now);
 
-    plan->presence = (double)bytes / (double)session->ram.bytes;
+    plan->presence = (double)bytes / (double)session->subject.ram.bytes;
     if (session->precision > 0 && !plan->census)
         plan->samples = precision_samples(session->precision, session->likely_fraction,
                                           bytes / BASE_PAGE_BYTES + 1, session->design);
@@ -351,20 +304,20 @@ static void learn(struct session *session, const struct tally *tally)
 
 int session_measure(struct session *session, struct sample_record *record, struct error *error)
 {
-    const struct target target = session_target(session);
+    const struct target target = subject_target(&session->subject);
     struct sample_plan *plan = &session->plan;
     struct sample_result result;
     struct fine_result fine;
     struct resident_now now = {0};
     int rc = lock_guest(session, error);
 
-    session->guest.jobs = 0;
+    session->subject.guest.jobs = 0;
     if (rc == 0)
-        rc = session_refresh(session, &now, error);
+        rc = subject_refresh(&session->subject, &now, error);
     if (rc < 0)
         return rc;
     session_size_panel(session, &now);
-    plan->seed = session_seed();
+    plan->seed = random_seed();
     progress_init(&session->progress, "measuring");
     if (session->fine > 0)
         rc = fine_run(&target, plan, session->fine, &result, &fine, error);
@@ -372,23 +325,23 @@ int session_measure(struct session *session, struct sample_record *record, struc
         rc = sample_run(&target, plan, &result, error);
     progress_clear(&session->progress);
     if (rc == 0)
-        rc = session_refresh(session, &now, error);
+        rc = subject_refresh(&session->subject, &now, error);
     if (rc == 0)
         learn(session, &result.windows[plan->n_windows - 1].tally);
     if (rc == 0)
-        rc = sample_record_fill(record, &session->root, &session->guest, &session->ram, plan,
-                                &result, &now, error);
+        rc = sample_record_fill(record, &session->root, &session->subject.guest,
+                                &session->subject.ram, plan, &result, &now, error);
     if (rc == 0 && session->fine > 0)
         rc = sample_record_add_fine(record, plan, &result, &fine, &now);
     if (rc == 0)
-        rc = qemu_process_verify(&session->root, &session->guest.process, error);
+        rc = qemu_process_verify(&session->root, &session->subject.guest.process, error);
     return rc;
 }
 
 void session_wait(const struct session *session, uint64_t until_ns)
 {
     for (uint64_t now = clock_ns(); now < until_ns && !interrupted; now = clock_ns()) {
-        struct pollfd end = {.fd = session->guest.process.pidfd, .events = POLLIN};
+        struct pollfd end = {.fd = session->subject.guest.process.pidfd, .events = POLLIN};
 
         if (poll(&end, 1, (int)((until_ns - now) / 1000000) + 1) > 0)
             return;
@@ -405,9 +358,9 @@ static int exit_code(const struct session *session, int rc, const struct error *
         return EXIT_INTERRUPTED;
     /* A guest that was never there did not vanish. */
     if (session->found && rc != -ESRCH &&
-        qemu_process_verify(&session->root, &session->guest.process, NULL) < 0) {
-        cli_error("%s%sprocess %d: the guest vanished meanwhile", session->guest.name,
-                  *session->guest.name ? ", " : "", session->guest.process.pid);
+        qemu_process_verify(&session->root, &session->subject.guest.process, NULL) < 0) {
+        cli_error("%s%sprocess %d: the guest vanished meanwhile", session->subject.guest.name,
+                  *session->subject.guest.name ? ", " : "", session->subject.guest.process.pid);
         return EXIT_VANISHED;
     }
     cli_error("%s", *error->text ? error->text : strerror(-rc));

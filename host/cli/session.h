@@ -9,9 +9,9 @@
 
 #include "cli/cli.h"
 #include "domain/pause.h"
-#include "guest_ram/resident.h"
 #include "record/sample_record.h"
 #include "sample/run_lock.h"
+#include "sample/subject.h"
 #include "show/progress.h"
 
 /** What the command line says of the guest and of how it is to be sampled. */
@@ -52,9 +52,7 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv);
 struct session {
     bool found; /* the guest was there */
     struct fsroot root;
-    struct guest guest;
-    struct guest_ram ram;
-    struct resident_meter resident;
+    struct subject subject;
     struct sample_plan plan;
     double precision;       /* of a panel; 0: plan.samples stands as it is */
     double likely_fraction; /* touched, as far as is known: the one that needs the most draws */
@@ -67,12 +65,6 @@ struct session {
     struct sample_pause pause_hooks;
 };
 
-/** What the rooms below take; borrows from @p session. */
-struct target session_target(const struct session *session);
-
-/** Looks at the guest afresh: its vCPUs, whether it is migrating, how much of its RAM is resident. */
-int session_refresh(struct session *session, struct resident_now *now, struct error *error);
-
 /** Lets another vmwss have the guest between two measurements. */
 void session_yield(struct session *session);
 
@@ -82,9 +74,6 @@ void session_size_panel(struct session *session, const struct resident_now *now)
 /** Draws a panel (if it is one), samples the plan's windows, and fills the record. After session_yield() the guest is
  *  locked again first; -EBUSY when another vmwss kept it for longer than the time to wait. */
 int session_measure(struct session *session, struct sample_record *record, struct error *error);
-
-/** A fresh seed for drawing pages. */
-uint64_t session_seed(void);
 
 /** Has a signal asked us to end? */
 bool session_interrupted(void);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file subject.c  See subject.h. */
+#include "sample/subject.h"
+
+#include "domain/qemu_vcpus.h"
+
+#include <errno.h>
+
+static int refuse_stopped(const struct subject *subject, struct error *error)
+{
+    const struct qemu_process *process = &subject->guest.process;
+
+    if (!qemu_process_stopped(subject->root, process))
+        return 0;
+    return error_set(error, -ENODEV,
+                     "process %d is stopped by a signal or a debugger: its vCPUs do not "
+                     "run, so nothing is touched; let it continue (kill -CONT %d)",
+                     process->pid, process->pid);
+}
+
+int subject_locate(struct subject *subject, const struct fsroot *root, struct error *error)
+{
+    const struct guest *guest = &subject->guest;
+
+    subject->root = root;
+    subject->ram = (struct guest_ram){0};
+
+    int rc = refuse_stopped(subject, error);
+
+    if (rc == 0)
+        rc = guest_ram_locate(root, &guest->process, &guest->ram, &subject->ram, error);
+    if (rc == 0)
+        rc = resident_meter_init(&subject->resident, root, guest->process.pid, &subject->ram);
+    return rc;
+}
+
+void subject_close(struct subject *subject)
+{
+    guest_ram_free(&subject->ram);
+    guest_close(&subject->guest);
+}
+
+struct target subject_target(const struct subject *subject)
+{
+    return (struct target){
+        .root = subject->root, .process = &subject->guest.process, .ram = &subject->ram};
+}
+
+int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error)
+{
+    struct qemu_process *process = &subject->guest.process;
+    int rc = qemu_vcpus_find(subject->root, process);
+
+    if (rc == 0)
+        rc = resident_meter_read(&subject->resident, subject->root, process->pid, now);
+    if (rc < 0)
+        return error_set(error, rc, "the guest vanished");
+    subject->guest.jobs |= qemu_process_jobs(subject->root, process);
+    return 0;
+}
