@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -191,12 +192,63 @@ int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *
                      holder);
 }
 
+void run_lock_lend(struct run_lock *lock)
+{
+    if (lock->file_fd >= 0 && flock(lock->file_fd, LOCK_UN) == 0)
+        lock->lent = true;
+}
+
+static bool names_us(const struct run_lock *lock)
+{
+    char text[16] = "";
+
+    return pread(lock->file_fd, text, sizeof(text) - 1, 0) > 0 && atoi(text) == (int)getpid();
+}
+
+/* The file that we had locked is gone: the one of its name now is another. */
+static int lock_anew(struct run_lock *lock)
+{
+    struct run_lock anew = *lock;
+    int rc = try_lock(&anew);
+
+    if (rc < 0) {
+        flock(lock->file_fd, LOCK_UN);
+        return rc == -EWOULDBLOCK ? -EBUSY : rc;
+    }
+    cleanup_close_at(&lock->file_fd);
+    lock->file_fd = anew.file_fd;
+    return 0;
+}
+
+int run_lock_retake(struct run_lock *lock, bool *others)
+{
+    int rc = 0;
+
+    if (!lock->lent)
+        return 0;
+    if (flock(lock->file_fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? -EBUSY : -errno;
+    if (!still_there(lock->dir_fd, lock->file, lock->file_fd)) {
+        *others = true;
+        rc = lock_anew(lock);
+    } else if (!names_us(lock)) { /* left by one that was killed */
+        *others = true;
+        rc = write_pid(lock->file_fd);
+    }
+    if (rc == 0)
+        lock->lent = false;
+    return rc;
+}
+
 /* Removed while it is held, so that no file is left of guests that are gone. */
 void run_lock_release(struct run_lock *lock)
 {
+    bool others;
+
     if (lock->file_fd < 0)
         return;
-    unlinkat(lock->dir_fd, lock->file, 0);
+    if (run_lock_retake(lock, &others) == 0)
+        unlinkat(lock->dir_fd, lock->file, 0);
     cleanup_close_at(&lock->file_fd);
     cleanup_close_at(&lock->dir_fd);
     *lock = RUN_LOCK_NONE;

@@ -16,11 +16,13 @@
 #include "base/error.h"
 #include "base/fsroot.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct run_lock {
     int dir_fd;  /* of run/vmwss */
     int file_fd; /* -1: not held */
+    bool lent;   /* see run_lock_lend() */
     char file[40];
 };
 
@@ -44,5 +46,16 @@ int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
 int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *name,
                   const struct lock_wait *wait, struct error *error);
 
-/** Releases it, if held. */
+/** Lets others have the guest until run_lock_retake(): for who watches it all the time, but looks seldom. */
+void run_lock_lend(struct run_lock *lock);
+
+/**
+ * Locks again, at once or not at all, what was lent. Whoever locked the guest in between has written a pid of its own
+ * into the file, or removed it.
+ * @param others  set to true if somebody did: what we had marked may be marked no more; otherwise untouched
+ * @return 0; -EBUSY: somebody holds it, and it stays lent; or what the file system said
+ */
+int run_lock_retake(struct run_lock *lock, bool *others);
+
+/** Releases it, if held or lent. */
 void run_lock_release(struct run_lock *lock);

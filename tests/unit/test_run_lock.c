@@ -169,6 +169,61 @@ START_TEST(host_lock_is_apart)
 }
 END_TEST
 
+START_TEST(lent_and_taken_back)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    bool others = false;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    run_lock_lend(&lock);
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(!others);
+
+    run_lock_lend(&lock);
+
+    pid_t pid = start_holder(60000); /* it gets what we lent ... */
+
+    ck_assert_int_eq(run_lock_retake(&lock, &others), -EBUSY);
+    kill(pid, SIGKILL); /* ... and leaves its file behind */
+    waitpid(pid, NULL, 0);
+    others = false;
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(others);
+
+    run_lock_lend(&lock);
+    pid = start_holder(0); /* or removes it */
+    waitpid(pid, NULL, 0);
+    others = false;
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(others);
+
+    struct run_lock second = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&second, &root, 7, &at_once, NULL), -EBUSY); /* truly ours */
+    run_lock_lend(&lock);
+    run_lock_release(&lock);
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+}
+END_TEST
+
+/* What was lent and is held by another must not be removed under that one's feet. */
+START_TEST(released_while_another_has_it)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct run_lock second = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    run_lock_lend(&lock);
+
+    pid_t pid = start_holder(60000);
+
+    run_lock_release(&lock);
+    ck_assert_int_eq(run_lock_guest(&second, &root, 7, &at_once, NULL), -EBUSY);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("run_lock");
@@ -182,6 +237,8 @@ int main(void)
     tcase_add_test(tcase, gives_up_when_interrupted);
     tcase_add_test(tcase, many_in_turn_never_together);
     tcase_add_test(tcase, host_lock_is_apart);
+    tcase_add_test(tcase, lent_and_taken_back);
+    tcase_add_test(tcase, released_while_another_has_it);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
