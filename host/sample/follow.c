@@ -54,7 +54,7 @@ struct follower {
 
 static uint64_t now_ns(const struct follower *follower)
 {
-    return follower->plan.clock ? follower->plan.clock() : clock_ns();
+    return follower->plan.clock ? follower->plan.clock(follower->plan.clock_context) : clock_ns();
 }
 
 static uint64_t vcpu_ns(const struct follower *follower)
@@ -69,7 +69,7 @@ static struct tick *tick_of(const struct follower *follower, uint64_t number)
     return &follower->ticks[number % follower->n_ticks];
 }
 
-static uint64_t panel_size(const struct follower *follower)
+uint64_t follower_pages(const struct follower *follower)
 {
     uint64_t n = 0;
 
@@ -117,7 +117,7 @@ static int compare_numbers(const void *a, const void *b)
 static uint64_t *taken_places(const struct follower *follower, const struct cohort *mine,
                               uint64_t *n)
 {
-    uint64_t *place = calloc(panel_size(follower) + 1, sizeof(*place));
+    uint64_t *place = calloc(follower_pages(follower) + 1, sizeof(*place));
 
     *n = 0;
     for (size_t c = 0; place && c < N_COHORTS; c++) {
@@ -306,6 +306,11 @@ int follower_tick(struct follower *follower, double presence, struct error *erro
     return rc == 0 ? turn(follower, error) : rc;
 }
 
+void follower_set_samples(struct follower *follower, uint64_t samples)
+{
+    follower->plan.samples = samples;
+}
+
 /* --- answers ----------------------------------------------------------------------------------- */
 
 static double since_s(const struct follower *follower, uint64_t number)
@@ -420,7 +425,7 @@ static uint64_t gather(const struct follower *follower, const struct tick_range 
 static int tally_range(const struct follower *follower, const struct tick_range *range,
                        uint64_t watched_since, struct tally *tally)
 {
-    uint64_t n = panel_size(follower);
+    uint64_t n = follower_pages(follower);
     struct drawn *drawn = calloc(n ? n : 1, sizeof(*drawn));
     struct page_set view;
 

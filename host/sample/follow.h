@@ -26,7 +26,9 @@ struct follow_plan {
     double longest_s;            /* the longest window that will be asked for */
     double tick_s;               /* about how often follower_tick() will be called */
     uint64_t seed;
-    uint64_t (*clock)(void); /* ns; NULL: clock_ns(). For tests */
+    /* The guest's clock in ns, which may stand still while the guest does; NULL: clock_ns() */
+    uint64_t (*clock)(void *context);
+    void *clock_context;
 };
 
 /** Draws the panel and begins to watch it. Borrows @p target. 0 or what the method says; follower_close(). */
@@ -42,6 +44,12 @@ int follower_poll(struct follower *follower, struct error *error);
  * @param presence  as of now, for the cohort that may be drawn
  */
 int follower_tick(struct follower *follower, double presence, struct error *error);
+
+/** How many present pages are wanted from now on; it takes effect in cohorts as they are replaced. */
+void follower_set_samples(struct follower *follower, uint64_t samples);
+
+/** Pages in the panel. */
+uint64_t follower_pages(const struct follower *follower);
 
 /** Seconds from the first marking to the last tick. */
 double follower_elapsed_s(const struct follower *follower);

@@ -23,8 +23,9 @@ static bool blind[PAGES];
 static unsigned marks; /* pages marked, over all cohorts */
 static unsigned open_now;
 
-static uint64_t test_clock(void)
+static uint64_t test_clock(void *context)
 {
+    (void)context;
     return time_ns;
 }
 
@@ -239,6 +240,22 @@ START_TEST(cohorts_are_replaced)
 }
 END_TEST
 
+START_TEST(cohorts_of_another_size)
+{
+    begin_with(400, 1, 4);
+
+    uint64_t before = follower_pages(follower);
+
+    follower_set_samples(follower, 800);
+    second(0, 100);
+    ck_assert_uint_eq(follower_pages(follower), before); /* none was replaced yet */
+    for (int i = 0; i < 40; i++)
+        second(0, 100);
+    ck_assert_uint_ge(follower_pages(follower), 2 * before - 8);
+    follower_close(follower);
+}
+END_TEST
+
 START_TEST(absent_and_appearing_pages)
 {
     begin_with(3 * PAGES, 1, 10);
@@ -301,6 +318,7 @@ int main(void)
     tcase_add_test(tcase, last_touch_counts);
     tcase_add_test(tcase, only_touched_pages_are_marked_again);
     tcase_add_test(tcase, cohorts_are_replaced);
+    tcase_add_test(tcase, cohorts_of_another_size);
     tcase_add_test(tcase, absent_and_appearing_pages);
     tcase_add_test(tcase, unmeasurable_for_a_while);
     tcase_add_test(tcase, ticks_too_far_apart_do_not_answer);
