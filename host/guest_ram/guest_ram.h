@@ -38,6 +38,8 @@ struct ram_block {
     uint64_t file_offset; /* where in the backing file the block begins; shmem, hugetlb and file */
     uint64_t inode;
     char path[256];
+    uint64_t first_vma_bytes; /* of the first of its VMAs, which names it in /proc/PID/map_files */
+    bool whole_file; /* shmem: it is all of the file, whose size in memory is then its own */
     /* As found when located; they change while the guest runs: */
     uint64_t resident_bytes; /* of shmem what the file holds, mapped or not */
     uint64_t mapped_bytes;   /* what the process's page tables map */

@@ -35,12 +35,12 @@ static enum ram_backing backing_of_path(const char *path)
 }
 
 /* The file behind a VMA; -1 when there is none or we may not see it. O_PATH: nothing is read. */
-static int open_mapped(const struct fsroot *root, pid_t pid, const struct vma *vma)
+static int open_mapped(const struct fsroot *root, pid_t pid, uint64_t start, uint64_t end)
 {
     if (!root->live)
         return -1;
-    return fsroot_openf(root, O_PATH, "proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
-                        vma->start, vma->end);
+    return fsroot_openf(root, O_PATH, "proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
+                        end);
 }
 
 /* A private mapping of a tmpfs file (memory-backend-file,share=off) counts as SHMEM, although every
@@ -57,8 +57,19 @@ static enum ram_backing backing_of_file(int fd, const char *path)
     return fs.f_type == TMPFS_MAGIC ? RAM_BACKING_SHMEM : RAM_BACKING_FILE;
 }
 
-/* What a shmem file holds in memory: i_blocks counts its pages in memory and in swap alike
- * (mm/shmem.c). */
+uint64_t ram_backing_held(int fd, const struct ram_block *block)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return 0;
+
+    uint64_t held = (uint64_t)st.st_blocks * 512;
+
+    held = held > block->swapped_bytes ? held - block->swapped_bytes : 0;
+    return held < block->bytes ? held : block->bytes;
+}
+
 static void count_whole_file(int fd, struct ram_block *block)
 {
     struct stat st;
@@ -66,11 +77,13 @@ static void count_whole_file(int fd, struct ram_block *block)
     if (fd < 0 || fstat(fd, &st) < 0 || block->file_offset != 0 ||
         (uint64_t)st.st_size != block->bytes)
         return;
+    block->whole_file = true;
+    block->resident_bytes = ram_backing_held(fd, block);
+}
 
-    uint64_t held = (uint64_t)st.st_blocks * 512;
-
-    held = held > block->swapped_bytes ? held - block->swapped_bytes : 0;
-    block->resident_bytes = held < block->bytes ? held : block->bytes;
+int ram_backing_open(const struct fsroot *root, pid_t pid, const struct ram_block *block)
+{
+    return open_mapped(root, pid, block->hva, block->hva + block->first_vma_bytes);
 }
 
 void ram_backing_find(const struct fsroot *root, pid_t pid, const struct vma *first,
@@ -85,8 +98,9 @@ void ram_backing_find(const struct fsroot *root, pid_t pid, const struct vma *fi
         return;
     }
 
-    cleanup_close int fd = open_mapped(root, pid, first);
+    cleanup_close int fd = open_mapped(root, pid, first->start, first->end);
 
+    block->first_vma_bytes = first->end - first->start;
     block->backing = backing_of_file(fd, first->path);
     if (block->backing == RAM_BACKING_SHMEM && block->shared)
         count_whole_file(fd, block);

@@ -2,9 +2,12 @@
 /** @file resident.c  See resident.h. */
 #include "guest_ram/resident.h"
 
+#include "guest_ram/ram_backing.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint64_t field_bytes(const char *text, const char *name)
 {
@@ -13,16 +16,22 @@ static uint64_t field_bytes(const char *text, const char *name)
     return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
 }
 
+struct status {
+    uint64_t all_bytes;
+    uint64_t shmem_bytes; /* of that */
+};
+
 /* A zombie has a status without memory fields. */
-static int read_status(const struct fsroot *root, pid_t pid, uint64_t *bytes)
+static int read_status(const struct fsroot *root, pid_t pid, struct status *status)
 {
     char text[8192];
 
     if (fsroot_read(root, text, sizeof(text), "proc/%d/status", pid) < 0 ||
         !strstr(text, "\nRssAnon:"))
         return -ESRCH;
-    *bytes = field_bytes(text, "\nRssAnon:") + field_bytes(text, "\nRssFile:") +
-             field_bytes(text, "\nRssShmem:") + field_bytes(text, "\nHugetlbPages:");
+    status->shmem_bytes = field_bytes(text, "\nRssShmem:");
+    status->all_bytes = field_bytes(text, "\nRssAnon:") + field_bytes(text, "\nRssFile:") +
+                        status->shmem_bytes + field_bytes(text, "\nHugetlbPages:");
     return 0;
 }
 
@@ -31,33 +40,113 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Opens the files of the blocks that are whole ones. */
+static int open_files(struct resident_meter *meter, const struct fsroot *root, pid_t pid)
+{
+    const struct guest_ram *ram = meter->ram;
+    bool any = false;
+
+    meter->file_fds = calloc(ram->n_blocks + 1, sizeof(*meter->file_fds));
+    if (!meter->file_fds)
+        return -ENOMEM;
+    for (size_t b = 0; b < ram->n_blocks; b++) {
+        meter->file_fds[b] = ram->blocks[b].whole_file
+                                 ? ram_backing_open(root, pid, &ram->blocks[b])
+                                 : -1;
+        any |= meter->file_fds[b] >= 0;
+    }
+    if (!any) {
+        free(meter->file_fds);
+        meter->file_fds = NULL;
+    }
+    return 0;
+}
+
+static void add_block(struct resident_meter *meter, size_t b)
+{
+    const struct ram_block *block = &meter->ram->blocks[b];
+
+    meter->mapped_bytes += block->mapped_bytes;
+    if (block->resident_bytes > block->mapped_bytes)
+        meter->unmapped_bytes += block->resident_bytes - block->mapped_bytes;
+    if (!meter->file_fds || meter->file_fds[b] < 0)
+        meter->others_bytes += larger(block->resident_bytes, block->mapped_bytes);
+}
+
 int resident_meter_init(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         const struct guest_ram *ram)
 {
-    *meter = (struct resident_meter){.ram_bytes = ram->bytes};
-    for (size_t b = 0; b < ram->n_blocks; b++) {
-        const struct ram_block *block = &ram->blocks[b];
+    struct status status;
 
-        meter->mapped_bytes += block->mapped_bytes;
-        if (block->resident_bytes > block->mapped_bytes)
-            meter->unmapped_bytes += block->resident_bytes - block->mapped_bytes;
-    }
-    return read_status(root, pid, &meter->status_bytes);
+    *meter = (struct resident_meter){.ram_bytes = ram->bytes, .ram = ram};
+
+    int rc = open_files(meter, root, pid);
+
+    if (rc == 0)
+        rc = read_status(root, pid, &status);
+    if (rc < 0)
+        return rc;
+    for (size_t b = 0; b < ram->n_blocks; b++)
+        add_block(meter, b);
+    meter->status_bytes = status.all_bytes;
+    meter->others_status_bytes = status.all_bytes - status.shmem_bytes;
+    return 0;
+}
+
+void resident_meter_free(struct resident_meter *meter)
+{
+    for (size_t b = 0; meter->file_fds && b < meter->ram->n_blocks; b++)
+        if (meter->file_fds[b] >= 0)
+            close(meter->file_fds[b]);
+    free(meter->file_fds);
+    meter->file_fds = NULL;
+}
+
+/* @p was, changed as much as @p then has become @p now; not below 0. */
+static uint64_t follow(uint64_t was, uint64_t then, uint64_t now)
+{
+    return was + now > then ? was + now - then : 0;
+}
+
+static uint64_t held_by_files(const struct resident_meter *meter)
+{
+    uint64_t sum = 0;
+
+    for (size_t b = 0; b < meter->ram->n_blocks; b++)
+        if (meter->file_fds[b] >= 0)
+            sum += ram_backing_held(meter->file_fds[b], &meter->ram->blocks[b]);
+    return sum;
+}
+
+/* Of the blocks that are no whole files; where there are none, what changes is QEMU's own. */
+static uint64_t others_now(const struct resident_meter *meter, const struct status *status)
+{
+    if (meter->others_bytes == 0)
+        return 0;
+    return follow(meter->others_bytes, meter->others_status_bytes,
+                  status->all_bytes - status->shmem_bytes);
 }
 
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         struct resident_now *now)
 {
-    uint64_t status_bytes = 0;
-    int rc = read_status(root, pid, &status_bytes);
+    struct status status;
+    int rc = read_status(root, pid, &status);
 
     if (rc < 0)
         return rc;
 
-    uint64_t sum = meter->mapped_bytes + status_bytes;
-    uint64_t mapped = sum > meter->status_bytes ? sum - meter->status_bytes : 0;
+    uint64_t mapped = follow(meter->mapped_bytes, meter->status_bytes, status.all_bytes);
+    uint64_t resident = mapped + meter->unmapped_bytes;
 
+    if (meter->file_fds)
+        resident = held_by_files(meter) + others_now(meter, &status);
     now->mapped_bytes = smaller(mapped, meter->ram_bytes);
-    now->resident_bytes = smaller(mapped + meter->unmapped_bytes, meter->ram_bytes);
+    now->resident_bytes = smaller(resident, meter->ram_bytes);
     return 0;
 }

@@ -5,7 +5,8 @@
  * smaps tells it exactly but walks every page table under the mmap lock, so it is read once, when the
  * RAM is located. Afterwards the change of what QEMU maps is followed: RssAnon + RssFile + RssShmem +
  * HugetlbPages of /proc/PID/status (Documentation/filesystems/proc.rst). The difference to smaps is what
- * QEMU itself allocates and frees in between.
+ * QEMU itself allocates and frees in between. A block that is a whole shmem file is as resident as its file, whatever is
+ * mapped: a panel of the method pageout unmaps pages which are still there.
  */
 #pragma once
 
@@ -16,6 +17,10 @@ struct resident_meter {
     uint64_t mapped_bytes;   /* of guest RAM, when located */
     uint64_t unmapped_bytes; /* of its shared files, then: resident, but in no page table of QEMU */
     uint64_t status_bytes;   /* mapped by all of QEMU, then */
+    const struct guest_ram *ram; /* borrowed */
+    int *file_fds; /* of each block: its file if it is a whole one, else -1; NULL: of none */
+    uint64_t others_bytes;        /* resident of the blocks that are no whole files, when located */
+    uint64_t others_status_bytes; /* status_bytes without RssShmem */
 };
 
 /** Now, in bytes of guest RAM. */
@@ -24,9 +29,11 @@ struct resident_now {
     uint64_t resident_bytes; /* that, and pages of shared files that are not mapped */
 };
 
-/** To be called right after guest_ram_locate(). 0, or -ESRCH when the process is gone. */
+/** To be called right after guest_ram_locate(). 0; -ESRCH when the process is gone; -ENOMEM. To be freed in either
+ *  case. Borrows @p ram. */
 int resident_meter_init(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         const struct guest_ram *ram);
+void resident_meter_free(struct resident_meter *meter);
 
 /** 0, or -ESRCH when the process is gone. */
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,

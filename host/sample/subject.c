@@ -24,18 +24,21 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
 
     subject->root = root;
     subject->ram = (struct guest_ram){0};
+    subject->resident = (struct resident_meter){0};
 
     int rc = refuse_stopped(subject, error);
 
     if (rc == 0)
         rc = guest_ram_locate(root, &guest->process, &guest->ram, &subject->ram, error);
-    if (rc == 0)
-        rc = resident_meter_init(&subject->resident, root, guest->process.pid, &subject->ram);
-    return rc;
+    if (rc < 0)
+        return rc;
+    rc = resident_meter_init(&subject->resident, root, guest->process.pid, &subject->ram);
+    return rc < 0 ? error_set(error, rc, "process %d: the guest vanished", guest->process.pid) : 0;
 }
 
 void subject_close(struct subject *subject)
 {
+    resident_meter_free(&subject->resident);
     guest_ram_free(&subject->ram);
     guest_close(&subject->guest);
 }

@@ -79,10 +79,10 @@ params="total=448M phases=8:192M,8:32M pattern=random seed=3"
 high=$(truth "total=448M hot=192M pattern=random seed=3") low=$(truth "total=448M hot=32M pattern=random seed=3")
 if MACHINE=pc,memory-backend=mem start_payload steps tcg "$params" -m 512 \
 	-object memory-backend-memfd,id=mem,size=512M,share=on; then
-	# Within its interval at twice its width, as check_panel has it, and the part of resident that the panel unmaps.
+	# Within its interval at twice its width, as check_panel has it.
 	near="def window(s): .windows[] | select(.window_s == s);
-		def holds(t): t >= .wss_bytes - 2 * (.wss_bytes - .wss_low_bytes) - 0.03 * t and
-			t <= .wss_bytes + 2 * (.wss_high_bytes - .wss_bytes) + 0.03 * t;"
+		def holds(t): t >= .wss_bytes - 2 * (.wss_bytes - .wss_low_bytes) and
+			t <= .wss_bytes + 2 * (.wss_high_bytes - .wss_bytes);"
 	file=$guests_dir/ages.json
 	check "ages ends well" test \
 		"$("$vmwss" ages --pid "$pid" -m pageout -w 1,4,20 -i 1 -k 36 --svg "$svg" --json >"$file"; echo $?)" = 0
