@@ -22,7 +22,6 @@
 #include <string.h>
 
 #define N_COHORTS 4
-#define MAX_OVERDRAW 16
 #define NEAR_ENOUGH 0.25
 
 struct cohort {
@@ -93,10 +92,9 @@ static void cohort_close(const struct follower *follower, struct cohort *cohort)
 /* Draws so many that three cohorts have the pages wanted. */
 static int cohort_draw(struct follower *follower, struct cohort *cohort)
 {
-    double presence = fmin(1, fmax(follower->plan.presence, 1.0 / MAX_OVERDRAW));
-    double wanted = (double)follower->plan.samples / (N_COHORTS - 1) / presence;
-    int rc = page_set_panel(&cohort->set, follower->target->ram, (uint64_t)ceil(wanted),
-                            follower->seed++);
+    uint64_t samples = (follower->plan.samples + N_COHORTS - 2) / (N_COHORTS - 1);
+    int rc = page_set_panel(&cohort->set, follower->target->ram,
+                            page_set_draws(samples, follower->plan.presence), follower->seed++);
 
     if (rc < 0)
         return rc;

@@ -5,8 +5,12 @@
 #include "base/random.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* An absent page costs some bytes and a look at pagemap, but 64 GiB of them shall not cost millions. */
+#define MAX_OVERDRAW 256
 
 static int allocate(struct page_set *set, const struct guest_ram *ram, uint64_t n, bool panel)
 {
@@ -54,8 +58,7 @@ static uint64_t sort_unique(uint64_t *values, uint64_t n)
 }
 
 /* Draws until @p n distinct numbers below @p bound are there. Replacing the duplicates by fresh draws
- * leaves every n-subset equally likely. For n > bound / 2 the rounds get long, so the caller draws the
- * pages to leave out instead. */
+ * leaves every n-subset equally likely. */
 static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
 {
     for (uint64_t have = 0; have < n; have = sort_unique(values, n))
@@ -63,22 +66,18 @@ static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t
             values[i] = random_below(state, bound);
 }
 
-static int draw_complement(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
+/* The same in one pass over all numbers, without sorting, for an @p n that is not small: selection sampling (Knuth,
+ * The Art of Computer Programming 3.4.2, algorithm S). */
+static void select_in_order(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
 {
-    uint64_t n_out = bound - n;
-    uint64_t *out = calloc(n_out ? n_out : 1, sizeof(*out));
+    for (uint64_t i = 0, have = 0; have < n; i++)
+        if (random_below(state, bound - i) < n - have)
+            values[have++] = i;
+}
 
-    if (!out)
-        return -ENOMEM;
-    draw_distinct(out, n_out, bound, state);
-    for (uint64_t i = 0, at = 0, skip = 0; i < bound; i++) {
-        if (skip < n_out && out[skip] == i)
-            skip++;
-        else
-            values[at++] = i;
-    }
-    free(out);
-    return 0;
+uint64_t page_set_draws(uint64_t samples, double presence)
+{
+    return (uint64_t)ceil((double)samples / fmin(1, fmax(presence, 1.0 / MAX_OVERDRAW)));
 }
 
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed)
@@ -90,14 +89,11 @@ int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n
 
     if (rc < 0)
         return rc;
-    if (n <= ram->n_pages / 2) {
+    if (n < ram->n_pages / 16)
         draw_distinct(set->page, n, ram->n_pages, &seed);
-        return 0;
-    }
-    rc = draw_complement(set->page, n, ram->n_pages, &seed);
-    if (rc < 0)
-        page_set_free(set);
-    return rc;
+    else
+        select_in_order(set->page, n, ram->n_pages, &seed);
+    return 0;
 }
 
 void page_set_free(struct page_set *set)

@@ -38,6 +38,10 @@ int page_set_census(struct page_set *set, const struct guest_ram *ram);
  */
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed);
 
+/** How many pages to draw for @p samples present ones, when the share @p presence of RAM is present: absent pages belong
+ *  to the panel too, for one that appears was touched. */
+uint64_t page_set_draws(uint64_t samples, double presence);
+
 /** A panel of @p n pages that the caller fills in. */
 int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n);
 void page_set_free(struct page_set *set);

@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Draws for absent pages are cheap, but a guest that has hardly any memory shall not cost millions. */
-#define MAX_OVERDRAW 16
-
 /* A vCPU that ran this long in the window touched something; a census that saw nothing was blind. */
 #define RAN_NS 20000000ULL
 
@@ -138,7 +135,6 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
 int sample_make_set(const struct target *target, const struct sample_plan *plan,
                     struct page_set *set, struct error *error)
 {
-    double presence = fmax(plan->presence, 1.0 / MAX_OVERDRAW);
     int rc = 0;
 
     *set = (struct page_set){0};
@@ -147,8 +143,8 @@ int sample_make_set(const struct target *target, const struct sample_plan *plan,
     if (plan->census)
         rc = page_set_census(set, target->ram);
     else
-        rc = page_set_panel(set, target->ram,
-                            (uint64_t)ceil((double)plan->samples / fmin(1, presence)), plan->seed);
+        rc = page_set_panel(set, target->ram, page_set_draws(plan->samples, plan->presence),
+                            plan->seed);
     return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 

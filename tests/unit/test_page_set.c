@@ -19,7 +19,7 @@ static void resize(uint64_t n_pages)
 
 START_TEST(panel_is_distinct_and_ascending)
 {
-    static const uint64_t sizes[] = {1, 10, 500, 501, 999, 1000};
+    static const uint64_t sizes[] = {1, 62, 63, 500, 999, 1000};
     struct page_set set;
 
     resize(1000);
@@ -65,24 +65,35 @@ END_TEST
 /* Every page equally often: chi-squared of 20 cells over 2,000 panels; 99.9 % point of χ²(19) = 43.8. */
 START_TEST(panel_is_uniform)
 {
-    enum { CELLS = 20, PANELS = 2000 };
-    static const uint64_t sizes[] = {5, 15}; /* few of twenty, and most of twenty */
+    enum { CELLS = 20, PANELS = 2000, PAGES = 400 };
+    static const uint64_t sizes[] = {10, 300}; /* drawn one by one, and selected in one pass */
     uint64_t seen[CELLS] = {0};
     double expected = (double)sizes[_i] * PANELS / CELLS;
     double chi = 0;
 
-    resize(CELLS);
+    resize(PAGES);
     for (uint64_t seed = 0; seed < PANELS; seed++) {
         struct page_set set;
 
         page_set_panel(&set, &ram, sizes[_i], seed);
         for (uint64_t i = 0; i < set.n; i++)
-            seen[set.page[i]]++;
+            seen[set.page[i] / (PAGES / CELLS)]++;
         page_set_free(&set);
     }
     for (int i = 0; i < CELLS; i++)
         chi += ((double)seen[i] - expected) * ((double)seen[i] - expected) / expected;
     ck_assert_msg(chi < 43.8, "chi-squared %.1f", chi);
+}
+END_TEST
+
+START_TEST(more_is_drawn_where_little_is_present)
+{
+    ck_assert_uint_eq(page_set_draws(2000, 1), 2000);
+    ck_assert_uint_eq(page_set_draws(2000, 1.01),
+                      2000); /* resident a little later than RAM was counted */
+    ck_assert_uint_eq(page_set_draws(2000, 0.25), 8000);
+    ck_assert_uint_eq(page_set_draws(2000, 0.00390625), 512000);
+    ck_assert_uint_eq(page_set_draws(2000, 0), 512000);
 }
 END_TEST
 
@@ -142,6 +153,7 @@ int main(void)
     tcase_add_test(tcase, panel_larger_than_ram_is_all_of_it);
     tcase_add_test(tcase, same_seed_same_panel);
     tcase_add_loop_test(tcase, panel_is_uniform, 0, 2);
+    tcase_add_test(tcase, more_is_drawn_where_little_is_present);
     tcase_add_test(tcase, census_tally);
     tcase_add_test(tcase, panel_tally_counts_units);
     suite_add_tcase(suite, tcase);
