@@ -177,8 +177,9 @@ static int wait_for_tick(struct watch *watch, struct error *error)
     struct session *session = watch->session;
     const struct wait wait = {
         .interrupted = session->plan.interrupted,
-        .poll = session->plan.method->poll ? poll_follower : NULL, /* or it wakes up for nothing */
+        .poll = session->plan.method->poll ? poll_follower : NULL,
         .state = watch->follower,
+        .wake_fd = follower_wake_fd(watch->follower),
         .progress = watch->options->interval_s > 0 ? NULL : progress_draw,
         .progress_context = &session->progress,
         .began_ns = watch->began_ns,

@@ -20,6 +20,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #define N_COHORTS 4
 #define NEAR_ENOUGH 0.25
@@ -48,6 +49,7 @@ struct follower {
     uint64_t began_ns;  /* midpoint of the first marking */
     uint64_t turned_ns; /* when a cohort was last replaced */
     size_t oldest;
+    int wake_fd; /* readable when a cohort's is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
 };
 
@@ -156,6 +158,16 @@ static int keep_apart(const struct follower *follower, struct cohort *cohort)
     return 0;
 }
 
+/* The kernel forgets a cohort's descriptor as the method closes it. */
+static int wake_by(const struct follower *follower, int fd, struct error *error)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(follower->wake_fd, EPOLL_CTL_ADD, fd, &event) == 0
+               ? 0
+               : error_set(error, -errno, "epoll: %s", strerror(errno));
+}
+
 /* Opens a cohort whose first period begins at the current tick. */
 static int cohort_begin(struct follower *follower, struct cohort *cohort, struct error *error)
 {
@@ -168,6 +180,8 @@ static int cohort_begin(struct follower *follower, struct cohort *cohort, struct
         error_set(error, rc, "%s: out of memory", method->name);
     else
         rc = method->open(follower->target, &cohort->set, &cohort->method_state, error);
+    if (rc == 0 && method->poll)
+        rc = wake_by(follower, method->wake_fd(cohort->method_state), error);
     if (rc == 0)
         rc = method->mark(cohort->method_state, error);
     cohort->born = follower->now;
@@ -198,14 +212,23 @@ void follower_close(struct follower *follower)
         return;
     for (size_t i = 0; i < N_COHORTS; i++)
         cohort_close(follower, &follower->cohorts[i]);
+    cleanup_close_at(&follower->wake_fd);
     free(follower->ticks);
     free(follower);
+}
+
+static int open_wake_fd(struct follower *follower, struct error *error)
+{
+    if (!follower->plan.method->poll)
+        return 0;
+    follower->wake_fd = epoll_create1(EPOLL_CLOEXEC);
+    return follower->wake_fd < 0 ? error_set(error, -errno, "epoll: %s", strerror(errno)) : 0;
 }
 
 static int begin(struct follower *follower, struct error *error)
 {
     uint64_t begin_ns = now_ns(follower);
-    int rc = 0;
+    int rc = open_wake_fd(follower, error);
 
     for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
         rc = cohort_begin(follower, &follower->cohorts[i], error);
@@ -231,6 +254,7 @@ int follower_open(const struct target *target, const struct follow_plan *plan,
     follower->target = target;
     follower->plan = *plan;
     follower->seed = plan->seed;
+    follower->wake_fd = -1;
     follower->n_ticks = (size_t)fmin(ticks, FOLLOW_MAX_TICKS + 4);
     follower->ticks = calloc(follower->n_ticks, sizeof(*follower->ticks));
 
@@ -242,6 +266,11 @@ int follower_open(const struct target *target, const struct follow_plan *plan,
     else
         *out = follower;
     return rc;
+}
+
+int follower_wake_fd(const struct follower *follower)
+{
+    return follower->wake_fd;
 }
 
 int follower_poll(struct follower *follower, struct error *error)

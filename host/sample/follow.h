@@ -36,8 +36,11 @@ int follower_open(const struct target *target, const struct follow_plan *plan,
                   struct follower **out, struct error *error);
 void follower_close(struct follower *follower);
 
-/** To be called some tens of times a second between ticks, like method.poll. */
+/** To be called between ticks whenever follower_wake_fd() is readable, like method.poll. */
 int follower_poll(struct follower *follower, struct error *error);
+
+/** For poll(2), the same from open to close; -1 when the method has nothing to poll. */
+int follower_wake_fd(const struct follower *follower);
 
 /**
  * Looks at all pages, begins a new period, and replaces a cohort if it is time.

@@ -33,9 +33,11 @@ struct method {
                 struct error *error);
     /** Begins the window: clears what a touch will set. */
     int (*mark)(void *state, struct error *error);
-    /** NULL, or called some tens of times a second between mark and collect, to fetch what the kernel
-     *  keeps only in a small buffer. */
+    /** NULL, or fetches what the kernel keeps only in a small buffer; to be called between mark and collect whenever
+     *  wake_fd is readable. */
     int (*poll)(void *state, struct error *error);
+    /** NULL if poll is. A descriptor for poll(2), the same from open to close, which closes it. */
+    int (*wake_fd)(void *state);
     /** Counts what was touched since mark. May be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
     /**

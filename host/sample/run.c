@@ -110,6 +110,7 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         .interrupted = plan->interrupted,
         .poll = plan->method->poll,
         .state = state,
+        .wake_fd = plan->method->poll ? plan->method->wake_fd(state) : -1,
         .progress = plan->progress,
         .progress_context = plan->progress_context,
         .began_ns = clock_ns(),

@@ -6,8 +6,9 @@
 
 struct wait {
     const volatile int *interrupted;               /* not 0: stop; may be NULL */
-    int (*poll)(void *state, struct error *error); /* some tens of times a second; may be NULL */
+    int (*poll)(void *state, struct error *error); /* may be NULL */
     void *state;
+    int wake_fd; /* readable when poll is to be called; of no meaning without poll */
     void (*progress)(double elapsed_s, double total_s, void *context); /* may be NULL */
     void *progress_context;
     uint64_t began_ns; /* for the progress */

@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define PAGES 4000
 #define SECOND 1000000000ULL
@@ -94,6 +97,75 @@ static void fake_close(void *state)
     open_now--;
 }
 
+/* The same with a buffer that fills up: one that wakes, and how often each was emptied. */
+#define OPEN_MAX 16
+
+static struct {
+    struct page_set *set; /* NULL: free */
+    int fd;
+    unsigned emptied;
+} buffers[OPEN_MAX];
+
+static int buffer_open(const struct target *t, struct page_set *set, void **state,
+                       struct error *error)
+{
+    size_t i = 0;
+
+    while (buffers[i].set)
+        i++;
+    ck_assert_uint_lt(i, OPEN_MAX);
+    buffers[i].set = set;
+    buffers[i].fd = eventfd(0, EFD_NONBLOCK);
+    buffers[i].emptied = 0;
+    return fake_open(t, set, state, error);
+}
+
+static size_t buffer_of(const void *state)
+{
+    size_t i = 0;
+
+    while (buffers[i].set != state)
+        i++;
+    return i;
+}
+
+static int buffer_poll(void *state, struct error *error)
+{
+    uint64_t told;
+
+    (void)error;
+    (void)!read(buffers[buffer_of(state)].fd, &told, sizeof(told));
+    buffers[buffer_of(state)].emptied++;
+    return 0;
+}
+
+static int buffer_wake_fd(void *state)
+{
+    return buffers[buffer_of(state)].fd;
+}
+
+static void buffer_close(void *state)
+{
+    size_t i = buffer_of(state);
+
+    close(buffers[i].fd);
+    buffers[i].set = NULL;
+    fake_close(state);
+}
+
+static const struct method buffer_method = {
+    .name = "buffer",
+    .panel = true,
+    .needs_pages = true,
+    .open = buffer_open,
+    .mark = fake_mark,
+    .poll = buffer_poll,
+    .wake_fd = buffer_wake_fd,
+    .collect = fake_collect,
+    .rearm = fake_rearm,
+    .close = buffer_close,
+};
+
 static const struct method fake_method = {
     .name = "fake",
     .panel = true,
@@ -107,10 +179,12 @@ static const struct method fake_method = {
 
 static struct follower *follower;
 
+static const struct method *followed_method = &fake_method;
+
 static void begin_with(uint64_t samples, double presence, double longest_s)
 {
     const struct follow_plan plan = {
-        .method = &fake_method,
+        .method = followed_method,
         .samples = samples,
         .presence = presence,
         .longest_s = longest_s,
@@ -308,6 +382,45 @@ START_TEST(ticks_too_far_apart_do_not_answer)
 }
 END_TEST
 
+static bool wakes(void)
+{
+    struct pollfd event = {.fd = follower_wake_fd(follower), .events = POLLIN};
+
+    return poll(&event, 1, 0) == 1;
+}
+
+/* Any cohort's buffer wakes the follower, until it is emptied; also one of a cohort that came later. */
+START_TEST(a_full_buffer_wakes)
+{
+    struct error error = {0};
+
+    followed_method = &buffer_method;
+    begin_with(300, 1, 2);
+    ck_assert(!wakes());
+    for (unsigned round = 0; round < 6; round++, second(0, 10)) {
+        for (size_t i = 0; i < OPEN_MAX; i++) {
+            if (!buffers[i].set)
+                continue;
+            ck_assert_int_eq(eventfd_write(buffers[i].fd, 1), 0);
+            ck_assert(wakes());
+            buffers[i].emptied = 0;
+            ck_assert_int_eq(follower_poll(follower, &error), 0);
+            ck_assert_uint_eq(buffers[i].emptied, 1);
+            ck_assert(!wakes());
+        }
+    }
+    follower_close(follower);
+    ck_assert_uint_eq(open_now, 0);
+}
+END_TEST
+
+START_TEST(nothing_wakes_without_a_buffer)
+{
+    begin_with(300, 1, 2);
+    ck_assert_int_eq(follower_wake_fd(follower), -1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("follow");
@@ -322,6 +435,8 @@ int main(void)
     tcase_add_test(tcase, absent_and_appearing_pages);
     tcase_add_test(tcase, unmeasurable_for_a_while);
     tcase_add_test(tcase, ticks_too_far_apart_do_not_answer);
+    tcase_add_test(tcase, a_full_buffer_wakes);
+    tcase_add_test(tcase, nothing_wakes_without_a_buffer);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -55,7 +55,7 @@ static unsigned ring_pages(uint64_t n_regions)
     return pages;
 }
 
-int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_regions,
+int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_regions, int wake_fd,
                      struct damon_trace **out, struct error *error)
 {
     struct fields fields = {0};
@@ -66,7 +66,7 @@ int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_region
     if (!trace)
         return rc < 0 ? rc : error_set(error, -ENOMEM, "DAMON: out of memory");
     trace->fields = fields;
-    rc = trace_ring_open(&trace->ring, fields.id, kdamond, NULL, ring_pages(n_regions));
+    rc = trace_ring_open(&trace->ring, fields.id, kdamond, NULL, ring_pages(n_regions), wake_fd);
     if (rc == 0)
         rc = trace_ring_enable(&trace->ring, true);
     if (fsroot_read(root, text, sizeof(text), "proc/%d/schedstat", (int)kdamond) > 0)

@@ -19,8 +19,9 @@ int damon_trace_host(const struct fsroot *root, struct error *error);
 
 struct damon_trace; /* opaque */
 
-/** Records what thread @p kdamond will tell of @p n_regions regions, twice. Free with damon_trace_free(). */
-int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_regions,
+/** Records what thread @p kdamond will tell of @p n_regions regions, twice. Free with damon_trace_free().
+ *  @param wake_fd  from trace_wake_open(): when to call damon_trace_drain() */
+int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_regions, int wake_fd,
                      struct damon_trace **out, struct error *error);
 void damon_trace_free(struct damon_trace *trace);
 

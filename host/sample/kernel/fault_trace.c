@@ -38,11 +38,12 @@ int fault_trace_host(const struct fsroot *root, struct error *error)
 }
 
 static int open_rings(struct fault_trace *trace, const struct target *target, uint64_t id,
-                      const char *filter, unsigned ring_pages, struct error *error)
+                      const char *filter, unsigned ring_pages, int wake_fd, struct error *error)
 {
     for (size_t i = 0; i < target->process->n_vcpus; i++) {
         pid_t tid = target->process->vcpus[i];
-        int rc = trace_ring_open(&trace->rings[trace->n_rings++], id, tid, filter, ring_pages);
+        int rc = trace_ring_open(&trace->rings[trace->n_rings++], id, tid, filter, ring_pages,
+                                 wake_fd);
 
         if (rc == -ESRCH) /* a vCPU that was unplugged, or a worker thread that ended */
             continue;
@@ -56,7 +57,7 @@ static int open_rings(struct fault_trace *trace, const struct target *target, ui
 }
 
 int fault_trace_open(const struct target *target, const char *filter, unsigned ring_pages,
-                     struct fault_trace **out, struct error *error)
+                     int wake_fd, struct fault_trace **out, struct error *error)
 {
     uint64_t id = 0;
     uint32_t offset = 0;
@@ -71,7 +72,7 @@ int fault_trace_open(const struct target *target, const char *filter, unsigned r
     if (!trace)
         return error_set(error, -ENOMEM, "fault trace: out of memory");
     trace->field_offset = offset;
-    rc = open_rings(trace, target, id, filter, ring_pages, error);
+    rc = open_rings(trace, target, id, filter, ring_pages, wake_fd, error);
     if (rc < 0) {
         fault_trace_free(trace);
         return rc;

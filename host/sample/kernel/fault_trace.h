@@ -23,9 +23,10 @@ int fault_trace_host(const struct fsroot *root, struct error *error);
  * @param filter      a tracepoint filter (Documentation/trace/events.rst), so that the kernel drops
  *                    device accesses before they cost anything; NULL for all faults
  * @param ring_pages  size of each ring in pages, a power of two; 4096 bytes hold about 60 faults
+ * @param wake_fd     from trace_wake_open(): when to call fault_trace_drain()
  */
 int fault_trace_open(const struct target *target, const char *filter, unsigned ring_pages,
-                     struct fault_trace **out, struct error *error);
+                     int wake_fd, struct fault_trace **out, struct error *error);
 void fault_trace_free(struct fault_trace *trace);
 
 /** Starts or stops recording. */

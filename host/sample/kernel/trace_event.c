@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -60,8 +61,31 @@ int trace_event_field(const struct trace_event *event, const char *name, size_t 
     return *offset + bytes <= TRACE_RECORD_BYTES ? 0 : -EBADMSG;
 }
 
+int trace_wake_open(void)
+{
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* Edge-triggered events are gone once they were told. One call tells of so many rings; the rest wait for the next. */
+void trace_wake_clear(int wake_fd)
+{
+    struct epoll_event told[64];
+
+    (void)!epoll_wait(wake_fd, told, sizeof(told) / sizeof(told[0]), 0);
+}
+
+/* Edge-triggered: perf calls the ring of a thread that ended readable for ever (perf_poll() in kernel/events/core.c). */
+static int wake_by(int wake_fd, int ring_fd)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+    return epoll_ctl(wake_fd, EPOLL_CTL_ADD, ring_fd, &event) < 0 ? -errno : 0;
+}
+
 int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char *filter,
-                    unsigned pages)
+                    unsigned pages, int wake_fd)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_TRACEPOINT,
@@ -71,6 +95,8 @@ int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char 
         .sample_type = PERF_SAMPLE_RAW,
         .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_LOST,
         .disabled = 1,
+        .watermark = 1,
+        .wakeup_watermark = (uint32_t)(pages * PAGE_SIZE / 4),
     };
 
     *ring = TRACE_RING_NONE;
@@ -87,7 +113,7 @@ int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char 
     if (map == MAP_FAILED)
         return -errno;
     ring->control = map;
-    return 0;
+    return wake_by(wake_fd, ring->fd);
 }
 
 void trace_ring_close(struct trace_ring *ring)

@@ -41,14 +41,20 @@ struct trace_ring {
 /** A ring that is not open. */
 #define TRACE_RING_NONE ((struct trace_ring){.fd = -1})
 
+/** A descriptor to wait on for rings that are to be drained: poll(2) finds it readable when one of those opened with it
+ *  is a quarter full, until trace_wake_clear(). The caller closes it. A negative errno. */
+int trace_wake_open(void);
+void trace_wake_clear(int wake_fd);
+
 /**
  * Opens a ring for thread @p tid, which may be a kernel thread; records only once enabled.
- * @param filter  a tracepoint filter, or NULL
- * @param pages   size, a power of two
+ * @param filter   a tracepoint filter, or NULL
+ * @param pages    size, a power of two
+ * @param wake_fd  from trace_wake_open(); it outlives the ring
  * @return 0 or a negative errno (-ESRCH: no such thread); close it with trace_ring_close() in either case.
  */
 int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char *filter,
-                    unsigned pages);
+                    unsigned pages, int wake_fd);
 void trace_ring_close(struct trace_ring *ring);
 
 /** Starts or stops recording. */

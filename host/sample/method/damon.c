@@ -35,6 +35,7 @@
 #include "sample/kernel/damon_trace.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
+#include "sample/kernel/trace_event.h"
 #include "sample/method.h"
 #include "sample/method/page_look.h"
 #include "sample/method/tlb_flush.h"
@@ -65,8 +66,9 @@ struct damon {
     int flags_fd;
     struct damon_slot *slot;
     struct damon_trace *trace; /* of the kdamond; NULL while it is off */
-    uint64_t lost;             /* records of it, this window */
-    uint64_t cpu_ns;           /* of those that ended */
+    int wake_fd;
+    uint64_t lost;   /* records of it, this window */
+    uint64_t cpu_ns; /* of those that ended */
     uint64_t n_regions;
     struct region *regions; /* ascending by hva */
     uint64_t *pfn;          /* of each region's page; 0: absent */
@@ -258,7 +260,8 @@ static int begin(struct damon *damon, struct error *error)
     int rc = damon_slot_on(damon->slot, &kdamond, error);
 
     if (rc == 0)
-        rc = damon_trace_open(damon->target->root, kdamond, damon->n_regions, &damon->trace, error);
+        rc = damon_trace_open(damon->target->root, kdamond, damon->n_regions, damon->wake_fd,
+                              &damon->trace, error);
     if (rc == 0)
         rc = read_flags(damon, error);
     for (uint64_t r = 0; rc == 0 && r < damon->n_regions; r++) {
@@ -359,6 +362,7 @@ static void damon_close(void *state)
     damon_trace_free(damon->trace);
     cleanup_close_at(&damon->pagemap_fd);
     cleanup_close_at(&damon->flags_fd);
+    cleanup_close_at(&damon->wake_fd);
     free(damon->regions);
     free(damon->pfn);
     free(damon->flags);
@@ -393,6 +397,9 @@ static int open_all(struct damon *damon, struct error *error)
     damon->flags_fd = kpageflags_open(target->root, error);
     if (damon->flags_fd < 0)
         return damon->flags_fd;
+    damon->wake_fd = trace_wake_open();
+    if (damon->wake_fd < 0)
+        return error_set(error, damon->wake_fd, "damon: %s", strerror(-damon->wake_fd));
     rc = page_look_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
     if (rc < 0)
         return error_set(error, rc, "pagemap: %s", strerror(-rc));
@@ -410,7 +417,7 @@ static int damon_open(const struct target *target, struct page_set *set, void **
                          : error_set(error, -ENOTSUP, "damon: takes no census");
     damon->target = target;
     damon->set = set;
-    damon->pagemap_fd = damon->flags_fd = -1;
+    damon->pagemap_fd = damon->flags_fd = damon->wake_fd = -1;
 
     int rc = open_all(damon, error);
 
@@ -456,9 +463,17 @@ static int damon_poll(void *state, struct error *error)
     struct damon *damon = state;
 
     (void)error;
+    trace_wake_clear(damon->wake_fd);
     if (damon->trace)
         damon_trace_drain(damon->trace, hear, damon);
     return 0;
+}
+
+static int damon_wake_fd(void *state)
+{
+    const struct damon *damon = state;
+
+    return damon->wake_fd;
 }
 
 static int damon_collect(void *state, struct tally *tally, struct error *error)
@@ -546,6 +561,7 @@ const struct method method_damon = {
     .open = damon_open,
     .mark = damon_mark,
     .poll = damon_poll,
+    .wake_fd = damon_wake_fd,
     .collect = damon_collect,
     .rearm = damon_rearm,
     .kernel_thread_ns = damon_kernel_thread_ns,

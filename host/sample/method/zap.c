@@ -27,6 +27,7 @@
 #include "sample/kernel/fault_trace.h"
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/pagemap.h"
+#include "sample/kernel/trace_event.h"
 #include "sample/method.h"
 #include "sample/method/page_look.h"
 
@@ -48,6 +49,7 @@ struct zap {
     struct gpa_layout layout;
     struct fault_trace *trace;
     int pagemap_fd;
+    int wake_fd;
     bool *to_drop; /* which pages of a panel the marking under way is about */
     uint64_t lost; /* faults that the kernel had no room to record, already given up */
 };
@@ -215,8 +217,16 @@ static int zap_poll(void *state, struct error *error)
     struct zap *zap = state;
 
     (void)error;
+    trace_wake_clear(zap->wake_fd);
     fault_trace_drain(zap->trace, see_fault, zap);
     return 0;
+}
+
+static int zap_wake_fd(void *state)
+{
+    const struct zap *zap = state;
+
+    return zap->wake_fd;
 }
 
 /* Each lost record may have been the one fault of a page that looks idle. */
@@ -250,6 +260,7 @@ static void zap_close(void *state)
 
     fault_trace_free(zap->trace);
     cleanup_close_at(&zap->pagemap_fd);
+    cleanup_close_at(&zap->wake_fd);
     free(zap->to_drop);
     free(zap);
 }
@@ -273,6 +284,13 @@ static unsigned ring_pages(const struct target *target, const struct page_set *s
     return pages;
 }
 
+static int open_wake_fd(struct zap *zap, struct error *error)
+{
+    zap->wake_fd = trace_wake_open();
+    return zap->wake_fd < 0 ? error_set(error, zap->wake_fd, "zap: %s", strerror(-zap->wake_fd))
+                            : 0;
+}
+
 static int zap_open(const struct target *target, struct page_set *set, void **state,
                     struct error *error)
 {
@@ -283,19 +301,22 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
         return error_set(error, -ENOMEM, "zap: out of memory");
     zap->target = target;
     zap->set = set;
-    zap->pagemap_fd = -1;
+    zap->pagemap_fd = zap->wake_fd = -1;
     zap->to_drop = calloc(set->n ? set->n : 1, sizeof(*zap->to_drop));
 
     int rc = zap->to_drop ? 0 : error_set(error, -ENOMEM, "zap: out of memory");
 
     if (rc == 0)
         rc = zap->pagemap_fd = pagemap_open(target, error);
+    if (rc >= 0)
+        rc = open_wake_fd(zap, error);
 
     if (rc >= 0)
         rc = gpa_layout_deduce(target->process, target->ram, &zap->layout, error);
     if (rc == 0) {
         ram_filter(&zap->layout, filter, sizeof(filter));
-        rc = fault_trace_open(target, filter, ring_pages(target, set), &zap->trace, error);
+        rc = fault_trace_open(target, filter, ring_pages(target, set), zap->wake_fd, &zap->trace,
+                              error);
     }
     if (rc < 0)
         zap_close(zap);
@@ -471,6 +492,7 @@ const struct method method_zap = {
     .open = zap_open,
     .mark = zap_mark,
     .poll = zap_poll,
+    .wake_fd = zap_wake_fd,
     .collect = zap_collect,
     .rearm = zap_rearm,
     .close = zap_close,
