@@ -34,8 +34,14 @@ wait_ready() {
 }
 
 # start_payload NAME ACCEL PARAMS QEMU-OPTION...: sets pid. THP=yes lets the host use huge pages.
-# MACHINE=q35,memory-backend=x changes the machine.
+# MACHINE=q35,memory-backend=x changes the machine. A guest that does not start is a failure.
 start_payload() {
+	if run_payload "$@"; then return 0; fi
+	fail "guest $1 starts"
+	return 1
+}
+
+run_payload() {
 	local name=$1 accel=$2 params=$3 cpu=()
 	shift 3
 	[[ $accel != kvm ]] || cpu=(-cpu host)
