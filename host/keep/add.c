@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file add.c  Adding records: all of a call in one transaction. */
 #include "base/cleanup.h"
+#include "keep/rollup.h"
 #include "keep/row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
@@ -13,6 +14,7 @@
 struct adding {
     struct store *store;
     sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample;
+    struct rollup rollup;
 };
 
 static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?";
@@ -55,7 +57,7 @@ static int check(const struct store *store, const struct store_entry *entry, str
     else if (sample->n_windows == 0 || sample->n_windows > RUN_MAX_WINDOWS ||
              entry->record->n_bins > RUN_MAX_WINDOWS + 1)
         why = "a record without windows";
-    else if (!isfinite(entry->period_s) || entry->period_s <= 0)
+    else if (!(entry->period_s > 0 && entry->period_s <= STORE_PERIOD_MAX_S))
         why = "a period that is none";
     else if (!is_amount(entry->precision) || !has_numbers(entry->record))
         why = "a number that is none";
@@ -150,13 +152,14 @@ static int insert_sample(const struct adding *adding, const struct store_entry *
     return sql_finish(adding->store, adding->add_sample, error);
 }
 
-static int add_entry(const struct adding *adding, const struct store_entry *entry,
-                     struct error *error)
+static int add_entry(struct adding *adding, const struct store_entry *entry, struct error *error)
 {
     int64_t guest = 0;
     int rc = guest_id(adding, &entry->record->sample, &guest, error);
 
-    return rc == 0 ? insert_sample(adding, entry, guest, error) : rc;
+    if (rc == 0)
+        rc = insert_sample(adding, entry, guest, error);
+    return rc == 0 ? rollup_add(&adding->rollup, guest, entry, error) : rc;
 }
 
 static int prepare(struct adding *adding, struct error *error)
@@ -170,6 +173,8 @@ static int prepare(struct adding *adding, struct error *error)
         rc = sql_prepare(store, rename_guest, &adding->rename_guest, error);
     if (rc == 0)
         rc = sql_prepare(store, add_sample, &adding->add_sample, error);
+    if (rc == 0)
+        rc = rollup_begin(&adding->rollup, store, error);
     return rc;
 }
 
@@ -179,6 +184,7 @@ static void finalize(struct adding *adding)
     sqlite3_finalize(adding->add_guest);
     sqlite3_finalize(adding->rename_guest);
     sqlite3_finalize(adding->add_sample);
+    rollup_end(&adding->rollup);
 }
 
 static int add_all(struct store *store, const struct store_entry *entries, size_t n,

@@ -2,9 +2,11 @@
 /** @file row.c  See row.h. */
 #include "keep/row.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static json_t *bytes(uint64_t value)
 {
@@ -65,4 +67,87 @@ void row_flags_text(char *text, size_t size, unsigned flags)
     for (unsigned i = 0; (name = sample_flag_name(i)); i++)
         if ((flags & (1U << i)) && used < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
+}
+
+unsigned row_flags_parse(const char *text)
+{
+    char copy[256];
+    char *rest = NULL;
+    unsigned flags = 0;
+    const char *known;
+
+    snprintf(copy, sizeof(copy), "%s", text);
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        for (unsigned i = 0; (known = sample_flag_name(i)); i++)
+            if (!strcmp(known, name))
+                flags |= 1U << i;
+    return flags;
+}
+
+static int parse_window(struct window_record *window, const json_t *array)
+{
+    json_int_t wss;
+    json_int_t low;
+    json_int_t high;
+
+    if (json_unpack((json_t *)array, "[FFIIIF!]", &window->window_s, &window->est_window_s, &wss,
+                    &low, &high, &window->touched_fraction) < 0 ||
+        wss < 0 || low < 0 || high < 0 || window->window_s <= 0)
+        return -EUCLEAN;
+    window->wss_bytes = (uint64_t)wss;
+    window->wss_low_bytes = (uint64_t)low;
+    window->wss_high_bytes = (uint64_t)high;
+    return 0;
+}
+
+static int parse_bin(struct age_bin *bin, const json_t *array)
+{
+    const json_t *to;
+    json_int_t bytes;
+    json_int_t low;
+    json_int_t high;
+
+    if (json_unpack((json_t *)array, "[FoIII!]", &bin->from_s, &to, &bytes, &low, &high) < 0 ||
+        bytes < 0 || low < 0 || high < 0 || !(json_is_null(to) || json_is_number(to)))
+        return -EUCLEAN;
+    bin->to_s = json_is_null(to) ? HUGE_VAL : json_number_value(to);
+    bin->bytes = (uint64_t)bytes;
+    bin->low_bytes = (uint64_t)low;
+    bin->high_bytes = (uint64_t)high;
+    return 0;
+}
+
+/* The text as an array of at most @p max; NULL when it is none. */
+static json_t *load_array(const char *text, size_t max)
+{
+    json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+
+    if (json_is_array(array) && json_array_size(array) <= max)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+int row_windows_parse(struct sample_record *sample, const char *text)
+{
+    json_t *array = load_array(text, RUN_MAX_WINDOWS);
+    int rc = array ? 0 : -EUCLEAN;
+
+    sample->n_windows = 0;
+    for (size_t i = 0; rc == 0 && i < json_array_size(array); i++)
+        rc = parse_window(&sample->windows[sample->n_windows++], json_array_get(array, i));
+    json_decref(array);
+    return rc;
+}
+
+int row_ages_parse(struct ages_record *record, const char *text)
+{
+    json_t *array = load_array(text, RUN_MAX_WINDOWS + 1);
+    int rc = array ? 0 : -EUCLEAN;
+
+    record->n_bins = 0;
+    for (size_t i = 0; rc == 0 && i < json_array_size(array); i++)
+        rc = parse_bin(&record->bins[record->n_bins++], json_array_get(array, i));
+    json_decref(array);
+    return rc;
 }

@@ -16,3 +16,10 @@ char *row_ages_text(const struct ages_record *record);
 
 /** "thp,partial". */
 void row_flags_text(char *text, size_t size, unsigned flags);
+
+/** The way back; names that are not known are left out. */
+unsigned row_flags_parse(const char *text);
+
+/** The way back, into sample->windows and record->bins. -EUCLEAN when the text is something else. */
+int row_windows_parse(struct sample_record *sample, const char *text);
+int row_ages_parse(struct ages_record *record, const char *text);

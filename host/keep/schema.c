@@ -12,6 +12,7 @@
  */
 #include "keep/schema.h"
 
+#include "keep/rollup.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 
@@ -36,6 +37,15 @@ static const struct table_ddl tables[] = {
                "resident_bytes INTEGER NOT NULL, unmeasurable_bytes INTEGER NOT NULL, "
                "vcpu_s REAL NOT NULL, cpu_s REAL NOT NULL, paused_s REAL NOT NULL, "
                "flags TEXT NOT NULL, windows TEXT NOT NULL, ages TEXT NOT NULL) STRICT"},
+    /* By time first: a report reads all guests of one hour after the other, and they are written together. */
+    {"bucket", "CREATE TABLE bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+               "guest_id INTEGER NOT NULL, records INTEGER NOT NULL, period_ms INTEGER NOT NULL, "
+               "ram_bytes INTEGER NOT NULL, resident_max_bytes INTEGER NOT NULL, "
+               "resident_bytes REAL NOT NULL, unmeasurable_bytes REAL NOT NULL, "
+               "vcpu_s REAL NOT NULL, cpu_s REAL NOT NULL, paused_s REAL NOT NULL, "
+               "precision REAL NOT NULL, method TEXT NOT NULL, flags TEXT NOT NULL, "
+               "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, guest_id)) STRICT, "
+               "WITHOUT ROWID"},
 };
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -66,8 +76,19 @@ static int to_1(struct store *store, struct error *error)
     return rc == 0 ? sql_run(store, indexes_1, error) : rc;
 }
 
+/* Version 1 had samples only. */
+static int to_2(struct store *store, struct error *error)
+{
+    int rc = make_table(store, "bucket", error);
+
+    if (rc == 0)
+        rc = sql_run(store, "CREATE INDEX bucket_by_guest ON bucket(guest_id, level_s, start_s)",
+                     error);
+    return rc == 0 ? rollup_all_samples(store, error) : rc;
+}
+
 /* The step to each version from the one before. */
-static int (*const steps[])(struct store *store, struct error *error) = {to_1};
+static int (*const steps[])(struct store *store, struct error *error) = {to_1, to_2};
 #define VERSION ((int)(sizeof(steps) / sizeof(steps[0])))
 
 int schema_version(void)

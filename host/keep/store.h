@@ -20,11 +20,14 @@ struct store; /* opaque */
 /** Where the history is kept, unless somebody says otherwise. */
 #define STORE_DEFAULT_PATH "/var/lib/vmwss/history.db"
 
+/** A year. */
+#define STORE_PERIOD_MAX_S 31557600.0
+
 /** One record to keep, and what the record itself does not know. */
 struct store_entry {
     const struct ages_record *record; /* of a guest with a UUID; sample.fine is not kept */
     double period_s; /* the time that it stands for: since the guest's last record; of a first one,
-                         the period planned. Above 0: statistics over time weigh by it */
+                         the period planned. Above 0, up to STORE_PERIOD_MAX_S: statistics over time weigh by it */
     double
         precision; /* the half-width of the 95 % interval that was affordable, as a fraction of what
                          is resident; 0: a census, or not known */
@@ -60,3 +63,32 @@ void store_close(struct store *store);
  */
 int store_add(struct store *store, const struct store_entry *entries, size_t n,
               struct error *error);
+
+/** How long what is kept, in seconds. */
+struct store_retention {
+    double raw_s;    /* records */
+    double minute_s; /* what is left of them, for each minute */
+    double hour_s;   /* and for each hour */
+};
+
+/** A day, 31 days, 731 days. */
+extern const struct store_retention store_retention_default;
+
+/** -EINVAL where a report or a history would find less than it counts on: at least 100 minutes of records, 100 hours of
+ *  minutes, and no level shorter than the finer one. */
+int store_retention_check(const struct store_retention *retention, struct error *error);
+
+/** The time of day, and a clock that is never set (CLOCK_BOOTTIME). */
+struct store_clock {
+    double wall_s, steady_s;
+};
+struct store_clock store_clock_now(void);
+
+/**
+ * Deletes what is older than its retention, a bounded number of rows at a time, and has what was added written to the disk
+ * (a checkpoint). To be called every minute or so, by the thread that writes. Nothing is deleted in the first hour, nor
+ * for an hour after the clock was set by more than a minute: a wrong clock must not take the history with it.
+ * @return 0, or as store_add(); what was not done is done by the next call.
+ */
+int store_maintain(struct store *store, const struct store_retention *retention,
+                   const struct store_clock *clock, struct error *error);

@@ -5,9 +5,14 @@
 #include "keep/store.h"
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 struct store {
     sqlite3 *db;
     char *path;
     char notice[640];
+    /* store_maintain(): has the clock jumped? */
+    bool clock_seen;
+    double clock_offset_s; /* wall clock less the steady one */
+    double settled_at_s;   /* on the steady one */
 };

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file history.h  Reading the history, also while it is written, by anybody who may read its file.
+ *
+ * Nothing that stands in the file is trusted: a row that is not what it must be is an error (-EUCLEAN) that names it.
+ */
+#pragma once
+
+#include "keep/bucket.h"
+#include "keep/store.h"
+
+/**
+ * Opens the database for reading; store_close() closes it. Sees one state of it, that of its first query, until
+ * history_refresh(): what is written meanwhile does not come in between. The WAL cannot be cut while somebody reads, so
+ * close it, or refresh, before waiting for anything.
+ * @return 0; -ENOENT there is no history; -EACCES; -EINVAL it is something else, or of another version; -EUCLEAN damaged
+ */
+int history_open(const char *path, struct store **store, struct error *error);
+
+/** The next query sees what is there by then. */
+int history_refresh(struct store *store, struct error *error);
+
+struct history_guest {
+    int64_t id;
+    char host[256];
+    char name[256]; /* the last one */
+    char uuid[37];
+};
+
+/** All guests, by host and name; the caller frees *guests. Their number, or a negative errno. */
+ssize_t history_guests(struct store *store, struct history_guest **guests, struct error *error);
+
+/** The guest of that UUID or name. -ENOENT; -ENOTUNIQ: several have had the name, say the UUID. */
+int history_find(struct store *store, const char *name_or_uuid, struct history_guest *guest,
+                 struct error *error);
+
+/** One record as it was added. */
+struct kept_sample {
+    struct ages_record record; /* its method's name is a known one, or "unknown" */
+    double period_s;
+    double precision;
+};
+
+/** Calls @p see with the last record that was added for each guest, by host and name. What it returns, if not 0, ends
+ *  the walk and is returned; likewise below. Guests of which only buckets are left are not among them. */
+int history_latest(struct store *store, int (*see)(const struct kept_sample *sample, void *context),
+                   void *context, struct error *error);
+
+/** One window at one time: a record, or what is left of a minute or an hour. */
+struct history_point {
+    double time_s;   /* of a record, or when the bucket begins; Unix time */
+    double period_s; /* what it stands for, in sum */
+    uint64_t records;
+    double est_window_s;
+    uint64_t wss_bytes, wss_low_bytes, wss_high_bytes; /* means */
+    uint64_t wss_min_bytes, wss_max_bytes, wss_p95_bytes;
+    uint64_t ram_bytes, resident_bytes, unmeasurable_bytes;
+    double precision;
+    double cpu_s;
+    char method[32];
+    char flags[256];
+};
+
+struct history_query {
+    int level_s; /* 0: records; BUCKET_MINUTE; BUCKET_HOUR */
+    double from_s, to_s;
+    double window_s;
+};
+
+/** The level that shows a span in some hundred rows: records up to 100 minutes, minutes up to 100 hours, then hours. */
+int history_level(double span_s);
+
+/** Calls @p see for one guest in the order of time. Records that have no such window are left out. */
+int history_points(struct store *store, const struct history_guest *guest,
+                   const struct history_query *query,
+                   int (*see)(const struct history_point *point, void *context), void *context,
+                   struct error *error);
+
+/** The windows that the guest (0: any) has had of late, ascending; their number. */
+ssize_t history_windows(struct store *store, int64_t guest_id, double window_s[RUN_MAX_WINDOWS],
+                        struct error *error);
+
+/** Calls @p see with the buckets of all guests from the one that @p from_s is in, time by time. The bucket has the one
+ *  window only, or none, and is the caller's until the next. */
+int history_buckets(struct store *store, const struct history_query *query,
+                    int (*see)(int64_t guest_id, int64_t start_s, const struct bucket *bucket,
+                               void *context),
+                    void *context, struct error *error);

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file maintain.c  Retention, and writing the WAL back. */
+#include "keep/bucket.h"
+#include "keep/sql.h"
+#include "keep/store_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+/* One statement deletes about as many rows, so that nobody waits long for the writer; and one call so many times. */
+#define ROWS_AT_ONCE 5000
+#define TURNS 20
+
+/* How long the clock must have run without a jump before anything is deleted by it, and what is a jump. */
+#define SETTLE_S 3600.0
+#define JUMP_S 60.0
+
+const struct store_retention store_retention_default = {
+    .raw_s = 86400,
+    .minute_s = 31 * 86400.0,
+    .hour_s = 731 * 86400.0,
+};
+
+int store_retention_check(const struct store_retention *retention, struct error *error)
+{
+    if (retention->raw_s >= 6000 && retention->minute_s >= 360000 &&
+        retention->minute_s >= retention->raw_s && retention->hour_s >= retention->minute_s &&
+        isfinite(retention->hour_s))
+        return 0;
+    return error_set(error, -EINVAL,
+                     "retention: at least 100 minutes of records, 100 hours of minutes, and of "
+                     "hours as much as of minutes");
+}
+
+struct store_clock store_clock_now(void)
+{
+    struct timespec wall;
+    struct timespec steady;
+
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &steady);
+    return (struct store_clock){
+        .wall_s = (double)wall.tv_sec + (double)wall.tv_nsec / 1e9,
+        .steady_s = (double)steady.tv_sec + (double)steady.tv_nsec / 1e9,
+    };
+}
+
+/* A clock that is years ahead for a moment must not take the history with it. */
+static bool clock_settled(struct store *store, const struct store_clock *clock)
+{
+    double offset_s = clock->wall_s - clock->steady_s;
+
+    if (!store->clock_seen || fabs(offset_s - store->clock_offset_s) > JUMP_S) {
+        store->clock_seen = true;
+        store->settled_at_s = clock->steady_s + SETTLE_S;
+    }
+    store->clock_offset_s = offset_s; /* slewing is no jump */
+    return clock->steady_s >= store->settled_at_s;
+}
+
+/* Runs a statement with two parameters until it finds no more to delete, or has had its turns. */
+static int delete_in_turns(struct store *store, const char *sql, int64_t first, int64_t second,
+                           struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = sql_prepare(store, sql, &statement, error);
+
+    for (int turn = 0; rc == 0 && turn < TURNS; turn++) {
+        sqlite3_bind_int64(statement, 1, first);
+        sqlite3_bind_int64(statement, 2, second);
+        rc = sql_finish(store, statement, error);
+        if (sqlite3_changes(store->db) == 0)
+            break;
+    }
+    return rc;
+}
+
+static int delete_buckets(struct store *store, int level_s, double before_s, struct error *error)
+{
+    char sql[512];
+
+    /* Whole times, or many guests could make it find nothing to delete. */
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM bucket WHERE level_s = ?1 AND start_s < ?2 AND start_s <= coalesce("
+             "(SELECT start_s FROM bucket WHERE level_s = ?1 ORDER BY start_s LIMIT 1 OFFSET %d),"
+             " ?2)",
+             ROWS_AT_ONCE);
+    /* Not before it has ended. */
+    return delete_in_turns(store, sql, level_s, (int64_t)floor(before_s) - level_s + 1, error);
+}
+
+static int delete_old(struct store *store, const struct store_retention *retention, double now_s,
+                      struct error *error)
+{
+    int rc = delete_in_turns(store,
+                             "DELETE FROM sample WHERE id IN (SELECT s.id FROM guest g"
+                             " JOIN sample s ON s.guest_id = g.id AND s.time_ms < ?1 LIMIT ?2)",
+                             (int64_t)floor((now_s - retention->raw_s) * 1000), ROWS_AT_ONCE,
+                             error);
+
+    if (rc == 0)
+        rc = delete_buckets(store, BUCKET_MINUTE, now_s - retention->minute_s, error);
+    if (rc == 0)
+        rc = delete_buckets(store, BUCKET_HOUR, now_s - retention->hour_s, error);
+    if (rc == 0)
+        rc = sql_run(store,
+                     "DELETE FROM guest WHERE NOT EXISTS (SELECT 1 FROM sample WHERE guest_id ="
+                     " guest.id) AND NOT EXISTS (SELECT 1 FROM bucket WHERE guest_id = guest.id)",
+                     error);
+    return rc;
+}
+
+/* The file's pages are used again, so only what a shorter retention frees for good is worth giving back. */
+static int give_back(struct store *store, struct error *error)
+{
+    int64_t free_pages;
+    int64_t pages;
+    int rc = sql_run_i64(store, "PRAGMA freelist_count", &free_pages, error);
+
+    if (rc == 0)
+        rc = sql_run_i64(store, "PRAGMA page_count", &pages, error);
+    if (rc < 0 || free_pages < 1000 || free_pages < pages / 4)
+        return rc;
+    return sql_run(store, "PRAGMA incremental_vacuum(1000)", error);
+}
+
+int store_maintain(struct store *store, const struct store_retention *retention,
+                   const struct store_clock *clock, struct error *error)
+{
+    int rc = 0;
+
+    if (clock_settled(store, clock))
+        rc = delete_old(store, retention, clock->wall_s, error);
+    if (rc == 0)
+        rc = give_back(store, error);
+    /* Readers are not waited for: what they still need stays in the WAL. */
+    return rc == 0 ? sql_run(store, "PRAGMA wal_checkpoint(PASSIVE)", error) : rc;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file rollup.c  See rollup.h. */
+#include "keep/rollup.h"
+
+#include "base/cleanup.h"
+#include "keep/bucket_row.h"
+#include "keep/sample_row.h"
+#include "keep/sql.h"
+#include "keep/store_private.h"
+
+#include <errno.h>
+
+static const char read_sql[] = "SELECT " BUCKET_COLUMNS
+                               " FROM bucket WHERE level_s = ? AND start_s = ? AND guest_id = ?";
+static const char write_sql[] = "INSERT OR REPLACE INTO bucket(" BUCKET_COLUMNS
+                                ", level_s, start_s, guest_id)"
+                                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+int rollup_begin(struct rollup *rollup, struct store *store, struct error *error)
+{
+    int rc;
+
+    *rollup = (struct rollup){.store = store, .bucket = malloc(sizeof(*rollup->bucket))};
+    if (!rollup->bucket)
+        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+    rc = sql_prepare(store, read_sql, &rollup->read, error);
+    return rc == 0 ? sql_prepare(store, write_sql, &rollup->write, error) : rc;
+}
+
+void rollup_end(struct rollup *rollup)
+{
+    sqlite3_finalize(rollup->read);
+    sqlite3_finalize(rollup->write);
+    free(rollup->bucket);
+}
+
+/* Rounds down before 1970, too. */
+static int64_t bucket_start(time_t time, int level_s)
+{
+    int64_t rest = (int64_t)time % level_s;
+
+    return (int64_t)time - (rest < 0 ? rest + level_s : rest);
+}
+
+static void bind_key(sqlite3_stmt *statement, int first, int level_s, int64_t start_s, int64_t id)
+{
+    sqlite3_bind_int(statement, first, level_s);
+    sqlite3_bind_int64(statement, first + 1, start_s);
+    sqlite3_bind_int64(statement, first + 2, id);
+}
+
+static int read_bucket(struct rollup *rollup, struct error *error)
+{
+    int rc = sql_step(rollup->store, rollup->read, error);
+
+    if (rc <= 0 || bucket_row_read(rollup->read, 0, rollup->bucket, 0) < 0)
+        bucket_clear(rollup->bucket);
+    sqlite3_reset(rollup->read);
+    return rc < 0 ? rc : 0;
+}
+
+static int add_to(struct rollup *rollup, int level_s, int64_t id, const struct store_entry *entry,
+                  struct error *error)
+{
+    int64_t start_s = bucket_start(entry->record->sample.time.tv_sec, level_s);
+    int rc;
+
+    bind_key(rollup->read, 1, level_s, start_s, id);
+    rc = read_bucket(rollup, error);
+    if (rc < 0)
+        return rc;
+    bucket_add(rollup->bucket, entry);
+
+    cleanup_free char *windows = bucket_windows_text(rollup->bucket);
+
+    if (!windows)
+        return error_set(error, -ENOMEM, "%s: out of memory", rollup->store->path);
+    bucket_row_bind(rollup->write, rollup->bucket, windows);
+    bind_key(rollup->write, BUCKET_N_COLUMNS + 1, level_s, start_s, id);
+    return sql_finish(rollup->store, rollup->write, error);
+}
+
+int rollup_add(struct rollup *rollup, int64_t id, const struct store_entry *entry,
+               struct error *error)
+{
+    int rc = add_to(rollup, BUCKET_MINUTE, id, entry, error);
+
+    return rc == 0 ? add_to(rollup, BUCKET_HOUR, id, entry, error) : rc;
+}
+
+static int add_samples(struct rollup *rollup, sqlite3_stmt *samples, struct kept_sample *kept,
+                       struct error *error)
+{
+    int rc;
+
+    while ((rc = sql_step(rollup->store, samples, error)) == 1) {
+        int64_t id = sqlite3_column_int64(samples, SAMPLE_N_COLUMNS);
+
+        if (sample_row_read(samples, kept) < 0)
+            continue; /* what cannot be read cannot be shown either */
+
+        const struct store_entry entry = {&kept->record, kept->period_s, kept->precision};
+
+        rc = rollup_add(rollup, id, &entry, error);
+        if (rc < 0)
+            return rc;
+    }
+    return rc;
+}
+
+int rollup_all_samples(struct store *store, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *samples = NULL;
+    cleanup_free struct kept_sample *kept = malloc(sizeof(*kept));
+    struct rollup rollup = {0};
+    int rc;
+
+    if (!kept)
+        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+    rc = sql_prepare(store,
+                     "SELECT " SAMPLE_COLUMNS ", s.guest_id FROM " SAMPLE_FROM " ORDER BY s.id",
+                     &samples, error);
+    if (rc == 0)
+        rc = rollup_begin(&rollup, store, error);
+    if (rc == 0)
+        rc = add_samples(&rollup, samples, kept, error);
+    rollup_end(&rollup);
+    return rc;
+}
