@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -33,7 +34,7 @@ def build_work(directory):
     command = ["gcc", "-std=gnu11", "-O2", "-static", f"{source}/scan.c", "-lsqlite3", "-lm", "-o", scan]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         raise guests.CannotStart("scan.c does not build: apt-get install libsqlite3-dev")
-    scripts = [f"{source}/{name}" for name in ("pack", "redis", "compile")]
+    scripts = [f"{source}/{name}" for name in ("pack", "redis", "compile", "pagetables")]
     return [scan, *scripts, *installed_programs()]
 
 
@@ -64,15 +65,22 @@ class LinuxGuest(guests.Guest):
         os.close(descriptor)
         self.undo.append(lambda: os.unlink(self.map))
         work = self.cell["pattern"]
-        line = f"console=ttyS0 quiet guest.run={work} toucher.total=2M toucher.hot=1M"
+        line = f"console=ttyS0 quiet guest.run={work} guest.run=pagetables toucher.total=2M toucher.hot=1M"
         kernel = ["-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz", "-append", line]
         self._run_qemu(build, kernel + ["-plugin", f"{plugin},map={self.map},{ORACLE}"])
         self._wait_for(rf"vmwss-{work} ready")
         # Until it has been through all that it does.
         time.sleep(10)
 
+    def page_table_bytes(self):
+        """What the emulated MMU may read beside; the guest's own word, of the last two seconds."""
+        with open(f"{self.dir}/out", encoding="ascii", errors="replace") as file:
+            said = re.findall(r"vmwss-pagetables (\d+) kB", file.read())
+        return int(said[-1]) * 1024 if said else 0
+
     def truth_bytes(self, record, phase=None):
-        """Bounds, for the oracle counts in slots of time: data and instructions, at the record's granularity."""
+        """Bounds, for the oracle counts in slots of time: data and instructions, at the record's granularity. Beside them
+        what a host can see of it: QEMU reads code once, to translate it, and then runs without touching its page."""
         window = record["windows"][-1]["est_window_s"]
         command = [self.oracle, "--map", self.map, "--to", record["time"], "--window", f"{window:.4f}"]
         for _ in range(50):
@@ -80,7 +88,9 @@ class LinuxGuest(guests.Guest):
             if run.returncode == 0:
                 answer = json.loads(run.stdout)
                 low, high = (touched_bytes(answer[bound]["both"], record) for bound in ("low", "high"))
-                return {"bytes": (low + high) / 2, "low_bytes": low, "high_bytes": high}
+                seen = [touched_bytes(answer[bound]["visible"], record) for bound in ("low", "high")]
+                truth = {"bytes": (low + high) / 2, "low_bytes": low, "high_bytes": high}
+                return truth | {"visible_bytes": sum(seen) / 2, "page_table_bytes": self.page_table_bytes()}
             time.sleep(0.1)  # the slot in which the window ended still runs
         raise guests.CannotStart("the oracle has no answer: " + run.stderr.strip())
 

@@ -73,11 +73,18 @@ def error_of(line):
     return 100 * wrong / bounds["bytes"], 100 * wrong / max(1, line["record"]["resident_bytes"])
 
 
+def has_visible(truth):
+    return isinstance(truth, dict) and "visible_bytes" in truth
+
+
 def spread(good):
     """What the picture's whiskers and the targets need beyond compare's figures."""
     percents, points = zip(*map(error_of, good))
     unmeasurable = max(line["record"].get("unmeasurable_bytes", 0) for line in good)
+    seen = [line["truth"] for line in good if has_visible(line["truth"])]
     return {
+        "visible_bytes": sum(truth["visible_bytes"] for truth in seen) / len(seen) if seen else None,
+        "page_table_bytes": sum(truth["page_table_bytes"] for truth in seen) / len(seen) if seen else None,
         "percents": (min(percents), max(percents)),
         "points": quantiles(points),
         "within": sum(abs(x) <= PANEL_POINTS for x in points),
@@ -209,6 +216,23 @@ def refusals(rows):
             yield textwrap.fill(f"    {who}: {', '.join(backings)}", WIDTH, subsequent_indent="        ")
 
 
+def work_lines(rows):
+    """Of a Linux at work under TCG the host sees less than the guest does, for translated code runs without its page
+    being read, and page tables besides, which the emulated MMU walks."""
+    rows = [row for row in rows if row["visible_bytes"]]
+    if rows:
+        yield ""
+        yield "Linux at work, against what of its truth a host can see of a TCG guest, and its page tables (MiB):"
+    for row in rows:
+        cell, tables = row["cell"], row["page_table_bytes"]
+        wss, seen, touched = (row[key] / MIB for key in ("wss_bytes", "visible_bytes", "truth_bytes"))
+        yield (
+            f"{cell['pattern']:8} {cell['method']:10} {mode_text(cell):7} {cell['backing']:8} {wss:6.2f} of {seen:6.2f} "
+            f"seen ({touched:6.2f} touched): {100 * (wss - seen) / seen:+6.2f} %, {tables / MIB:.2f} of page tables: "
+            f"{100 * (wss - seen - tables / MIB) / seen:+6.2f} %"
+        )
+
+
 def text(rows):
     measured = sorted((row for row in rows if "reason" not in row), key=order)
     refused = sorted((row for row in rows if "reason" in row), key=order)
@@ -218,6 +242,7 @@ def text(rows):
         "whose interval\nholds the truth. CPU ms of a measurement, and us of it for each page looked at.",
         HEAD,
         *map(row_text, measured),
+        *work_lines(measured),
     ]
     if refused:
         parts += ["", f"{len(refused)} cells without a number, and why:", *refusals(refused)]
