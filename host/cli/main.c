@@ -35,6 +35,18 @@ static void print_help(FILE *out)
           out);
 }
 
+/* A command that has done its work has failed all the same if nobody can have read it. */
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct error error = {0};
+    int code = command->run(argc, argv);
+
+    if (code != 0 || cli_flush(&error) == 0)
+        return code;
+    cli_error("%s", error.text);
+    return EXIT_CANNOT;
+}
+
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, ""); /* the ± of the table is not ASCII; numbers stay in the C locale */
@@ -56,7 +68,7 @@ int main(int argc, char **argv)
 
             snprintf(name, sizeof(name), "vmwss %s", argv[1]);
             argv[1] = name;
-            return commands[i].run(argc - 1, argv + 1);
+            return run(&commands[i], argc - 1, argv + 1);
         }
     cli_error("no command '%s'; see vmwss --help", argv[1]);
     return EXIT_USAGE;
