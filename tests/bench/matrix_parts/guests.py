@@ -108,7 +108,7 @@ class Guest:
         self.truth = truth_of(build, self.cell)
         payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
         self._run_qemu(build, ["-kernel", payload, "-append", params(self.cell)])
-        self.state_gpa = int(self._wait_for(r"vmwss-payload ready .*state=(0x[0-9a-f]+).*\n")[1], 16)
+        self.state_gpa = self._wait_ready()
         self.ram_hva = self._find_ram()
         if self.cell["backing"] == "swapped":
             self._swap_out_cold()
@@ -124,6 +124,10 @@ class Guest:
             raise CannotStart("QEMU: " + run.stderr.strip().splitlines()[-1])
         with open(f"{self.dir}/pid", encoding="ascii") as file:
             self.pid = int(file.read())
+
+    def _wait_ready(self):
+        """Where the payload keeps its state, as a guest-physical address, once it spins."""
+        return int(self._wait_for(r"vmwss-payload ready .*state=(0x[0-9a-f]+).*\n")[1], 16)
 
     def _wait_for(self, pattern):
         """The match of what the guest says on its serial port when it is ready."""
