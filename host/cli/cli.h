@@ -31,6 +31,8 @@ int cmd_doctor(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_grow(int argc, char **argv);
 int cmd_ages(int argc, char **argv);
+int cmd_history(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_bugreport(int argc, char **argv);
 
 /** The guest that a command is asked about. */

@@ -2,8 +2,10 @@
 /** @file units.c  See units.h. */
 #include "show/units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 char *show_bytes(char *text, size_t size, uint64_t bytes)
 {
@@ -44,5 +46,27 @@ char *show_bar(char *text, size_t size, double share)
         n = size - 1;
     memset(text, '#', n);
     text[n] = '\0';
+    return text;
+}
+
+char *show_time(char *text, size_t size, double unix_s, int digits)
+{
+    double unit = pow(10, -digits);
+    /* Rounded first, so that no second has sixty of them. */
+    double rounded = round(unix_s / unit) * unit;
+    time_t whole = (time_t)floor(rounded + unit / 2);
+    struct tm utc;
+    char fraction[16] = "";
+    size_t n;
+
+    if (digits > 0)
+        snprintf(fraction, sizeof(fraction), ".%0*.0f", digits,
+                 fmax(0, (rounded - (double)whole) / unit));
+    if (!gmtime_r(&whole, &utc)) {
+        snprintf(text, size, "?");
+        return text;
+    }
+    n = strftime(text, size, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text + n, size - n, "%sZ", fraction);
     return text;
 }

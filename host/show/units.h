@@ -13,3 +13,6 @@ char *show_seconds(char *text, size_t size, double seconds);
 
 /** A bar of up to 30 characters for a share of 0 .. 1. */
 char *show_bar(char *text, size_t size, double share);
+
+/** Unix time as UTC, "2026-01-02T03:04:05Z", with @p digits decimals of the second (0 .. 6). */
+char *show_time(char *text, size_t size, double unix_s, int digits);

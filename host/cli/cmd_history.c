@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_history.c  vmwss history: what is kept of one guest. */
+#include "cli/kept.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct options {
+    struct kept_choice kept;
+    const char *domain;
+    int level_s; /* --step; -1: by the span */
+};
+
+static const char help[] =
+    "Usage: vmwss history DOMAIN [OPTIONS]\n\n"
+    "The working set of one guest over time, as vmwssd has kept it.\n\n"
+    "  -s, --since TIME     how far back: 90m, 12h, 7d, 2w (7d)\n"
+    "  -w, --window S       the window, in seconds, among those that are kept (60)\n"
+    "      --step STEP      record, minute or hour (what shows the time in some hundred rows)\n"
+    "  -D, --database FILE  the history (" STORE_DEFAULT_PATH ")\n"
+    "  -j, --json           one JSON object per line, schema vmwss.history.v1\n"
+    "      --csv            comma-separated values, with a heading\n"
+    "  -h, --help           this text\n";
+
+static int set_step(struct options *options, const char *value)
+{
+    static const struct {
+        const char *name;
+        int level_s;
+    } steps[] = {{"record", 0}, {"minute", BUCKET_MINUTE}, {"hour", BUCKET_HOUR}};
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        if (!strcmp(value, steps[i].name)) {
+            options->level_s = steps[i].level_s;
+            return 0;
+        }
+    return cli_bad_value("--step", value, "record, minute or hour");
+}
+
+/* 0, 1 for "help was shown", or -EINVAL. */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        KEPT_LONG_OPTIONS,
+        {"step", required_argument, NULL, 'S'},
+        {0},
+    };
+    int option;
+
+    *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .level_s = -1};
+    while ((option = getopt_long(argc, argv, KEPT_SHORT_OPTIONS, longs, NULL)) >= 0) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return 1;
+        }
+        if ((option == 'S' ? set_step(options, optarg)
+                           : kept_option(&options->kept, option, optarg)) < 0)
+            return -EINVAL;
+    }
+    if (optind != argc - 1) {
+        cli_error("history needs one DOMAIN, by name or UUID; see vmwss history --help");
+        return -EINVAL;
+    }
+    options->domain = argv[optind];
+    return 0;
+}
+
+struct printing {
+    struct history_output *output;
+    size_t n;
+};
+
+static int see(const struct history_point *point, void *context)
+{
+    struct printing *printing = context;
+
+    printing->n++;
+    return history_output_point(printing->output, point);
+}
+
+/* Why there is nothing: another window may be kept, or nothing of that time. */
+static int nothing(struct store *store, const struct options *options,
+                   const struct history_guest *guest, struct error *error)
+{
+    double window_s[RUN_MAX_WINDOWS];
+    char list[512] = "";
+    size_t used = 0;
+    bool kept = false;
+    ssize_t n = history_windows(store, guest->id, window_s, error);
+
+    if (n < 0)
+        return (int)n;
+    for (ssize_t w = 0; w < n && used < sizeof(list); w++) {
+        kept = kept || window_s[w] == options->kept.window_s;
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
+                                 window_s[w]);
+    }
+    if (kept)
+        return error_set(error, -ENODATA, "domain %s: nothing is kept of that time; see --since",
+                         guest->name);
+    return error_set(error, -ENODATA, "domain %s: no window of %g s is kept; there are %s",
+                     guest->name, options->kept.window_s, list);
+}
+
+static int print(struct store *store, const struct options *options, struct error *error)
+{
+    struct history_guest guest;
+    struct history_query query = {.window_s = options->kept.window_s};
+    struct printing printing = {0};
+    int rc = history_find(store, options->domain, &guest, error);
+
+    if (rc < 0)
+        return rc;
+    kept_span(&options->kept, &query.from_s, &query.to_s);
+    query.level_s = options->level_s < 0 ? history_level(options->kept.since_s) : options->level_s;
+    printing.output = history_output_new(options->kept.format, &guest, &query);
+    if (!printing.output)
+        return error_set(error, -ENOMEM, "out of memory");
+    rc = history_points(store, &guest, &query, see, &printing, error);
+    if (rc == 0 && printing.n == 0)
+        rc = nothing(store, options, &guest, error);
+    history_output_end(printing.output);
+    return rc;
+}
+
+int cmd_history(int argc, char **argv)
+{
+    struct options options;
+    struct store *store;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? 0 : EXIT_USAGE;
+    rc = kept_open(&options.kept, &store, &error);
+    if (rc == 0)
+        rc = print(store, &options, &error);
+    return kept_end(store, rc, &error);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file report.h  What the history says of each guest of a host, and of the host.
+ *
+ * It is made from buckets, so its quantiles are within SKETCH_ERROR; the maximum is exact. estimate/packing.h says how the
+ * host's totals and what more would fit are found.
+ */
+#pragma once
+
+#include "keep/history.h"
+
+struct report_options {
+    double from_s, to_s; /* Unix time */
+    double window_s;
+    const char *host;        /* NULL: the only one in the file */
+    double risk;             /* that memory does not suffice at a given moment: 0 .. 1 */
+    uint64_t capacity_bytes; /* memory for guests; 0: not known, nothing is said of what fits */
+    uint64_t guest_bytes;    /* RAM of a further guest; 0: not asked */
+};
+
+struct report_guest {
+    struct history_guest guest;
+    bool running;  /* measured when the report ends */
+    double last_s; /* its last bucket */
+    uint64_t records;
+    double measured_s;                         /* the time that they stand for */
+    uint64_t ram_bytes;                        /* the last ones, */
+    uint64_t resident_bytes;                   /* which is a mean over a bucket, */
+    uint64_t unmeasurable_bytes;               /* likewise */
+    double wss_p50, wss_p95, wss_p99, wss_max; /* bytes, over time */
+    double wss_risk;                           /* exceeded for a share @p risk of the time */
+    uint64_t
+        reclaimable_bytes; /* resident, less that, less what is unmeasurable; 0 of one that does not run */
+};
+
+struct report {
+    char host[256];
+    int level_s;         /* of the buckets */
+    double from_s, to_s; /* of what was there */
+    struct report_options options;
+    size_t n_guests; /* that have the window; in the order of history_guests() */
+    struct report_guest *guests;
+    size_t n_times, n_draws;
+    double total_p50, total_p95, total_p99, total_max; /* bytes, of all guests together */
+    double total_risk; /* exceeded for a share @p risk of the draws */
+    uint64_t ram_bytes, resident_bytes, reclaimable_bytes; /* sums, of those that run */
+    double shortage; /* with a capacity: the share of draws in which it did not suffice */
+    double fit;      /* with a capacity and a size: how many more */
+};
+
+/**
+ * @return 0; free it with report_free(). -ENODATA: nothing is kept of that time, or not of that window: the message says
+ *         which windows are; -ENOTUNIQ: several hosts; -ENOENT: no such host; or as the history
+ */
+int report_make(struct store *store, const struct report_options *options, struct report *report,
+                struct error *error);
+void report_free(struct report *report);

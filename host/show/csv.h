@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file csv.h  Comma-separated values to standard output, as RFC 4180 has them: CRLF, quotes where needed. */
+#pragma once
+
+#include <stdint.h>
+
+/** A line of them; begins empty ({0}). */
+struct csv {
+    int n;
+};
+
+void csv_text(struct csv *csv, const char *text);
+void csv_whole(struct csv *csv, uint64_t value);
+/** Up to nine significant digits. */
+void csv_number(struct csv *csv, double value);
+/** An empty field: not known. */
+void csv_nothing(struct csv *csv);
+
+/** Ends the line. */
+void csv_end(struct csv *csv);
+
+/** A line of names; @p names ends with NULL. */
+void csv_heading(const char *const *names);

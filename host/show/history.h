@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file history.h  A guest's history as a table, JSON lines or CSV. */
+#pragma once
+
+#include "keep/history.h"
+
+enum show_format {
+    SHOW_TABLE,
+    SHOW_JSON,
+    SHOW_CSV,
+};
+
+struct history_output; /* opaque */
+
+/** Prints the heading, if the format has one. NULL when out of memory. */
+struct history_output *history_output_new(enum show_format format,
+                                          const struct history_guest *guest,
+                                          const struct history_query *query);
+/** 0 or -ENOMEM */
+int history_output_point(struct history_output *output, const struct history_point *point);
+/** Prints what is still to be printed; NULL is allowed. */
+void history_output_end(struct history_output *output);

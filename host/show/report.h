@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file report.h  A report as tables, one JSON object, or CSV. */
+#pragma once
+
+#include "keep/report.h"
+#include "show/history.h"
+
+/** 0 or -ENOMEM */
+int report_print(const struct report *report, enum show_format format);

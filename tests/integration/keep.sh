@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The history: a hundred kill -9, a full disk, readers while it is written and without rights, and what `vmwss history`
+# and `vmwss report` say of records whose statistics are known.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=$root/build/${VMWSS_PRESET:-release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+
+# The full disk is a small tmpfs in a mount namespace, where all the rest happens too.
+if [[ -z ${VMWSS_KEEP_NAMESPACE:-} ]]; then
+	VMWSS_KEEP_NAMESPACE=1 exec unshare --mount --propagation private -- bash "$0" "$@"
+fi
+
+writer=$build/tests/integration/keep_writer
+dir=$(mktemp -d /tmp/vmwss-k.XXXX)
+chmod 755 "$dir"
+mount -t tmpfs -o mode=755 tmpfs "$dir" || exit 1
+# Where everybody may run it.
+cp "$build/host/vmwss" "$dir/vmwss"
+vmwss=$dir/vmwss
+writer_pid=
+
+end() {
+	[[ -z $writer_pid ]] || kill -KILL "$writer_pid" 2>/dev/null
+	cd /
+	umount --lazy "$dir"
+	rmdir "$dir"
+}
+trap end EXIT
+
+# shellcheck disable=SC2053 # a pattern
+matches() { [[ $1 == $2 ]]; }
+sql() { sqlite3 -batch "$1" "$2"; }
+uuid() { printf '%08d-1111-4111-8111-111111111111\n' "$1"; }
+
+# --- kill -9 -------------------------------------------------------------------------------------------------------
+
+# Everything that was acknowledged is there, at most one record more, and the buckets hold exactly the records.
+survived() {
+	local first=$1 acknowledged=$2 found
+	found=$(sql "$dir/kill.db" "SELECT count(DISTINCT samples) FROM sample WHERE samples BETWEEN $first AND $first + $acknowledged - 1") || return 1
+	[[ $found == "$acknowledged" ]] || { echo "round of $first: $found of $acknowledged" >&2; return 1; }
+	[[ $(sql "$dir/kill.db" "SELECT count(*) <= $acknowledged + 1 FROM sample WHERE samples >= $first") == 1 ]] || return 1
+	[[ $(sql "$dir/kill.db" "PRAGMA integrity_check") == ok ]] || return 1
+	[[ $(sql "$dir/kill.db" "SELECT (SELECT count(*) FROM sample) = (SELECT sum(records) FROM bucket WHERE level_s = 3600)
+		AND (SELECT count(*) FROM sample) = (SELECT sum(records) FROM bucket WHERE level_s = 60)") == 1 ]]
+}
+
+kills=0 rows=0 lost=0
+for ((round = 1; round <= 100; round++)); do
+	"$writer" "$dir/kill.db" number $((round * 100000)) >"$dir/acknowledged" 2>"$dir/messages" &
+	writer_pid=$!
+	# From before the file is open to many records later.
+	sleep "0.$(printf '%03d' $((RANDOM % 200)))"
+	kill -KILL "$writer_pid" && kills=$((kills + 1))
+	wait "$writer_pid" 2>/dev/null
+	writer_pid=
+	n=$(grep -c . "$dir/acknowledged")
+	rows=$((rows + n))
+	# Killed before there was a table: the next one makes it.
+	if ((n == 0)) && ! sql "$dir/kill.db" "SELECT 1 FROM bucket" >/dev/null 2>&1; then continue; fi
+	survived $((round * 100000)) "$n" || lost=$((lost + 1))
+	[[ ! -s $dir/messages ]] || { cat "$dir/messages" >&2; lost=$((lost + 1)); }
+done
+check "a hundred writers were killed ($kills)" test "$kills" = 100
+check "nothing acknowledged was lost, of $rows records" test "$lost" = 0
+check "they had written something" test "$rows" -gt 1000
+
+# --- readers while it is written -----------------------------------------------------------------------------------
+
+"$writer" "$dir/live.db" number 90000000 >"$dir/acknowledged" &
+writer_pid=$!
+settles test -s "$dir/acknowledged"
+before=0 reads=0
+for ((i = 0; i < 10; i++)); do
+	n=$("$vmwss" history web1 -D "$dir/live.db" --step record --window 10 --json | jq -s length) || break
+	((n > before)) || break
+	before=$n
+	"$vmwss" report -D "$dir/live.db" >/dev/null || break
+	reads=$((reads + 1))
+done
+check "each of ten readers sees more of what is being written ($before records)" test "$reads" = 10
+
+quietly() { "$@" >/dev/null; }
+nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+check "somebody without rights reads while it is written" \
+	quietly nobody "$vmwss" report -D "$dir/live.db" --json
+kill -KILL "$writer_pid"
+wait "$writer_pid" 2>/dev/null
+writer_pid=
+check "and after a kill -9" quietly nobody "$vmwss" report -D "$dir/live.db" --json
+printf '' | "$writer" "$dir/live.db" ask
+check "and after the writer has ended" quietly nobody "$vmwss" report -D "$dir/live.db" --json
+mkdir "$dir/copy"
+cp "$dir/live.db" "$dir/copy/a?b%.db"
+check "and a copy without its WAL" quietly nobody "$vmwss" report -D "$dir/copy/a?b%.db" --json
+check "of which nothing was made" test "$(ls "$dir/copy")" = "a?b%.db"
+chmod 600 "$dir/copy/a?b%.db"
+expect_exit "what may not be read is said" 2 'Permission denied' nobody "$vmwss" report -D "$dir/copy/a?b%.db"
+cp "$dir/live.db" "$dir/copy/c.db"
+head -c 5000 /dev/zero >"$dir/copy/c.db-wal"
+chmod 600 "$dir/copy/c.db-wal"
+expect_exit "and a WAL that may not" 2 'its WAL cannot be read' nobody "$vmwss" report -D "$dir/copy/c.db"
+
+# --- a full disk ---------------------------------------------------------------------------------------------------
+
+mkdir "$dir/small"
+mount -t tmpfs -o size=1m tmpfs "$dir/small"
+head -c 500K /dev/zero >"$dir/small/other"
+coproc asked { "$writer" "$dir/small/history.db" ask; }
+# add N: one record; its answer in $said
+add() {
+	printf 'web1 %s %d 64 30 %d\n' "$(uuid 1)" $((1700000000 + 30 * $1)) "$1" >&"${asked[1]}"
+	read -r said <&"${asked[0]}"
+}
+kept=0 said=0
+for ((i = 1; i <= 5000; i++)); do
+	add "$i"
+	[[ ${said%% *} == 0 ]] || break
+	kept=$((kept + 1))
+done
+check "a full disk is an error that says so, after $kept records ($said)" \
+	matches "$said" "-28 $dir/small/history.db: *make room*"
+add 6000
+check "and again" test "${said%% *}" = -28
+check "the history is read all the same" \
+	test "$("$vmwss" history web1 -D "$dir/small/history.db" --since 5000w --step record --json | jq -s length)" = "$kept"
+rm "$dir/small/other"
+add 6001
+check "with room recording goes on by itself" test "${said%% *}" = 0
+asked_pid=${asked_PID:-}
+eval "exec ${asked[1]}>&-"
+[[ -z $asked_pid ]] || wait "$asked_pid"
+check "every record that was kept is there, and no other" \
+	test "$(sql "$dir/small/history.db" "SELECT count(*) || ' ' || max(samples) FROM sample")" = "$((kept + 1)) 6001"
+check "and its buckets" \
+	test "$(sql "$dir/small/history.db" "SELECT sum(records) FROM bucket WHERE level_s = 60")" = "$((kept + 1))"
+check "and it is whole" test "$(sql "$dir/small/history.db" "PRAGMA integrity_check")" = ok
+
+# --- what the commands say -----------------------------------------------------------------------------------------
+
+# Ten hours up to now, every five minutes: one guest with 100 MiB always, one with 50 and 150 by turns of an hour.
+now=$(date +%s)
+first=$((now / 3600 * 3600 - 10 * 3600))
+for ((t = first; t < now / 3600 * 3600; t += 300)); do
+	printf 'steady %s %d 100 300 1\nwavy,"x" %s %d %d 300 1\n' "$(uuid 1)" "$t" "$(uuid 2)" "$t" \
+		$((t / 3600 % 2 ? 150 : 50))
+done >"$dir/records"
+"$writer" "$dir/history.db" ask <"$dir/records" | sort | uniq -c >"$dir/answers"
+check "240 records are kept" grep -qx ' *240 0 ' "$dir/answers"
+
+mib=1048576
+report=$("$vmwss" report -D "$dir/history.db" --json --since 11h --capacity 1000M --guest-size 1G --risk 1%)
+says() { jq -e "$1" <<<"$report" >/dev/null; }
+check "report: a steady guest's quantiles" \
+	says ".guests[0] | .domain == \"steady\" and all(.wss_p50_bytes, .wss_p95_bytes, .wss_p99_bytes, .wss_max_bytes; . == 100 * $mib)"
+check "report: a wavy guest's, within 1 %" \
+	says ".guests[1] | (.wss_p50_bytes / $mib | . >= 49.5 and . <= 50.5) and (.wss_p95_bytes / $mib | . >= 148.5 and . <= 150) and .wss_max_bytes == 150 * $mib"
+check "report: reclaimable is resident less WSS less unmeasurable" says ".guests[0].reclaimable_bytes == 410 * $mib"
+check "report: assigned and resident" says ".total.ram_bytes == 2048 * $mib and .total.resident_bytes == 1024 * $mib"
+check "report: all together half of the time 150 MiB, else 250" \
+	says "(.total.wss_p50_bytes / $mib | . >= 149 and . <= 151) and (.total.wss_p95_bytes / $mib | . >= 248 and . <= 250)"
+check "report: nothing was short of 1000 MiB" says '.total.shortage == 0'
+# At the worst hour 750 MiB are free and new guests need 100 or 150 each, at the best 850, and 100 or 50.
+check "report: what fits at 1 % is between the worst and the best case" says '.fit.guests >= 5 and .fit.guests <= 7'
+one=$("$vmwss" report -D "$dir/history.db" --json --since 11h --capacity 200M)
+check "report: of 200 MiB half of the time too little" \
+	quietly jq -e '.total.shortage > 0.45 and .total.shortage < 0.55' <<<"$one"
+
+check "history: by name, hours" \
+	test "$("$vmwss" history steady -D "$dir/history.db" --step hour --since 11h --json | jq -s "map(select(.wss_bytes == 100 * $mib and .records == 12)) | length")" = 10
+check "history: by UUID, records" \
+	test "$("$vmwss" history "$(uuid 2)" -D "$dir/history.db" --step record --since 11h --json | jq -s 'map(.wss_bytes) | add / length / 1048576')" = 100
+"$vmwss" history 'wavy,"x"' -D "$dir/history.db" --step record --since 11h --csv >"$dir/history.csv"
+check "history: CSV is what RFC 4180 says" python3 - "$dir/history.csv" <<-'END'
+	import csv, sys
+	text = open(sys.argv[1], newline="").read()
+	rows = list(csv.DictReader(text.splitlines(), strict=True))
+	assert text.count("\r\n") == text.count("\n") == 121, text.count("\r\n")
+	assert len(rows) == 120 and all(row["domain"] == 'wavy,"x"' and None not in row for row in rows)
+	assert sum(int(row["wss_bytes"]) for row in rows) == 120 * 100 * 1048576
+END
+"$vmwss" report -D "$dir/history.db" --since 11h --csv >"$dir/report.csv"
+check "report: CSV too" python3 - "$dir/report.csv" <<-'END'
+	import csv, sys
+	rows = list(csv.DictReader(open(sys.argv[1], newline=""), strict=True))
+	assert [row["scope"] for row in rows] == ["guest", "guest", "host"] and all(None not in row for row in rows)
+END
+check "report: the table names every guest" \
+	matches "$("$vmwss" report -D "$dir/history.db" --since 11h)" "*steady*wavy*all together*"
+
+expect_exit "history: a window that is not kept" 2 'there are 10, 60' "$vmwss" history steady -D "$dir/history.db" --window 30
+expect_exit "report: likewise" 2 'windows of late: 10, 60' "$vmwss" report -D "$dir/history.db" --window 30
+expect_exit "history: a guest that is not kept" 2 'nothing is kept of it' "$vmwss" history nosuch -D "$dir/history.db"
+expect_exit "no history" 2 'no history there' "$vmwss" report -D "$dir/none.db"
+expect_exit "no database" 2 'is not a history' "$vmwss" report -D "$dir/records"
+expect_exit "usage" 1 'not both' "$vmwss" report --json --csv
+expect_exit "usage: a time" 1 'expected a time' "$vmwss" report --since -3d
+expect_exit "usage: a size" 1 'expected a size' "$vmwss" report --guest-size 4X
+
+finish
