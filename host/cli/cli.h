@@ -62,12 +62,6 @@ void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: nobody reads it any more. */
 int cli_flush(struct error *error);
 
-/** A decimal number of seconds, 0.001 .. 1e6; -EINVAL otherwise. */
-int cli_parse_seconds(const char *text, double *seconds);
-
-/** A whole number within min .. max; -EINVAL otherwise. */
-int cli_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
-
 /** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */
 int cli_bad_value(const char *option, const char *value, const char *expected);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_ages.c  vmwss ages: follows one panel, and says how long ago each byte was touched. */
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/random.h"
 #include "cli/session.h"
 #include "sample/follow.h"
@@ -51,13 +52,12 @@ static int set_option(struct options *options, int option, const char *value)
         return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
                                  &options->sampling.n_windows);
     case 't':
-        return cli_parse_seconds(value, &options->tick_s) == 0 ? 0 : bad_seconds("--tick", value);
+        return parse_seconds(value, &options->tick_s) == 0 ? 0 : bad_seconds("--tick", value);
     case 'i':
-        return cli_parse_seconds(value, &options->interval_s) == 0
-                   ? 0
-                   : bad_seconds("--interval", value);
+        return parse_seconds(value, &options->interval_s) == 0 ? 0
+                                                               : bad_seconds("--interval", value);
     case 'k':
-        return cli_parse_u64(value, 1, UINT64_MAX, &options->count) == 0
+        return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
                    : cli_bad_value("--count", value, "a whole number above 0");
     default:

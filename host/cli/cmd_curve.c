@@ -5,6 +5,7 @@
  * Both mark once and read again and again; touches add up. They differ in when they read: profile after windows that
  * double (wss.pl -P), grow at equal steps (wss.pl -C).
  */
+#include "base/parse.h"
 #include "cli/session.h"
 #include "show/curve.h"
 #include "show/sample_json.h"
@@ -74,11 +75,11 @@ static int set_option(struct options *options, const struct curve_kind *kind, in
 {
     switch (option) {
     case 'F':
-        return cli_parse_seconds(value, &options->first_s) == 0
+        return parse_seconds(value, &options->first_s) == 0
                    ? 0
                    : cli_bad_value(kind->first_name, value, "a number of seconds");
     case 'L':
-        return cli_parse_seconds(value, &options->last_s) == 0
+        return parse_seconds(value, &options->last_s) == 0
                    ? 0
                    : cli_bad_value(kind->last_name, value, "a number of seconds");
     default:

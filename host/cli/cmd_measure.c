@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_measure.c  vmwss measure: find → locate → sample → estimate → record → show, once or repeatedly. */
 #include "base/clock.h"
+#include "base/parse.h"
 #include "cli/session.h"
 #include "estimate/pace.h"
 #include "show/sample_json.h"
@@ -62,7 +63,7 @@ static int set_pause(struct options *options, const char *value)
 {
     uint64_t ms = DEFAULT_PAUSE_MS;
 
-    if (value && cli_parse_u64(value, 1, MAX_PAUSE_MS, &ms) < 0)
+    if (value && parse_u64(value, 1, MAX_PAUSE_MS, &ms) < 0)
         return cli_bad_value("--pause", value, "a number of milliseconds, 1 to 10000");
     options->sampling.pause_ms = (unsigned)ms;
     return 0;
@@ -75,22 +76,22 @@ static int set_option(struct options *options, int option, const char *value)
         return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
                                  &options->sampling.n_windows);
     case 'i':
-        return cli_parse_seconds(value, &options->interval_s) == 0
+        return parse_seconds(value, &options->interval_s) == 0
                    ? 0
                    : cli_bad_value("--interval", value, "a number of seconds");
     case 'Z':
         return set_pause(options, value);
     case 'k':
-        return cli_parse_u64(value, 1, UINT64_MAX, &options->count) == 0
+        return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
                    : cli_bad_value("--count", value, "a whole number above 0");
     case 'F':
         options->sampling.fine = DEFAULT_FINE;
-        return !value || cli_parse_u64(value, 2, FINE_MAX_HUGE_PAGES, &options->sampling.fine) == 0
+        return !value || parse_u64(value, 2, FINE_MAX_HUGE_PAGES, &options->sampling.fine) == 0
                    ? 0
                    : cli_bad_value("--fine", value, "a number of huge pages, 2 to 512");
     case 'S':
-        return cli_parse_u64(value, 1, 1000, &options->stretch) == 0
+        return parse_u64(value, 1, 1000, &options->stretch) == 0
                    ? 0
                    : cli_bad_value("--stretch", value, "a whole number, 1 to 1000");
     default:

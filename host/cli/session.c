@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file session.c  See session.h. */
 #include "cli/session.h"
+#include "base/parse.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -82,7 +83,7 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
         choice->census = true;
         return 0;
     case 'n':
-        return cli_parse_u64(value, 1, MAX_SAMPLES, &choice->samples) == 0
+        return parse_u64(value, 1, MAX_SAMPLES, &choice->samples) == 0
                    ? 0
                    : cli_bad_value("--samples", value, "a number of pages, 1 to 10000000");
     case 'P':
@@ -96,7 +97,7 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
         choice->svg = value;
         return 0;
     case 'W':
-        return cli_parse_seconds(value, &choice->wait_s) == 0
+        return parse_seconds(value, &choice->wait_s) == 0
                    ? 0
                    : cli_bad_value("--wait", value, "a number of seconds");
     default:
