@@ -18,6 +18,13 @@ static int refuse_stopped(const struct subject *subject, struct error *error)
                      process->pid, process->pid);
 }
 
+static void forget(struct subject *subject)
+{
+    resident_meter_free(&subject->resident);
+    guest_ram_free(&subject->ram);
+    subject->ram = (struct guest_ram){0};
+}
+
 int subject_locate(struct subject *subject, const struct fsroot *root, struct error *error)
 {
     const struct guest *guest = &subject->guest;
@@ -33,13 +40,14 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     if (rc < 0)
         return rc;
     rc = resident_meter_init(&subject->resident, root, guest->process.pid, &subject->ram);
+    if (rc < 0)
+        forget(subject);
     return rc < 0 ? error_set(error, rc, "process %d: the guest vanished", guest->process.pid) : 0;
 }
 
 void subject_close(struct subject *subject)
 {
-    resident_meter_free(&subject->resident);
-    guest_ram_free(&subject->ram);
+    forget(subject);
     guest_close(&subject->guest);
 }
 

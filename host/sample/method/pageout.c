@@ -273,24 +273,51 @@ static int pageout_collect(void *state, struct tally *tally, struct error *error
 
 /* --- restoring --------------------------------------------------------------------------------- */
 
-/* Only what we unmapped: pages that were unmapped before stay as they were. */
+#define TOUCH_AT_ONCE 512
+
+/* Reads a byte of each page, which maps it; one that cannot be read is left out. False: the guest is gone, and its
+ * mappings with it. */
+static bool touch(pid_t pid, struct iovec *there, size_t n)
+{
+    char bytes[TOUCH_AT_ONCE];
+
+    while (n > 0) {
+        struct iovec here = {.iov_base = bytes, .iov_len = n};
+        ssize_t read = process_vm_readv(pid, &here, 1, there, n, 0);
+
+        if (read < 0 && errno == ESRCH)
+            return false;
+
+        size_t done = read < 0 ? 1 : (size_t)read + ((size_t)read < n);
+
+        there += done;
+        n -= done;
+    }
+    return true;
+}
+
+/* Only what we unmapped: pages that were unmapped before stay as they were, and so does a hole that the balloon has
+ * punched meanwhile. */
 static void map_again(struct pageout *pageout)
 {
     const struct page_set *set = pageout->set;
+    pid_t pid = pageout->target->process->pid;
+    struct iovec there[TOUCH_AT_ONCE];
+    size_t n = 0;
+    bool alive = true;
 
-    for (uint64_t i = 0; i < set->n; i++) {
-        /* A hole that the balloon has punched meanwhile stays one. */
+    for (uint64_t i = 0; alive && i < set->n; i++) {
         if (set->state[i] != PAGE_IDLE || pageout->was_unmapped[i] || !in_file(pageout, i))
             continue;
-
-        char byte;
-        struct iovec here = {.iov_base = &byte, .iov_len = 1};
-        struct iovec there = {.iov_base = (void *)(uintptr_t)page_set_hva(set, i), .iov_len = 1};
-
-        if (process_vm_readv(pageout->target->process->pid, &here, 1, &there, 1, 0) < 0 &&
-            errno == ESRCH)
-            return; /* the guest is gone, and its mappings with it */
+        there[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)page_set_hva(set, i),
+                                    .iov_len = 1};
+        if (n < TOUCH_AT_ONCE)
+            continue;
+        alive = touch(pid, there, n);
+        n = 0;
     }
+    if (alive)
+        touch(pid, there, n);
 }
 
 static void pageout_close(void *state)
