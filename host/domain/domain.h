@@ -64,6 +64,10 @@ void domain_disconnect(struct domain_connection *connection);
 ssize_t domain_list(struct domain_connection *connection, const struct fsroot *root,
                     struct domain_info **out, struct error *error);
 
+/** One domain by name, UUID or id. 0; -ENOENT; -EIO or -ENOTCONN. */
+int domain_find(struct domain_connection *connection, const struct fsroot *root, const char *name,
+                struct domain_info *out, struct error *error);
+
 /** Live XML of a domain by name, UUID or id; malloc'ed, the caller frees. -ENOENT when there is
  * none. */
 int domain_xml_fetch(struct domain_connection *connection, const char *name, char **xml,

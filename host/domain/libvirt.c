@@ -312,6 +312,22 @@ ssize_t domain_list(struct domain_connection *connection, const struct fsroot *r
     return count;
 }
 
+int domain_find(struct domain_connection *connection, const struct fsroot *root, const char *name,
+                struct domain_info *out, struct error *error)
+{
+    struct error failed = {0};
+    cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &failed);
+
+    if (!domain)
+        return error_set(error, failed.code, "%s", failed.text);
+
+    int rc = libvirt_describe(connection, domain, out, error);
+
+    if (rc == 0)
+        out->pid = find_pid(connection, root, out);
+    return rc;
+}
+
 int domain_xml_fetch(struct domain_connection *connection, const char *name, char **xml,
                      struct error *error)
 {

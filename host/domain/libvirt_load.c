@@ -46,6 +46,12 @@ static void *find(const char *name)
     }
 
 PASS_ON(int, virConnectClose, (virConnectPtr conn), (conn))
+PASS_ON(int, virConnectDomainEventDeregisterAny, (virConnectPtr conn, int callbackID),
+        (conn, callbackID))
+PASS_ON(int, virConnectDomainEventRegisterAny,
+        (virConnectPtr conn, virDomainPtr dom, int eventID, virConnectDomainEventGenericCallback cb,
+         void *opaque, virFreeCallback freecb),
+        (conn, dom, eventID, cb, opaque, freecb))
 PASS_ON(const char *, virConnectGetType, (virConnectPtr conn), (conn))
 PASS_ON(char *, virConnectGetURI, (virConnectPtr conn), (conn))
 PASS_ON(int, virConnectIsAlive, (virConnectPtr conn), (conn))
@@ -53,6 +59,13 @@ PASS_ON(int, virConnectListAllDomains,
         (virConnectPtr conn, virDomainPtr **domains, unsigned int flags), (conn, domains, flags))
 PASS_ON(virConnectPtr, virConnectOpen, (const char *name), (name))
 PASS_ON(virConnectPtr, virConnectOpenReadOnly, (const char *name), (name))
+PASS_ON(int, virConnectRegisterCloseCallback,
+        (virConnectPtr conn, virConnectCloseFunc cb, void *opaque, virFreeCallback freecb),
+        (conn, cb, opaque, freecb))
+PASS_ON(int, virConnectSetKeepAlive, (virConnectPtr conn, int interval, unsigned int count),
+        (conn, interval, count))
+PASS_ON(int, virConnectUnregisterCloseCallback, (virConnectPtr conn, virConnectCloseFunc cb),
+        (conn, cb))
 PASS_ON(int, virDomainFree, (virDomainPtr domain), (domain))
 PASS_ON(unsigned int, virDomainGetID, (virDomainPtr domain), (domain))
 PASS_ON(int, virDomainGetJobInfo, (virDomainPtr domain, virDomainJobInfoPtr info), (domain, info))
@@ -68,6 +81,7 @@ PASS_ON(virDomainPtr, virDomainLookupByUUIDString, (virConnectPtr conn, const ch
 PASS_ON(int, virDomainResume, (virDomainPtr domain), (domain))
 PASS_ON(int, virDomainSuspend, (virDomainPtr domain), (domain))
 PASS_ON(int, virEventRegisterDefaultImpl, (void), ())
+PASS_ON(int, virEventRunDefaultImpl, (void), ())
 PASS_ON(int, virGetLastErrorCode, (void), ())
 
 const char *virGetLastErrorMessage(void)
