@@ -2,6 +2,8 @@
 /** @file kept.c  See kept.h. */
 #include "cli/kept.h"
 
+#include "base/parse.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -77,7 +79,7 @@ int kept_option(struct kept_choice *choice, int option, const char *value)
                    ? 0
                    : cli_bad_value("--since", value, "a time, as in 90m, 12h, 7d or 2w");
     case 'w':
-        return cli_parse_seconds(value, &choice->window_s) == 0
+        return parse_seconds(value, &choice->window_s) == 0
                    ? 0
                    : cli_bad_value("--window", value, "a number of seconds");
     case 'j':

@@ -30,6 +30,7 @@ static const char *const flag_names[] = {
     "dump",
     "free-page-reporting",
     "pause-cut",
+    "new-panel",
 };
 
 const char *sample_flag_name(unsigned number)

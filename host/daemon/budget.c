@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file budget.c  See budget.h. */
+#include "daemon/budget.h"
+
+#include <math.h>
+
+/* A look of ten ago counts half. */
+#define DECAY 0.933
+
+/* Before two sizes of panel were seen: most of a look is its pages. */
+#define FIXED_AT_FIRST 0.3
+
+/* Sizes that differ by less than this tell nothing about the price of a page. */
+#define SPREAD 0.05
+
+/* Costs vary, and the ledger shall not have to step in. */
+#define HEADROOM 0.9
+
+/* However much else is going on, some of the budget is for guests. */
+#define LEAST_FOR_GUESTS 0.1
+
+void budget_learn(struct budget_cost *cost, double pages, double cpu_s)
+{
+    cost->weight = cost->weight * DECAY + 1;
+    cost->sum_pages = cost->sum_pages * DECAY + pages;
+    cost->sum_cpu_s = cost->sum_cpu_s * DECAY + cpu_s;
+    cost->sum_pages2 = cost->sum_pages2 * DECAY + pages * pages;
+    cost->sum_product = cost->sum_product * DECAY + pages * cpu_s;
+
+    double mean_pages = cost->sum_pages / cost->weight;
+    double mean_s = cost->sum_cpu_s / cost->weight;
+    double variance = cost->sum_pages2 / cost->weight - mean_pages * mean_pages;
+
+    if (variance > SPREAD * SPREAD * mean_pages * mean_pages) {
+        double slope = (cost->sum_product / cost->weight - mean_pages * mean_s) / variance;
+
+        if (slope > 0)
+            cost->page_s = slope;
+    } else if (cost->page_s == 0 && mean_pages > 0) {
+        cost->page_s = mean_s * (1 - FIXED_AT_FIRST) / mean_pages;
+    }
+    cost->page_s = fmin(cost->page_s, mean_pages > 0 ? mean_s / mean_pages : 0);
+    cost->fixed_s = mean_s - cost->page_s * mean_pages;
+}
+
+double budget_cost_s(const struct budget_cost *cost, double pages)
+{
+    return cost->fixed_s + cost->page_s * pages;
+}
+
+/* What a look costs when no look may cost more than @p most_s, but for the smallest panel. */
+static double look_cost_s(const struct budget_limits *limits, const struct budget_cost *cost,
+                          double most_s)
+{
+    return fmax(budget_cost_s(cost, BUDGET_MIN_SAMPLES),
+                fmin(budget_cost_s(cost, limits->samples), most_s));
+}
+
+static double sum_s(const struct budget_limits *limits, const struct budget_cost *costs, size_t n,
+                    double most_s)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += look_cost_s(limits, &costs[i], most_s);
+    return sum;
+}
+
+struct budget_plan budget_fit(const struct budget_limits *limits, const struct budget_cost *costs,
+                              size_t n)
+{
+    double rate = fmax(limits->share * HEADROOM - limits->overhead,
+                       limits->share * LEAST_FOR_GUESTS);
+    double least_s = sum_s(limits, costs, n, 0);
+    struct budget_plan plan = {
+        .period_s = fmin(fmax(limits->period_s, least_s / rate), limits->max_period_s)};
+    double low = 0;
+    double high = limits->guest_share * plan.period_s;
+
+    plan.look_s = high;
+    if (sum_s(limits, costs, n, high) <= rate * plan.period_s)
+        return plan;
+    for (int i = 0; i < 40; i++) { /* the level at which all together use it up */
+        plan.look_s = (low + high) / 2;
+        if (sum_s(limits, costs, n, plan.look_s) > rate * plan.period_s)
+            high = plan.look_s;
+        else
+            low = plan.look_s;
+    }
+    plan.look_s = low;
+    return plan;
+}
+
+double budget_samples(const struct budget_plan *plan, const struct budget_limits *limits,
+                      const struct budget_cost *cost)
+{
+    if (cost->weight == 0)
+        return fmin(BUDGET_MIN_SAMPLES, limits->samples);
+
+    double pages = cost->page_s > 0 ? (plan->look_s - cost->fixed_s) / cost->page_s : HUGE_VAL;
+
+    return fmin(fmax(floor(pages), BUDGET_MIN_SAMPLES), limits->samples);
+}
+
+struct ledger ledger_open(double share, uint64_t now_ns, double spent_s)
+{
+    return (struct ledger){
+        .share = share, .credit_s = share * LEDGER_SPAN_S, .at_ns = now_ns, .spent_s = spent_s};
+}
+
+double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s)
+{
+    double earned_s = (double)(now_ns - ledger->at_ns) / 1e9 * ledger->share;
+
+    ledger->credit_s += earned_s - (spent_s - ledger->spent_s);
+    ledger->credit_s = fmin(ledger->credit_s, ledger->share * LEDGER_SPAN_S);
+    ledger->at_ns = now_ns;
+    ledger->spent_s = spent_s;
+    return ledger->credit_s > 0 ? 0 : -ledger->credit_s / ledger->share;
+}

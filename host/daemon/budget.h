@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file budget.h  How much CPU time watching may take, and what can be had for it. Pure functions.
+ *
+ * Two things keep the budget. The plan fits panels and period into it, from what looks at guests have cost so far: every
+ * guest gets as many pages as the host's and its own share pay for, and where not even the smallest panels fit, the
+ * period becomes longer for all. The ledger counts what the whole process has really used, and has all wait
+ * when it is too much: for what no plan foresees, such as a hundred guests that start at once.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** The smallest panel that is worth its while: ± 9.8 points. Every guest begins with one, to see what it costs. */
+#define BUDGET_MIN_SAMPLES 100
+
+/** What a look at a guest costs, learnt by least squares over the last looks: fixed_s + pages × page_s. Zeroed: unknown. */
+struct budget_cost {
+    double weight, sum_pages, sum_cpu_s, sum_pages2, sum_product; /* decaying */
+    double fixed_s, page_s;
+};
+
+/** Takes in a look at @p pages pages that took @p cpu_s. */
+void budget_learn(struct budget_cost *cost, double pages, double cpu_s);
+
+double budget_cost_s(const struct budget_cost *cost, double pages);
+
+struct budget_limits {
+    double share;        /* CPU seconds per second for the whole host */
+    double guest_share;  /* and for each guest */
+    double overhead;     /* what of the share everything else than looking at guests takes */
+    double period_s;     /* the period wanted ... */
+    double max_period_s; /* ... and the longest that makes sense */
+    double samples;      /* the panel wanted */
+};
+
+struct budget_plan {
+    double period_s;
+    double look_s; /* what one look at a guest may cost */
+};
+
+/** A plan for guests of these costs. */
+struct budget_plan budget_fit(const struct budget_limits *limits, const struct budget_cost *costs,
+                              size_t n);
+
+/** The pages that a guest of this cost gets: BUDGET_MIN_SAMPLES .. limits->samples. */
+double budget_samples(const struct budget_plan *plan, const struct budget_limits *limits,
+                      const struct budget_cost *cost);
+
+/** The ledger: a bucket that fills at the budget's rate. */
+struct ledger {
+    double share;
+    double credit_s; /* CPU seconds that may be spent at once */
+    uint64_t at_ns;
+    double spent_s; /* the process's CPU time then */
+};
+
+/** The time over which the budget holds: a full ledger has so much of it in credit. */
+#define LEDGER_SPAN_S 300
+
+/** A full ledger. @p spent_s: CPU time of the process so far */
+struct ledger ledger_open(double share, uint64_t now_ns, double spent_s);
+
+/** Brings it up to date; how many seconds nothing must be begun: 0 when there is credit. */
+double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s);

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file config.c  See config.h. */
+#include "daemon/config.h"
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "keep/store.h"
+#include "sample/follow.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <string.h>
+#include <syslog.h>
+
+#define SECTION "vmwssd"
+#define MIN_SAMPLES 16
+#define MAX_SAMPLES 1000000
+
+static const char *const level_names[] = {
+    [LOG_ERR] = "error", [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice",
+    [LOG_INFO] = "info", [LOG_DEBUG] = "debug",
+};
+#define N_LEVELS (sizeof(level_names) / sizeof(level_names[0]))
+
+void config_init(struct config *config)
+{
+    *config = (struct config){
+        .n_connections = 1,
+        .connect = {"qemu:///system"},
+        .connect_fresh = true,
+        .database = STORE_DEFAULT_PATH,
+        .period_s = 30,
+        .n_windows = 3,
+        .window_s = {60, 600, 3600},
+        .samples = 2000,
+        .budget = 0.01,
+        .guest_budget = 0.0015,
+        .log_level = LOG_INFO,
+    };
+}
+
+void config_next_source(struct config *config)
+{
+    config->connect_fresh = true;
+}
+
+/* --- one key each ------------------------------------------------------------------------------ */
+
+static int set_text(char *out, size_t size, const char *value)
+{
+    if (!*value || strlen(value) >= size)
+        return -EINVAL;
+    memcpy(out, value, strlen(value) + 1);
+    return 0;
+}
+
+static int set_connect(struct config *config, const char *value)
+{
+    if (config->connect_fresh)
+        config->n_connections = 0;
+    config->connect_fresh = false;
+    for (size_t i = 0; i < config->n_connections; i++)
+        if (!strcmp(config->connect[i], value))
+            return 0;
+    if (config->n_connections == CONFIG_MAX_CONNECTIONS)
+        return -EINVAL;
+    return set_text(config->connect[config->n_connections++], sizeof(config->connect[0]), value);
+}
+
+static void dump_connect(const struct config *config, FILE *out)
+{
+    for (size_t i = 0; i < config->n_connections; i++)
+        fprintf(out, "connect = %s\n", config->connect[i]);
+}
+
+static int set_database(struct config *config, const char *value)
+{
+    if (strcmp(value, "none") != 0)
+        return set_text(config->database, sizeof(config->database), value);
+    config->database[0] = '\0';
+    return 0;
+}
+
+static void dump_database(const struct config *config, FILE *out)
+{
+    fprintf(out, "database = %s\n", *config->database ? config->database : "none");
+}
+
+static int set_period(struct config *config, const char *value)
+{
+    return parse_seconds(value, &config->period_s);
+}
+
+static void dump_period(const struct config *config, FILE *out)
+{
+    fprintf(out, "period = %g\n", config->period_s);
+}
+
+static int set_window(struct config *config, const char *value)
+{
+    return parse_seconds_list(value, config->window_s, RUN_MAX_WINDOWS, &config->n_windows);
+}
+
+static void dump_window(const struct config *config, FILE *out)
+{
+    for (size_t i = 0; i < config->n_windows; i++)
+        fprintf(out, "%s%.10g", i ? "," : "window = ", config->window_s[i]);
+    fputc('\n', out);
+}
+
+static int set_samples(struct config *config, const char *value)
+{
+    return parse_u64(value, MIN_SAMPLES, MAX_SAMPLES, &config->samples);
+}
+
+static void dump_samples(const struct config *config, FILE *out)
+{
+    fprintf(out, "samples = %llu\n", (unsigned long long)config->samples);
+}
+
+static int set_share(double *share, const char *value)
+{
+    double percent;
+    int rc = parse_percent(value, 100, &percent);
+
+    if (rc == 0)
+        *share = percent / 100;
+    return rc;
+}
+
+static int set_budget(struct config *config, const char *value)
+{
+    return set_share(&config->budget, value);
+}
+
+static void dump_budget(const struct config *config, FILE *out)
+{
+    fprintf(out, "budget = %g%%\n", config->budget * 100);
+}
+
+static int set_guest_budget(struct config *config, const char *value)
+{
+    return set_share(&config->guest_budget, value);
+}
+
+static void dump_guest_budget(const struct config *config, FILE *out)
+{
+    fprintf(out, "guest-budget = %g%%\n", config->guest_budget * 100);
+}
+
+/* damon is not among them: there is one for the whole host, so it could watch one guest only. */
+static int set_method(struct config *config, const char *value)
+{
+    const struct method *method = method_by_name(value);
+
+    if (strcmp(value, "auto") != 0 && (!method || !method->rearm || method == &method_damon))
+        return -EINVAL;
+    config->method = method;
+    return 0;
+}
+
+static void dump_method(const struct config *config, FILE *out)
+{
+    fprintf(out, "method = %s\n", config->method ? config->method->name : "auto");
+}
+
+static int set_level(struct config *config, const char *value)
+{
+    for (size_t i = 0; i < N_LEVELS; i++)
+        if (level_names[i] && !strcmp(level_names[i], value)) {
+            config->log_level = (int)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+static void dump_level(const struct config *config, FILE *out)
+{
+    fprintf(out, "log-level = %s\n", level_names[config->log_level]);
+}
+
+static const struct key {
+    const char *name;
+    const char *expected;
+    const char *help;
+    int (*set)(struct config *config, const char *value);
+    void (*dump)(const struct config *config, FILE *out);
+} keys[] = {
+    {"connect", "a libvirt URI, at most 16 of them",
+     "URI      libvirt connection, may be repeated (qemu:///system)", set_connect, dump_connect},
+    {"database", "a path, or none", "FILE    where the history is kept, or none", set_database,
+     dump_database},
+    {"period", "a number of seconds", "S         look at each guest so often (30)", set_period,
+     dump_period},
+    {"window", "up to 64 numbers of seconds, as in 60,600,3600",
+     "S,...     the windows that are answered (60,600,3600)", set_window, dump_window},
+    {"samples", "a number of pages, 16 to 1000000",
+     "N        pages in a guest's panel, at most (2000)", set_samples, dump_samples},
+    {"budget", "a percentage of one core, above 0% to 100%",
+     "P%        CPU time of one core for the whole host (1%)", set_budget, dump_budget},
+    {"guest-budget", "a percentage of one core, above 0% to 100%",
+     "P%  CPU time of one core for each guest (0.15%)", set_guest_budget, dump_guest_budget},
+    {"method", "auto, idle, pageout or zap", "NAME      auto, idle, pageout, zap", set_method,
+     dump_method},
+    {"log-level", "error, warning, notice, info or debug",
+     "LEVEL  error, warning, notice, info (default), debug", set_level, dump_level},
+};
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+/* --- all of them ------------------------------------------------------------------------------- */
+
+const char *config_key(size_t number, const char **help)
+{
+    if (number >= N_KEYS)
+        return NULL;
+    *help = keys[number].help;
+    return keys[number].name;
+}
+
+int config_set(struct config *config, const char *key, const char *value, struct error *error)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (strcmp(keys[i].name, key) != 0)
+            continue;
+        if (keys[i].set(config, value) == 0)
+            return 0;
+        return error_set(error, -EINVAL, "%s %s: expected %s", key, value, keys[i].expected);
+    }
+    return error_set(error, -ENOENT, "unknown key '%s'", key);
+}
+
+void config_dump(const struct config *config, FILE *out)
+{
+    fputs("[" SECTION "]\n", out);
+    for (size_t i = 0; i < N_KEYS; i++)
+        keys[i].dump(config, out);
+}
+
+int config_check(const struct config *config, struct error *error)
+{
+    double longest_s = config->window_s[config->n_windows - 1];
+
+    if (config->period_s > config->window_s[0])
+        return error_set(error, -EINVAL, "period %g is longer than the shortest window, %g s",
+                         config->period_s, config->window_s[0]);
+    if (longest_s / config->period_s > FOLLOW_MAX_TICKS)
+        return error_set(error, -EINVAL, "window %g has more than %d periods of %g s", longest_s,
+                         FOLLOW_MAX_TICKS, config->period_s);
+    return 0;
+}
+
+/* --- the file ---------------------------------------------------------------------------------- */
+
+struct loading {
+    struct config *config;
+    FILE *file;
+    const char *path;
+    unsigned line;
+    struct error error; /* the first */
+};
+
+/* inih asks for a line at a time, which lets us count them; what does not fit it would take for two lines. */
+static char *next_line(char *text, int size, void *context)
+{
+    struct loading *loading = context;
+    char *got = fgets(text, size, loading->file);
+
+    loading->line += got != NULL;
+    if (got && !strchr(got, '\n') && !feof(loading->file) && !loading->error.code)
+        error_set(&loading->error, -EINVAL, "%s:%u: the line is too long", loading->path,
+                  loading->line);
+    return got;
+}
+
+static int take_key(void *context, const char *section, const char *name, const char *value)
+{
+    struct loading *loading = context;
+    struct error why = {0};
+
+    if (loading->error.code)
+        return 0;
+    if (strcmp(section, SECTION) != 0)
+        error_set(&why, -EINVAL, "'%s' in section [%s]: there is [" SECTION "] only", name,
+                  section);
+    else
+        config_set(loading->config, name, value, &why);
+    if (why.code)
+        error_set(&loading->error, -EINVAL, "%s:%u: %s", loading->path, loading->line, why.text);
+    return why.code == 0;
+}
+
+int config_load(struct config *config, const char *path, struct error *error)
+{
+    cleanup_file FILE *file = fopen(path, "re");
+    struct loading loading = {.config = config, .file = file, .path = path};
+
+    if (!file)
+        return error_set(error, -errno, "%s: %s", path, strerror(errno));
+
+    int bad_line = ini_parse_stream(next_line, &loading, take_key, &loading);
+
+    if (loading.error.code)
+        return error_set(error, -EINVAL, "%s", loading.error.text);
+    if (bad_line > 0)
+        return error_set(error, -EINVAL, "%s:%d: neither [section] nor key = value", path,
+                         bad_line);
+    return bad_line < 0 ? error_set(error, -ENOMEM, "%s: out of memory", path) : 0;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file fleet_private.h  What fleet.c and fleet_workers.c share. */
+#pragma once
+
+#include "daemon/budget.h"
+#include "daemon/due.h"
+#include "daemon/fleet.h"
+#include "daemon/watched.h"
+
+#include <pthread.h>
+
+#define FLEET_WORKERS 2
+
+/** A thread that has not shown itself for so long hangs: in a look, for otherwise it does every few seconds. */
+#define FLEET_STUCK_NS 60000000000ULL
+
+struct member {
+    struct due due; /* first, so that the one is the other */
+    struct member *next;
+    uint64_t serial;
+    unsigned source;
+    char uuid[37];
+    char name[256];
+    pid_t pid;
+    int pidfd; /* belongs to watched */
+    uint64_t start_ticks;
+    uint64_t ram_bytes;
+    bool suspended;
+    uint64_t suspended_ns;   /* since then */
+    uint64_t stood_still_ns; /* in sum, before that */
+    bool gone;
+    /* Its looker's own while it is busy: */
+    bool busy;
+    bool introduced; /* it was said that it is watched */
+    bool refused;    /* the last look failed, and it was said */
+    struct watched *watched;
+    struct budget_cost cost;
+    uint64_t generation;  /* of the rules that its panel follows */
+    uint64_t look_due_ns; /* due.at_ns may be a poll before that */
+    double cpu_s;         /* not in a record yet */
+    uint64_t recorded_ns; /* 0: there is no record yet */
+    char said[200];       /* why it was refused */
+};
+
+struct fleet {
+    const struct fsroot *root;
+    struct writer *writer;
+    int epoll_fd;
+    pthread_mutex_t mutex; /* of all below */
+    pthread_cond_t changed;
+    struct config config;
+    uint64_t generation; /* of the config, as far as panels must begin anew */
+    size_t n;
+    struct member *members;
+    uint64_t serials;
+    struct due_queue queue;
+    struct budget_plan plan;
+    uint64_t plan_ns; /* when it was made; 0: not yet */
+    bool replan;      /* what it was made for has changed */
+    struct ledger ledger;
+    bool over;          /* the ledger has all wait, and it was said */
+    double looks_cpu_s; /* CPU time of all looks so far */
+    double plan_cpu_s,
+        plan_looks_s; /* CPU time of the process, and of looks, when it was planned */
+    double recent_share, overhead;
+    uint64_t records;
+    bool stop;
+    size_t n_workers;
+    pthread_t workers[FLEET_WORKERS];
+    uint64_t seen_ns[FLEET_WORKERS];
+};
+
+void member_free(struct member *member);
+
+/** Takes @p member out of the table. Unless somebody looks at it, who frees it then, it is put before *freed, to be freed
+ *  without the mutex. */
+void fleet_unlink(struct fleet *fleet, struct member *member, struct member **freed);
+
+int fleet_start_workers(struct fleet *fleet);
+void fleet_stop_workers(struct fleet *fleet);

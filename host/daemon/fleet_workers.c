@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file fleet_workers.c  The threads that look at the guests of a fleet.
+ *
+ * Theory of operation. Each thread takes the guest that is due first, looks at it without holding the mutex, and queues
+ * it for its next look. Before, the ledger is asked: when the process has used more than the budget all wait, and
+ * looks come late, which their est windows show. Every half minute, or when guests come and go, panels and period
+ * are planned anew from what looks have cost.
+ */
+#include "daemon/fleet_private.h"
+
+#include "base/clock.h"
+#include "daemon/log.h"
+#include "estimate/wilson.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000ULL
+#define PLAN_EVERY_NS (30 * SECOND_NS)
+#define SHOW_UP_NS (10 * SECOND_NS)
+#define POLL_NS SECOND_NS             /* of methods whose records are kept in a small buffer */
+#define BUSY_NS (2 * SECOND_NS)       /* somebody else measures it: again soon */
+#define REFUSED_NS (300 * SECOND_NS)  /* it could not be measured: perhaps later */
+#define FIRST_LOOK_NS (5 * SECOND_NS) /* from the small panel that tells the cost to the real one */
+
+static double thread_cpu_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static uint64_t to_ns(double seconds)
+{
+    return (uint64_t)llround(seconds * 1e9);
+}
+
+/* --- the plan ---------------------------------------------------------------------------------- */
+
+static struct budget_limits limits_of(const struct fleet *fleet)
+{
+    const struct config *config = &fleet->config;
+
+    return (struct budget_limits){
+        .share = config->budget,
+        .guest_share = config->guest_budget,
+        .overhead = fleet->overhead,
+        .period_s = config->period_s,
+        .max_period_s = config->window_s[config->n_windows - 1],
+        .samples = (double)config->samples,
+    };
+}
+
+/* What the process has used since the last plan, and how much of that was not for looks. */
+static void account(struct fleet *fleet, uint64_t now_ns)
+{
+    double cpu_s = own_cpu_s();
+    double since_s = (double)(now_ns - fleet->plan_ns) / 1e9;
+
+    if (fleet->plan_ns > 0 && since_s > 1) {
+        double looks_s = fleet->looks_cpu_s - fleet->plan_looks_s;
+
+        fleet->recent_share = (cpu_s - fleet->plan_cpu_s) / since_s;
+        fleet->overhead = fmax(0, (cpu_s - fleet->plan_cpu_s - looks_s) / since_s);
+    }
+    if (fleet->plan_ns > 0 && since_s <= 1)
+        return;
+    fleet->plan_ns = now_ns;
+    fleet->plan_cpu_s = cpu_s;
+    fleet->plan_looks_s = fleet->looks_cpu_s;
+}
+
+static void plan_anew(struct fleet *fleet, uint64_t now_ns)
+{
+    const struct budget_limits limits = limits_of(fleet);
+    struct budget_cost *costs = calloc(fleet->n + 1, sizeof(*costs));
+    double before_s = fleet->plan.period_s;
+    size_t n = 0;
+
+    account(fleet, now_ns);
+    for (struct member *one = fleet->members; costs && one; one = one->next)
+        costs[n++] = one->cost;
+    fleet->plan = budget_fit(&limits, costs, n);
+    fleet->replan = false;
+    free(costs);
+    if (fabs(fleet->plan.period_s - before_s) > before_s / 4 && before_s > 0)
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE,
+                 "%zu guests: a look at each every %.3g s, for the budget", fleet->n,
+                 fleet->plan.period_s);
+}
+
+/* --- one guest --------------------------------------------------------------------------------- */
+
+/* What a look needs to know, copied under the mutex. */
+struct order {
+    struct watch_rules rules;
+    uint64_t samples;
+    double planned_s;
+};
+
+static struct order order_for(struct fleet *fleet, struct member *member)
+{
+    const struct budget_limits limits = limits_of(fleet);
+    struct order order = {
+        .rules = {.method = fleet->config.method,
+                  .n_windows = fleet->config.n_windows,
+                  .tick_s = fleet->config.period_s},
+        .samples = (uint64_t)budget_samples(&fleet->plan, &limits, &member->cost),
+        .planned_s = fleet->plan.period_s,
+    };
+
+    memcpy(order.rules.window_s, fleet->config.window_s, sizeof(order.rules.window_s));
+    watched_stood_still(member->watched, member->stood_still_ns);
+    if (member->generation != fleet->generation)
+        watched_begin_anew(member->watched);
+    member->generation = fleet->generation;
+    return order;
+}
+
+/* The half-width of the 95 % interval where it is widest. */
+static double precision_of(uint64_t samples)
+{
+    struct interval bounds = wilson_interval((double)samples / 2, (double)samples, Z_95);
+
+    return (bounds.high - bounds.low) / 2;
+}
+
+static void keep(struct fleet *fleet, struct member *member, const struct order *order,
+                 const struct ages_record *record)
+{
+    uint64_t now_ns = clock_ns();
+    double period_s = member->recorded_ns ? (double)(now_ns - member->recorded_ns) / 1e9
+                                          : order->planned_s;
+
+    member->recorded_ns = now_ns;
+    if (fleet->writer)
+        writer_put(fleet->writer, record, period_s, precision_of(record->sample.samples));
+}
+
+static void refuse(struct member *member, const struct error *error)
+{
+    if (!member->refused || strncmp(member->said, error->text, sizeof(member->said) - 1) != 0)
+        log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s is not watched: %s", member->name,
+                 error->text);
+    snprintf(member->said, sizeof(member->said), "%s", error->text);
+    member->refused = true;
+    member->introduced = false;
+}
+
+/* Looks at the guest; when it shall be looked at again. 0: never, it is gone. */
+static uint64_t look(struct fleet *fleet, struct member *member, const struct order *order,
+                     uint64_t due_ns, bool *told)
+{
+    struct ages_record record;
+    struct error error = {0};
+    bool first = watched_pages(member->watched) == 0;
+    double cpu_s = thread_cpu_s();
+    int rc = watched_look(member->watched, &order->rules, order->samples, member->cpu_s, &record,
+                          &error);
+
+    cpu_s = thread_cpu_s() - cpu_s;
+    *told = rc == 0;
+    member->cpu_s = rc == 0 ? cpu_s : member->cpu_s + cpu_s; /* for the next record */
+    if (rc == -ESRCH)
+        return 0;
+    if (rc == -EBUSY)
+        return clock_ns() + BUSY_NS;
+    if (rc < 0 && rc != -EAGAIN) {
+        refuse(member, &error);
+        return clock_ns() + REFUSED_NS;
+    }
+    member->refused = false;
+    if (!member->introduced)
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: watched, by %s", member->name,
+                 watched_method(member->watched));
+    member->introduced = true;
+    if (!first) /* opening it cost more than looks will */
+        budget_learn(&member->cost, (double)watched_pages(member->watched), cpu_s);
+    if (rc == 0)
+        keep(fleet, member, order, &record);
+
+    uint64_t next_ns = due_ns + to_ns(order->planned_s);
+    uint64_t now_ns = clock_ns();
+
+    if (first && order->samples <= BUDGET_MIN_SAMPLES && to_ns(order->planned_s) > FIRST_LOOK_NS)
+        return now_ns + FIRST_LOOK_NS;
+    return next_ns > now_ns ? next_ns
+                            : now_ns + to_ns(order->planned_s); /* late: not made up for */
+}
+
+/* --- the threads ------------------------------------------------------------------------------- */
+
+/* Without the mutex from here on, for as long as the look takes. */
+static void serve(struct fleet *fleet, struct member *member)
+{
+    struct order order = order_for(fleet, member);
+    uint64_t due_ns = member->look_due_ns ? member->look_due_ns : member->due.at_ns;
+    bool is_look = clock_ns() >= due_ns;
+    bool told = false;
+    struct member *freed = NULL;
+    double cpu_s = thread_cpu_s();
+
+    due_remove(&fleet->queue, &member->due);
+    member->busy = true;
+    pthread_mutex_unlock(&fleet->mutex);
+    if (is_look)
+        due_ns = look(fleet, member, &order, due_ns, &told);
+    else
+        watched_poll(member->watched, NULL);
+    cpu_s = thread_cpu_s() - cpu_s;
+
+    pthread_mutex_lock(&fleet->mutex);
+    member->busy = false;
+    member->look_due_ns = due_ns;
+    fleet->looks_cpu_s += cpu_s;
+    fleet->records += told;
+    if (member->gone) {
+        freed = member;
+        freed->next = NULL;
+    } else if (due_ns == 0) {
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: its process has ended", member->name);
+        fleet_unlink(fleet, member, &freed);
+    } else {
+        uint64_t poll_ns = clock_ns() + POLL_NS;
+
+        if (watched_needs_poll(member->watched) && poll_ns < due_ns)
+            due_ns = poll_ns;
+        due_put(&fleet->queue, &member->due, due_ns);
+    }
+    if (!freed)
+        return;
+    pthread_mutex_unlock(&fleet->mutex);
+    member_free(freed);
+    pthread_mutex_lock(&fleet->mutex);
+}
+
+/* The guest to look at now; NULL: none until *until_ns. */
+static struct member *next_member(struct fleet *fleet, uint64_t now_ns, uint64_t *until_ns)
+{
+    struct member *member = (struct member *)due_next(&fleet->queue);
+
+    *until_ns = now_ns + SHOW_UP_NS;
+    if (!member)
+        return NULL;
+    if (member->due.at_ns > now_ns) {
+        *until_ns = member->due.at_ns < *until_ns ? member->due.at_ns : *until_ns;
+        return NULL;
+    }
+    if (member->suspended) { /* nothing is touched, and its panel does not age */
+        member->look_due_ns = now_ns + to_ns(fleet->plan.period_s);
+        due_put(&fleet->queue, &member->due, member->look_due_ns);
+        *until_ns = now_ns;
+        return NULL;
+    }
+
+    double wait_s = ledger_wait_s(&fleet->ledger, now_ns, own_cpu_s());
+
+    if (wait_s > 0 && !fleet->over)
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                 "the CPU budget of %g %% is used up: looks at guests come late",
+                 fleet->config.budget * 100);
+    fleet->over = wait_s > 0;
+    if (wait_s == 0)
+        return member;
+    if (to_ns(wait_s) < SHOW_UP_NS)
+        *until_ns = now_ns + to_ns(wait_s);
+    return NULL;
+}
+
+static void wait_until_ns(struct fleet *fleet, uint64_t until_ns)
+{
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
+                                   .tv_nsec = (long)(until_ns % SECOND_NS)};
+
+    pthread_cond_timedwait(&fleet->changed, &fleet->mutex, &until);
+}
+
+static void *work(void *context)
+{
+    struct fleet *fleet = context;
+
+    pthread_mutex_lock(&fleet->mutex);
+
+    size_t number = fleet->n_workers++;
+
+    while (!fleet->stop) {
+        uint64_t now_ns = clock_ns();
+        uint64_t until_ns;
+
+        fleet->seen_ns[number] = now_ns;
+        if (fleet->replan || fleet->plan_ns == 0 || now_ns - fleet->plan_ns > PLAN_EVERY_NS)
+            plan_anew(fleet, now_ns);
+
+        struct member *member = next_member(fleet, now_ns, &until_ns);
+
+        if (member)
+            serve(fleet, member);
+        else if (until_ns > now_ns)
+            wait_until_ns(fleet, until_ns);
+    }
+    pthread_mutex_unlock(&fleet->mutex);
+    return NULL;
+}
+
+int fleet_start_workers(struct fleet *fleet)
+{
+    pthread_condattr_t attributes;
+    int rc = 0;
+
+    pthread_mutex_init(&fleet->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&fleet->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    for (size_t i = 0; i < FLEET_WORKERS; i++)
+        fleet->seen_ns[i] = clock_ns();
+    for (size_t i = 0; rc == 0 && i < FLEET_WORKERS; i++)
+        rc = -pthread_create(&fleet->workers[i], NULL, work, fleet);
+    return rc;
+}
+
+void fleet_stop_workers(struct fleet *fleet)
+{
+    pthread_mutex_lock(&fleet->mutex);
+    fleet->stop = true;
+    pthread_cond_broadcast(&fleet->changed);
+    pthread_mutex_unlock(&fleet->mutex);
+    for (size_t i = 0; i < FLEET_WORKERS; i++)
+        if (fleet->workers[i])
+            pthread_join(fleet->workers[i], NULL);
+}

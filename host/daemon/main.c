@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file main.c  vmwssd: starts the threads, and then waits for signals, guests that end, and the time to say how it goes.
+ *
+ *   libvirt's thread ── events ──► a thread for each connection ── guests ──► fleet: two threads ── records ──► writer
+ */
+#include "base/clock.h"
+#include "daemon/connection.h"
+#include "daemon/log.h"
+#include "daemon/options.h"
+#include "daemon/privileges.h"
+#include "sample/run_lock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#define EXIT_FAILED 2
+#define STATUS_EVERY_MS 5000
+#define MAX_CONNECTIONS 64 /* over all reloads */
+
+struct daemon {
+    struct options options;
+    struct config config;
+    struct fsroot root;
+    struct run_lock lock; /* one vmwssd per host */
+    struct writer *writer;
+    struct fleet *fleet;
+    unsigned n_connections;
+    struct connection *connections[MAX_CONNECTIONS];
+    int signal_fd;
+    bool stop;
+};
+
+/* Blocked in all threads, and read here. */
+static int take_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return -errno;
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* A guest takes some twenty files, and there may be a thousand. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* An embedded driver starts and ends guests in this very process, with all of root's powers. */
+static bool has_embedded(const struct config *config)
+{
+    for (size_t i = 0; i < config->n_connections; i++)
+        if (strstr(config->connect[i], ":///embed"))
+            return true;
+    return false;
+}
+
+/* --- connections ------------------------------------------------------------------------------- */
+
+static struct connection *connection_to(const struct daemon *daemon, const char *uri)
+{
+    for (unsigned i = 0; i < daemon->n_connections; i++)
+        if (!strcmp(connection_uri(daemon->connections[i]), uri))
+            return daemon->connections[i];
+    return NULL;
+}
+
+static void connect_new(struct daemon *daemon, const char *uri)
+{
+    struct connection *connection = NULL;
+
+    if (daemon->n_connections < MAX_CONNECTIONS)
+        connection = connection_start(daemon->n_connections, uri, &daemon->root, daemon->fleet);
+    if (connection)
+        daemon->connections[daemon->n_connections++] = connection;
+    else
+        log_line(LOG_CLASS_CONNECTION, LOG_ERR, "%s: no thread for it", uri);
+}
+
+/* Those of the configuration, and no others. */
+static void follow_connections(struct daemon *daemon)
+{
+    const struct config *config = &daemon->config;
+
+    for (unsigned c = 0; c < daemon->n_connections; c++) {
+        bool wanted = false;
+
+        for (size_t i = 0; i < config->n_connections; i++)
+            wanted |= !strcmp(config->connect[i], connection_uri(daemon->connections[c]));
+        connection_use(daemon->connections[c], wanted);
+    }
+    for (size_t i = 0; i < config->n_connections; i++)
+        if (!connection_to(daemon, config->connect[i]))
+            connect_new(daemon, config->connect[i]);
+}
+
+static unsigned connections_up(const struct daemon *daemon)
+{
+    unsigned up = 0;
+
+    for (unsigned i = 0; i < daemon->n_connections; i++)
+        up += connection_up(daemon->connections[i]);
+    return up;
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static void reload(struct daemon *daemon)
+{
+    struct config config;
+    struct error error = {0};
+
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(clock_ns() / 1000));
+    if (options_config(&daemon->options, &config, &error) < 0) {
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "not reloaded: %s", error.text);
+    } else {
+        if (strcmp(config.database, daemon->config.database) != 0)
+            log_line(LOG_CLASS_DAEMON, LOG_WARNING, "database: takes effect at the next start");
+        daemon->config = config;
+        log_set_level(config.log_level);
+        fleet_configure(daemon->fleet, &config);
+        follow_connections(daemon);
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "reloaded");
+    }
+    sd_notify(0, "READY=1");
+}
+
+static void tell_status(const struct daemon *daemon)
+{
+    const struct fleet_state state = fleet_state(daemon->fleet);
+    uint64_t written = 0;
+    uint64_t dropped = 0;
+
+    if (daemon->writer)
+        writer_counts(daemon->writer, &written, &dropped);
+    sd_notifyf(
+        0,
+        "STATUS=%zu guests (%zu suspended, %zu not measurable), %u connections; a look every "
+        "%.3g s; %.2f %% of a core, of %g %%; %llu records, %llu in the history, %llu dropped",
+        state.guests, state.suspended, state.refused, connections_up(daemon), state.period_s,
+        state.share * 100, daemon->config.budget * 100, (unsigned long long)state.records,
+        (unsigned long long)written, (unsigned long long)dropped);
+    if (state.alive)
+        sd_notify(0, "WATCHDOG=1");
+    else
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "a look at a guest hangs: the watchdog may end us");
+}
+
+static void take_signal(struct daemon *daemon)
+{
+    struct signalfd_siginfo signal;
+
+    if (read(daemon->signal_fd, &signal, sizeof(signal)) != sizeof(signal))
+        return;
+    if (signal.ssi_signo == SIGHUP)
+        reload(daemon);
+    else
+        daemon->stop = true;
+}
+
+static void run(struct daemon *daemon)
+{
+    struct pollfd fds[] = {{.fd = daemon->signal_fd, .events = POLLIN},
+                           {.fd = fleet_ended_fd(daemon->fleet), .events = POLLIN}};
+    uint64_t told_ns = 0;
+
+    while (!daemon->stop) {
+        if (clock_ns() - told_ns >= STATUS_EVERY_MS * 1000000ULL) {
+            tell_status(daemon);
+            told_ns = clock_ns();
+        }
+        if (poll(fds, 2, STATUS_EVERY_MS) < 0)
+            continue;
+        if (fds[0].revents)
+            take_signal(daemon);
+        if (fds[1].revents)
+            fleet_bury(daemon->fleet);
+    }
+}
+
+static int start(struct daemon *daemon, struct error *error)
+{
+    const struct lock_wait at_once = {.pidfd = -1};
+    const struct config *config = &daemon->config;
+    int rc = fsroot_open(&daemon->root, "/");
+
+    if (rc == 0)
+        rc = run_lock_host(&daemon->lock, &daemon->root, "vmwssd", &at_once, error);
+    if (rc == 0 && !has_embedded(config))
+        rc = privileges_drop(error);
+    if (rc == 0)
+        rc = daemon->signal_fd = take_signals();
+    raise_file_limit();
+    if (rc >= 0 && *config->database)
+        rc = writer_start(&daemon->writer, config->database, error);
+    if (rc >= 0)
+        rc = fleet_start(&daemon->fleet, &daemon->root, config, daemon->writer, error);
+    if (rc >= 0)
+        rc = connections_init(error);
+    if (rc < 0)
+        return rc;
+    follow_connections(daemon);
+    return 0;
+}
+
+static void stop(struct daemon *daemon)
+{
+    sd_notify(0, "STOPPING=1");
+    fleet_stop(daemon->fleet);
+    writer_stop(daemon->writer);
+    run_lock_release(&daemon->lock);
+}
+
+int main(int argc, char **argv)
+{
+    static struct daemon daemon = {.lock = RUN_LOCK_NONE, .signal_fd = -1};
+    struct error error = {0};
+    int rc = options_parse(&daemon.options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? 0 : 1;
+    rc = options_config(&daemon.options, &daemon.config, &error);
+    if (rc == 0 && daemon.options.dump) {
+        config_dump(&daemon.config, stdout);
+        return fflush(stdout) == 0 ? 0 : EXIT_FAILED;
+    }
+    if (rc == 0) {
+        log_set_level(daemon.config.log_level);
+        rc = start(&daemon, &error);
+    }
+    if (rc < 0) {
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "%s", *error.text ? error.text : strerror(-rc));
+        return EXIT_FAILED;
+    }
+    log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "vmwssd %s", VMWSS_VERSION);
+    sd_notify(0, "READY=1");
+    run(&daemon);
+    stop(&daemon);
+    /* Threads that wait for libvirt may wait on. */
+    _exit(0);
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file watched.c  See watched.h. */
+#include "daemon/watched.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "daemon/budget.h"
+#include "sample/follow.h"
+#include "sample/run_lock.h"
+#include "sample/subject.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How much more or less than the panel has must be wanted to draw another at once: what it knows is lost with it.
+ * Otherwise it takes the new size as its cohorts are replaced. */
+#define GROW_AT_ONCE 1.5
+#define SHRINK_AT_ONCE 0.5
+
+/* A panel so young, in longest windows, has little to lose. */
+#define YOUNG 0.1
+
+struct watched {
+    struct subject subject;
+    struct target target;
+    bool located;
+    const struct method *method;
+    struct follower *follower; /* NULL: the panel is to begin anew */
+    uint64_t samples;          /* it was drawn for */
+    bool told;                 /* there was a record */
+    bool anew;                 /* it was begun anew: the next record says so */
+    uint64_t stood_still_ns;
+    struct run_lock lock;
+};
+
+struct watched *watched_new(const struct guest *guest, const struct fsroot *root)
+{
+    struct watched *watched = calloc(1, sizeof(*watched));
+
+    if (!watched)
+        return NULL;
+    watched->subject.root = root;
+    watched->subject.guest = *guest;
+    watched->lock = RUN_LOCK_NONE;
+    return watched;
+}
+
+static void drop_panel(struct watched *watched)
+{
+    watched->anew |= watched->follower && watched->told;
+    follower_close(watched->follower);
+    watched->follower = NULL;
+}
+
+void watched_free(struct watched *watched)
+{
+    if (!watched)
+        return;
+    drop_panel(watched);
+    run_lock_release(&watched->lock);
+    subject_close(&watched->subject);
+    free(watched);
+}
+
+void watched_stood_still(struct watched *watched, uint64_t total_ns)
+{
+    watched->stood_still_ns = total_ns;
+}
+
+void watched_begin_anew(struct watched *watched)
+{
+    drop_panel(watched);
+    watched->method = NULL;
+}
+
+uint64_t watched_pages(const struct watched *watched)
+{
+    return watched->follower ? follower_pages(watched->follower) : 0;
+}
+
+const char *watched_method(const struct watched *watched)
+{
+    return watched->method ? watched->method->name : "";
+}
+
+bool watched_needs_poll(const struct watched *watched)
+{
+    return watched->follower && watched->method->poll;
+}
+
+int watched_poll(struct watched *watched, struct error *error)
+{
+    return watched->follower ? follower_poll(watched->follower, error) : 0;
+}
+
+/* --- a look ------------------------------------------------------------------------------------ */
+
+static int take_lock(struct watched *watched, struct error *error)
+{
+    const struct subject *subject = &watched->subject;
+    const struct lock_wait at_once = {.pidfd = -1};
+    bool others = false;
+
+    if (watched->lock.file_fd < 0)
+        return run_lock_guest(&watched->lock, subject->root, subject->guest.process.pid, &at_once,
+                              error);
+
+    int rc = run_lock_retake(&watched->lock, &others);
+
+    if (others || rc == -EBUSY)
+        drop_panel(watched);
+    return rc < 0 ? error_set(error, rc, "another vmwss is measuring it") : 0;
+}
+
+/* Cheapest and most exact first. Not damon: there is one for the whole host, so it could watch one guest only. */
+static int choose_method(struct watched *watched, const struct watch_rules *rules,
+                         struct error *error)
+{
+    const struct method *const order[] = {&method_idle, &method_pageout, &method_zap};
+    const struct method_needs needs = {.panel = true, .follow = true};
+    struct error reasons = {0};
+
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        struct error why = {0};
+        size_t used = strlen(reasons.text);
+
+        if (rules->method && rules->method != order[i])
+            continue;
+        if (method_try(order[i], &watched->target, &needs, &why) == 0) {
+            watched->method = order[i];
+            return 0;
+        }
+        snprintf(reasons.text + used, sizeof(reasons.text) - used, "%s %s: %s", used ? ";" : "",
+                 order[i]->name, why.text);
+    }
+    return error_set(error, -ENOTSUP, "no method can follow this guest:%s", reasons.text);
+}
+
+static int locate(struct watched *watched, struct error *error)
+{
+    int rc = watched->located ? 0 : subject_locate(&watched->subject, watched->subject.root, error);
+
+    if (rc == 0) {
+        watched->located = true;
+        watched->target = subject_target(&watched->subject);
+    }
+    return rc;
+}
+
+static uint64_t guest_clock(void *context)
+{
+    const struct watched *watched = context;
+
+    return clock_ns() - watched->stood_still_ns;
+}
+
+static double presence(const struct watched *watched, const struct resident_now *now)
+{
+    return (double)population_bytes(watched->method, now) / (double)watched->subject.ram.bytes;
+}
+
+static int begin_panel(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                       const struct resident_now *now, struct error *error)
+{
+    const struct follow_plan plan = {
+        .method = watched->method,
+        .samples = samples,
+        .presence = presence(watched, now),
+        .longest_s = rules->window_s[rules->n_windows - 1],
+        .tick_s = rules->tick_s,
+        .seed = random_seed(),
+        .clock = guest_clock,
+        .clock_context = watched,
+    };
+
+    watched->samples = samples;
+    return follower_open(&watched->target, &plan, &watched->follower, error);
+}
+
+static bool fits(const struct watched *watched, const struct watch_rules *rules, uint64_t samples)
+{
+    double ratio = (double)samples / (double)watched->samples;
+    bool young = follower_elapsed_s(watched->follower) <
+                 YOUNG * rules->window_s[rules->n_windows - 1];
+
+    return ratio >= SHRINK_AT_ONCE && (ratio <= GROW_AT_ONCE || !young);
+}
+
+static int look_at_panel(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                         const struct resident_now *now, struct error *error)
+{
+    int rc;
+
+    if (!watched->follower)
+        return begin_panel(watched, rules, samples, now, error);
+    follower_set_samples(watched->follower, samples);
+    rc = follower_tick(watched->follower, presence(watched, now), error);
+    if (rc == 0 && !fits(watched, rules, samples)) {
+        drop_panel(watched);
+        rc = begin_panel(watched, rules, samples, now, error);
+    }
+    return rc;
+}
+
+static int tell(struct watched *watched, const struct watch_rules *rules, double cpu_s,
+                const struct resident_now *now, struct ages_record *record, struct error *error)
+{
+    struct sample_plan plan = {.method = watched->method, .n_windows = rules->n_windows};
+    int rc;
+
+    memcpy(plan.window_s, rules->window_s, sizeof(plan.window_s));
+    rc = ages_record_fill(record, watched->subject.root, &watched->subject.guest,
+                          &watched->subject.ram, &plan, watched->follower, cpu_s, now, error);
+    if (rc < 0)
+        return rc;
+    if (watched->anew)
+        record->sample.flags |= FLAG_NEW_PANEL;
+    watched->anew = false;
+    watched->told = true;
+    return 0;
+}
+
+static int look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                struct resident_now *now, struct error *error)
+{
+    int rc = locate(watched, error);
+
+    if (rc == 0 && !watched->method)
+        rc = choose_method(watched, rules, error);
+    watched->subject.guest.jobs = 0;
+    if (rc == 0)
+        rc = subject_refresh(&watched->subject, now, error);
+    if (rc == 0)
+        rc = look_at_panel(watched, rules, samples, now, error);
+    return rc;
+}
+
+int watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                 double cpu_s, struct ages_record *record, struct error *error)
+{
+    const struct subject *subject = &watched->subject;
+    struct resident_now now;
+    int rc = qemu_process_verify(subject->root, &subject->guest.process, error);
+
+    if (rc == 0)
+        rc = take_lock(watched, error);
+    if (rc < 0)
+        return rc;
+    rc = look(watched, rules, samples, &now, error);
+    run_lock_lend(&watched->lock);
+    if (rc == 0)
+        rc = tell(watched, rules, cpu_s, &now, record, error);
+    if (rc == 0 || rc == -EAGAIN)
+        return rc;
+    drop_panel(watched);
+    /* The files of a process that ended read as empty: whatever went wrong then is that it ended. */
+    return qemu_process_verify(subject->root, &subject->guest.process, NULL) < 0 ? -ESRCH : rc;
+}

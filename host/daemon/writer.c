@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file writer.c  See writer.h. */
+#include "daemon/writer.h"
+
+#include "daemon/log.h"
+#include "keep/store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUEUE_RECORDS 256
+#define GATHER_S 1
+
+struct queued {
+    struct ages_record record;
+    double period_s, precision;
+};
+
+struct writer {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t more;
+    bool stop;
+    size_t n;
+    struct queued *queue[QUEUE_RECORDS];
+    uint64_t written, dropped;
+    /* the thread's own */
+    struct store *store; /* NULL: it could not be opened again */
+    char *path;
+    int failing; /* the error that was said last; 0: all is well */
+};
+
+static void free_all(struct queued **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(list[i]);
+}
+
+static int open_store(struct writer *writer, struct error *error)
+{
+    int rc = store_open(writer->path, &writer->store, error);
+
+    if (rc == 0 && *store_notice(writer->store))
+        log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", store_notice(writer->store));
+    return rc;
+}
+
+/* A damaged database is set aside by opening it again. */
+static int add(struct writer *writer, const struct store_entry *entries, size_t n,
+               struct error *error)
+{
+    int rc = writer->store ? 0 : open_store(writer, error);
+
+    if (rc == 0)
+        rc = store_add(writer->store, entries, n, error);
+    if (rc == -EUCLEAN) {
+        store_close(writer->store);
+        writer->store = NULL;
+    }
+    return rc;
+}
+
+/* Says it when it begins to fail, when the reason changes, and when it works again. */
+static void say(struct writer *writer, int rc, const struct error *error)
+{
+    if (rc < 0 && rc != writer->failing)
+        log_line(LOG_CLASS_HISTORY, LOG_ERR, "no history is kept: %s", error->text);
+    if (rc == 0 && writer->failing)
+        log_line(LOG_CLASS_HISTORY, LOG_NOTICE, "history is kept again");
+    writer->failing = rc;
+}
+
+static void count(struct writer *writer, uint64_t written, uint64_t dropped)
+{
+    pthread_mutex_lock(&writer->mutex);
+    writer->written += written;
+    writer->dropped += dropped;
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+static struct store_entry entry_of(const struct queued *one)
+{
+    return (struct store_entry){
+        .record = &one->record, .period_s = one->period_s, .precision = one->precision};
+}
+
+/* One that can never be kept must not take the others with it. */
+static void write_each(struct writer *writer, struct queued **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct error error = {0};
+        struct store_entry entry = entry_of(list[i]);
+        int rc = add(writer, &entry, 1, &error);
+
+        count(writer, rc == 0, rc < 0);
+        if (rc < 0)
+            log_line(LOG_CLASS_HISTORY, LOG_ERR, "%s: a record is not kept: %s",
+                     list[i]->record.sample.domain, error.text);
+    }
+}
+
+static void write_all(struct writer *writer, struct queued **list, size_t n)
+{
+    struct store_entry entries[QUEUE_RECORDS];
+    struct error error = {0};
+
+    for (size_t i = 0; i < n; i++)
+        entries[i] = entry_of(list[i]);
+
+    int rc = add(writer, entries, n, &error);
+
+    if (rc == -EINVAL) {
+        write_each(writer, list, n);
+        return;
+    }
+    say(writer, rc, &error);
+    count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
+}
+
+/* Waits for records, and a little longer for more of them. */
+static size_t gather(struct writer *writer, struct queued **list)
+{
+    struct timespec until;
+
+    pthread_mutex_lock(&writer->mutex);
+    while (writer->n == 0 && !writer->stop)
+        pthread_cond_wait(&writer->more, &writer->mutex);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += GATHER_S;
+    while (!writer->stop && writer->n < QUEUE_RECORDS / 2 &&
+           pthread_cond_timedwait(&writer->more, &writer->mutex, &until) == 0)
+        ;
+
+    size_t n = writer->n;
+
+    memcpy(list, writer->queue, n * sizeof(struct queued *));
+    writer->n = 0;
+    pthread_mutex_unlock(&writer->mutex);
+    return n;
+}
+
+static void *run(void *context)
+{
+    struct writer *writer = context;
+    struct queued *list[QUEUE_RECORDS];
+    size_t n;
+
+    while ((n = gather(writer, list)) > 0) { /* none: it is to stop */
+        write_all(writer, list, n);
+        free_all(list, n);
+    }
+    return NULL;
+}
+
+static void init_locks(struct writer *writer)
+{
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&writer->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&writer->more, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void writer_free(struct writer *writer)
+{
+    free_all(writer->queue, writer->n);
+    store_close(writer->store);
+    free(writer->path);
+    free(writer);
+}
+
+int writer_start(struct writer **out, const char *path, struct error *error)
+{
+    struct writer *writer = calloc(1, sizeof(*writer));
+
+    if (!writer)
+        return error_set(error, -ENOMEM, "%s: out of memory", path);
+    init_locks(writer);
+    writer->path = strdup(path);
+
+    int rc = writer->path ? open_store(writer, error)
+                          : error_set(error, -ENOMEM, "%s: out of memory", path);
+
+    if (rc == 0)
+        rc = -pthread_create(&writer->thread, NULL, run, writer);
+    if (rc < 0) {
+        writer_free(writer);
+        return rc;
+    }
+    *out = writer;
+    return 0;
+}
+
+void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
+                double precision)
+{
+    struct queued *one = malloc(sizeof(*one));
+
+    if (one)
+        *one = (struct queued){.record = *record, .period_s = period_s, .precision = precision};
+    pthread_mutex_lock(&writer->mutex);
+    if (one && writer->n < QUEUE_RECORDS) {
+        writer->queue[writer->n++] = one;
+        one = NULL;
+        pthread_cond_signal(&writer->more);
+    } else if (writer->dropped++ == 0) {
+        log_line(LOG_CLASS_HISTORY, LOG_WARNING,
+                 "the history's disk does not keep up: records are dropped");
+    }
+    pthread_mutex_unlock(&writer->mutex);
+    free(one);
+}
+
+void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped)
+{
+    pthread_mutex_lock(&writer->mutex);
+    *written = writer->written;
+    *dropped = writer->dropped;
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+void writer_stop(struct writer *writer)
+{
+    if (!writer)
+        return;
+    pthread_mutex_lock(&writer->mutex);
+    writer->stop = true;
+    pthread_cond_signal(&writer->more);
+    pthread_mutex_unlock(&writer->mutex);
+    pthread_join(writer->thread, NULL);
+    writer_free(writer);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file writer.h  The one thread that writes the history. Looks at guests never wait for the disk.
+ *
+ * Records queue for it; it takes all that came within a second into one transaction. When the disk does not keep
+ * up, or is full, what does not fit into the queue is dropped, and said once.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "record/ages_record.h"
+
+struct writer; /* opaque */
+
+/** Opens the history at @p path and starts the thread. 0, or as store_open(). */
+int writer_start(struct writer **out, const char *path, struct error *error);
+
+/** Queues a copy of @p record; see struct store_entry. From any thread; never blocks for long. */
+void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
+                double precision);
+
+/** How many records were written and dropped so far. */
+void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped);
+
+/** Writes what is queued, and ends. NULL is allowed. */
+void writer_stop(struct writer *writer);
