@@ -12,6 +12,7 @@
 
 #define QUEUE_RECORDS 256
 #define GATHER_S 1
+#define MAINTAIN_S 60
 
 struct queued {
     struct ages_record record;
@@ -29,7 +30,8 @@ struct writer {
     /* the thread's own */
     struct store *store; /* NULL: it could not be opened again */
     char *path;
-    int failing; /* the error that was said last; 0: all is well */
+    int failing;         /* the error that was said last; 0: all is well */
+    double maintained_s; /* CLOCK_BOOTTIME */
 };
 
 static void free_all(struct queued **list, size_t n)
@@ -119,6 +121,23 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
     count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
 }
 
+/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and as it is the database that
+ * fails, adding records will say so. */
+static void maintain(struct writer *writer)
+{
+    struct store_clock clock = store_clock_now();
+    struct error error = {0};
+
+    if (!writer->store || clock.steady_s - writer->maintained_s < MAINTAIN_S)
+        return;
+    writer->maintained_s = clock.steady_s;
+
+    int rc = store_maintain(writer->store, &store_retention_default, &clock, &error);
+
+    if (rc < 0)
+        log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", error.text);
+}
+
 /* Waits for records, and a little longer for more of them. */
 static size_t gather(struct writer *writer, struct queued **list)
 {
@@ -150,6 +169,7 @@ static void *run(void *context)
     while ((n = gather(writer, list)) > 0) { /* none: it is to stop */
         write_all(writer, list, n);
         free_all(list, n);
+        maintain(writer);
     }
     return NULL;
 }

@@ -81,7 +81,7 @@ static void add_block(struct resident_meter *meter, size_t b)
 int resident_meter_init(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         const struct guest_ram *ram)
 {
-    struct status status;
+    struct status status = {0};
 
     *meter = (struct resident_meter){.ram_bytes = ram->bytes, .ram = ram};
 

@@ -148,7 +148,7 @@ static int parse_bins(struct sketch *sketch, const json_t *bins)
 {
     size_t n = json_array_size(bins);
 
-    if (n == 0 || n % 2 || n > 2 * SKETCH_BINS)
+    if (n == 0 || n % 2 || n > (size_t)2 * SKETCH_BINS)
         return -EUCLEAN;
     for (size_t i = 0; i < n; i += 2) {
         const json_t *bin = json_array_get(bins, i);

@@ -189,7 +189,7 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
     ssize_t n = history_guests(store, &guests, error);
     size_t matches = 0;
 
-    for (ssize_t i = 0; i < n; i++) {
+    for (ssize_t i = 0; guests && i < n; i++) {
         bool is_uuid = strcasecmp(guests[i].uuid, name_or_uuid) == 0;
 
         if (!is_uuid && strcmp(guests[i].name, name_or_uuid) != 0)

@@ -116,8 +116,8 @@ static int delete_old(struct store *store, const struct store_retention *retenti
 /* The file's pages are used again, so only what a shorter retention frees for good is worth giving back. */
 static int give_back(struct store *store, struct error *error)
 {
-    int64_t free_pages;
-    int64_t pages;
+    int64_t free_pages = 0;
+    int64_t pages = 0;
     int rc = sql_run_i64(store, "PRAGMA freelist_count", &free_pages, error);
 
     if (rc == 0)

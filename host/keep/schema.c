@@ -115,7 +115,7 @@ static int read_version(struct store *store, int *version, struct error *error)
 static int climb(struct store *store, int version, struct error *error)
 {
     char pragma[64];
-    int from;
+    int from = 0;
     int rc = read_version(store, &from, error);
 
     for (int v = from; rc == 0 && v < version; v++)

@@ -27,7 +27,7 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
         if (rc > 0 && events[0].revents)
             return error_set(error, -ESRCH, "process %d: the guest vanished while it was measured",
                              target->process->pid);
-        rc = rc > 0 ? wait->poll(wait->state, error) : 0;
+        rc = rc > 0 && wait->poll ? wait->poll(wait->state, error) : 0;
         if (rc < 0)
             return rc;
         if (wait->progress)

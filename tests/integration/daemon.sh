@@ -31,6 +31,9 @@ end_all() {
 }
 trap end_all EXIT
 
+# guest_pid NAME: of our libvirtd's domain; its directory is ours alone.
+guest_pid() { cat "/run/libvirt/qemu/$1.pid"; }
+
 # sql QUERY: its only value.
 sql() { python3 -c 'import sqlite3, sys
 row = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute(sys.argv[2]).fetchone()
@@ -161,7 +164,7 @@ embed_virsh destroy three >/dev/null
 check "and let go" eventually logged "domain three: $let_go"
 
 echo "# somebody measures by hand"
-pid=$(pgrep -f 'guest=one,' | head -n 1)
+pid=$(guest_pid one)
 before=$(newest_id one)
 check "vmwss measure of a watched guest" "$vmwss" measure --pid "$pid" -w 1 -m pageout --wait 10
 check "afterwards it goes on" records_after one "$before" 1
@@ -181,7 +184,7 @@ check "and goes on" goes_on one
 check "panels were kept" test -z "$(sql "SELECT sample.id FROM $of 'one' AND sample.id > $before AND flags LIKE '%new-panel%' LIMIT 1")"
 
 echo "# a guest is killed"
-pid=$(pgrep -f 'guest=two,' | head -n 1)
+pid=$(guest_pid two)
 [[ -z $pid ]] || kill -KILL "$pid"
 check "killed: let go" eventually logged "domain two: $let_go"
 
@@ -217,7 +220,7 @@ before=$(newest_id one)
 start_daemon
 check "started again: goes on" records_after one "$before" 2
 check "the truth" holds_truth one "$(truth "$one")"
-mapped() { awk '/^RssShmem/ {print $2}' "/proc/$(pgrep -f 'guest=one,' | head -n 1)/status"; }
+mapped() { awk '/^RssShmem/ {print $2}' "/proc/$(guest_pid one)/status"; }
 before=$(mapped)
 kill -TERM "$daemon"
 check "SIGTERM: exit 0" wait "$daemon"
