@@ -9,6 +9,9 @@
  * of that thread is exactly one window. collect() ends one and begins the next at once: touches add up, except those
  * between a page's look and its next marking, one pass over the panel later (2,000 pages: some milliseconds).
  *
+ * The thread takes a while to start, which est window counts: with 90 % of a guest hot, windows of 30 ms in the emulated
+ * lab came out 3.7 points of resident memory low, those of 60 ms and more 0.1 to 0.4, within the error of 40 periods.
+ *
  * What DAMON cannot look at reads "not accessed" there, which must not be taken for cold. A page is believed idle only
  * if it was told of, and carried the idle flag (/proc/kpageflags) after marking and after the last look: pages off
  * the LRU (isolated, in a per-CPU batch), or whose frame was replaced, do not. The zero page counts as absent, and

@@ -56,6 +56,8 @@ def window_s(cell):
     lab = cell["kernel"] != "host"
     refault = REFAULT_S["lab" if lab else "host"]
     least = 0.5 if cell["mode"] == "census" or cell["tool"] else 0.03
+    if cell["method"] == "damon":
+        least = 0.1  # its kernel thread takes some of 30 ms to start, see damon.c
     if lab and cell["accel"] == "tcg":
         least = 1.0  # an emulated emulator
     if cell["pattern"] in WORK:
