@@ -151,7 +151,7 @@ static int zap_panel(struct zap *zap)
     for (uint64_t i = 0; i < set->n; i++) {
         bool seen = i > 0 && set->order[i] > 0 && set->unit[i] == set->unit[i - 1];
 
-        if (!zap->to_drop[i] || set->state[i] == PAGE_UNMEASURABLE || seen)
+        if (!zap->to_drop[i] || set->state[i] != PAGE_IDLE || seen)
             continue;
 
         /* All of a huge page, for KVM may map it in pieces (below 1 MiB, say, where ROMs lie between). */

@@ -51,6 +51,14 @@ def hot_pages(cell):
     return round(cell["p"] * region_pages(cell))
 
 
+def hot_draws(cell):
+    """How many pages of a panel are hot. Of some guests only the hot pages are present."""
+    if cell["mode"] == "census":
+        return 0
+    density = 1 if cell["backing"] in ("big", "partly") else cell["p"]
+    return min(int(cell["mode"]), region_pages(cell)) * density
+
+
 def window_s(cell):
     """Long enough for the guest to touch its hot set, after it has mapped again what the method unmapped."""
     lab = cell["kernel"] != "host"
@@ -67,10 +75,7 @@ def window_s(cell):
     if cell["method"] == "zap-all" or (cell["method"] == "zap" and cell["mode"] == "census"):
         return least + 2 * hot_pages(cell) * refault
     if cell["method"] in ("zap", "pageout"):
-        return (
-            least
-            + 2 * min(int(cell["mode"]) if cell["mode"] != "census" else 0, region_pages(cell)) * cell["p"] * refault
-        )
+        return least + 2 * hot_draws(cell) * refault
     return least
 
 
