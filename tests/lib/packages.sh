@@ -12,7 +12,7 @@ packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-
 packages_picture=(gnuplot-nox)
 # What the Linux guests of tests/bench/matrix work at: a redis, a compiler. Nothing here starts a service.
 packages_work=(redis-tools tcc)
-packages_lint=(git clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff)
+packages_lint=(git clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd)
 
 # install_packages PACKAGE...
 install_packages() {
