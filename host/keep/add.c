@@ -144,7 +144,7 @@ static int insert_sample(const struct adding *adding, const struct store_entry *
 
     if (!windows || !ages)
         return error_set(error, -ENOMEM, "%s: out of memory", adding->store->path);
-    row_flags_text(flags, sizeof(flags), entry->record->sample.flags);
+    sample_flags_text(flags, sizeof(flags), entry->record->sample.flags);
     bind_sample(adding->add_sample, entry, guest);
     sql_bind_text(adding->add_sample, 17, flags);
     sql_bind_text(adding->add_sample, 18, windows);

@@ -99,8 +99,8 @@ void bucket_add(struct bucket *bucket, const struct store_entry *entry)
     bucket->paused_s += sample->paused_s;
     bucket->precision = fmax(bucket->precision, entry->precision);
     snprintf(bucket->method, sizeof(bucket->method), "%s", sample->method);
-    row_flags_text(bucket->flags, sizeof(bucket->flags),
-                   sample->flags | row_flags_parse(bucket->flags));
+    sample_flags_text(bucket->flags, sizeof(bucket->flags),
+                      sample->flags | row_flags_parse(bucket->flags));
     for (size_t w = 0; w < sample->n_windows; w++)
         add_window(bucket, &sample->windows[w], period_ms);
 }

@@ -69,7 +69,7 @@ static void sample_point(struct history_point *point, const struct kept_sample *
         .cpu_s = sample->cpu_s,
     };
     snprintf(point->method, sizeof(point->method), "%s", sample->method);
-    row_flags_text(point->flags, sizeof(point->flags), sample->flags);
+    sample_flags_text(point->flags, sizeof(point->flags), sample->flags);
 }
 
 static int sample_points(struct store *store, const struct history_guest *guest,

@@ -58,17 +58,6 @@ char *row_ages_text(const struct ages_record *record)
     return array_text(array, complete);
 }
 
-void row_flags_text(char *text, size_t size, unsigned flags)
-{
-    const char *name;
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (unsigned i = 0; (name = sample_flag_name(i)); i++)
-        if ((flags & (1U << i)) && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
-}
-
 unsigned row_flags_parse(const char *text)
 {
     char copy[256];

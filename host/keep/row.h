@@ -14,10 +14,7 @@
 char *row_windows_text(const struct sample_record *sample);
 char *row_ages_text(const struct ages_record *record);
 
-/** "thp,partial". */
-void row_flags_text(char *text, size_t size, unsigned flags);
-
-/** The way back; names that are not known are left out. */
+/** The flags of sample_flags_text(); names that are not known are left out. */
 unsigned row_flags_parse(const char *text);
 
 /** The way back, into sample->windows and record->bins. -EUCLEAN when the text is something else. */

@@ -38,6 +38,17 @@ const char *sample_flag_name(unsigned number)
     return number < sizeof(flag_names) / sizeof(flag_names[0]) ? flag_names[number] : NULL;
 }
 
+void sample_flags_text(char *text, size_t size, unsigned flags)
+{
+    const char *name;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned i = 0; (name = sample_flag_name(i)); i++)
+        if ((flags & (1U << i)) && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
+}
+
 static uint64_t tally_samples(const struct tally *tally)
 {
     uint64_t draws = 0;

@@ -38,6 +38,9 @@ enum sample_flag {
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */
 const char *sample_flag_name(unsigned number);
 
+/** "thp,partial", as far as it fits; "" for no flags. */
+void sample_flags_text(char *text, size_t size, unsigned flags);
+
 struct window_record {
     double window_s;
     double est_window_s;

@@ -25,17 +25,6 @@ static const struct table_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-void sample_flags(char *text, size_t size, unsigned flags)
-{
-    const char *name;
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (unsigned i = 0; (name = sample_flag_name(i)); i++)
-        if ((flags & (1U << i)) && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
-}
-
 static double age_s(const struct timespec *time)
 {
     struct timespec now;
@@ -76,7 +65,7 @@ void sample_subtitle(char *text, size_t size, const struct sample_record *record
     char flags[256];
 
     sample_method(method, sizeof(method), record);
-    sample_flags(flags, sizeof(flags), record->flags);
+    sample_flags_text(flags, sizeof(flags), record->flags);
     snprintf(text, size, "%s resident of %s, %s, %s%s%s",
              show_bytes(resident, sizeof(resident), record->resident_bytes),
              show_bytes(ram, sizeof(ram), record->ram_bytes), accel_name(record->accel), method,
@@ -116,7 +105,7 @@ static void add_window(struct table *table, const struct sample_record *record, 
     snprintf(cell[8], size, "%.2fs", record->vcpu_s);
     sample_method(cell[9], size, record);
     show_seconds(cell[10], size, age_s(&record->time));
-    sample_flags(cell[11], size, record->flags);
+    sample_flags_text(cell[11], size, record->flags);
     for (size_t i = 0; i < N_COLUMNS; i++)
         cells[i] = cell[i];
     table_row(table, cells);

@@ -19,8 +19,5 @@ void sample_head_print(const struct sample_record *record);
 /** The same in short, for below the title of a picture. */
 void sample_subtitle(char *text, size_t size, const struct sample_record *record);
 
-/** "thp,partial". */
-void sample_flags(char *text, size_t size, unsigned flags);
-
 /** The wider side of an interval that need not be symmetric. */
 uint64_t window_half_width(const struct window_record *window);
