@@ -6,7 +6,7 @@
  * number per cluster and its variance that between clusters (Cochran, Sampling Techniques, 3rd ed., 9.2), with
  * Student's t for the few degrees of freedom, and of the population only the part that was not looked at is uncertain.
  *
- * Two things make the textbook interval too short, and are put right in it.
+ * Three things make the textbook interval too short, and are put right in it.
  *   - Clusters of a kind that the sample has none of: if one touched huge page in fifteen is full and all others have a
  *     single page touched, then one sample of 32 in nine has no full one, and no variance either. So the upper bound is
  *     computed as if one more had been looked at and found full, the lower as if one more had been found empty. With n
@@ -14,6 +14,8 @@
  *   - The sample was touched in the first window and is measured in a second. What was not touched in the second says
  *     nothing of the density; in its place the second window has others, which were not drawn. In a steady guest they
  *     are as many. So they are left out of the value, and count as empty for the lower bound and as full for the upper.
+ *   - Some that were drawn could not be measured, and not by chance: the first of a guest, which holds its firmware and
+ *     little else, is such a one. What is known of the others says nothing of them; they count in the same way.
  *
  * The parts are independent, and are added by the distances to their bounds, in quadrature (Zou and Donner, Statistics
  * in Medicine 27, 2008).
@@ -44,28 +46,33 @@ double student_975(double df)
                (92160 * pow(df, 4));
 }
 
-/* Of the fractions looked at, those that are 0 taken for @p untouched, and one more of that kind. */
+/* Of the fractions drawn, those that are 0 or lost taken for @p unknown, and one more of that kind. */
 struct moments {
-    double seen_mean; /* without the one more */
+    double drawn_mean; /* without the one more */
     double mean, variance;
 };
 
-static struct moments moments(const struct fine_tally *fine, double untouched)
+static double drawn(const struct fine_tally *fine)
 {
-    double n = (double)fine->n;
-    double sum = 0;
-    double squares = untouched * untouched;
+    return (double)(fine->n + fine->n_lost);
+}
+
+static struct moments moments(const struct fine_tally *fine, double unknown)
+{
+    double n = drawn(fine);
+    double sum = (double)fine->n_lost * unknown;
+    double squares = (double)(fine->n_lost + 1) * unknown * unknown;
 
     for (size_t i = 0; i < fine->n; i++) {
-        double y = fine->touched[i] > 0 ? fine->touched[i] : untouched;
+        double y = fine->touched[i] > 0 ? fine->touched[i] : unknown;
 
         sum += y;
         squares += y * y;
     }
 
-    double mean = (sum + untouched) / (n + 1);
+    double mean = (sum + unknown) / (n + 1);
 
-    return (struct moments){.seen_mean = sum / n,
+    return (struct moments){.drawn_mean = sum / n,
                             .mean = mean,
                             .variance = fmax(0, squares - (n + 1) * mean * mean) / n};
 }
@@ -73,16 +80,16 @@ static struct moments moments(const struct fine_tally *fine, double untouched)
 /* The bound on the side of @p extreme, 0 or 1. */
 static double bound(const struct fine_tally *fine, double population, double extreme)
 {
-    double n = (double)fine->n;
+    double n = drawn(fine);
     struct moments m = moments(fine, extreme);
 
     if (n >= population)
-        return m.seen_mean;
+        return m.drawn_mean;
 
     double error = student_975(n) * sqrt(m.variance * (1 / (n + 1) + 1 / (population - n)));
     double rest = extreme > 0 ? fmin(1, m.mean + error) : fmax(0, m.mean - error);
 
-    return (n * m.seen_mean + (population - n) * rest) / population;
+    return (n * m.drawn_mean + (population - n) * rest) / population;
 }
 
 static double value(const struct fine_tally *fine)

@@ -190,7 +190,7 @@ int sample_record_add_fine(struct sample_record *record, const struct sample_pla
         .wss_high_bytes = estimate.wss_high_bytes,
         .granularity_bytes = estimate.granularity_bytes,
         .huge_pages_sampled = fine->tally.n,
-        .huge_pages_not_measured = fine->not_measured,
+        .huge_pages_not_measured = fine->tally.n_lost,
         .huge_pages_not_joined = fine->not_joined,
         .cpu_s = fine->cpu_s,
         .split_s = fine->split_s,

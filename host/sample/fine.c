@@ -124,7 +124,7 @@ static int keep_huge(struct fine *fine)
         if (mapping.huge && !mapping.zero)
             fine->hva[kept++] = fine->hva[i];
     }
-    fine->result->not_measured += fine->n - kept;
+    fine->result->tally.n_lost += fine->n - kept;
     fine->n = kept;
     return 0;
 }
@@ -161,7 +161,7 @@ static int split_all(struct fine *fine, struct split_list *list)
         if (rc == 0)
             fine->hva[kept++] = fine->hva[i];
     }
-    fine->result->not_measured += fine->n - kept;
+    fine->result->tally.n_lost += fine->n - kept;
     fine->n = kept;
     fine->result->split_s = seconds_since(begin_ns);
     return 0;
@@ -218,7 +218,7 @@ static void count(struct fine *fine, const struct page_set *set, uint64_t i)
     pagemap_mapping(fine->pagemap_fd, page_set_hva(set, i), &mapping);
     /* khugepaged may have joined it again; then its base pages had no bits of their own to the end. */
     if (mapping.huge || lost > MAX_UNMEASURABLE)
-        fine->result->not_measured++;
+        fine->result->tally.n_lost++;
     else
         fine->result->tally.touched[fine->result->tally.n++] = (double)touched /
                                                                (double)(pages - lost);

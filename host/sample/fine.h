@@ -15,8 +15,7 @@
 
 struct fine_result {
     struct fine_tally tally;
-    uint64_t not_measured; /* drawn, but could not be split, or were joined again before the end */
-    uint64_t not_joined;   /* split by us, and small pages still */
+    uint64_t not_joined;           /* split by us, and small pages still */
     double window_s, est_window_s; /* of the measurement by base pages */
     double split_s, join_s;        /* wall time of splitting and joining all of them */
     double cpu_s;                  /* our own, for everything after the ordinary measurement */

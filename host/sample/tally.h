@@ -44,6 +44,7 @@ struct fine_tally {
     size_t n;
     double
         touched[FINE_MAX_HUGE_PAGES]; /* of each, the fraction of its base pages that was touched */
+    size_t n_lost; /* drawn, but could not be split, or were joined again before the end */
 };
 
 /** The stratum for @p granularity_bytes, added if it is new; NULL when there is no more room. */

@@ -93,6 +93,28 @@ START_TEST(untouched_in_the_second_window_widen)
 }
 END_TEST
 
+/* One of nine was drawn and not measured; it may be empty or full, and nothing else is uncertain. */
+START_TEST(lost_ones_may_be_empty_or_full)
+{
+    struct fine_tally fine = alike(8, 0.25);
+
+    fine.n_lost = 1;
+
+    struct density d = fine_density(&fine, 9);
+
+    ck_assert_double_eq_tol(d.value, 0.25, 1e-12);
+    ck_assert_double_eq_tol(d.low, 8 * 0.25 / 9, 1e-12);
+    ck_assert_double_eq_tol(d.high, (8 * 0.25 + 1) / 9, 1e-12);
+
+    struct fine_tally none_lost = alike(9, 0.25);
+    struct density wide = fine_density(&fine, 1000);
+    struct density narrow = fine_density(&none_lost, 1000);
+
+    ck_assert_double_lt(wide.low, narrow.low);
+    ck_assert_double_gt(wide.high, narrow.high);
+}
+END_TEST
+
 START_TEST(census_of_both_sizes)
 {
     /* 64 huge pages of which 48 touched, 1000 base pages of which 300, and 10 unmeasurable. */
@@ -290,6 +312,7 @@ int main(void)
     tcase_add_test(tcase, none_looked_at_knows_nothing);
     tcase_add_test(tcase, alike_ones_leave_room_for_others);
     tcase_add_test(tcase, untouched_in_the_second_window_widen);
+    tcase_add_test(tcase, lost_ones_may_be_empty_or_full);
     tcase_add_test(tcase, census_of_both_sizes);
     tcase_add_test(tcase, without_huge_pages_it_is_the_measured);
     tcase_add_test(tcase, nothing_touched);
