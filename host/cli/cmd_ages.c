@@ -9,6 +9,7 @@
 #include "show/ages.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,7 @@ struct watch {
     double cpu_s;      /* our own when the last record was made */
     uint64_t n_ticks;
     uint64_t n_shown;
+    bool anew; /* the panel was begun anew; the next record says so */
 };
 
 static int poll_follower(void *state, struct error *error)
@@ -143,17 +145,11 @@ static int poll_follower(void *state, struct error *error)
     return follower_poll(state, error);
 }
 
-static int begin(struct watch *watch, struct error *error)
+static int begin_panel(struct watch *watch, struct error *error)
 {
     struct session *session = watch->session;
     const struct options *options = watch->options;
 
-    watch->cpu_s = own_cpu_s();
-
-    int rc = subject_refresh(&session->subject, &watch->now, error);
-
-    if (rc < 0)
-        return rc;
     session_size_panel(session, &watch->now);
 
     const struct follow_plan plan = {
@@ -168,8 +164,41 @@ static int begin(struct watch *watch, struct error *error)
     watch->target = subject_target(&session->subject);
     watch->began_ns = clock_ns();
     watch->next_tick_ns = watch->began_ns;
-    progress_init(&session->progress, "watching");
+    watch->shown_at_s = 0;
+    watch->n_ticks = 0;
     return follower_open(&watch->target, &plan, &watch->follower, error);
+}
+
+static int begin(struct watch *watch, struct error *error)
+{
+    struct session *session = watch->session;
+
+    watch->cpu_s = own_cpu_s();
+    progress_init(&session->progress, "watching");
+
+    int rc = subject_refresh(&session->subject, &watch->now, error);
+
+    return rc == 0 ? begin_panel(watch, error) : rc;
+}
+
+/* RAM was plugged or unplugged: what was drawn is no sample of what there is. */
+static int begin_anew(struct watch *watch, struct error *error)
+{
+    struct session *session = watch->session;
+    uint64_t was_bytes = session->subject.ram.bytes;
+
+    follower_close(watch->follower);
+    watch->follower = NULL;
+
+    int rc = session_relocate(session, &watch->now, error);
+
+    if (rc < 0)
+        return rc;
+    progress_clear(&session->progress);
+    cli_error("the guest's RAM went from %" PRIu64 " to %" PRIu64 " MiB: a new panel",
+              was_bytes >> 20, session->subject.ram.bytes >> 20);
+    watch->anew = true;
+    return begin_panel(watch, error);
 }
 
 static int wait_for_tick(struct watch *watch, struct error *error)
@@ -200,6 +229,8 @@ static int tick(struct watch *watch, struct error *error)
 
     if (rc < 0)
         return rc;
+    if (session_ram_changed(session, &watch->now))
+        return begin_anew(watch, error);
     session_size_panel(session, &watch->now);
     watch->n_ticks++;
     rc = follower_tick(watch->follower, session->plan.presence, error);
@@ -278,6 +309,9 @@ static int show(struct watch *watch, struct error *error)
     progress_clear(&session->progress);
     if (rc < 0)
         return rc;
+    if (watch->anew)
+        record.sample.flags |= FLAG_NEW_PANEL;
+    watch->anew = false;
     tell_left_out(watch, &record);
     return print(watch, &record, error);
 }

@@ -3,6 +3,7 @@
 #include "cli/session.h"
 #include "base/parse.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "estimate/precision.h"
@@ -238,7 +239,7 @@ static int session_open(struct session *session, const struct sampling_choice *c
                         struct error *error)
 {
     *session = (struct session){
-        .lock = RUN_LOCK_NONE, .wait_s = choice->wait_s, .fine = choice->fine};
+        .choice = choice, .lock = RUN_LOCK_NONE, .wait_s = choice->wait_s, .fine = choice->fine};
     catch_signals();
 
     int rc = fsroot_open(&session->root, "/");
@@ -264,9 +265,67 @@ static void session_close(struct session *session)
 {
     guest_pause_stop(session->pause);
     session_yield(session);
+    free(session->new_ram);
     if (session->found)
         subject_close(&session->subject);
     fsroot_close(&session->root);
+}
+
+/* --- RAM that comes and goes ------------------------------------------------------------------- */
+
+/* Its RAM as libvirt has it now; malloc'ed. NULL when there is no answer, or it is about another process. */
+static struct ram_config *ask_for_ram(const struct session *session)
+{
+    cleanup_free struct guest *guest = malloc(sizeof(*guest));
+    struct ram_config *ram = guest ? malloc(sizeof(*ram)) : NULL;
+
+    if (!ram)
+        return NULL;
+    if (guest_choice_open(&session->choice->guest, &session->root, guest, NULL) < 0) {
+        free(ram);
+        return NULL;
+    }
+    *ram = guest->ram;
+    if (guest->process.pid != session->subject.guest.process.pid) {
+        free(ram);
+        ram = NULL;
+    }
+    guest_close(guest);
+    return ram;
+}
+
+bool session_ram_changed(struct session *session, const struct resident_now *now)
+{
+    struct subject *subject = &session->subject;
+
+    if (!session->choice->guest.domain || !subject_in_doubt(subject, now))
+        return false;
+
+    struct ram_config *ram = ask_for_ram(session);
+
+    if (!ram)
+        return false;
+    subject_answered(subject, now);
+    if (ram_config_equal(ram, &subject->guest.ram)) {
+        free(ram);
+        return false;
+    }
+    free(session->new_ram);
+    session->new_ram = ram;
+    return true;
+}
+
+int session_relocate(struct session *session, struct resident_now *now, struct error *error)
+{
+    int rc = subject_relocate(&session->subject, session->new_ram, error);
+
+    free(session->new_ram);
+    session->new_ram = NULL;
+    if (rc == 0)
+        rc = check_fine(session, error);
+    if (rc == 0)
+        rc = choose_method(session, session->choice, error);
+    return rc == 0 ? subject_refresh(&session->subject, now, error) : rc;
 }
 
 /* --- sampling ---------------------------------------------------------------------------------- */
@@ -315,6 +374,8 @@ int session_measure(struct session *session, struct sample_record *record, struc
     session->subject.guest.jobs = 0;
     if (rc == 0)
         rc = subject_refresh(&session->subject, &now, error);
+    if (rc == 0 && session_ram_changed(session, &now))
+        rc = session_relocate(session, &now, error);
     if (rc < 0)
         return rc;
     session_size_panel(session, &now);

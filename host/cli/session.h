@@ -50,7 +50,8 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
 int sampling_check(struct sampling_choice *choice, int argc, char **argv);
 
 struct session {
-    bool found; /* the guest was there */
+    const struct sampling_choice *choice; /* borrowed */
+    bool found;                           /* the guest was there */
     struct fsroot root;
     struct subject subject;
     struct sample_plan plan;
@@ -63,6 +64,7 @@ struct session {
     double wait_s;
     struct guest_pause *pause; /* NULL: the guest runs on */
     struct sample_pause pause_hooks;
+    struct ram_config *new_ram; /* of session_ram_changed(); NULL: it did not */
 };
 
 /** Lets another vmwss have the guest between two measurements. */
@@ -71,7 +73,18 @@ void session_yield(struct session *session);
 /** Sets how many pages the plan draws, for what is resident now and for the precision that was asked for. */
 void session_size_panel(struct session *session, const struct resident_now *now);
 
-/** Draws a panel (if it is one), samples the plan's windows, and fills the record. After session_yield() the guest is
+/**
+ * For a guest that is sampled for long: when its RAM may have changed since it was located, libvirt is asked again. By
+ * --pid nobody can be asked: QEMU's command line tells what it began with.
+ * @param now  of the last subject_refresh()
+ * @return whether it did change; then session_relocate() is due, when nothing samples the old RAM any more
+ */
+bool session_ram_changed(struct session *session, const struct resident_now *now);
+
+/** Locates the RAM as it is now, chooses the method anew, and refreshes @p now. Errors as when the session began. */
+int session_relocate(struct session *session, struct resident_now *now, struct error *error);
+
+/** Looks whether RAM was plugged, draws a panel (if it is one), samples the plan's windows, and fills the record. After session_yield() the guest is
  *  locked again first; -EBUSY when another vmwss kept it for longer than the time to wait. */
 int session_measure(struct session *session, struct sample_record *record, struct error *error);
 

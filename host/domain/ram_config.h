@@ -36,3 +36,6 @@ struct ram_config {
     size_t n_backends;
     struct ram_backend backends[RAM_CONFIG_MAX_BACKENDS];
 };
+
+/** Are both made of the same backends, in the same order? */
+bool ram_config_equal(const struct ram_config *a, const struct ram_config *b);

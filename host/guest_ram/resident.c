@@ -19,6 +19,7 @@ static uint64_t field_bytes(const char *text, const char *name)
 struct status {
     uint64_t all_bytes;
     uint64_t shmem_bytes; /* of that */
+    uint64_t address_bytes;
 };
 
 /* A zombie has a status without memory fields. */
@@ -32,6 +33,7 @@ static int read_status(const struct fsroot *root, pid_t pid, struct status *stat
     status->shmem_bytes = field_bytes(text, "\nRssShmem:");
     status->all_bytes = field_bytes(text, "\nRssAnon:") + field_bytes(text, "\nRssFile:") +
                         status->shmem_bytes + field_bytes(text, "\nHugetlbPages:");
+    status->address_bytes = field_bytes(text, "\nVmSize:");
     return 0;
 }
 
@@ -146,6 +148,7 @@ int resident_meter_read(const struct resident_meter *meter, const struct fsroot 
 
     if (meter->file_fds)
         resident = held_by_files(meter) + others_now(meter, &status);
+    now->address_bytes = status.address_bytes;
     now->mapped_bytes = smaller(mapped, meter->ram_bytes);
     now->resident_bytes = smaller(resident, meter->ram_bytes);
     return 0;

@@ -27,6 +27,8 @@ struct resident_meter {
 struct resident_now {
     uint64_t mapped_bytes;   /* what QEMU's page tables map */
     uint64_t resident_bytes; /* that, and pages of shared files that are not mapped */
+    uint64_t
+        address_bytes; /* all of QEMU's address space, VmSize: RAM that is plugged adds to it */
 };
 
 /** To be called right after guest_ram_locate(). 0; -ESRCH when the process is gone; -ENOMEM. To be freed in either

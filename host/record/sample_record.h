@@ -31,8 +31,7 @@ enum sample_flag {
     FLAG_FREE_PAGE_REPORTING = 1 << 12, /* what the guest frees leaves its RAM at once */
     FLAG_PAUSE_CUT =
         1 << 13, /* it was to be suspended while marked and read, and ran on too early */
-    FLAG_NEW_PANEL =
-        1 << 14, /* the panel that vmwssd follows was begun anew since the last record */
+    FLAG_NEW_PANEL = 1 << 14, /* the panel that is followed was begun anew since the last record */
 };
 
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */

@@ -2,9 +2,13 @@
 /** @file subject.c  See subject.h. */
 #include "sample/subject.h"
 
+#include "base/clock.h"
 #include "domain/qemu_vcpus.h"
 
 #include <errno.h>
+
+/* From a backend's mapping to its device in the configuration: a management tool takes a second at most. */
+#define DOUBT_NS 10000000000ULL
 
 static int refuse_stopped(const struct subject *subject, struct error *error)
 {
@@ -32,6 +36,8 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     subject->root = root;
     subject->ram = (struct guest_ram){0};
     subject->resident = (struct resident_meter){0};
+    subject->address_bytes = 0;
+    subject->doubted_ns = 0;
 
     int rc = refuse_stopped(subject, error);
 
@@ -68,4 +74,39 @@ int subject_refresh(struct subject *subject, struct resident_now *now, struct er
         return error_set(error, rc, "the guest vanished");
     subject->guest.jobs |= qemu_process_jobs(subject->root, process);
     return 0;
+}
+
+bool subject_in_doubt(struct subject *subject, const struct resident_now *now)
+{
+    if (subject->address_bytes == 0)
+        subject->address_bytes = now->address_bytes;
+    if (subject->address_bytes == now->address_bytes)
+        subject->doubted_ns = 0;
+    else if (subject->doubted_ns == 0)
+        subject->doubted_ns = clock_ns();
+    return subject->doubted_ns != 0;
+}
+
+void subject_answered(struct subject *subject, const struct resident_now *now)
+{
+    if (clock_ns() - subject->doubted_ns < DOUBT_NS)
+        return;
+    subject->address_bytes = now->address_bytes;
+    subject->doubted_ns = 0;
+}
+
+int subject_relocate(struct subject *subject, const struct ram_config *config, struct error *error)
+{
+    const uint64_t address_bytes = subject->address_bytes;
+    const uint64_t doubted_ns = subject->doubted_ns;
+
+    forget(subject);
+    subject->guest.ram = *config;
+
+    int rc = subject_locate(subject, subject->root, error);
+
+    /* There may be more to come. */
+    subject->address_bytes = address_bytes;
+    subject->doubted_ns = doubted_ns;
+    return rc;
 }

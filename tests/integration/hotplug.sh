@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# DIMMs plugged into a guest while it is being measured, by a real libvirtd: measure --interval, ages and vmwssd go on
+# with the RAM that there is then. (Unplugging needs an operating system that lets go of the DIMM: unit.locate.)
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/embed.sh
+. "$root/tests/lib/embed.sh"
+# shellcheck source=../lib/libvirtd.sh
+. "$root/tests/lib/libvirtd.sh"
+libvirtd_reexec "$@"
+embed_reexec "$@"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+
+measuring=
+end_all() {
+	[[ -z $measuring ]] || kill "$measuring" 2>/dev/null
+	libvirtd_end
+	end_guests
+}
+trap end_all EXIT
+
+records=$guests_dir/records
+db=$guests_dir/history.db
+# Populated, so that a DIMM is resident though nobody touches it.
+elements="<maxMemory slots='8' unit='MiB'>2048</maxMemory>
+	<memoryBacking><source type='memfd'/><access mode='shared'/><allocation mode='immediate'/></memoryBacking>
+	<cpu><numa><cell id='0' cpus='0' memory='256' unit='MiB'/></numa></cpu>
+	<features><acpi/></features>"
+params="total=96M hot=16M"
+base=$((256 << 20)) dimm=$((128 << 20))
+want=$(truth "$params memory=256M")
+
+plug() {
+	cat >"$guests_dir/dimm.xml" <<-END
+		<memory model='dimm'><target><size unit='MiB'>128</size><node>0</node></target></memory>
+	END
+	embed_virsh attach-device plugged "$guests_dir/dimm.xml" --live
+}
+
+# within_a_minute COMMAND...
+within_a_minute() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		if "$@"; then return 0; fi
+		sleep 0.1
+	done
+	return 1
+}
+# told FILTER: a record says so.
+told() { jq -es "any(.[]; $1)" "$records" >/dev/null 2>&1; }
+
+# begin ARGS...: vmwss in the background, its records in $records.
+begin() {
+	: >"$records"
+	"$vmwss" "$@" --json >"$records" 2>"$guests_dir/messages" &
+	measuring=$!
+}
+stop() {
+	kill -INT "$measuring" 2>/dev/null
+	wait "$measuring" 2>/dev/null
+	measuring=
+}
+
+if ! libvirtd_begin || ! embed_create plugged 256 "$params" "$elements"; then
+	fail "a guest with slots for DIMMs starts"
+	finish
+	exit 1
+fi
+
+echo "# measure --interval"
+begin measure plugged -m cold --census -w 1 -i 2
+check "the RAM it began with" within_a_minute told ".ram_bytes == $base"
+check "a DIMM is plugged" plug
+check "the RAM there is then" within_a_minute told ".ram_bytes == $base + $dimm"
+stop
+record=$(jq -cs 'last' "$records")
+check "guest ran ($(field vcpu_seconds) s)" guest_ran
+check "the DIMM is resident ($(field resident_bytes))" record_has ".resident_bytes >= $base + $dimm - 1048576"
+check "the working set is what it was: $(field wss_bytes) of $want" \
+	holds "$(field wss_bytes) > 0.99 * $want && $(field wss_bytes) < 1.01 * $want"
+
+echo "# ages"
+begin ages plugged -m pageout -w 1,2 -i 1 -n 2000
+check "a panel of the RAM it began with" within_a_minute told ".ram_bytes == $base + $dimm"
+check "another DIMM is plugged" plug
+check "a new panel" within_a_minute told ".ram_bytes == $base + 2 * $dimm and (.flags | index(\"new-panel\"))"
+check "which is said once" within_a_minute told ".ram_bytes == $base + 2 * $dimm and (.flags | index(\"new-panel\") | not)"
+check "both windows again" within_a_minute told ".ram_bytes == $base + 2 * $dimm and (.windows | length == 2)"
+stop
+check "the message" grep -q 'RAM went from 384 to 512 MiB' "$guests_dir/messages"
+record=$(jq -cs 'last' "$records")
+check "guest ran ($(field vcpu_seconds) s)" guest_ran
+low=$(field wss_low_bytes) wss=$(field wss_bytes) high=$(field wss_high_bytes)
+check "its interval holds the truth: $wss [$low, $high] of $want" \
+	holds "$want >= $wss - 2*($wss-$low) - 8192 && $want <= $wss + 2*($high-$wss) + 8192"
+
+echo "# vmwssd"
+newest_ram() {
+	"$vmwss" history plugged --database "$db" --window 2 --since 1h --json 2>/dev/null | jq -s 'last.ram_bytes // 0'
+}
+ram_is() { [[ $(newest_ram) == "$1" ]]; }
+"$build/host/vmwssd" --foreground --connect qemu:///system --database "$db" --period 1 --window 2,4 --samples 1000 \
+	--budget 20% --guest-budget 20% 2>"$guests_dir/messages" &
+measuring=$!
+check "a record of the RAM it began with" within_a_minute ram_is $((base + 2 * dimm))
+check "a third DIMM is plugged" plug
+check "a record of the RAM there is then" within_a_minute ram_is $((base + 3 * dimm))
+stop
+
+finish
