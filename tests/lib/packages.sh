@@ -13,6 +13,8 @@ packages_picture=(gnuplot-nox)
 # What the Linux guests of tests/bench/matrix work at: a redis, a compiler. Nothing here starts a service.
 packages_work=(redis-tools tcc)
 packages_lint=(git clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd)
+# The Debian package: what finds fault with it, and a fresh Debian to install it in.
+packages_package=(lintian debootstrap)
 
 # install_packages PACKAGE...
 install_packages() {
