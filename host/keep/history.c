@@ -17,6 +17,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+/* A record that is later than now by more was written before the clock was set back. */
+#define FUTURE_S 1
+
 /* --- opening ----------------------------------------------------------------------------------- */
 
 static int check_file(const char *path, struct error *error)
@@ -225,9 +228,11 @@ int history_latest(struct store *store, int (*see)(const struct kept_sample *sam
     /* The last by the time of the record: the index has it at its end. */
     rc = sql_prepare(store,
                      "SELECT " SAMPLE_COLUMNS " FROM guest g JOIN sample s ON s.id ="
-                     " (SELECT l.id FROM sample l WHERE l.guest_id = g.id"
+                     " (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?"
                      " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1) ORDER BY g.host, g.name, g.uuid",
                      &statement, error);
+    if (rc == 0)
+        sqlite3_bind_int64(statement, 1, (int64_t)((store_clock_now().wall_s + FUTURE_S) * 1000));
     while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
         if (sample_row_read(statement, kept) < 0)
             return error_set(error, -EUCLEAN, "%s: a record that vmwss has not written",

@@ -42,7 +42,8 @@ struct kept_sample {
 };
 
 /** Calls @p see with the last record that was added for each guest, by host and name. What it returns, if not 0, ends
- *  the walk and is returned; likewise below. Guests of which only buckets are left are not among them. */
+ *  the walk and is returned; likewise below. Guests of which only buckets are left are not among them; records from the
+ *  future, of a clock that was set back since, are passed over. */
 int history_latest(struct store *store, int (*see)(const struct kept_sample *sample, void *context),
                    void *context, struct error *error);
 
