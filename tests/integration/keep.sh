@@ -106,6 +106,44 @@ head -c 5000 /dev/zero >"$dir/copy/c.db-wal"
 chmod 600 "$dir/copy/c.db-wal"
 expect_exit "and a WAL that may not" 2 'its WAL cannot be read' nobody "$vmwss" report -D "$dir/copy/c.db"
 
+# --- records as they are added -------------------------------------------------------------------------------------
+
+coproc asked { "$writer" "$dir/watched.db" ask; }
+asked_pid=$asked_PID
+# tell NAME UUID-NUMBER MIB NUMBER: a record of this moment.
+tell() {
+	printf '%s %s %d %d 30 %d\n' "$1" "$(uuid "$2")" "$(date +%s)" "$3" "$4" >&"${asked[1]}"
+	read -r said <&"${asked[0]}"
+	[[ $said == 0 ]]
+}
+# seen FILTER: what watch has printed so far.
+seen() { jq -es "$1" "$dir/seen" >/dev/null 2>&1; }
+tell web1 1 64 1
+tell db1 2 32 2
+nobody "$vmwss" watch -D "$dir/watched.db" --json >"$dir/seen" &
+watching=$!
+nobody "$vmwss" watch db1 web9 -D "$dir/watched.db" --json --count 2 >"$dir/only" 2>"$dir/messages" &
+only=$!
+check "watch: first the last record of each guest" settles seen 'map([.domain, .samples]) | sort == [["db1", 2], ["web1", 1]]'
+tell web1 1 65 3 && tell db1 2 33 4
+check "watch: then what is added, in order" settles seen 'map(.samples)[2:] == [3, 4]'
+wait "$only"
+check "watch: of one guest, so many" test "$(jq -c '[.domain, .samples]' "$dir/only" | tr -d '\n')" = '["db1",2]["db1",4]'
+check "watch: a name that is not known is said" grep -q 'domain web9: nothing is kept of it.*waiting' "$dir/messages"
+check "watch: it holds nothing while it waits" \
+	test "$(sql "$dir/watched.db" "PRAGMA wal_checkpoint(TRUNCATE)")" = "0|0|0"
+eval "exec ${asked[1]}>&-"
+wait "$asked_pid"
+# As the daemon does with one that is damaged.
+for file in "$dir"/watched.db*; do mv "$file" "${file/watched/aside}"; done
+printf 'web1 %s %d 66 30 5\n' "$(uuid 1)" "$(date +%s)" | "$writer" "$dir/watched.db" ask >/dev/null
+check "watch: it goes on with a new file" settles seen 'last.samples == 5'
+kill "$watching"
+wait "$watching" 2>/dev/null
+check "watch: as a table" bash -c "'$vmwss' watch -D '$dir/watched.db' --count 1 | grep -q '^web1 .*66.0 MiB'"
+expect_exit "watch: no history" 2 'no history there' "$vmwss" watch -D "$dir/none.db"
+expect_exit "watch: a count of nothing" 1 'count 0: expected' "$vmwss" watch -k 0
+
 # --- a full disk ---------------------------------------------------------------------------------------------------
 
 mkdir "$dir/small"

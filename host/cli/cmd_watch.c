@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_watch.c  vmwss watch: the daemon's records as they are added. */
+#include "base/clock.h"
+#include "base/parse.h"
+#include "cli/kept.h"
+#include "keep/stream.h"
+#include "show/ages.h"
+#include "show/sample_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+/* How often to look for new records. */
+#define LOOK_NS 500000000L
+#define ROWS_PER_HEADING 20
+
+struct options {
+    const char *database;
+    uint64_t count; /* 0: until interrupted */
+    bool json;
+    char **domains; /* names and UUIDs; none: all */
+    int n_domains;
+};
+
+static const char help[] =
+    "Usage: vmwss watch [DOMAIN...] [OPTIONS]\n\n"
+    "Prints the last record that vmwssd has kept of each guest, or of these, and then each new one\n"
+    "as it is added.\n\n"
+    "  -k, --count N        end after N records (default: when interrupted)\n"
+    "  -D, --database FILE  the history (" STORE_DEFAULT_PATH ")\n"
+    "  -j, --json           one JSON object per line, schema vmwss.ages.v1\n"
+    "  -h, --help           this text\n";
+
+static int set_option(struct options *options, int option, const char *value)
+{
+    switch (option) {
+    case 'D':
+        options->database = value;
+        return 0;
+    case 'j':
+        options->json = true;
+        return 0;
+    case 'k':
+        return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
+                   ? 0
+                   : cli_bad_value("--count", value, "a whole number above 0");
+    default:
+        return -EINVAL; /* getopt has said why */
+    }
+}
+
+/* 0, 1 for "help was shown", or -EINVAL. */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"count", required_argument, NULL, 'k'},
+        {"database", required_argument, NULL, 'D'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    int option;
+
+    *options = (struct options){.database = STORE_DEFAULT_PATH};
+    while ((option = getopt_long(argc, argv, "k:D:jh", longs, NULL)) >= 0) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return 1;
+        }
+        if (set_option(options, option, optarg) < 0)
+            return -EINVAL;
+    }
+    options->domains = argv + optind;
+    options->n_domains = argc - optind;
+    return 0;
+}
+
+struct printing {
+    const struct options *options;
+    uint64_t n;
+    struct error *error;
+};
+
+static bool is_asked_for(const struct options *options, const struct sample_record *sample)
+{
+    for (int i = 0; i < options->n_domains; i++)
+        if (!strcmp(options->domains[i], sample->domain) ||
+            !strcasecmp(options->domains[i], sample->uuid))
+            return true;
+    return options->n_domains == 0;
+}
+
+static bool is_enough(const struct printing *printing)
+{
+    return printing->options->count > 0 && printing->n >= printing->options->count;
+}
+
+/* 1 when there are enough. */
+static int print(const struct kept_sample *kept, void *context)
+{
+    struct printing *printing = context;
+    int rc = 0;
+
+    if (!is_asked_for(printing->options, &kept->record.sample))
+        return 0;
+    if (printing->options->json)
+        rc = ages_json_print(&kept->record);
+    else
+        sample_table_print(&kept->record.sample, printing->n % ROWS_PER_HEADING == 0);
+    if (rc == 0)
+        rc = cli_flush(printing->error);
+    printing->n++;
+    return rc == 0 && is_enough(printing) ? 1 : rc;
+}
+
+/* A name that is not known may become so; a message says that it is not yet. */
+static void tell_unknown(struct store *store, const struct options *options)
+{
+    for (int i = 0; i < options->n_domains; i++) {
+        struct history_guest guest;
+        struct error error = {0};
+
+        if (history_find(store, options->domains[i], &guest, &error) == -ENOENT)
+            cli_error("%s; waiting for it", error.text);
+    }
+}
+
+static int watch(struct stream *stream, const struct options *options, struct error *error)
+{
+    struct printing printing = {.options = options, .error = error};
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    int rc;
+
+    tell_unknown(stream_store(stream), options);
+    rc = history_latest(stream_store(stream), print, &printing, error);
+    while (rc == 0) {
+        rc = stream_next(stream, print, &printing, error);
+        if (rc == 0)
+            nanosleep(&pause, NULL);
+    }
+    return rc > 0 ? 0 : rc;
+}
+
+int cmd_watch(int argc, char **argv)
+{
+    struct options options;
+    struct stream *stream = NULL;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? 0 : EXIT_USAGE;
+    rc = stream_open(options.database, &stream, &error);
+    if (rc == 0)
+        rc = watch(stream, &options, &error);
+    stream_close(stream);
+    return kept_end(NULL, rc, &error);
+}
