@@ -33,6 +33,7 @@ int cmd_grow(int argc, char **argv);
 int cmd_ages(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_bugreport(int argc, char **argv);
 

@@ -12,6 +12,7 @@ static const struct command commands[] = {
     {"ages", "how long ago each byte of one guest was touched", cmd_ages},
     {"profile", "the working set of one guest over windows that double", cmd_profile},
     {"grow", "the cumulative growth of the working set of one guest", cmd_grow},
+    {"top", "the daemon's last record of every guest, on the whole screen", cmd_top},
     {"watch", "the daemon's records of all guests, as they are added", cmd_watch},
     {"history", "the working set of one guest over time, as the daemon has kept it", cmd_history},
     {"report", "what all guests needed, what could be given back, and what more would fit",

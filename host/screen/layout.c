@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file layout.c  See layout.h. */
+#include "screen/layout.h"
+
+#include "show/sample_table.h"
+#include "show/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_MIN 8
+#define NAME_MAX 32
+#define FLAGS_MIN 10
+
+/* In the order in which they are given room; the order on the screen is that of enum column. */
+static const struct {
+    enum column column;
+    int width;
+} wanted[] = {
+    {COLUMN_DOMAIN, NAME_MIN}, {COLUMN_WSS_1, 10}, {COLUMN_RAM, 10},    {COLUMN_HALF, 9},
+    {COLUMN_WSS_3, 10},        {COLUMN_AGE, 6},    {COLUMN_BACK, 10},   {COLUMN_WSS_2, 10},
+    {COLUMN_RESIDENT, 10},     {COLUMN_SHARE, 6},  {COLUMN_METHOD, 14},
+};
+
+static bool exists(const struct layout *layout, enum column column)
+{
+    if (column == COLUMN_WSS_2)
+        return layout->n_windows == 3;
+    return column != COLUMN_WSS_3 || layout->n_windows >= 2;
+}
+
+static int longest_name(const struct rows *rows)
+{
+    size_t longest = NAME_MIN;
+
+    for (size_t i = 0; i < rows->n; i++) {
+        size_t length = strlen(rows->at[i].record.sample.domain);
+
+        longest = length > longest ? length : longest;
+    }
+    return longest < NAME_MAX ? (int)longest : NAME_MAX;
+}
+
+void layout_make(struct layout *layout, const struct rows *rows, int width)
+{
+    int widths[N_COLUMNS] = {0};
+    int left = width;
+
+    memset(layout, 0, sizeof(*layout));
+    layout->n_windows = rows_windows(rows, layout->window_s);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && width >= NAME_MIN; i++) {
+        int blank = wanted[i].column != COLUMN_DOMAIN;
+
+        if (!exists(layout, wanted[i].column) || wanted[i].width + blank > left)
+            continue;
+        widths[wanted[i].column] = wanted[i].width;
+        left -= wanted[i].width + blank;
+    }
+    if (widths[COLUMN_DOMAIN] == 0) {
+        widths[COLUMN_DOMAIN] = width > 0 ? width : 1;
+        left = 0;
+    }
+    int more = longest_name(rows) - widths[COLUMN_DOMAIN];
+
+    more = more < left ? more : left;
+    widths[COLUMN_DOMAIN] += more > 0 ? more : 0;
+    left -= more > 0 ? more : 0;
+    if (left > FLAGS_MIN)
+        widths[COLUMN_FLAGS] = left - 1;
+    for (enum column c = 0; c < N_COLUMNS; c++)
+        if (widths[c] > 0) {
+            layout->at[layout->n].column = c;
+            layout->at[layout->n].width = widths[c];
+            layout->at[layout->n++].right = c != COLUMN_DOMAIN && c != COLUMN_METHOD &&
+                                            c != COLUMN_FLAGS;
+        }
+}
+
+/* The windows' columns stand for the shortest, the one between, and the longest. */
+static double window_of(const struct layout *layout, enum column column)
+{
+    if (column == COLUMN_WSS_2)
+        return layout->window_s[1];
+    return layout->window_s[column == COLUMN_WSS_3 ? layout->n_windows - 1 : 0];
+}
+
+/* "1m" rather than "60s": a heading is narrow. */
+static void short_seconds(char *text, size_t size, double seconds)
+{
+    if (seconds >= 3600 && (long)seconds % 3600 == 0)
+        snprintf(text, size, "%ldh", (long)seconds / 3600);
+    else if (seconds >= 60 && (long)seconds % 60 == 0)
+        snprintf(text, size, "%ldm", (long)seconds / 60);
+    else
+        snprintf(text, size, "%.3gs", seconds);
+}
+
+void layout_heading(const struct layout *layout, enum column column, char *text, size_t size)
+{
+    static const char *const names[N_COLUMNS] = {"DOMAIN",    "WSS",    "±",      "WSS",
+                                                 "WSS",       "RAM",    "OF RAM", "RESIDENT",
+                                                 "GIVE BACK", "METHOD", "AGE",    "FLAGS"};
+    char window[24];
+
+    if (column != COLUMN_WSS_1 && column != COLUMN_WSS_2 && column != COLUMN_WSS_3) {
+        snprintf(text, size, "%s", names[column]);
+        return;
+    }
+    if (layout->n_windows == 0) {
+        snprintf(text, size, "WSS");
+        return;
+    }
+    short_seconds(window, sizeof(window), window_of(layout, column));
+    snprintf(text, size, "WSS %s", window);
+}
+
+static void window_cell(const struct layout *layout, enum column column,
+                        const struct kept_sample *kept, char *text, size_t size)
+{
+    const struct window_record *window = layout->n_windows > 0
+                                             ? row_window(kept, window_of(layout, column))
+                                             : NULL;
+    const uint64_t ram_bytes = kept->record.sample.ram_bytes;
+
+    if (!window)
+        snprintf(text, size, "-");
+    else if (column == COLUMN_HALF)
+        show_bytes(text, size, window_half_width(window));
+    else if (column == COLUMN_SHARE)
+        snprintf(text, size, "%.1f%%",
+                 ram_bytes > 0 ? 100 * (double)window->wss_bytes / (double)ram_bytes : 0);
+    else
+        show_bytes(text, size, window->wss_bytes);
+}
+
+void layout_cell(const struct layout *layout, enum column column, const struct kept_sample *kept,
+                 double now_s, char *text, size_t size)
+{
+    const struct sample_record *sample = &kept->record.sample;
+
+    switch (column) {
+    case COLUMN_DOMAIN:
+        sample_name(text, size, sample);
+        break;
+    case COLUMN_RAM:
+        show_bytes(text, size, sample->ram_bytes);
+        break;
+    case COLUMN_RESIDENT:
+        show_bytes(text, size, sample->resident_bytes);
+        break;
+    case COLUMN_BACK:
+        show_bytes(text, size, row_back_bytes(kept));
+        break;
+    case COLUMN_METHOD:
+        sample_method(text, size, sample);
+        break;
+    case COLUMN_AGE:
+        show_seconds(text, size, (double)(long)row_age_s(kept, now_s));
+        break;
+    case COLUMN_FLAGS:
+        sample_flags_text(text, size, sample->flags);
+        break;
+    default:
+        window_cell(layout, column, kept, text, size);
+        break;
+    }
+}
+
+void layout_sparkline(const double *values, size_t n, size_t width, bool utf8, char *text)
+{
+    static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const ascii[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+    const char *const *levels = utf8 ? blocks : ascii;
+    size_t first = n > width ? n - width : 0;
+    double largest = 0;
+
+    for (size_t i = first; i < n; i++)
+        largest = values[i] > largest ? values[i] : largest;
+    *text = '\0';
+    for (size_t i = first; i < n; i++) {
+        size_t level = largest > 0 && values[i] > 0 ? (size_t)(values[i] / largest * 7.999) : 0;
+
+        text = stpcpy(text, values[i] < 0 ? " " : levels[level]);
+    }
+}

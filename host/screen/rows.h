@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file rows.h  What `vmwss top` shows: the last record of each guest, in some order. Nothing here draws. */
+#pragma once
+
+#include "keep/history.h"
+
+/** So many windows have a column: the shortest, one between, the longest. */
+#define ROWS_MAX_WINDOWS 3
+
+enum row_key {
+    ROW_BY_NAME,
+    ROW_BY_RAM,
+    ROW_BY_RESIDENT,
+    ROW_BY_WSS,   /* over the shortest window */
+    ROW_BY_SHARE, /* of that in its RAM */
+    ROW_BY_BACK,  /* what could be given back */
+    ROW_BY_AGE,
+    ROW_N_KEYS
+};
+
+/** "name", "RAM", ... */
+const char *row_key_name(enum row_key key);
+
+struct rows {
+    size_t n;
+    struct kept_sample *at; /* in the order of rows_sort() */
+};
+
+/** Adds a guest, or replaces its record. 0 or -ENOMEM. */
+int rows_put(struct rows *rows, const struct kept_sample *kept);
+void rows_free(struct rows *rows);
+
+/** Names ascend, everything else descends, unless @p reverse. Guests that are not measured any more come last. */
+void rows_sort(struct rows *rows, enum row_key key, bool reverse, double now_s);
+
+/** The windows of the guest that has the most; their number, up to ROWS_MAX_WINDOWS. */
+size_t rows_windows(const struct rows *rows, double window_s[ROWS_MAX_WINDOWS]);
+
+/** Seconds since the record; 0 of one from the future. */
+double row_age_s(const struct kept_sample *kept, double now_s);
+
+/** Is it measured still? Its record is not older than three periods (and a minute). */
+bool row_is_current(const struct kept_sample *kept, double now_s);
+
+/** Of its windows the one of that length; NULL: it has none. */
+const struct window_record *row_window(const struct kept_sample *kept, double window_s);
+
+/** Resident less what the longest window may have touched, bytes. wss_high has what was unmeasurable in it. */
+uint64_t row_back_bytes(const struct kept_sample *kept);

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# vmwss top in a real terminal emulator, tmux: what it shows of known records, keys, sizes, a hostile name; and that the
+# terminal is as it was afterwards.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+
+dir=$(mktemp -d /tmp/vmwss-top.XXXX)
+tmux=(tmux -u -S "$dir/socket" -f /dev/null)
+trap '"${tmux[@]}" kill-server 2>/dev/null; rm -rf -- "$dir"' EXIT
+export LC_ALL=C.UTF-8
+
+# record NAME NUMBER AGE MIB
+record() { printf '%s %08d-1111-4111-8111-111111111111 %d %d 60 2000\n' "$1" "$2" $(($(date +%s) - $3)) "$4"; }
+write() { "$build/tests/integration/keep_writer" "$dir/history.db" ask | grep -c '^0 '; }
+
+written=$(
+	{
+		for ((minute = 30; minute >= 0; minute--)); do
+			record web1 1 $((minute * 60)) $((100 + minute))
+			record db1 2 $((minute * 60)) 200
+		done
+		record $'evil\033[2J\377\007' 3 0 20
+		record gone 4 2000 300
+	} | write
+)
+check "64 records are kept" test "$written" = 64
+
+# run WIDTH HEIGHT ARGS...: top in a terminal of that size, from a shell that says what became of it.
+run() {
+	local width=$1 height=$2
+	shift 2
+	"${tmux[@]}" kill-server 2>/dev/null
+	printf '#!/bin/sh\n"%s" top --database "%s" --delay 0.2 %s\necho "it ended with $?"\nstty -a | grep -o -- "-*echo "\nsleep 60\n' \
+		"$build/host/vmwss" "$dir/history.db" "$*" >"$dir/run"
+	"${tmux[@]}" new-session -d -s top -x "$width" -y "$height" "sh $dir/run"
+}
+screen() { "${tmux[@]}" capture-pane -p -t top; }
+keys() { "${tmux[@]}" send-keys -t top "$@"; }
+shows() { screen | grep -qE -- "$1"; }
+lacks() { ! shows "$1"; }
+# line N PATTERN: of the screen, from 1.
+line() { screen | sed -n "${1}p" | grep -qE -- "$2"; }
+
+run 120 20
+check "the sums" settles line 1 '^3 guests  WSS 320.0 MiB  resident 1.5 GiB  RAM 3.0 GiB'
+check "headings with the windows" line 2 'DOMAIN +WSS 10s +± +WSS 1m .*RAM.*GIVE BACK'
+check "the largest first" line 3 '^db1 +200.0 MiB'
+check "then the next" line 4 '^web1 +100.0 MiB'
+check "a hostile name moves nothing" line 5 '^evil\?\[2J\?\? +20.0 MiB'
+check "who is not measured any more is not shown" lacks '^gone'
+keys a
+check "unless asked for" settles shows '^gone +300.0 MiB'
+keys a r
+check "the other way round" settles line 3 '^evil'
+keys r Down Enter
+check "more of the selected one: its windows" settles shows '^ +10s +10.10s +100.0 MiB'
+check "its last hour" shows 'the last hour .*█'
+check "from 100 to 130 MiB" shows 'over 10s: 100.0 MiB to 130.0 MiB'
+record web1 1 0 400 | write >/dev/null
+check "a new record is seen" settles shows '^ +10s +10.10s +400.0 MiB'
+keys q
+check "the order has changed" settles line 3 '^web1 +400.0 MiB'
+keys h
+check "help" settles shows 'GIVE BACK +resident, and not touched'
+keys Escape
+for size in 60x12 30x6 12x4 5x2 1x1 200x50; do
+	"${tmux[@]}" resize-window -t top -x "${size%x*}" -y "${size#*x}"
+	sleep 0.3
+done
+check "any size" settles line 3 '^web1 +400.0 MiB'
+"${tmux[@]}" resize-window -t top -x 40 -y 10
+check "a narrow one leaves columns out" settles line 2 '^DOMAIN +WSS 10s +± +RAM *$'
+keys q
+check "q ends it" settles shows 'it ended with 0'
+check "the terminal echoes again" settles shows '^echo'
+
+run 100 20 --sort name
+check "sorted by name" settles line 3 '^db1'
+pkill -TERM -f "^$build/host/vmwss top --database $dir/history.db"
+check "SIGTERM ends it" settles shows 'it ended with 0'
+check "and the terminal is as it was" settles shows '^echo'
+
+expect_exit "without a terminal" 2 'needs a terminal.*watch --json' "$build/host/vmwss" top -D "$dir/history.db"
+expect_exit "no history" 2 'no history there' "$build/host/vmwss" top -D "$dir/none.db"
+expect_exit "an unknown key" 1 'sort size: expected name, ram' "$build/host/vmwss" top --sort size
+finish

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_screen.c  The live table without a terminal: rows, their order, and which columns fit. */
+#include "screen/layout.h"
+#include "screen/rows.h"
+
+#include "fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+#define NOW 1700000000.0
+
+static struct rows rows;
+
+static void teardown(void)
+{
+    rows_free(&rows);
+}
+
+/* A guest of 1 GiB, 512 MiB resident, with as many windows as @p n; the longest touched twice as much. */
+static void put(const char *name, const char *uuid, uint64_t wss_mib, double age_s, size_t n)
+{
+    static const double window_s[] = {10, 60, 600, 3600, 86400};
+    struct kept_sample *kept = calloc(1, sizeof(*kept));
+    struct sample_record *sample;
+
+    ck_assert(kept);
+    sample = &kept->record.sample;
+    snprintf(sample->domain, sizeof(sample->domain), "%s", name);
+    snprintf(sample->uuid, sizeof(sample->uuid), "%s", uuid);
+    sample->time.tv_sec = (time_t)(NOW - age_s);
+    sample->method = "idle";
+    sample->samples = 2000;
+    sample->ram_bytes = 1024 * MIB;
+    sample->resident_bytes = 512 * MIB;
+    sample->n_windows = n;
+    for (size_t w = 0; w < n; w++) {
+        uint64_t bytes = wss_mib * MIB * (w + 1 == n && n > 1 ? 2 : 1);
+
+        sample->windows[w] = (struct window_record){.window_s = window_s[w],
+                                                    .est_window_s = window_s[w],
+                                                    .wss_bytes = bytes,
+                                                    .wss_low_bytes = bytes - MIB,
+                                                    .wss_high_bytes = bytes + 2 * MIB};
+    }
+    kept->period_s = 30;
+    ck_assert_int_eq(rows_put(&rows, kept), 0);
+    free(kept);
+}
+
+static const char *order(void)
+{
+    static char text[256];
+
+    *text = '\0';
+    for (size_t i = 0; i < rows.n; i++)
+        strcat(strcat(text, i > 0 ? " " : ""), rows.at[i].record.sample.domain);
+    return text;
+}
+
+START_TEST(a_guest_has_one_row)
+{
+    put("web1", "1", 10, 60, 2);
+    put("db1", "2", 20, 60, 2);
+    put("web1-renamed", "1", 30, 0, 2);
+    ck_assert_uint_eq(rows.n, 2);
+    ck_assert_str_eq(rows.at[0].record.sample.domain, "web1-renamed");
+    ck_assert_uint_eq(rows.at[0].record.sample.windows[0].wss_bytes, 30 * MIB);
+}
+END_TEST
+
+START_TEST(rows_are_sorted)
+{
+    put("b", "1", 10, 20, 2);
+    put("a", "2", 30, 30, 2);
+    put("gone", "3", 90, 1000, 2); /* not measured any more: last, whatever the key */
+    put("c", "4", 20, 10, 2);
+    rows_sort(&rows, ROW_BY_WSS, false, NOW);
+    ck_assert_str_eq(order(), "a c b gone");
+    rows_sort(&rows, ROW_BY_WSS, true, NOW);
+    ck_assert_str_eq(order(), "b c a gone");
+    rows_sort(&rows, ROW_BY_NAME, false, NOW);
+    ck_assert_str_eq(order(), "a b c gone");
+    rows_sort(&rows, ROW_BY_AGE, false, NOW);
+    ck_assert_str_eq(order(), "a b c gone");
+    rows_sort(&rows, ROW_BY_BACK, false, NOW);
+    ck_assert_str_eq(order(), "b c a gone");
+    rows_sort(&rows, ROW_BY_RAM, false, NOW); /* all alike: by name */
+    ck_assert_str_eq(order(), "a b c gone");
+}
+END_TEST
+
+START_TEST(what_could_be_given_back)
+{
+    put("a", "1", 100, 0, 3); /* at most 200 + 2 MiB in the longest window */
+    put("b", "2", 400, 0, 3); /* more than what is resident */
+    put("c", "3", 1, 0, 0);   /* no window known */
+    ck_assert_uint_eq(row_back_bytes(&rows.at[0]), 310 * MIB);
+    ck_assert_uint_eq(row_back_bytes(&rows.at[1]), 0);
+    ck_assert_uint_eq(row_back_bytes(&rows.at[2]), 0);
+}
+END_TEST
+
+START_TEST(a_record_from_the_future_is_of_now)
+{
+    put("a", "1", 1, -500, 1);
+    ck_assert_double_eq(row_age_s(&rows.at[0], NOW), 0);
+    ck_assert(row_is_current(&rows.at[0], NOW));
+}
+END_TEST
+
+START_TEST(windows_are_shortest_between_and_longest)
+{
+    double window_s[ROWS_MAX_WINDOWS];
+
+    ck_assert_uint_eq(rows_windows(&rows, window_s), 0);
+    put("young", "1", 1, 0, 1);
+    ck_assert_uint_eq(rows_windows(&rows, window_s), 1);
+    ck_assert_double_eq(window_s[0], 10);
+    put("old", "2", 1, 0, 5);
+    ck_assert_uint_eq(rows_windows(&rows, window_s), 3);
+    ck_assert_double_eq(window_s[0], 10);
+    ck_assert_double_eq(window_s[1], 600);
+    ck_assert_double_eq(window_s[2], 86400);
+}
+END_TEST
+
+START_TEST(columns_fit_any_width)
+{
+    struct layout layout;
+    size_t before = 0;
+
+    put("a-guest-with-a-rather-long-name", "1", 1, 0, 3);
+    for (int width = 1; width <= 300; width++) {
+        int sum = -1;
+
+        layout_make(&layout, &rows, width);
+        ck_assert_uint_ge(layout.n, 1);
+        ck_assert_int_eq(layout.at[0].column, COLUMN_DOMAIN);
+        for (size_t c = 0; c < layout.n; c++)
+            sum += layout.at[c].width + 1;
+        ck_assert_msg(sum <= width, "%d columns of %d", sum, width);
+        ck_assert_uint_ge(layout.n, before); /* more room, no fewer columns */
+        before = layout.n;
+    }
+    ck_assert_uint_eq(before, N_COLUMNS);
+}
+END_TEST
+
+START_TEST(cells_and_headings)
+{
+    struct layout layout;
+    char text[64];
+
+    put("web1", "1", 100, 42, 3);
+    layout_make(&layout, &rows, 200);
+    layout_heading(&layout, COLUMN_WSS_3, text, sizeof(text));
+    ck_assert_str_eq(text, "WSS 10m");
+    layout_cell(&layout, COLUMN_WSS_3, &rows.at[0], NOW, text, sizeof(text));
+    ck_assert_str_eq(text, "200.0 MiB");
+    layout_cell(&layout, COLUMN_HALF, &rows.at[0], NOW, text, sizeof(text));
+    ck_assert_str_eq(text, "2.0 MiB");
+    layout_cell(&layout, COLUMN_SHARE, &rows.at[0], NOW, text, sizeof(text));
+    ck_assert_str_eq(text, "9.8%");
+    layout_cell(&layout, COLUMN_AGE, &rows.at[0], NOW, text, sizeof(text));
+    ck_assert_str_eq(text, "42s");
+    rows.at[0].record.sample.n_windows = 1; /* this one has not been watched for long */
+    layout_cell(&layout, COLUMN_WSS_3, &rows.at[0], NOW, text, sizeof(text));
+    ck_assert_str_eq(text, "-");
+}
+END_TEST
+
+START_TEST(a_line_of_values)
+{
+    static const double values[] = {0, 25, -1, 50, 100};
+    static const double nothing[] = {-1, -1};
+    char text[64];
+
+    layout_sparkline(values, 5, 10, false, text);
+    ck_assert_str_eq(text, "_. -#");             /* eighths of 100 */
+    layout_sparkline(values, 5, 2, false, text); /* the newest */
+    ck_assert_str_eq(text, "-#");
+    layout_sparkline(values, 5, 10, true, text);
+    ck_assert_str_eq(text, "▁▂ ▄█");
+    layout_sparkline(nothing, 2, 10, false, text);
+    ck_assert_str_eq(text, "  ");
+    layout_sparkline(values, 0, 10, false, text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("screen");
+    TCase *tcase = tcase_create("screen");
+
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_test(tcase, a_guest_has_one_row);
+    tcase_add_test(tcase, rows_are_sorted);
+    tcase_add_test(tcase, what_could_be_given_back);
+    tcase_add_test(tcase, a_record_from_the_future_is_of_now);
+    tcase_add_test(tcase, windows_are_shortest_between_and_longest);
+    tcase_add_test(tcase, columns_fit_any_width);
+    tcase_add_test(tcase, cells_and_headings);
+    tcase_add_test(tcase, a_line_of_values);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
