@@ -88,10 +88,13 @@ check "its manual page is there" test -s "$fresh/usr/share/man/man1/vmwss-measur
 check "its configuration is what the daemon has without one" \
 	inside bash -c 'diff <(vmwssd --dump-config) <(vmwssd --config /dev/null --dump-config)'
 check "the service is enabled" test -L "$fresh/etc/systemd/system/multi-user.target.wants/vmwssd.service"
+check "the exporter is not, unasked" test ! -e "$fresh/etc/systemd/system/sockets.target.wants/vmwss-exporter.socket"
+check "but can be" inside systemctl enable vmwss-exporter.socket
 check "the daemon starts, keeps its history, and ends" inside bash -c '
 	mkdir -p /var/lib/vmwss
 	timeout --preserve-status --signal TERM 5 vmwssd --foreground 2>/tmp/messages || { cat /tmp/messages; exit 1; }
 	test -s /var/lib/vmwss/history.db'
+check "the exporter reads it" inside bash -c 'vmwss-exporter --print | grep -qx "vmwss_guests 0"'
 echo 'period = 17' >>"$fresh/etc/vmwss/vmwssd.conf"
 check "it can be installed again" apt_inside install --reinstall --no-install-recommends \
 	-o Dpkg::Options::=--force-confold /tmp/vmwss.deb

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file http.c  See http.h. */
+#include "exporter/http.h"
+
+#include "export/exposition.h"
+#include "exporter/message.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CONNECTIONS 32U
+#define TIMEOUT_S 15U
+#define CONNECTION_BYTES ((size_t)16 << 10) /* a request's headers must fit */
+
+struct http {
+    struct MHD_Daemon *daemon;
+    const struct prometheus_options *metrics;
+    int failing; /* message_outcome(); the thread's own */
+};
+
+static const char page[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><title>vmwss-exporter</title></head><body>\n"
+    "<h1>vmwss-exporter " VMWSS_VERSION "</h1>\n"
+    "<p>Working set sizes of this host's virtual machines: <a href=\"/metrics\">metrics</a></p>\n"
+    "</body></html>\n";
+
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
+                                     const char *type, struct MHD_Response *response)
+{
+    enum MHD_Result result = MHD_NO;
+
+    if (!response)
+        return MHD_NO;
+    if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
+        MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") == MHD_YES &&
+        (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
+         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES))
+        result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* The text is copied. */
+static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned status,
+                                 const char *type, const char *text)
+{
+    return send_response(
+        connection, status, type,
+        MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
+}
+
+static enum MHD_Result send_metrics(struct http *http, struct MHD_Connection *connection)
+{
+    struct error error = {0};
+    char line[sizeof(error.text) + 2];
+    char *text;
+    size_t size;
+    int rc = prometheus_text(http->metrics, &text, &size, &error);
+
+    message_outcome(&http->failing, rc, &error);
+    if (rc < 0) {
+        snprintf(line, sizeof(line), "%s\n", error.text);
+        return send_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
+                         line);
+    }
+    return send_response(connection, MHD_HTTP_OK, EXPOSITION_CONTENT_TYPE,
+                         MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
+}
+
+/* The type is libmicrohttpd's. */
+static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **state)
+{
+    (void)version, (void)upload, (void)upload_size, (void)state;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
+                         "GET or HEAD only\n");
+    if (strcmp(url, "/metrics") == 0)
+        return send_metrics(context, connection);
+    if (strcmp(url, "/") == 0)
+        return send_text(connection, MHD_HTTP_OK, "text/html; charset=utf-8", page);
+    return send_text(connection, MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8",
+                     "there is /metrics only\n");
+}
+
+int http_start(struct http **out, int fd, const struct prometheus_options *metrics,
+               struct error *error)
+{
+    struct http *http = calloc(1, sizeof(*http));
+
+    if (!http)
+        return error_set(error, -ENOMEM, "out of memory");
+    http->metrics = metrics;
+    http->daemon = MHD_start_daemon(
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, http,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        CONNECTION_BYTES, MHD_OPTION_END);
+    if (!http->daemon) {
+        free(http);
+        return error_set(error, -EIO, "the HTTP server does not start");
+    }
+    *out = http;
+    return 0;
+}
+
+void http_stop(struct http *http)
+{
+    if (!http)
+        return;
+    MHD_stop_daemon(http->daemon);
+    free(http);
+}

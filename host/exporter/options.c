@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file options.c  See options.h. */
+#include "exporter/options.h"
+
+#include "base/parse.h"
+#include "exporter/message.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: vmwss-exporter [OPTIONS]\n\n"
+    "Serves the working set sizes that vmwssd has measured to Prometheus, from its history alone.\n\n"
+    "  -l, --listen ADDRESS:PORT  where to answer (" EXPORTER_LISTEN ");\n"
+    "                             [ADDRESS] for IPv6; a socket from systemd prevails\n"
+    "  -t, --textfile FILE        instead, keep FILE (*.prom) up to date for node_exporter\n"
+    "  -i, --interval S           write it so often (15)\n"
+    "  -1, --print                instead, print the metrics once\n"
+    "      --stale S              a guest without a new record for so long is left out (300)\n"
+    "  -D, --database FILE        the history (" STORE_DEFAULT_PATH ")\n"
+    "  -h, --help                 this text\n"
+    "  -V, --version              version\n\n"
+    "Exit status: 0 ended by a signal, or printed; 1 usage; 2 cannot work. See vmwss-exporter(8).\n";
+
+static int bad_value(const char *option, const char *value, const char *expected)
+{
+    message("%s %s: expected %s", option, value, expected);
+    return -EINVAL;
+}
+
+static int set_seconds(const char *option, const char *value, double *seconds)
+{
+    return parse_seconds(value, seconds) == 0 ? 0 : bad_value(option, value, "a number of seconds");
+}
+
+static int set_mode(struct exporter_options *options, enum exporter_mode mode)
+{
+    if (options->mode != EXPORTER_HTTP && options->mode != mode) {
+        message("--textfile or --print, not both");
+        return -EINVAL;
+    }
+    options->mode = mode;
+    return 0;
+}
+
+static int set_textfile(struct exporter_options *options, const char *path)
+{
+    size_t n = strlen(path);
+
+    if (n <= 5 || strcmp(path + n - 5, ".prom") != 0 || path[n - 6] == '/')
+        return bad_value("--textfile", path,
+                         "a name that ends in .prom: node_exporter reads no other");
+    options->textfile = path;
+    return set_mode(options, EXPORTER_TEXTFILE);
+}
+
+static int take(struct exporter_options *options, int option, const char *value)
+{
+    switch (option) {
+    case 'l':
+        options->listen = value;
+        return 0;
+    case 't':
+        return set_textfile(options, value);
+    case 'i':
+        return set_seconds("--interval", value, &options->interval_s);
+    case '1':
+        return set_mode(options, EXPORTER_PRINT);
+    case 's':
+        return set_seconds("--stale", value, &options->metrics.stale_s);
+    case 'D':
+        options->metrics.database = value;
+        return 0;
+    case 'h':
+        fputs(help, stdout);
+        return 1;
+    case 'V':
+        puts("vmwss-exporter " VMWSS_VERSION);
+        return 1;
+    default:
+        return -EINVAL; /* getopt has said why */
+    }
+}
+
+int exporter_options_parse(struct exporter_options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"listen", required_argument, NULL, 'l'},
+        {"textfile", required_argument, NULL, 't'},
+        {"interval", required_argument, NULL, 'i'},
+        {"print", no_argument, NULL, '1'},
+        {"stale", required_argument, NULL, 's'},
+        {"database", required_argument, NULL, 'D'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {0},
+    };
+    int option;
+    int rc = 0;
+
+    *options = (struct exporter_options){
+        .metrics = {.database = STORE_DEFAULT_PATH, .stale_s = PROMETHEUS_STALE_S},
+        .listen = EXPORTER_LISTEN,
+        .interval_s = EXPORTER_INTERVAL_S,
+    };
+    while (rc == 0 && (option = getopt_long(argc, argv, "l:t:i:1D:hV", longs, NULL)) != -1)
+        rc = take(options, option, optarg);
+    if (rc == 0 && optind < argc) {
+        message("'%s' is too much; see vmwss-exporter --help", argv[optind]);
+        return -EINVAL;
+    }
+    return rc;
+}
