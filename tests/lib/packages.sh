@@ -16,6 +16,8 @@ packages_work=(redis-tools tcc)
 packages_lint=(git clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd)
 # The Debian package: what finds fault with it, and a fresh Debian to install it in.
 packages_package=(lintian debootstrap)
+# What the exporter is tested with.
+packages_prometheus=(prometheus prometheus-node-exporter curl systemd)
 
 # install_packages PACKAGE...
 install_packages() {
