@@ -7,10 +7,13 @@
  *   CAP_SYS_NICE         process_madvise() (mm/madvise.c)
  *   CAP_DAC_READ_SEARCH  /proc/PID/pagemap belongs to that user, mode 0400
  *   CAP_IPC_LOCK         the ring buffers of zap's tracepoints, beyond perf_event_mlock_kb
+ *
+ * And system calls that it never makes, whatever it may: to run a program, to write another process's memory or stop it,
+ * to load code into the kernel, to mount, to set the clock, to talk to a network (seccomp(2)). They fail with EPERM.
  */
 #pragma once
 
 #include "base/error.h"
 
-/** Keeps these, and drops all others for good. From the only thread. */
+/** Keeps these capabilities, and gives all else up for good. From the only thread: others would not be filtered. */
 int privileges_drop(struct error *error);
