@@ -59,11 +59,11 @@ embed_end() {
 }
 
 # embed_create NAME MIB PARAMS [XML]: starts a payload guest, without huge pages, and waits until it is ready. XML is
-# put among the domain's elements. Needs $payload and $nothp.
+# put among the domain's elements; EMBED_TYPE=kvm makes it a KVM guest. Needs $payload and $nothp.
 embed_create() {
 	local name=$1 mib=$2 params=$3 extra=${4:-} i
 	cat >"$embed_dir/$name.xml" <<-END
-		<domain type='qemu'>
+		<domain type='${EMBED_TYPE:-qemu}'>
 		  <name>$name</name>
 		  <memory unit='MiB'>$mib</memory>
 		  <vcpu>1</vcpu>

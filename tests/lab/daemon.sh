@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# In the lab: vmwssd beside a libvirtd with real KVM guests, by idle where the kernel has it, and by zap. Its records hold
+# the truth, a DIMM is seen, and after kill -9 nothing of it is left in the kernel.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/embed.sh
+. "$root/tests/lib/embed.sh"
+# shellcheck source=../lib/libvirtd.sh
+. "$root/tests/lib/libvirtd.sh"
+libvirtd_reexec "$@"
+embed_reexec "$@"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+
+db=$guests_dir/history.db
+log=$guests_dir/vmwssd.log
+daemon=
+end_all() {
+	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
+	libvirtd_end
+	end_guests
+}
+trap end_all EXIT
+
+methods=(zap)
+[[ ! -e /sys/kernel/mm/page_idle/bitmap ]] || methods=(idle zap)
+
+within_a_minute() {
+	local i
+	for ((i = 0; i < 120; i++)); do
+		if "$@"; then return 0; fi
+		sleep 0.5
+	done
+	return 1
+}
+logged() { grep -qE -- "$1" "$log"; }
+sql() { sqlite3 -readonly "$db" "$1" 2>/dev/null; }
+of="sample JOIN guest ON guest.id = guest_id WHERE guest.name ="
+newest_id() { sql "SELECT coalesce(max(sample.id), 0) FROM $of '$1'"; }
+newer() { (($(sql "SELECT count(*) FROM $of '$1' AND sample.id > $2") >= $3)); }
+goes_on() { within_a_minute newer "$1" "$(newest_id "$1")" "$2"; }
+newest() { sql "SELECT $2 FROM $of '$1' ORDER BY sample.id DESC LIMIT 1"; }
+
+# holds_truth NAME TRUTH: a window that begins from now on, at twice its width, as check_panel has it.
+holds_truth() {
+	local window
+	goes_on "$1" 4 || return 1
+	window=$(newest "$1" windows)
+	echo "# $1: $window, truth $2, $(newest "$1" "method || ' n=' || samples || ' vcpu ' || vcpu_s || ' cpu ' || cpu_s || ' ' || flags")"
+	jq -e --argjson t "$2" '.[0] | $t >= .[2] - 2 * (.[2] - .[3]) - 8192 and $t <= .[2] + 2 * (.[4] - .[2]) + 8192' \
+		<<<"$window" >/dev/null
+}
+
+start_daemon() {
+	"$build/host/vmwssd" --foreground --connect qemu:///system --database "$db" --period 1 --window 3,6 --samples 2000 \
+		--budget 30% --guest-budget 20% --method "$1" 2>"$log" &
+	daemon=$!
+}
+# What zap and others could leave: enabled events, their filters, a kdamond, threads that still trace.
+kernel_state() {
+	cat /sys/kernel/tracing/events/enable /sys/kernel/tracing/events/kvm/enable /sys/kernel/tracing/tracing_on
+	grep -c kvm /proc/kallsyms
+	cat /sys/kernel/tracing/set_event
+	cat /sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds 2>/dev/null
+	pgrep -x 'vmwss.*'
+}
+
+EMBED_TYPE=kvm
+host_cpu="<cpu mode='host-passthrough'/>"
+slots="<maxMemory slots='4' unit='MiB'>1024</maxMemory><memoryBacking><allocation mode='immediate'/></memoryBacking>
+	<cpu mode='host-passthrough'><numa><cell id='0' cpus='0' memory='256' unit='MiB'/></numa></cpu><features><acpi/></features>"
+one="total=192M hot=32M" two="total=192M hot=16M pattern=random seed=5"
+mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
+if ! libvirtd_begin || ! embed_create one 256 "$one" "$host_cpu" || ! embed_create two 256 "$two" "$slots"; then
+	fail "KVM guests start under libvirtd"
+	finish
+	exit 1
+fi
+before=$(kernel_state)
+for method in "${methods[@]}"; do
+	echo "# $method"
+	start_daemon "$method"
+	check "$method: watched" within_a_minute logged "domain one: watched, by $method"
+	check "$method: both" within_a_minute logged "domain two: watched, by $method"
+	check "$method: one: the truth" holds_truth one "$(truth "$one")"
+	check "$method: two: the truth" holds_truth two "$(truth "$two memory=256M")"
+	check "$method: they are KVM guests" test "$(newest one accel)" = kvm
+	check "$method: they ran" holds "$(newest one vcpu_s) > 0.03 * 6"
+	kill -KILL "$daemon"
+	wait "$daemon" 2>/dev/null
+	daemon=
+	check "$method: kill -9 leaves nothing in the kernel" settles test "$(kernel_state)" = "$before"
+done
+
+echo "# a DIMM"
+start_daemon auto
+check "watched again" within_a_minute logged "domain two: watched, by ${methods[0]}"
+goes_on two 1
+cat >"$guests_dir/dimm.xml" <<-END
+	<memory model='dimm'><target><size unit='MiB'>128</size><node>0</node></target></memory>
+END
+check "it is plugged" embed_virsh attach-device two "$guests_dir/dimm.xml" --live
+ram_is() { [[ $(newest two ram_bytes) == "$1" ]]; }
+check "its RAM has grown" within_a_minute ram_is $((384 << 20))
+check "the truth is what it was" holds_truth two "$(truth "$two memory=256M")"
+kill -TERM "$daemon"
+check "SIGTERM ends it" wait "$daemon"
+daemon=
+check "nothing is left in the kernel" settles test "$(kernel_state)" = "$before"
+
+finish
