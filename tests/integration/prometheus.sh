@@ -49,7 +49,7 @@ has_status() { [[ $(status "$1") == "$2" ]]; }
 answers() { get "${@:3}" "$1" 2>/dev/null | grep -E -- "$2" >/dev/null; }
 eventually() {
 	local i
-	for ((i = 0; i < 120; i++)); do
+	for ((i = 0; i < 240; i++)); do
 		if "$@"; then return 0; fi
 		sleep 0.5
 	done
@@ -70,6 +70,7 @@ serve() {
 	"$@" --listen "${served_at#http://}" 2>"$log" &
 	served=$!
 	pids+=("$served")
+	disown
 	settles quietly get "$served_at/"
 }
 
@@ -77,9 +78,13 @@ serve() {
 
 cp "$root/host/prometheus/vmwss.rules.yml" "$root"/tests/integration/prometheus.rules*.yml "$guests_dir/"
 check "promtool finds the rules good" quietly promtool check rules --lint=all --lint-fatal "$guests_dir/vmwss.rules.yml"
-(cd "$guests_dir" && promtool test rules prometheus.rules.yml prometheus.rules-day.yml) >"$guests_dir/promtool" 2>&1
-check "each holds when it must, and not else: $(<"$guests_dir/promtool")" \
-	test "$(grep -c SUCCESS "$guests_dir/promtool")$(grep -c FAILED "$guests_dir/promtool")" = 20
+rules_hold() {
+	(cd "$guests_dir" && promtool test rules prometheus.rules.yml prometheus.rules-day.yml) >"$guests_dir/promtool" 2>&1
+	if [[ $(grep -c SUCCESS "$guests_dir/promtool") == 2 ]] && ! grep FAILED "$guests_dir/promtool"; then return 0; fi
+	cat "$guests_dir/promtool"
+	return 1
+}
+check "each holds when it must, and not else" rules_hold
 
 # --- what the exporter is told, and what it answers ----------------------------------------------------------------
 
@@ -132,13 +137,14 @@ systemd-socket-activate --listen="127.0.0.1:$port" --setenv=db="$db" --setenv=ex
 			"$exporter" --database "$db"' 2>"$guests_dir/activated" &
 activated=$!
 pids+=("$activated")
+disown
 at=http://127.0.0.1:$port
 check "activated by its socket, on a read-only file system, as nobody" eventually answers "$at/metrics" '^vmwss_guests 2$'
 check "it is nobody" test "$(user_of "$activated")" = 65534
 check "of another network" test "$(readlink "/proc/$activated/ns/net")" != "$(readlink /proc/self/ns/net)"
 get "$at/metrics" >"$guests_dir/metrics"
 promtool check metrics <"$guests_dir/metrics" >"$guests_dir/promtool" 2>&1
-check "promtool finds the metrics good: $(<"$guests_dir/promtool")" test ! -s "$guests_dir/promtool"
+check "promtool finds the metrics good" test "$(<"$guests_dir/promtool")" = ""
 
 # node_exporter reads the file of an exporter that runs as nobody.
 node_port=$(free_port)
@@ -149,6 +155,7 @@ pids+=("$filing")
 prometheus-node-exporter --collector.disable-defaults --collector.textfile --collector.textfile.directory="$files" \
 	--web.listen-address="127.0.0.1:$node_port" 2>"$guests_dir/node.log" &
 pids+=($!)
+disown
 node_at=http://127.0.0.1:$node_port
 check "node_exporter has it" eventually answers "$node_at/metrics" '^vmwss_working_set_bytes\{domain="two",window="6"\} '
 check "without an error" answers "$node_at/metrics" '^node_textfile_scrape_error 0$'
@@ -168,6 +175,7 @@ check "promtool finds the configuration good" quietly promtool check config "$gu
 prometheus --config.file="$guests_dir/prometheus.yml" --storage.tsdb.path="$guests_dir/prometheus" --log.level=warn \
 	--web.listen-address="127.0.0.1:$prometheus_port" 2>"$guests_dir/prometheus.log" &
 pids+=($!)
+disown
 # asked QUERY: its values, one a line
 asked() { get --get --data-urlencode "query=$1" "$prometheus_at/api/v1/query" 2>/dev/null | jq -r '.data.result[].value[1]'; }
 holds_true() { [[ -n $(asked "$1") ]]; }
@@ -249,5 +257,5 @@ mv "$db" "$db.away"
 check "no history any more: no file" settles gone "$files/vmwss.prom"
 mv "$db.away" "$db"
 check "it comes back" settles test -s "$files/vmwss.prom"
-kill -KILL "$filing"
+kill -TERM "$filing"
 finish
