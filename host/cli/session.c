@@ -265,7 +265,7 @@ static void session_close(struct session *session)
 {
     guest_pause_stop(session->pause);
     session_yield(session);
-    free(session->new_ram);
+    ram_config_free(&session->new_ram);
     if (session->found)
         subject_close(&session->subject);
     fsroot_close(&session->root);
@@ -273,25 +273,20 @@ static void session_close(struct session *session)
 
 /* --- RAM that comes and goes ------------------------------------------------------------------- */
 
-/* Its RAM as libvirt has it now; malloc'ed. NULL when there is no answer, or it is about another process. */
-static struct ram_config *ask_for_ram(const struct session *session)
+/* Its RAM as libvirt has it now. False when there is no answer, or it is about another process. */
+static bool ask_for_ram(const struct session *session, struct ram_config *ram)
 {
-    cleanup_free struct guest *guest = malloc(sizeof(*guest));
-    struct ram_config *ram = guest ? malloc(sizeof(*ram)) : NULL;
+    struct guest guest;
 
-    if (!ram)
-        return NULL;
-    if (guest_choice_open(&session->choice->guest, &session->root, guest, NULL) < 0) {
-        free(ram);
-        return NULL;
-    }
-    *ram = guest->ram;
-    if (guest->process.pid != session->subject.guest.process.pid) {
-        free(ram);
-        ram = NULL;
-    }
-    guest_close(guest);
-    return ram;
+    if (guest_choice_open(&session->choice->guest, &session->root, &guest, NULL) < 0)
+        return false;
+
+    bool same = guest.process.pid == session->subject.guest.process.pid;
+
+    if (same)
+        ram_config_move(ram, &guest.ram);
+    guest_close(&guest);
+    return same;
 }
 
 bool session_ram_changed(struct session *session, const struct resident_now *now)
@@ -301,26 +296,23 @@ bool session_ram_changed(struct session *session, const struct resident_now *now
     if (!session->choice->guest.domain || !subject_in_doubt(subject, now))
         return false;
 
-    struct ram_config *ram = ask_for_ram(session);
+    struct ram_config ram = {0};
 
-    if (!ram)
+    if (!ask_for_ram(session, &ram))
         return false;
     subject_answered(subject, now);
-    if (ram_config_equal(ram, &subject->guest.ram)) {
-        free(ram);
+    if (ram_config_equal(&ram, &subject->guest.ram)) {
+        ram_config_free(&ram);
         return false;
     }
-    free(session->new_ram);
-    session->new_ram = ram;
+    ram_config_move(&session->new_ram, &ram);
     return true;
 }
 
 int session_relocate(struct session *session, struct resident_now *now, struct error *error)
 {
-    int rc = subject_relocate(&session->subject, session->new_ram, error);
+    int rc = subject_relocate(&session->subject, &session->new_ram, error);
 
-    free(session->new_ram);
-    session->new_ram = NULL;
     if (rc == 0)
         rc = check_fine(session, error);
     if (rc == 0)

@@ -64,7 +64,7 @@ struct session {
     double wait_s;
     struct guest_pause *pause; /* NULL: the guest runs on */
     struct sample_pause pause_hooks;
-    struct ram_config *new_ram; /* of session_ram_changed(); NULL: it did not */
+    struct ram_config new_ram; /* of session_ram_changed(); empty: it did not */
 };
 
 /** Lets another vmwss have the guest between two measurements. */

@@ -81,15 +81,12 @@ static void on_event(const struct domain_event *event, void *context)
 
 static int open_and_add(struct connection *connection, const struct domain_info *info)
 {
-    struct guest *guest = calloc(1, sizeof(*guest));
+    struct guest guest;
     struct error error = {0};
-    int rc = guest ? guest_open_domain(connection->libvirt, connection->root, info->uuid, guest,
-                                       &error)
-                   : -ENOMEM;
+    int rc = guest_open_domain(connection->libvirt, connection->root, info->uuid, &guest, &error);
 
     if (rc == 0)
-        fleet_add(connection->fleet, connection->number, guest);
-    free(guest);
+        fleet_add(connection->fleet, connection->number, &guest);
     if (rc == 0 || rc == -ENOTCONN)
         return rc;
     connection->open_again = rc != -ENOEXEC;
@@ -145,13 +142,14 @@ static int list_domains(struct connection *connection)
 static int compare_ram(struct connection *connection, const char *uuid)
 {
     cleanup_free char *xml = NULL;
-    cleanup_free struct domain_description *description = malloc(sizeof(*description));
-    int rc = description ? domain_xml_fetch(connection->libvirt, uuid, &xml, NULL) : -ENOMEM;
+    struct domain_description description;
+    int rc = domain_xml_fetch(connection->libvirt, uuid, &xml, NULL);
 
-    if (rc < 0 || domain_xml_parse(xml, strlen(xml), description, NULL) < 0)
+    if (rc < 0 || domain_xml_parse(xml, strlen(xml), &description, NULL) < 0)
         return rc == -ENOTCONN ? rc : 0;
-    if (fleet_ram_bytes(connection->fleet, uuid) != description->ram.total_bytes)
+    if (fleet_ram_bytes(connection->fleet, uuid) != description.ram.total_bytes)
         fleet_remove(connection->fleet, uuid); /* to be opened again */
+    domain_description_free(&description);
     return 0;
 }
 

@@ -55,16 +55,12 @@ static void free_list(struct member *list)
     }
 }
 
-static struct member *member_new(struct fleet *fleet, unsigned source, const struct guest *guest)
+static struct member *member_new(struct fleet *fleet, unsigned source, struct guest *guest)
 {
     struct member *member = calloc(1, sizeof(*member));
 
-    if (member)
-        member->watched = watched_new(guest, fleet->root);
-    if (!member || !member->watched) {
-        free(member);
+    if (!member)
         return NULL;
-    }
     member->source = source;
     member->pid = guest->process.pid;
     member->pidfd = guest->process.pidfd;
@@ -74,6 +70,11 @@ static struct member *member_new(struct fleet *fleet, unsigned source, const str
     member->generation = fleet->generation;
     memcpy(member->uuid, guest->uuid, sizeof(member->uuid));
     memcpy(member->name, guest->name, sizeof(member->name));
+    member->watched = watched_new(guest, fleet->root);
+    if (!member->watched) {
+        free(member);
+        return NULL;
+    }
     return member;
 }
 
@@ -112,12 +113,13 @@ bool fleet_note(struct fleet *fleet, const char *uuid, pid_t pid, uint64_t start
     return same;
 }
 
-void fleet_add(struct fleet *fleet, unsigned source, const struct guest *guest)
+void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest)
 {
     struct member *freed = NULL;
-    struct guest unused = *guest;
+    char name[sizeof(guest->name)];
     int rc = -ENOMEM;
 
+    memcpy(name, guest->name, sizeof(name));
     pthread_mutex_lock(&fleet->mutex);
 
     struct member *old = find(fleet, guest->uuid);
@@ -130,14 +132,14 @@ void fleet_add(struct fleet *fleet, unsigned source, const struct guest *guest)
         if (rc < 0)
             fleet_unlink(fleet, member, &freed);
     } else {
-        guest_close(&unused);
+        guest_close(guest);
     }
     fleet->replan = true;
     pthread_cond_broadcast(&fleet->changed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(freed);
     if (rc < 0)
-        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s", unused.name, strerror(-rc));
+        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s", name, strerror(-rc));
 }
 
 uint64_t fleet_ram_bytes(struct fleet *fleet, const char *uuid)

@@ -28,8 +28,8 @@ void fleet_configure(struct fleet *fleet, const struct config *config);
 bool fleet_note(struct fleet *fleet, const char *uuid, pid_t pid, uint64_t start_ticks,
                 bool suspended);
 
-/** Watches an opened guest, which is taken over; one of the same UUID is let go. @p source: who says so. */
-void fleet_add(struct fleet *fleet, unsigned source, const struct guest *guest);
+/** Watches an opened guest, which is moved out of @p guest; one of the same UUID is let go. @p source: who says so. */
+void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest);
 
 /** Bytes of RAM that the guest was configured with when it was added; 0: it is not watched. */
 uint64_t fleet_ram_bytes(struct fleet *fleet, const char *uuid);

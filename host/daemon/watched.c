@@ -35,14 +35,14 @@ struct watched {
     struct run_lock lock;
 };
 
-struct watched *watched_new(const struct guest *guest, const struct fsroot *root)
+struct watched *watched_new(struct guest *guest, const struct fsroot *root)
 {
     struct watched *watched = calloc(1, sizeof(*watched));
 
     if (!watched)
         return NULL;
     watched->subject.root = root;
-    watched->subject.guest = *guest;
+    guest_move(&watched->subject.guest, guest);
     watched->lock = RUN_LOCK_NONE;
     return watched;
 }

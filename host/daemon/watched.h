@@ -21,8 +21,8 @@ struct watch_rules {
     double tick_s;                    /* the shortest time between two looks */
 };
 
-/** Takes over the opened @p guest. NULL: out of memory, and the guest was not taken. Borrows @p root. */
-struct watched *watched_new(const struct guest *guest, const struct fsroot *root);
+/** Takes over the opened @p guest, which is moved. NULL: out of memory, and the guest was not taken. Borrows @p root. */
+struct watched *watched_new(struct guest *guest, const struct fsroot *root);
 
 /** Restores what was marked, and frees. NULL is allowed. */
 void watched_free(struct watched *watched);

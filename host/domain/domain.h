@@ -44,7 +44,7 @@ struct guest {
     bool migrating; /* libvirt ran a job on it when it was opened */
     unsigned
         jobs; /* enum qemu_job: what QEMU itself was seen doing since the caller cleared this */
-    struct ram_config ram; /* live XML if from libvirt, else the command line */
+    struct ram_config ram; /* live XML if from libvirt, else moved out of process.config */
 };
 
 struct domain_connection; /* opaque; wraps virConnectPtr */
@@ -84,4 +84,8 @@ int guest_open_domain(struct domain_connection *connection, const struct fsroot 
 
 /** Opens a guest by the pid of its QEMU process, without libvirt. Errors as qemu_process_open(). */
 int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, struct error *error);
+
+/** Hands the guest over to @p to, which held none; @p from holds none then, and closing it does nothing. */
+void guest_move(struct guest *to, struct guest *from);
+
 void guest_close(struct guest *guest);

@@ -57,14 +57,14 @@ static int element_bytes(const xmlNode *node, const char *what, uint64_t *bytes,
 static int add_backend(struct ram_config *ram, const struct ram_backend *backend,
                        struct error *error)
 {
-    if (ram->n_backends == RAM_CONFIG_MAX_BACKENDS)
-        return error_set(error, -E2BIG, "domain XML: more than %d NUMA cells and memory devices",
+    int rc = ram_config_add(ram, backend);
+
+    if (rc == -E2BIG && ram->n_backends == RAM_CONFIG_MAX_BACKENDS)
+        return error_set(error, rc, "domain XML: more than %d NUMA cells and memory devices",
                          RAM_CONFIG_MAX_BACKENDS);
-    if (backend->size_bytes > RAM_CONFIG_MAX_BYTES - ram->total_bytes)
-        return error_set(error, -E2BIG, "domain XML: more bytes of memory than is possible");
-    ram->backends[ram->n_backends++] = *backend;
-    ram->total_bytes += backend->size_bytes;
-    return 0;
+    if (rc == -E2BIG)
+        return error_set(error, rc, "domain XML: more bytes of memory than is possible");
+    return rc < 0 ? error_set(error, rc, "domain XML: out of memory") : 0;
 }
 
 /* <hugepages> without <page>, or with pages for all nodes that are larger than the base page. With
@@ -282,7 +282,14 @@ int domain_xml_parse(const char *xml, size_t length, struct domain_description *
     if (rc < 0)
         return rc;
     rc = read_ram(domain, &out->ram, error);
-    if (rc < 0)
+    if (rc < 0) {
         error_prefix(error, "domain %s", out->name);
+        domain_description_free(out);
+    }
     return rc;
+}
+
+void domain_description_free(struct domain_description *description)
+{
+    ram_config_free(&description->ram);
 }

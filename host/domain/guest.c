@@ -14,11 +14,18 @@ int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, stru
         return rc;
     memcpy(out->name, out->process.config.name, sizeof(out->name));
     memcpy(out->uuid, out->process.config.uuid, sizeof(out->uuid));
-    out->ram = out->process.config.ram;
+    ram_config_move(&out->ram, &out->process.config.ram);
     return 0;
+}
+
+void guest_move(struct guest *to, struct guest *from)
+{
+    *to = *from;
+    *from = (struct guest){.process.pidfd = -1};
 }
 
 void guest_close(struct guest *guest)
 {
     qemu_process_close(&guest->process);
+    ram_config_free(&guest->ram);
 }

@@ -97,22 +97,21 @@ static int open_described(const struct domain_connection *connection, const stru
                           virDomainPtr domain, const struct domain_info *info, struct guest *out,
                           struct error *error)
 {
-    cleanup_free struct domain_description *description = malloc(sizeof(*description));
+    struct domain_description description;
+    int rc = read_xml(connection, domain, info->name, &description, error);
 
-    if (!description)
-        return error_set(error, -ENOMEM, "domain %s: out of memory", info->name);
-
-    int rc = read_xml(connection, domain, info->name, description, error);
-
-    if (rc == 0)
-        rc = open_process(connection, root, info, &out->process, error);
     if (rc < 0)
         return rc;
+    rc = open_process(connection, root, info, &out->process, error);
+    if (rc < 0) {
+        domain_description_free(&description);
+        return rc;
+    }
     memcpy(out->name, info->name, sizeof(out->name));
     memcpy(out->uuid, info->uuid, sizeof(out->uuid));
     out->from_libvirt = true;
     out->migrating = info->migrating;
-    out->ram = description->ram;
+    ram_config_move(&out->ram, &description.ram);
     refine(&out->ram, &out->process.config.ram);
     return 0;
 }

@@ -85,8 +85,11 @@ static bool pid_is_of(const struct fsroot *root, pid_t pid, const struct domain_
 
     if (qemu_process_open(root, pid, &process, NULL) < 0)
         return false;
+
+    bool ours = libvirt_is_process_of(&process, info);
+
     qemu_process_close(&process);
-    return libvirt_is_process_of(&process, info);
+    return ours;
 }
 
 pid_t libvirt_pid_by_search(const struct fsroot *root, const struct domain_info *info)

@@ -371,12 +371,14 @@ static int read_all(struct reading *r, const char *cmdline, size_t length, struc
 static int add_backend(struct ram_config *ram, const struct ram_backend *backend,
                        struct error *error)
 {
-    if (ram->n_backends == RAM_CONFIG_MAX_BACKENDS)
+    int rc = ram_config_add(ram, backend);
+
+    if (rc == -E2BIG && ram->n_backends == RAM_CONFIG_MAX_BACKENDS)
         return error_set(error, -EINVAL, "QEMU options: more than %d RAM blocks",
                          RAM_CONFIG_MAX_BACKENDS);
-    ram->backends[ram->n_backends++] = *backend;
-    ram->total_bytes += backend->size_bytes;
-    return 0;
+    if (rc == -E2BIG)
+        return error_set(error, -EINVAL, "QEMU options: more bytes of RAM than is possible");
+    return rc < 0 ? error_set(error, rc, "QEMU options: out of memory") : 0;
 }
 
 static int add_object(struct reading *r, const char *id, bool dimm, struct error *error)
@@ -455,5 +457,14 @@ int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *
 
     int rc = read_all(r, copy, length, error);
 
-    return rc < 0 ? rc : assemble(r, error);
+    if (rc == 0)
+        rc = assemble(r, error);
+    if (rc < 0)
+        qemu_cmdline_free(out);
+    return rc;
+}
+
+void qemu_cmdline_free(struct qemu_cmdline *cmdline)
+{
+    ram_config_free(&cmdline->ram);
 }

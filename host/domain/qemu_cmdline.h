@@ -34,9 +34,12 @@ struct qemu_cmdline {
     struct ram_config ram;
 };
 
+/** Frees what it holds. */
+void qemu_cmdline_free(struct qemu_cmdline *cmdline);
+
 /**
  * Parses the NUL-separated bytes of /proc/PID/cmdline.
- * @return 0; -EINVAL when the RAM size cannot be understood (the message names the option).
+ * @return 0: free it with qemu_cmdline_free(); -EINVAL when the RAM size cannot be understood (the message names the option).
  */
 int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *out,
                        struct error *error);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -168,6 +169,10 @@ void qemu_process_close(struct qemu_process *process)
     if (process->pidfd >= 0)
         close(process->pidfd);
     process->pidfd = -1;
+    qemu_cmdline_free(&process->config);
+    free(process->vcpus);
+    process->vcpus = NULL;
+    process->n_vcpus = 0;
 }
 
 int qemu_process_verify(const struct fsroot *root, const struct qemu_process *process,

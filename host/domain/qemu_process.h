@@ -25,7 +25,7 @@ struct qemu_process {
     enum accel accel; /* from the process itself: an open kvm-vm file or the vCPU threads' names */
     bool vcpus_known; /* false: the vCPU threads cannot be told apart, vcpus holds all threads */
     size_t n_vcpus;
-    pid_t vcpus[QEMU_MAX_VCPUS]; /* thread ids, ascending; see qemu_vcpus.h for the rule */
+    pid_t *vcpus; /* thread ids, ascending; see qemu_vcpus.h for the rule */
 };
 
 /**

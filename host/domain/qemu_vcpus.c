@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -78,31 +79,31 @@ static enum accel accel_of_files(const struct fsroot *root, const struct qemu_pr
     return kvm ? ACCEL_KVM : ACCEL_TCG;
 }
 
-static void take(struct qemu_process *process, pid_t tid)
+/* Those that pick() takes are moved to the beginning; returns how many. */
+static size_t choose(const struct fsroot *root, struct qemu_process *process, pid_t *tids, size_t n,
+                     bool (*pick)(const struct fsroot *root, struct qemu_process *process,
+                                  pid_t tid))
 {
-    if (process->n_vcpus < QEMU_MAX_VCPUS)
-        process->vcpus[process->n_vcpus++] = tid;
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < n && chosen < QEMU_MAX_VCPUS; i++)
+        if (pick(root, process, tids[i]))
+            tids[chosen++] = tids[i];
+    return chosen;
 }
 
-static void take_named(const struct fsroot *root, struct qemu_process *process, const pid_t *tids,
-                       ssize_t n)
+static bool is_named(const struct fsroot *root, struct qemu_process *process, pid_t tid)
 {
-    for (ssize_t i = 0; i < n; i++) {
-        enum accel accel = thread_accel(root, process->pid, tids[i]);
+    enum accel accel = thread_accel(root, process->pid, tid);
 
-        if (accel == ACCEL_UNKNOWN)
-            continue;
+    if (accel != ACCEL_UNKNOWN)
         process->accel = accel;
-        take(process, tids[i]);
-    }
+    return accel != ACCEL_UNKNOWN;
 }
 
-static void take_kicked(const struct fsroot *root, struct qemu_process *process, const pid_t *tids,
-                        ssize_t n)
+static bool is_kicked(const struct fsroot *root, struct qemu_process *process, pid_t tid)
 {
-    for (ssize_t i = 0; i < n; i++)
-        if (takes_sigusr1(root, process->pid, tids[i]))
-            take(process, tids[i]);
+    return takes_sigusr1(root, process->pid, tid);
 }
 
 /* The first that fits. */
@@ -141,6 +142,21 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
     return jobs;
 }
 
+/* In place of those known so far. */
+static int keep(struct qemu_process *process, const pid_t *tids, size_t n)
+{
+    pid_t *vcpus = n == process->n_vcpus ? process->vcpus : malloc(n * sizeof(*vcpus));
+
+    if (!vcpus)
+        return -ENOMEM;
+    if (vcpus != process->vcpus)
+        free(process->vcpus);
+    memcpy(vcpus, tids, n * sizeof(*vcpus));
+    process->vcpus = vcpus;
+    process->n_vcpus = n;
+    return 0;
+}
+
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)
 {
     cleanup_free pid_t *tids = NULL;
@@ -151,17 +167,18 @@ int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)
 
     if (n <= 0)
         return n == 0 || n == -ENOENT ? -ESRCH : (int)n;
-    process->n_vcpus = 0;
-    take_named(root, process, tids, n);
-    if (process->n_vcpus == 0) {
+
+    size_t chosen = choose(root, process, tids, (size_t)n, is_named);
+
+    if (chosen == 0) {
         process->accel = accel_of_files(root, process);
         if (process->accel == ACCEL_KVM)
-            take_kicked(root, process, tids, n);
+            chosen = choose(root, process, tids, (size_t)n, is_kicked);
     }
-    process->vcpus_known = process->n_vcpus > 0;
-    for (ssize_t i = 0; i < n && !process->vcpus_known; i++)
-        take(process, tids[i]);
-    return 0;
+    process->vcpus_known = chosen > 0;
+    if (chosen == 0) /* all of them */
+        chosen = (size_t)n < QEMU_MAX_VCPUS ? (size_t)n : QEMU_MAX_VCPUS;
+    return keep(process, tids, chosen);
 }
 
 static uint64_t thread_ns(const struct fsroot *root, pid_t pid, pid_t tid)

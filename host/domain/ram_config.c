@@ -2,7 +2,39 @@
 /** @file ram_config.c  See ram_config.h. */
 #include "domain/ram_config.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+int ram_config_add(struct ram_config *config, const struct ram_backend *backend)
+{
+    if (config->n_backends == RAM_CONFIG_MAX_BACKENDS ||
+        backend->size_bytes > RAM_CONFIG_MAX_BYTES - config->total_bytes)
+        return -E2BIG;
+
+    struct ram_backend *backends = realloc(config->backends,
+                                           (config->n_backends + 1) * sizeof(*backends));
+
+    if (!backends)
+        return -ENOMEM;
+    backends[config->n_backends++] = *backend;
+    config->backends = backends;
+    config->total_bytes += backend->size_bytes;
+    return 0;
+}
+
+void ram_config_move(struct ram_config *to, struct ram_config *from)
+{
+    free(to->backends);
+    *to = *from;
+    *from = (struct ram_config){0};
+}
+
+void ram_config_free(struct ram_config *config)
+{
+    free(config->backends);
+    *config = (struct ram_config){0};
+}
 
 static bool backend_equal(const struct ram_backend *a, const struct ram_backend *b)
 {

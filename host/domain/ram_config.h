@@ -30,12 +30,22 @@ struct ram_backend {
     bool dimm; /* a DIMM (may be plugged and unplugged while the guest runs) */
 };
 
+/** Zeroed it is empty. It owns its backends, so an assignment does not copy it: ram_config_move(). */
 struct ram_config {
     uint64_t total_bytes; /* the sum over the backends */
     bool locked;          /* <locked/>, -overcommit mem-lock=on */
     size_t n_backends;
-    struct ram_backend backends[RAM_CONFIG_MAX_BACKENDS];
+    struct ram_backend *backends; /* of just their number: most guests have one */
 };
+
+/** Appends a backend. 0; -E2BIG: more backends or bytes than is possible; -ENOMEM. */
+int ram_config_add(struct ram_config *config, const struct ram_backend *backend);
+
+/** Hands over what @p from has, which is empty then; what @p to had is freed. */
+void ram_config_move(struct ram_config *to, struct ram_config *from);
+
+/** Frees its backends: it is empty then. */
+void ram_config_free(struct ram_config *config);
 
 /** Are both made of the same backends, in the same order? */
 bool ram_config_equal(const struct ram_config *a, const struct ram_config *b);

@@ -95,13 +95,13 @@ void subject_answered(struct subject *subject, const struct resident_now *now)
     subject->doubted_ns = 0;
 }
 
-int subject_relocate(struct subject *subject, const struct ram_config *config, struct error *error)
+int subject_relocate(struct subject *subject, struct ram_config *config, struct error *error)
 {
     const uint64_t address_bytes = subject->address_bytes;
     const uint64_t doubted_ns = subject->doubted_ns;
 
     forget(subject);
-    subject->guest.ram = *config;
+    ram_config_move(&subject->guest.ram, config);
 
     int rc = subject_locate(subject, subject->root, error);
 

@@ -16,6 +16,7 @@ static struct error error;
 static int parse(const char *xml)
 {
     memset(&error, 0, sizeof(error));
+    domain_description_free(&d); /* the one before */
     return domain_xml_parse(xml, strlen(xml), &d, &error);
 }
 

@@ -120,15 +120,15 @@ END_TEST
 START_TEST(plugged_since_the_start)
 {
     struct fsroot root = fixture_open("libvirt-hotplug");
-    struct domain_description *d = malloc(sizeof(*d));
+    struct domain_description d;
     char *xml;
     ssize_t n = fsroot_read_all(&root, &xml, 1 << 20, "domain.xml");
 
     ck_assert_int_eq(locate_fixture("libvirt-hotplug"), -ENOTUNIQ);
     ck_assert_int_gt(n, 0);
-    ck_assert_int_eq(domain_xml_parse(xml, (size_t)n, d, &error), 0);
+    ck_assert_int_eq(domain_xml_parse(xml, (size_t)n, &d, &error), 0);
     ck_assert_int_eq(guest_open_pid(&root, FIXTURE_PID, &guest, &error), 0);
-    ck_assert_int_eq(guest_ram_locate(&root, &guest.process, &d->ram, &ram, &error), 0);
+    ck_assert_int_eq(guest_ram_locate(&root, &guest.process, &d.ram, &ram, &error), 0);
     ck_assert_uint_eq(ram.n_blocks, 4);
     ck_assert_uint_eq(ram.bytes, (48 + 48 + 128 + 128) * MIB);
     ck_assert_str_eq(ram.blocks[3].id, "memdimm1");
@@ -136,14 +136,14 @@ START_TEST(plugged_since_the_start)
     ck_assert_uint_ne(ram.blocks[2].hva, ram.blocks[3].hva);
     guest_ram_free(&ram);
     guest_close(&guest);
-    free(d);
+    domain_description_free(&d);
     free(xml);
     fsroot_close(&root);
 }
 END_TEST
 
 /* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". */
-static int locate_text(const char *smaps, const struct ram_config *config)
+static int locate_text(const char *smaps, const struct ram_config *wanted)
 {
     char dir[] = "/tmp/vmwss-test-XXXXXX";
     char path[128];
@@ -162,7 +162,7 @@ static int locate_text(const char *smaps, const struct ram_config *config)
     fclose(f);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
     memset(&ram, 0, sizeof(ram));
-    int rc = guest_ram_locate(&root, &process, config, &ram, &error);
+    int rc = guest_ram_locate(&root, &process, wanted, &ram, &error);
 
     fsroot_close(&root);
     unlink(path);
@@ -180,20 +180,24 @@ static int locate_text(const char *smaps, const struct ram_config *config)
 #define ANON(range, flags) RAM(range, "rw-p", "00000000", "0", "", flags)
 #define GUARD(range) range " ---p 00000000 00:00 0 \nVmFlags: mr mw me\n"
 
-static struct ram_config one_backend(uint64_t mib, enum ram_source source)
-{
-    struct ram_config config = {.n_backends = 1, .total_bytes = mib * MIB};
+static struct ram_config config; /* a test's own */
 
-    strcpy(config.backends[0].id, "r");
-    config.backends[0].size_bytes = mib * MIB;
-    config.backends[0].source = source;
-    return config;
+static void add_backend(const struct ram_backend *backend)
+{
+    ck_assert_int_eq(ram_config_add(&config, backend), 0);
+}
+
+static void one_backend(uint64_t mib, enum ram_source source)
+{
+    const struct ram_backend backend = {.id = "r", .size_bytes = mib * MIB, .source = source};
+
+    ram_config_free(&config);
+    add_backend(&backend);
 }
 
 START_TEST(pieces_are_put_together)
 {
-    struct ram_config config = one_backend(4, RAM_SOURCE_ANON);
-
+    one_backend(4, RAM_SOURCE_ANON);
     ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") ANON("10100000-10300000", "lo mg")
                                      ANON("10300000-10400000", "") GUARD("10400000-10401000"),
                                  &config),
@@ -210,7 +214,7 @@ END_TEST
 
 START_TEST(pieces_of_a_file_must_follow_each_other)
 {
-    struct ram_config config = one_backend(2, RAM_SOURCE_MEMFD);
+    one_backend(2, RAM_SOURCE_MEMFD);
     const char *good = RAM("10000000-10100000", "rw-s", "00000000", "9", "/memfd:m (deleted)", "")
         RAM("10100000-10200000", "rw-s", "00100000", "9", "/memfd:m (deleted)", "")
             GUARD("10200000-10201000");
@@ -231,7 +235,7 @@ END_TEST
 
 START_TEST(the_rule)
 {
-    struct ram_config config = one_backend(1, RAM_SOURCE_UNKNOWN);
+    one_backend(1, RAM_SOURCE_UNKNOWN);
     static const char *const no_ram[] = {
         "",
         ANON("10000000-10100000", ""),                            /* no guard */
@@ -267,8 +271,7 @@ START_TEST(backing_decides)
         RAM("30000000-30200000", "rw-s", "00000000", "4", "/srv/ram", "") GUARD(
             "30200000-30201000") "40000000-40200000 rw-s 00000000 00:0f 5 /memfd:m (deleted)\nKernelPageSize: 2048 kB\n"
                                  "VmFlags: rd wr dc ht\n" GUARD("40200000-40201000");
-    struct ram_config config = one_backend(2, RAM_SOURCE_ANON);
-
+    one_backend(2, RAM_SOURCE_ANON);
     ck_assert_int_eq(locate_text(four, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
     ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_ANON);
@@ -303,8 +306,7 @@ START_TEST(hugetlb_is_rounded_up)
     static const char map[] =
         "40000000-40400000 rw-p 00000000 00:0f 5 /dev/hugepages/x\nKernelPageSize: 2048 kB\n"
         "Private_Hugetlb: 2048 kB\nVmFlags: rd wr dc ht\n" GUARD("40400000-40401000");
-    struct ram_config config = one_backend(3, RAM_SOURCE_FILE);
-
+    one_backend(3, RAM_SOURCE_FILE);
     ck_assert_int_eq(locate_text(map, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].bytes, 4 * MIB);
     ck_assert_uint_eq(ram.blocks[0].page_bytes, 2 * MIB);
@@ -325,8 +327,7 @@ START_TEST(ids_in_paths)
             "/dev/hugepages/qemu_back_mem.ram-node0.xYz (deleted)", "") GUARD("20100000-20101000")
             RAM("30000000-30100000", "rw-s", "00000000", "5", "/var/ram/other", "")
                 GUARD("30100000-30101000");
-    struct ram_config config = one_backend(1, RAM_SOURCE_FILE);
-
+    one_backend(1, RAM_SOURCE_FILE);
     strcpy(config.backends[0].id, "ram-node1");
     ck_assert_int_eq(locate_text(map, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
@@ -342,10 +343,8 @@ END_TEST
 
 START_TEST(an_unplugged_dimm_is_left_out)
 {
-    struct ram_config config = one_backend(1, RAM_SOURCE_ANON);
-
-    config.backends[1] = (struct ram_backend){.id = "d", .size_bytes = 8 * MIB, .dimm = true};
-    config.n_backends = 2;
+    one_backend(1, RAM_SOURCE_ANON);
+    add_backend(&(struct ram_backend){.id = "d", .size_bytes = 8 * MIB, .dimm = true});
     ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000"), &config),
                      0);
     ck_assert_uint_eq(ram.n_blocks, 1);
@@ -360,11 +359,8 @@ END_TEST
 /* Those of which most is known choose first, or the first backend would take the second's. */
 START_TEST(knowledge_goes_first)
 {
-    struct ram_config config = one_backend(1, RAM_SOURCE_UNKNOWN);
-
-    config.backends[1] = (struct ram_backend){
-        .id = "m", .size_bytes = MIB, .source = RAM_SOURCE_MEMFD};
-    config.n_backends = 2;
+    one_backend(1, RAM_SOURCE_UNKNOWN);
+    add_backend(&(struct ram_backend){.id = "m", .size_bytes = MIB, .source = RAM_SOURCE_MEMFD});
     ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000")
                                      RAM("20000000-20100000", "rw-s", "00000000", "3",
                                          "/memfd:m (deleted)", "") GUARD("20100000-20101000"),
@@ -388,7 +384,7 @@ START_TEST(backing_by_path)
                  {"/srv/memfd:x", RAM_BACKING_FILE}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct ram_config config = one_backend(1, RAM_SOURCE_UNKNOWN);
+        one_backend(1, RAM_SOURCE_UNKNOWN);
         char text[512];
 
         snprintf(text, sizeof(text), "10000000-10100000 rw-s 00000000 00:01 7 %s\nVmFlags: dc\n%s",

@@ -21,6 +21,7 @@ static struct error error;
 static int parse(const char *text, size_t length)
 {
     memset(&error, 0, sizeof(error));
+    qemu_cmdline_free(&line); /* the one before */
     return qemu_cmdline_parse(text, length, &line, &error);
 }
 

@@ -113,6 +113,7 @@ START_TEST(kvm_with_and_without_names_agree)
         ck_assert_int_eq(process.vcpus[0], FIXTURE_PID + 2);
         ck_assert_int_eq(process.vcpus[1], FIXTURE_PID + 3);
         ck_assert_uint_gt(qemu_process_vcpu_ns(&root, &process), 1000000000);
+        qemu_process_close(&process);
         fsroot_close(&root);
     }
 }
@@ -128,6 +129,28 @@ START_TEST(single_threaded_tcg)
     ck_assert_uint_eq(process.n_vcpus, 1);
     ck_assert_int_eq(process.vcpus[0], 1003);
     ck_assert_int_eq(process.accel, ACCEL_TCG);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(vcpus_come_and_go)
+{
+    struct fsroot root = copy_fixture("libvirt");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+
+    pid_t first = process.vcpus[0];
+    pid_t last = process.vcpus[1];
+
+    write_file("task/1003/comm", "worker\n");
+    ck_assert_int_eq(qemu_vcpus_find(&root, &process), 0);
+    ck_assert_uint_eq(process.n_vcpus, 1);
+    ck_assert_int_eq(process.vcpus[0], first == 1003 ? last : first);
+    write_file("task/1003/comm", "CPU 0/TCG\n");
+    ck_assert_int_eq(qemu_vcpus_find(&root, &process), 0);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+    ck_assert(process.vcpus[0] == first && process.vcpus[1] == last);
     remove_copy(&root);
 }
 END_TEST
@@ -187,6 +210,7 @@ START_TEST(other_executables_are_refused)
         link_exe(good[i]);
         ck_assert_msg(qemu_process_open(&root, FIXTURE_PID, &process, &error) == 0, "%s", good[i]);
         ck_assert(qemu_process_is_qemu(&root, FIXTURE_PID));
+        qemu_process_close(&process);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         link_exe(bad[i]);
@@ -226,11 +250,12 @@ START_TEST(reused_dead_and_stopped)
                  (unsigned long long)process.start_ticks);
         write_file("stat", stat);
         bool dead = *state == 'Z' || *state == 'X';
+        struct qemu_process again = {.pidfd = -1};
 
         ck_assert_int_eq(qemu_process_verify(&root, &process, &error), dead ? -ESRCH : 0);
         ck_assert_int_eq(qemu_process_stopped(&root, &process), *state == 'T' || *state == 't');
-        ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &(struct qemu_process){0}, NULL),
-                         dead ? -ESRCH : 0);
+        ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &again, NULL), dead ? -ESRCH : 0);
+        qemu_process_close(&again);
     }
     write_file("stat", "1000 (q) S 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 1 0 0\n");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
@@ -325,6 +350,7 @@ int main(void)
     tcase_add_test(c, tcg_without_names_has_all_threads);
     tcase_add_test(c, kvm_with_and_without_names_agree);
     tcase_add_test(c, single_threaded_tcg);
+    tcase_add_test(c, vcpus_come_and_go);
     tcase_add_test(c, jobs_by_their_threads);
     tcase_add_test(c, cpu_time_without_schedstat);
     tcase_add_test(c, other_executables_are_refused);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "fixture.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #define MIB (1ULL << 20)
@@ -56,25 +56,54 @@ START_TEST(what_was_given_back_needs_no_answer)
 }
 END_TEST
 
+static struct ram_config two_backends(const char *id)
+{
+    struct ram_backend boot = {.id = "ram-node0", .size_bytes = 256 * MIB};
+    struct ram_backend dimm = {.size_bytes = 128 * MIB, .dimm = true};
+    struct ram_config config = {0};
+
+    strcpy(dimm.id, id);
+    ck_assert_int_eq(ram_config_add(&config, &boot), 0);
+    ck_assert_int_eq(ram_config_add(&config, &dimm), 0);
+    ck_assert_uint_eq(config.total_bytes, 384 * MIB);
+    return config;
+}
+
 START_TEST(configurations_differ_by_any_backend)
 {
-    struct ram_config *a = calloc(1, sizeof(*a));
-    struct ram_config *b = calloc(1, sizeof(*b));
+    struct ram_config a = two_backends("memdimm0");
+    struct ram_config b = two_backends("memdimm0");
+    struct ram_config other = two_backends("memdimm1"); /* one went, another of its size came */
 
-    ck_assert(a && b);
-    a->n_backends = 2;
-    a->total_bytes = 384 * MIB;
-    a->backends[0] = (struct ram_backend){.id = "ram-node0", .size_bytes = 256 * MIB};
-    a->backends[1] = (struct ram_backend){.id = "memdimm0", .size_bytes = 128 * MIB, .dimm = true};
-    *b = *a;
-    ck_assert(ram_config_equal(a, b));
-    strcpy(b->backends[1].id, "memdimm1"); /* one went, another of its size came */
-    ck_assert(!ram_config_equal(a, b));
-    *b = *a;
-    b->n_backends = 1;
-    ck_assert(!ram_config_equal(a, b));
-    free(a);
-    free(b);
+    ck_assert(ram_config_equal(&a, &b));
+    ck_assert(!ram_config_equal(&a, &other));
+    ram_config_move(&b, &other);
+    ck_assert_uint_eq(other.n_backends, 0);
+    ck_assert_uint_eq(other.total_bytes, 0);
+    ck_assert_str_eq(b.backends[1].id, "memdimm1");
+    b.n_backends = 1;
+    ck_assert(!ram_config_equal(&a, &b));
+    ram_config_free(&a);
+    ram_config_free(&b);
+}
+END_TEST
+
+START_TEST(a_configuration_has_bounds)
+{
+    const struct ram_backend large = {.size_bytes = RAM_CONFIG_MAX_BYTES};
+    const struct ram_backend small = {.size_bytes = 1};
+    struct ram_config config = {0};
+
+    ck_assert_int_eq(ram_config_add(&config, &large), 0);
+    ck_assert_int_eq(ram_config_add(&config, &small), -E2BIG);
+    ck_assert_uint_eq(config.n_backends, 1);
+    ram_config_free(&config);
+    for (int i = 0; i < RAM_CONFIG_MAX_BACKENDS; i++)
+        ck_assert_int_eq(ram_config_add(&config, &small), 0);
+    ck_assert_int_eq(ram_config_add(&config, &small), -E2BIG);
+    ck_assert_uint_eq(config.total_bytes, RAM_CONFIG_MAX_BACKENDS);
+    ram_config_free(&config);
+    ck_assert_uint_eq(config.n_backends, 0);
 }
 END_TEST
 
@@ -87,6 +116,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, a_change_is_doubted_until_it_is_old);
     tcase_add_test(tcase, what_was_given_back_needs_no_answer);
     tcase_add_test(tcase, configurations_differ_by_any_backend);
+    tcase_add_test(tcase, a_configuration_has_bounds);
     suite_add_tcase(suite, tcase);
     return suite;
 }
