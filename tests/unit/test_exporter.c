@@ -440,10 +440,14 @@ START_TEST(a_port_that_is_taken_is_said)
 }
 END_TEST
 
-static int parse(struct exporter_options *options, char *first, char *second)
+/* The options point into what was given, so that stays. */
+static int parse(struct exporter_options *options, const char *first, const char *second)
 {
-    char *argv[] = {(char[]){"vmwss-exporter"}, first, second, NULL};
+    static char words[3][64] = {"vmwss-exporter"};
+    char *argv[] = {words[0], words[1], words[2], NULL};
 
+    snprintf(words[1], sizeof(words[1]), "%s", first ? first : "");
+    snprintf(words[2], sizeof(words[2]), "%s", second ? second : "");
     optind = 0; /* begin anew */
     return exporter_options_parse(options, first ? second ? 3 : 2 : 1, argv);
 }
@@ -456,17 +460,16 @@ START_TEST(options_are_understood_or_refused)
     ck_assert_int_eq(options.mode, EXPORTER_HTTP);
     ck_assert_str_eq(options.listen, EXPORTER_LISTEN);
     ck_assert_double_eq(options.metrics.stale_s, 300);
-    ck_assert_int_eq(parse(&options, (char[]){"--textfile=/x/a.prom"}, (char[]){"--interval=2"}),
-                     0);
+    ck_assert_int_eq(parse(&options, "--textfile=/x/a.prom", "--interval=2"), 0);
     ck_assert_int_eq(options.mode, EXPORTER_TEXTFILE);
     ck_assert_str_eq(options.textfile, "/x/a.prom");
     ck_assert_double_eq(options.interval_s, 2);
-    ck_assert_int_eq(parse(&options, (char[]){"--textfile=/x/a.txt"}, NULL), -EINVAL);
-    ck_assert_int_eq(parse(&options, (char[]){"--textfile=/x/.prom"}, NULL), -EINVAL);
-    ck_assert_int_eq(parse(&options, (char[]){"--textfile=.prom"}, NULL), -EINVAL);
-    ck_assert_int_eq(parse(&options, (char[]){"--print"}, (char[]){"--textfile=a.prom"}), -EINVAL);
-    ck_assert_int_eq(parse(&options, (char[]){"--stale=0"}, NULL), -EINVAL);
-    ck_assert_int_eq(parse(&options, (char[]){"more"}, NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--textfile=/x/a.txt", NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--textfile=/x/.prom", NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--textfile=.prom", NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--print", "--textfile=a.prom"), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--stale=0", NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "more", NULL), -EINVAL);
 }
 END_TEST
 
