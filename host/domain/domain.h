@@ -2,8 +2,8 @@
 /**
  * @file domain.h  The guest a measurement is about: found by libvirt name, UUID, id, or by pid.
  *
- * The only room that speaks libvirt. Connections are opened read-only, but for one that is to suspend a domain; no
- * monitor command that taints a domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
+ * The only room that speaks libvirt. Connections are opened read-only, but for one that is to suspend a domain or to
+ * change its metadata; no monitor command that taints a domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
  */
 #pragma once
 
@@ -55,7 +55,7 @@ struct domain_connection; /* opaque; wraps virConnectPtr */
  * libvirt's default event loop is registered. libvirt's messages to stderr are switched off in the
  * whole process. */
 int domain_connect(const char *uri, struct domain_connection **out, struct error *error);
-/** Likewise, read-write: for suspend.h. */
+/** Likewise, read-write: for suspend.h and domain_metadata.h. */
 int domain_connect_writable(const char *uri, struct domain_connection **out, struct error *error);
 void domain_disconnect(struct domain_connection *connection);
 

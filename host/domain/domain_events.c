@@ -124,6 +124,11 @@ static int register_close(virConnectPtr conn, const struct listener *listener)
     return -EIO;
 }
 
+void domain_keep_alive(struct domain_connection *connection)
+{
+    virConnectSetKeepAlive(connection->conn, KEEPALIVE_S, KEEPALIVE_COUNT); /* embed has none */
+}
+
 int domain_events_subscribe(struct domain_connection *connection, domain_event_handler handler,
                             void *context, struct domain_subscription **out, struct error *error)
 {
@@ -145,7 +150,7 @@ int domain_events_subscribe(struct domain_connection *connection, domain_event_h
         domain_events_unsubscribe(subscription);
         return rc;
     }
-    virConnectSetKeepAlive(connection->conn, KEEPALIVE_S, KEEPALIVE_COUNT); /* embed has none */
+    domain_keep_alive(connection);
     *out = subscription;
     return 0;
 }

@@ -33,9 +33,12 @@ int domain_events_init(struct error *error);
 /** Waits for the next thing to happen, and handles it. 0 or -EIO. */
 int domain_events_run_once(void);
 
+/** From now on the connection is closed by libvirt, and calls that wait for it return, when it answers nothing for 20 s.
+ *  Needs the event loop to run. */
+void domain_keep_alive(struct domain_connection *connection);
+
 /**
- * Asks for the events of @p connection, and for its end: a connection that answers nothing for 20 s is closed by libvirt,
- * and calls that wait for it return.
+ * Asks for the events of @p connection, and for its end; it is kept alive as above.
  * @param context  must live as long as the process: a handler may still run when unsubscribe returns
  * @return 0; -EIO with libvirt's words
  */

@@ -213,9 +213,7 @@ static enum domain_state state_of(int state)
     }
 }
 
-/* A job is a migration, a save, a dump or a backup: each reads or moves guest memory or the disks.
- */
-static bool has_job(virDomainPtr domain)
+bool libvirt_has_job(virDomainPtr domain)
 {
     virDomainJobInfo job;
 
@@ -236,7 +234,7 @@ int libvirt_describe(const struct domain_connection *connection, virDomainPtr do
         return libvirt_failed(connection, info->name, error);
     info->id = (int)virDomainGetID(domain); /* (unsigned)-1 when it does not run */
     info->state = state_of(state);
-    info->migrating = info->state != DOMAIN_SHUT_OFF && has_job(domain);
+    info->migrating = info->state != DOMAIN_SHUT_OFF && libvirt_has_job(domain);
     return 0;
 }
 

@@ -30,6 +30,9 @@ int libvirt_failed(const struct domain_connection *connection, const char *name,
 virDomainPtr libvirt_lookup(const struct domain_connection *connection, const char *name,
                             struct error *error);
 
+/** Is a migration, a save, a dump or a backup under way? Each reads or moves guest memory or the disks. */
+bool libvirt_has_job(virDomainPtr domain);
+
 /** Fills all of @p info but the pid. -ENOENT when the domain has just gone. */
 int libvirt_describe(const struct domain_connection *connection, virDomainPtr domain,
                      struct domain_info *info, struct error *error);

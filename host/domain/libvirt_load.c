@@ -69,6 +69,9 @@ PASS_ON(int, virConnectUnregisterCloseCallback, (virConnectPtr conn, virConnectC
 PASS_ON(int, virDomainFree, (virDomainPtr domain), (domain))
 PASS_ON(unsigned int, virDomainGetID, (virDomainPtr domain), (domain))
 PASS_ON(int, virDomainGetJobInfo, (virDomainPtr domain, virDomainJobInfoPtr info), (domain, info))
+PASS_ON(char *, virDomainGetMetadata,
+        (virDomainPtr domain, int type, const char *uri, unsigned int flags),
+        (domain, type, uri, flags))
 PASS_ON(const char *, virDomainGetName, (virDomainPtr domain), (domain))
 PASS_ON(int, virDomainGetState, (virDomainPtr domain, int *state, int *reason, unsigned int flags),
         (domain, state, reason, flags))
@@ -79,6 +82,10 @@ PASS_ON(virDomainPtr, virDomainLookupByName, (virConnectPtr conn, const char *na
 PASS_ON(virDomainPtr, virDomainLookupByUUIDString, (virConnectPtr conn, const char *uuid),
         (conn, uuid))
 PASS_ON(int, virDomainResume, (virDomainPtr domain), (domain))
+PASS_ON(int, virDomainSetMetadata,
+        (virDomainPtr domain, int type, const char *metadata, const char *key, const char *uri,
+         unsigned int flags),
+        (domain, type, metadata, key, uri, flags))
 PASS_ON(int, virDomainSuspend, (virDomainPtr domain), (domain))
 PASS_ON(int, virEventRegisterDefaultImpl, (void), ())
 PASS_ON(int, virEventRunDefaultImpl, (void), ())
