@@ -59,7 +59,8 @@ embed_end() {
 }
 
 # embed_create NAME MIB PARAMS [XML]: starts a payload guest, without huge pages, and waits until it is ready. XML is
-# put among the domain's elements; EMBED_TYPE=kvm makes it a KVM guest. Needs $payload and $nothp.
+# put among the domain's elements; EMBED_TYPE=kvm makes it a KVM guest, BALLOON=virtio gives it that balloon. Needs
+# $payload and $nothp.
 embed_create() {
 	local name=$1 mib=$2 params=$3 extra=${4:-} i
 	cat >"$embed_dir/$name.xml" <<-END
@@ -77,7 +78,7 @@ embed_create() {
 		    <emulator>/usr/bin/qemu-system-x86_64</emulator>
 		    <serial type='file'><source path='$embed_dir/$name.out'/></serial>
 		    <controller type='usb' model='none'/>
-		    <memballoon model='none'/>
+		    <memballoon model='${BALLOON:-none}'/>
 		  </devices>
 		</domain>
 	END

@@ -3,7 +3,9 @@
  * @file balloon.c  See balloon.h.
  *
  * Legacy virtio over PCI (virtio 1.2, 4.1.4.8 and 2.7.2): registers in I/O space behind BAR 0, one queue of
- * which one descriptor is used again and again, and the used index polled. Done once, before the steady state.
+ * which one descriptor is used again and again, and the used index polled. Done once, before the steady state; or again
+ * whenever the host asks for another size (5.5.6.1), which is looked at every 10 ms. Pages that are taken back need no
+ * message: the device did not ask to be told first.
  */
 #include "balloon.h"
 
@@ -22,6 +24,8 @@
 #define QUEUE_SELECT 0x0e
 #define QUEUE_NOTIFY 0x10
 #define STATUS 0x12
+#define WANTED_PAGES 0x14 /* the device's own begin here: no MSI-X */
+#define ACTUAL_PAGES 0x18
 
 #define STATUS_DRIVER 0x3
 #define STATUS_DRIVER_OK 0x7
@@ -41,6 +45,11 @@ struct queue {
     volatile uint16_t *used;      /**< flags, index, ring */
     struct descriptor *descriptor;
 };
+
+/* While the host's size is followed. */
+static struct queue followed;
+static uint64_t given_pages;
+static uint32_t asked_pages;
 
 static char ring[3 * PARAMS_PAGE_SIZE] __attribute__((aligned(PARAMS_PAGE_SIZE)));
 static uint32_t frames[PARAMS_PAGE_SIZE / sizeof(uint32_t)];
@@ -149,24 +158,49 @@ static uint64_t most_hot_pages(const struct params *params)
     return most;
 }
 
-const char *balloon_inflate(const struct state *state)
+/** Gives cold pages, counted from the region's end, number from to number to - 1. How many there are, at most to. */
+static uint64_t give(struct queue *queue, const struct state *state, uint64_t from, uint64_t to)
 {
     const struct params *params = &state->params;
-    uint64_t most_hot = most_hot_pages(params), count = 0, left = params->balloon_pages;
+    uint64_t most_hot = most_hot_pages(params), listed = 0, number = 0;
+
+    for (uint64_t page = params->total_pages; number < to && page-- > 0;) {
+        if (pattern_is_hot(&params->pattern, page, most_hot) || number++ < from)
+            continue;
+        frames[listed++] = (uint32_t)((uint64_t)state_word(state, page) / PARAMS_PAGE_SIZE);
+        if (listed == sizeof(frames) / sizeof(frames[0])) {
+            send(queue, listed);
+            listed = 0;
+        }
+    }
+    if (listed)
+        send(queue, listed);
+    return number;
+}
+
+const char *balloon_inflate(const struct state *state)
+{
+    uint64_t pages = state->params.balloon_pages;
     struct queue queue;
     const char *wrong = start_queue(&queue);
 
-    for (uint64_t page = params->total_pages; !wrong && left > 0 && page-- > 0;) {
-        if (pattern_is_hot(&params->pattern, page, most_hot))
-            continue;
-        frames[count++] = (uint32_t)((uint64_t)state_word(state, page) / PARAMS_PAGE_SIZE);
-        left--;
-        if (left == 0 || count == sizeof(frames) / sizeof(frames[0])) {
-            send(&queue, count);
-            count = 0;
-        }
-    }
-    if (!wrong && left > 0)
+    if (!wrong && give(&queue, state, 0, pages) < pages)
         wrong = "balloon= is more than the region has cold pages";
     return wrong;
+}
+
+const char *balloon_follow_begin(void)
+{
+    return start_queue(&followed);
+}
+
+void balloon_follow(const struct state *state)
+{
+    uint32_t asked = in32(followed.port + WANTED_PAGES);
+
+    if (asked == asked_pages)
+        return;
+    asked_pages = asked;
+    given_pages = asked < given_pages ? asked : give(&followed, state, given_pages, asked);
+    out32(followed.port + ACTUAL_PAGES, (uint32_t)given_pages);
 }

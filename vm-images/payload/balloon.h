@@ -12,4 +12,10 @@
  */
 const char *balloon_inflate(const struct state *state);
 
+/** Begins to follow the size that the host asks for; the device as above. NULL, or what is wrong. */
+const char *balloon_follow_begin(void);
+
+/** Has the host asked for another size? Gives or takes pages as above, as far as there are cold ones. */
+void balloon_follow(const struct state *state);
+
 #endif

@@ -30,6 +30,7 @@ struct params {
     uint64_t seed;
     uint64_t run_pages;     /**< of the strided pattern */
     uint64_t balloon_pages; /**< given back to the host before the steady state */
+    bool balloon_follows;   /**< the host's wishes, from then on */
     bool writes;
     enum populate populate;
     unsigned int phase_count;
@@ -173,6 +174,10 @@ static inline bool params_take_word(const char **text, struct params *params)
         return params_take_pages(text, &params->pattern.stride_pages);
     if (params_take(text, "run="))
         return params_take_pages(text, &params->run_pages);
+    if (params_take(text, "balloon=host")) {
+        params->balloon_follows = true;
+        return true;
+    }
     if (params_take(text, "balloon="))
         return params_take_pages(text, &params->balloon_pages);
     if (params_take(text, "seed="))

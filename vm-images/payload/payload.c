@@ -314,6 +314,8 @@ void payload_main(uint32_t magic, const struct multiboot_info *info)
     populate(state);
     if (state->params.balloon_pages)
         wrong = balloon_inflate(state);
+    else if (state->params.balloon_follows)
+        wrong = balloon_follow_begin();
     if (wrong) {
         put_error(wrong, where);
         return;

@@ -6,7 +6,7 @@
  * so the time stamp counter says when to read it: when the phase should end, and more often than
  * the timer wraps.
  */
-#include "spin.h"
+#include "balloon.h"
 
 #define CLOCK_READS_PER_SECOND 4
 /* Some 10 ms: how often the guest leaves to its hypervisor even if nothing calls it out. */
@@ -84,17 +84,21 @@ static bool next_phase(struct clock *clock, struct state *state)
 }
 
 /**
+ * Also the time to look for what the host wants of the balloon, with balloon=host.
+ *
  * QEMU 7.2's emulated SVM enters a guest now and then with the global interrupt flag clear. No interrupt reaches that
  * CPU until the guest leaves by itself, and a loop over memory never does: the hypervisor below is dead, one lab boot
  * in six. CPUID is intercepted by every hypervisor, and touches no memory.
  */
-static void leave_now_and_then(uint64_t *next)
+static void leave_now_and_then(uint64_t *next, const struct state *state)
 {
     uint32_t leaf = 0, subleaf = 0;
 
     if (read_tsc() < *next)
         return;
     __asm__ volatile("cpuid" : "+a"(leaf), "+c"(subleaf) : : "ebx", "edx");
+    if (state->params.balloon_follows)
+        balloon_follow(state);
     *next = read_tsc() + LEAVE_EVERY_CYCLES;
 }
 
@@ -113,11 +117,11 @@ static void pass(struct clock *clock, struct state *state)
             (void)*word;
         if (j % ACCESSES_PER_LOOK != ACCESSES_PER_LOOK - 1)
             continue;
-        leave_now_and_then(&clock->next_leave);
+        leave_now_and_then(&clock->next_leave, state);
         if (params->phase_count && next_phase(clock, state))
             return;
     }
-    leave_now_and_then(&clock->next_leave);
+    leave_now_and_then(&clock->next_leave, state);
     if (params->phase_count)
         next_phase(clock, state);
 }
