@@ -164,6 +164,21 @@ static void dump_method(const struct config *config, FILE *out)
     fprintf(out, "method = %s\n", config->method ? config->method->name : "auto");
 }
 
+static int set_publish(struct config *config, const char *value)
+{
+    bool yes = strcmp(value, "yes") == 0;
+
+    if (!yes && strcmp(value, "no") != 0)
+        return -EINVAL;
+    config->publish = yes;
+    return 0;
+}
+
+static void dump_publish(const struct config *config, FILE *out)
+{
+    fprintf(out, "publish = %s\n", config->publish ? "yes" : "no");
+}
+
 static int set_level(struct config *config, const char *value)
 {
     for (size_t i = 0; i < N_LEVELS; i++)
@@ -202,6 +217,8 @@ static const struct key {
      "P%  CPU time of one core for each guest (0.15%)", set_guest_budget, dump_guest_budget},
     {"method", "auto, idle, pageout or zap", "NAME      auto, idle, pageout, zap", set_method,
      dump_method},
+    {"publish", "yes or no", "yes|no   write it into libvirt's metadata, for virsh (no)",
+     set_publish, dump_publish},
     {"log-level", "error, warning, notice, info or debug",
      "LEVEL  error, warning, notice, info (default), debug", set_level, dump_level},
 };

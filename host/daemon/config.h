@@ -26,6 +26,7 @@ struct config {
     double budget;               /* of one core, for the whole host: 0.01 is 1 % */
     double guest_budget;         /* likewise, for each guest */
     const struct method *method; /* NULL: the first that proves itself */
+    bool publish;                /* into libvirt's metadata */
     int log_level;               /* as in syslog.h */
 };
 

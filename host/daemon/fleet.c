@@ -39,6 +39,7 @@ void fleet_unlink(struct fleet *fleet, struct member *member, struct member **fr
     due_remove(&fleet->queue, &member->due);
     epoll_ctl(fleet->epoll_fd, EPOLL_CTL_DEL, member->pidfd, NULL);
     member->gone = true;
+    publisher_forget(fleet->publisher, member->uuid);
     if (member->busy)
         return;
     member->next = *freed;
@@ -270,7 +271,7 @@ struct fleet_state fleet_state(struct fleet *fleet)
 }
 
 int fleet_start(struct fleet **out, const struct fsroot *root, const struct config *config,
-                struct writer *writer, struct error *error)
+                struct writer *writer, struct publisher *publisher, struct error *error)
 {
     struct fleet *fleet = calloc(1, sizeof(*fleet));
 
@@ -279,6 +280,7 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
     fleet->root = root;
     fleet->config = *config;
     fleet->writer = writer;
+    fleet->publisher = publisher;
     fleet->ledger = ledger_open(config->budget, clock_ns(), own_cpu_s());
     fleet->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 

@@ -9,14 +9,15 @@
 #pragma once
 
 #include "daemon/config.h"
+#include "daemon/publisher.h"
 #include "daemon/writer.h"
 #include "domain/domain.h"
 
 struct fleet; /* opaque */
 
-/** @p writer: NULL when no history is kept. Borrows @p root and @p writer; copies @p config. */
+/** @p writer: NULL when no history is kept. Borrows @p root, @p writer and @p publisher; copies @p config. */
 int fleet_start(struct fleet **out, const struct fsroot *root, const struct config *config,
-                struct writer *writer, struct error *error);
+                struct writer *writer, struct publisher *publisher, struct error *error);
 
 /** Ends the threads, and restores all guests. NULL is allowed. */
 void fleet_stop(struct fleet *fleet);

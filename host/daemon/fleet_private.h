@@ -45,6 +45,7 @@ struct member {
 struct fleet {
     const struct fsroot *root;
     struct writer *writer;
+    struct publisher *publisher;
     int epoll_fd;
     pthread_mutex_t mutex; /* of all below */
     pthread_cond_t changed;

@@ -129,6 +129,16 @@ static double precision_of(uint64_t samples)
     return (bounds.high - bounds.low) / 2;
 }
 
+/* Not of a guest that has just been let go: another of its UUID may have begun. */
+static void publish(struct fleet *fleet, const struct member *member,
+                    const struct sample_record *record)
+{
+    pthread_mutex_lock(&fleet->mutex);
+    if (!member->gone)
+        publisher_put(fleet->publisher, member->source, record, precision_of(record->samples));
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
 static void keep(struct fleet *fleet, struct member *member, const struct order *order,
                  const struct ages_record *record)
 {
@@ -139,6 +149,7 @@ static void keep(struct fleet *fleet, struct member *member, const struct order 
     member->recorded_ns = now_ns;
     if (fleet->writer)
         writer_put(fleet->writer, record, period_s, precision_of(record->sample.samples));
+    publish(fleet, member, &record->sample);
 }
 
 static void refuse(struct member *member, const struct error *error)

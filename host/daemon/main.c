@@ -2,7 +2,8 @@
 /**
  * @file main.c  vmwssd: starts the threads, and then waits for signals, guests that end, and the time to say how it goes.
  *
- *   libvirt's thread ── events ──► a thread for each connection ── guests ──► fleet: two threads ── records ──► writer
+ *   libvirt's thread ── events ──► a thread for each connection ── guests ──► fleet: two threads ── records ──► writer,
+ *                                                                                                                publisher
  */
 #include "base/clock.h"
 #include "daemon/connection.h"
@@ -23,7 +24,8 @@
 
 #define EXIT_FAILED 2
 #define STATUS_EVERY_MS 5000
-#define MAX_CONNECTIONS 64 /* over all reloads */
+#define MAX_CONNECTIONS PUBLISHER_MAX_SOURCES /* over all reloads */
+#define UNPUBLISH_S 5                         /* the unit allows ten for all of stopping */
 
 struct daemon {
     struct options options;
@@ -31,6 +33,7 @@ struct daemon {
     struct fsroot root;
     struct run_lock lock; /* one vmwssd per host */
     struct writer *writer;
+    struct publisher *publisher;
     struct fleet *fleet;
     unsigned n_connections;
     struct connection *connections[MAX_CONNECTIONS];
@@ -83,16 +86,24 @@ static struct connection *connection_to(const struct daemon *daemon, const char 
     return NULL;
 }
 
+static void publish_guests_of(const struct daemon *daemon, unsigned number, bool wanted)
+{
+    publisher_source(daemon->publisher, number, connection_uri(daemon->connections[number]),
+                     wanted);
+}
+
 static void connect_new(struct daemon *daemon, const char *uri)
 {
     struct connection *connection = NULL;
 
     if (daemon->n_connections < MAX_CONNECTIONS)
         connection = connection_start(daemon->n_connections, uri, &daemon->root, daemon->fleet);
-    if (connection)
-        daemon->connections[daemon->n_connections++] = connection;
-    else
+    if (!connection) {
         log_line(LOG_CLASS_CONNECTION, LOG_ERR, "%s: no thread for it", uri);
+        return;
+    }
+    daemon->connections[daemon->n_connections++] = connection;
+    publish_guests_of(daemon, daemon->n_connections - 1, true);
 }
 
 /* Those of the configuration, and no others. */
@@ -106,6 +117,7 @@ static void follow_connections(struct daemon *daemon)
         for (size_t i = 0; i < config->n_connections; i++)
             wanted |= !strcmp(config->connect[i], connection_uri(daemon->connections[c]));
         connection_use(daemon->connections[c], wanted);
+        publish_guests_of(daemon, c, wanted);
     }
     for (size_t i = 0; i < config->n_connections; i++)
         if (!connection_to(daemon, config->connect[i]))
@@ -136,6 +148,7 @@ static void reload(struct daemon *daemon)
             log_line(LOG_CLASS_DAEMON, LOG_WARNING, "database: takes effect at the next start");
         daemon->config = config;
         log_set_level(config.log_level);
+        publisher_switch(daemon->publisher, config.publish);
         fleet_configure(daemon->fleet, &config);
         follow_connections(daemon);
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "reloaded");
@@ -212,11 +225,15 @@ static int start(struct daemon *daemon, struct error *error)
     if (rc >= 0 && *config->database)
         rc = writer_start(&daemon->writer, config->database, error);
     if (rc >= 0)
-        rc = fleet_start(&daemon->fleet, &daemon->root, config, daemon->writer, error);
+        rc = publisher_start(&daemon->publisher, error);
+    if (rc >= 0)
+        rc = fleet_start(&daemon->fleet, &daemon->root, config, daemon->writer, daemon->publisher,
+                         error);
     if (rc >= 0)
         rc = connections_init(error);
     if (rc < 0)
         return rc;
+    publisher_switch(daemon->publisher, config->publish);
     follow_connections(daemon);
     return 0;
 }
@@ -224,8 +241,12 @@ static int start(struct daemon *daemon, struct error *error)
 static void stop(struct daemon *daemon)
 {
     sd_notify(0, "STOPPING=1");
+    publisher_end(daemon->publisher); /* meanwhile: */
     fleet_stop(daemon->fleet);
     writer_stop(daemon->writer);
+    if (!publisher_wait(daemon->publisher, UNPUBLISH_S))
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                 "libvirt does not answer: what was published stays in its metadata");
     run_lock_release(&daemon->lock);
 }
 

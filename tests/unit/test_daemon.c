@@ -59,7 +59,7 @@ START_TEST(file_is_read)
     ck_assert_int_eq(load("# a comment\n[vmwssd]\nconnect = qemu:///session\n"
                           "connect = qemu:///embed?root=/x ; ours\nperiod=5\nwindow = 20,10\n"
                           "samples = 500\nbudget = 2.5%\nguest-budget = 1\nmethod = pageout\n"
-                          "database = none\nlog-level = debug\n"),
+                          "database = none\nlog-level = debug\npublish = yes\n"),
                      0);
     ck_assert_uint_eq(config.n_connections, 2);
     ck_assert_str_eq(config.connect[0], "qemu:///session");
@@ -71,6 +71,7 @@ START_TEST(file_is_read)
     ck_assert_double_eq_tol(config.guest_budget, 0.01, 1e-12);
     ck_assert_ptr_eq(config.method, &method_pageout);
     ck_assert_int_eq(config.log_level, LOG_DEBUG);
+    ck_assert(config.publish);
 }
 END_TEST
 
@@ -85,6 +86,7 @@ START_TEST(mistakes_are_named_with_file_and_line)
     refused("[vmwssd]\nperiod = 5\nwhat is this\n", ":3: neither");
     refused("[vmwssd]\nmethod = damon\n", ":2: method damon: expected auto");
     refused("[vmwssd]\nbudget = 101%\n", ":2: budget 101%: expected a percentage");
+    refused("[vmwssd]\npublish = maybe\n", ":2: publish maybe: expected yes or no");
     refused("[vmwssd]\nbudget = 0\n", ":2: budget 0: expected");
     memset(longer + strlen(longer), 'x', 300);
     refused(longer, ":3: the line is too long");
@@ -115,6 +117,7 @@ END_TEST
 START_TEST(values_must_go_together)
 {
     ck_assert_int_eq(config_check(&config, &error), 0);
+    ck_assert(!config.publish);
     config.period_s = 61;
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
     config.period_s = 0.01;
