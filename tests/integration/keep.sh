@@ -109,7 +109,7 @@ expect_exit "and a WAL that may not" 2 'its WAL cannot be read' nobody "$vmwss" 
 # --- records as they are added -------------------------------------------------------------------------------------
 
 coproc asked { "$writer" "$dir/watched.db" ask; }
-asked_pid=$asked_PID
+asked_pid=${asked_PID:-}
 # tell NAME UUID-NUMBER MIB NUMBER: a record of this moment.
 tell() {
 	printf '%s %s %d %d 30 %d\n' "$1" "$(uuid "$2")" "$(date +%s)" "$3" "$4" >&"${asked[1]}"
