@@ -223,8 +223,11 @@ static void say(struct source *source, const struct publication *news, int rc,
         source->said = false;
 }
 
+/* By a new connection: the old one may be to a libvirtd that has been restarted, and there is no time to try twice. */
 static int clear(struct source *source, struct error *error)
 {
+    hang_up(source);
+
     int rc = connect_to(source, error);
     ssize_t cleared = rc == 0 ? domain_metadata_clear(source->libvirt, error) : rc;
 

@@ -338,6 +338,9 @@ before=$(attribute one at)
 start_daemon --publish yes
 check "the next one overwrites it" eventually published_after one "$before"
 check "and measures the restarted guest anew" eventually has_element "$odd_uuid"
+libvirtd_stop
+libvirtd_begin || fail "libvirtd starts again"
+check "libvirtd restarted: it is still there" has_element "$odd_uuid"
 check "SIGTERM: exit 0" end_daemon TERM
 for name in one busy "$odd_uuid"; do check "SIGTERM: $name has none" has_none "$name"; done
 check "said" logged "removed from [23] guests"
