@@ -2,11 +2,13 @@
 /** @file parse.c  See parse.h. */
 #include "base/parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 int parse_seconds(const char *text, double *seconds)
 {
@@ -83,5 +85,51 @@ int parse_seconds_list(const char *list, double *seconds, size_t max, size_t *n)
         if (seconds[i] > seconds[kept - 1])
             seconds[kept++] = seconds[i];
     *n = kept;
+    return 0;
+}
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+/* A number above 0 with one of the units behind it; the first is for none. */
+static int parse_with_unit(const char *text, const struct unit *units, size_t n, double *value)
+{
+    char *end;
+    double number;
+
+    if (!isdigit((unsigned char)*text) && *text != '.')
+        return -EINVAL; /* no sign, no space, no "inf" */
+    number = strtod(text, &end);
+    for (size_t i = 0; i < n; i++)
+        if (!strcasecmp(end, units[i].name)) {
+            *value = number * units[i].factor;
+            return isfinite(*value) && *value > 0 ? 0 : -EINVAL;
+        }
+    return -EINVAL;
+}
+
+int parse_span(const char *text, double *seconds)
+{
+    static const struct unit units[] = {{"", 1},     {"s", 1},     {"m", 60},
+                                        {"h", 3600}, {"d", 86400}, {"w", 7 * 86400}};
+
+    if (parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), seconds) < 0)
+        return -EINVAL;
+    return *seconds <= 3.2e9 ? 0 : -EINVAL; /* a century */
+}
+
+int parse_size(const char *text, uint64_t *bytes)
+{
+    static const struct unit units[] = {
+        {"", 1},          {"B", 1},      {"K", 1024},     {"KiB", 1024}, {"M", 1048576},
+        {"MiB", 1048576}, {"G", 0x1p30}, {"GiB", 0x1p30}, {"T", 0x1p40}, {"TiB", 0x1p40}};
+    double value;
+
+    if (parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), &value) < 0 || value < 1 ||
+        value > 0x1p60)
+        return -EINVAL;
+    *bytes = (uint64_t)value;
     return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_report.c  vmwss report: what all guests needed, what could be given back, and what more would fit. */
+#include "base/parse.h"
 #include "cli/kept.h"
 #include "keep/report.h"
 #include "show/report.h"
@@ -36,8 +37,7 @@ static const char help[] =
 
 static int set_size(const char *option, const char *value, uint64_t *bytes)
 {
-    return kept_parse_size(value, bytes) == 0 ? 0
-                                              : cli_bad_value(option, value, "a size, as in 4G");
+    return parse_size(value, bytes) == 0 ? 0 : cli_bad_value(option, value, "a size, as in 4G");
 }
 
 static int set_risk(struct options *options, const char *value)

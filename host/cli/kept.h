@@ -32,9 +32,6 @@ int kept_option(struct kept_choice *choice, int option, const char *value);
 /** The span ends now. */
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s);
 
-/** "1.5G", "512MiB": binary units K, M, G, T, or bytes; -EINVAL otherwise. */
-int kept_parse_size(const char *text, uint64_t *bytes);
-
 /** Opens the database for the command; prints nothing. */
 int kept_open(const struct kept_choice *choice, struct store **store, struct error *error);
 

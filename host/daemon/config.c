@@ -4,11 +4,11 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "keep/store.h"
 #include "sample/follow.h"
 
 #include <errno.h>
 #include <ini.h>
+#include <math.h>
 #include <string.h>
 #include <syslog.h>
 
@@ -36,6 +36,7 @@ void config_init(struct config *config)
         .budget = 0.01,
         .guest_budget = 0.0015,
         .log_level = LOG_INFO,
+        .retention = store_retention_default,
     };
 }
 
@@ -194,6 +195,46 @@ static void dump_level(const struct config *config, FILE *out)
     fprintf(out, "log-level = %s\n", level_names[config->log_level]);
 }
 
+static int set_keep_records(struct config *config, const char *value)
+{
+    return parse_span(value, &config->retention.raw_s);
+}
+
+static int set_keep_minutes(struct config *config, const char *value)
+{
+    return parse_span(value, &config->retention.minute_s);
+}
+
+static int set_keep_hours(struct config *config, const char *value)
+{
+    return parse_span(value, &config->retention.hour_s);
+}
+
+static void dump_span(const char *key, double seconds, FILE *out)
+{
+    double days = seconds / 86400;
+
+    if (days == floor(days))
+        fprintf(out, "%s = %.17gd\n", key, days);
+    else
+        fprintf(out, "%s = %.17gs\n", key, seconds);
+}
+
+static void dump_keep_records(const struct config *config, FILE *out)
+{
+    dump_span("keep-records", config->retention.raw_s, out);
+}
+
+static void dump_keep_minutes(const struct config *config, FILE *out)
+{
+    dump_span("keep-minutes", config->retention.minute_s, out);
+}
+
+static void dump_keep_hours(const struct config *config, FILE *out)
+{
+    dump_span("keep-hours", config->retention.hour_s, out);
+}
+
 static const struct key {
     const char *name;
     const char *expected;
@@ -205,6 +246,13 @@ static const struct key {
      "URI      libvirt connection, may be repeated (qemu:///system)", set_connect, dump_connect},
     {"database", "a path, or none", "FILE    where the history is kept, or none", set_database,
      dump_database},
+    {"keep-records", "a time, as in 12h, 7d or 2w", "TIME  how long each record is kept (1d)",
+     set_keep_records, dump_keep_records},
+    {"keep-minutes", "a time, as in 12h, 7d or 2w",
+     "TIME  likewise, what is left of them for each minute (31d)", set_keep_minutes,
+     dump_keep_minutes},
+    {"keep-hours", "a time, as in 12h, 7d or 2w", "TIME    likewise, for each hour (731d)",
+     set_keep_hours, dump_keep_hours},
     {"period", "a number of seconds", "S         look at each guest so often (30)", set_period,
      dump_period},
     {"window", "up to 64 numbers of seconds, as in 60,600,3600",
@@ -263,7 +311,7 @@ int config_check(const struct config *config, struct error *error)
     if (longest_s / config->period_s > FOLLOW_MAX_TICKS)
         return error_set(error, -EINVAL, "window %g has more than %d periods of %g s", longest_s,
                          FOLLOW_MAX_TICKS, config->period_s);
-    return 0;
+    return store_retention_check(&config->retention, error);
 }
 
 /* --- the file ---------------------------------------------------------------------------------- */

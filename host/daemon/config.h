@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "keep/store.h"
 #include "sample/run.h"
 
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct config {
     const struct method *method; /* NULL: the first that proves itself */
     bool publish;                /* into libvirt's metadata */
     int log_level;               /* as in syslog.h */
+    struct store_retention retention;
 };
 
 /** The defaults. */

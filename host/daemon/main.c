@@ -150,6 +150,7 @@ static void reload(struct daemon *daemon)
         log_set_level(config.log_level);
         publisher_switch(daemon->publisher, config.publish);
         fleet_configure(daemon->fleet, &config);
+        writer_retain(daemon->writer, &config.retention);
         follow_connections(daemon);
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "reloaded");
     }
@@ -223,7 +224,7 @@ static int start(struct daemon *daemon, struct error *error)
         rc = daemon->signal_fd = take_signals();
     raise_file_limit();
     if (rc >= 0 && *config->database)
-        rc = writer_start(&daemon->writer, config->database, error);
+        rc = writer_start(&daemon->writer, config->database, &config->retention, error);
     if (rc >= 0)
         rc = publisher_start(&daemon->publisher, error);
     if (rc >= 0)

@@ -3,7 +3,6 @@
 #include "daemon/writer.h"
 
 #include "daemon/log.h"
-#include "keep/store.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,6 +26,7 @@ struct writer {
     size_t n;
     struct queued *queue[QUEUE_RECORDS];
     uint64_t written, dropped;
+    struct store_retention retention;
     /* the thread's own */
     struct store *store; /* NULL: it could not be opened again */
     char *path;
@@ -126,13 +126,17 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
 static void maintain(struct writer *writer)
 {
     struct store_clock clock = store_clock_now();
+    struct store_retention retention;
     struct error error = {0};
 
     if (!writer->store || clock.steady_s - writer->maintained_s < MAINTAIN_S)
         return;
     writer->maintained_s = clock.steady_s;
+    pthread_mutex_lock(&writer->mutex);
+    retention = writer->retention;
+    pthread_mutex_unlock(&writer->mutex);
 
-    int rc = store_maintain(writer->store, &store_retention_default, &clock, &error);
+    int rc = store_maintain(writer->store, &retention, &clock, &error);
 
     if (rc < 0)
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", error.text);
@@ -193,13 +197,15 @@ static void writer_free(struct writer *writer)
     free(writer);
 }
 
-int writer_start(struct writer **out, const char *path, struct error *error)
+int writer_start(struct writer **out, const char *path, const struct store_retention *retention,
+                 struct error *error)
 {
     struct writer *writer = calloc(1, sizeof(*writer));
 
     if (!writer)
         return error_set(error, -ENOMEM, "%s: out of memory", path);
     init_locks(writer);
+    writer->retention = *retention;
     writer->path = strdup(path);
 
     int rc = writer->path ? open_store(writer, error)
@@ -213,6 +219,15 @@ int writer_start(struct writer **out, const char *path, struct error *error)
     }
     *out = writer;
     return 0;
+}
+
+void writer_retain(struct writer *writer, const struct store_retention *retention)
+{
+    if (!writer)
+        return;
+    pthread_mutex_lock(&writer->mutex);
+    writer->retention = *retention;
+    pthread_mutex_unlock(&writer->mutex);
 }
 
 void writer_put(struct writer *writer, const struct ages_record *record, double period_s,

@@ -8,12 +8,17 @@
 #pragma once
 
 #include "base/error.h"
+#include "keep/store.h"
 #include "record/ages_record.h"
 
 struct writer; /* opaque */
 
 /** Opens the history at @p path and starts the thread. 0, or as store_open(). */
-int writer_start(struct writer **out, const char *path, struct error *error);
+int writer_start(struct writer **out, const char *path, const struct store_retention *retention,
+                 struct error *error);
+
+/** How long what is kept, from now on. NULL is allowed for @p writer. */
+void writer_retain(struct writer *writer, const struct store_retention *retention);
 
 /** Queues a copy of @p record; see struct store_entry. From any thread; never blocks for long. */
 void writer_put(struct writer *writer, const struct ages_record *record, double period_s,

@@ -31,8 +31,8 @@ int store_retention_check(const struct store_retention *retention, struct error 
         isfinite(retention->hour_s))
         return 0;
     return error_set(error, -EINVAL,
-                     "retention: at least 100 minutes of records, 100 hours of minutes, and of "
-                     "hours as much as of minutes");
+                     "retention: at least 100 minutes of records, 100 hours of minutes and as much "
+                     "as of records, and of hours as much as of minutes");
 }
 
 struct store_clock store_clock_now(void)

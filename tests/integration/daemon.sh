@@ -115,6 +115,7 @@ cat >"$guests_dir/conf" <<-END
 	samples = 1000
 	budget = 20%
 	guest-budget = 10%
+	keep-records = 2d
 	log-level = debug
 END
 
@@ -123,9 +124,10 @@ expect_exit "an unknown option" 1 'unrecognized' "$vmwssd" --nosuch
 expect_exit "a bad value" 1 '--period soon: expected' "$vmwssd" --period soon
 printf '[vmwssd]\nperiod = 1\nnosuch = 2\n' >"$guests_dir/bad"
 expect_exit "an unknown key, with file and line" 2 "$guests_dir/bad:3: unknown key 'nosuch'" "$vmwssd" --config "$guests_dir/bad"
-"$vmwssd" --config "$guests_dir/conf" --period 2 --dump-config >"$guests_dir/dumped"
+"$vmwssd" --config "$guests_dir/conf" --period 2 --keep-minutes=2w --dump-config >"$guests_dir/dumped"
 check "the dump has the file, and the option over it" test \
-	"$(grep -cxE 'period = 2|samples = 1000|window = 2,6|budget = 20%' "$guests_dir/dumped")" = 4
+	"$(grep -cxE 'period = 2|samples = 1000|window = 2,6|budget = 20%|keep-records = 2d|keep-minutes = 14d' "$guests_dir/dumped")" = 6
+expect_exit "records kept for less than reports need" 2 'at least 100 minutes of records' "$vmwssd" --keep-records=90m --dump-config
 check "and can be read again" test "$("$vmwssd" --config "$guests_dir/dumped" --dump-config)" = "$(<"$guests_dir/dumped")"
 
 echo "# it starts before libvirtd does, and finds what is there"
@@ -228,15 +230,19 @@ integrity() { test "$(sql 'PRAGMA quick_check')" = ok; }
 kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null
 check "kill -9: the history is whole" integrity
+check "minutes and hours are kept of what was recorded" test \
+	"$(sql "SELECT count(DISTINCT level_s) FROM bucket JOIN guest ON guest.id = guest_id WHERE guest.name = 'one'")" = 2
 before=$(newest_id one)
 start_daemon
 check "started again: goes on" records_after one "$before" 2
 check "the truth" holds_truth one "$(truth "$one")"
 mapped() { awk '/^RssShmem/ {print $2}' "/proc/$(guest_pid one)/status"; }
 before=$(mapped)
+stopping=$(date +%s%3N)
 kill -TERM "$daemon"
 check "SIGTERM: exit 0" wait "$daemon"
 daemon=
+echo "# after $(($(date +%s%3N) - stopping)) ms, everything restored:"
 check "the service manager hears of that too" notified '^STOPPING=1'
 check "nothing is locked any more" test -z "$(find /run/vmwss -name '*.lock')"
 check "what was unmapped is mapped again: $(mapped) kB instead of $before" holds "$(mapped) > $before + 256"

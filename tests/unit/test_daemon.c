@@ -59,7 +59,8 @@ START_TEST(file_is_read)
     ck_assert_int_eq(load("# a comment\n[vmwssd]\nconnect = qemu:///session\n"
                           "connect = qemu:///embed?root=/x ; ours\nperiod=5\nwindow = 20,10\n"
                           "samples = 500\nbudget = 2.5%\nguest-budget = 1\nmethod = pageout\n"
-                          "database = none\nlog-level = debug\npublish = yes\n"),
+                          "database = none\nlog-level = debug\npublish = yes\nkeep-records = 12h\n"
+                          "keep-minutes=2w\nkeep-hours = 8640000\n"),
                      0);
     ck_assert_uint_eq(config.n_connections, 2);
     ck_assert_str_eq(config.connect[0], "qemu:///session");
@@ -72,6 +73,8 @@ START_TEST(file_is_read)
     ck_assert_ptr_eq(config.method, &method_pageout);
     ck_assert_int_eq(config.log_level, LOG_DEBUG);
     ck_assert(config.publish);
+    ck_assert(config.retention.raw_s == 43200 && config.retention.minute_s == 14 * 86400 &&
+              config.retention.hour_s == 100 * 86400);
 }
 END_TEST
 
@@ -88,6 +91,7 @@ START_TEST(mistakes_are_named_with_file_and_line)
     refused("[vmwssd]\nbudget = 101%\n", ":2: budget 101%: expected a percentage");
     refused("[vmwssd]\npublish = maybe\n", ":2: publish maybe: expected yes or no");
     refused("[vmwssd]\nbudget = 0\n", ":2: budget 0: expected");
+    refused("[vmwssd]\nkeep-hours = 2y\n", ":2: keep-hours 2y: expected a time");
     memset(longer + strlen(longer), 'x', 300);
     refused(longer, ":3: the line is too long");
     ck_assert_int_eq(config_load(&config, "/nonexistent/file", &error), -ENOENT);
@@ -102,7 +106,8 @@ START_TEST(what_is_dumped_can_be_read)
     struct config before;
 
     ck_assert_int_eq(load("[vmwssd]\nconnect = a:///b\nconnect = c:///d\nwindow = 1.5,1000000\n"
-                          "period = 0.25\nbudget = 0.3%\nsamples = 123\nmethod = zap\n"),
+                          "period = 0.25\nbudget = 0.3%\nsamples = 123\nmethod = zap\n"
+                          "keep-records = 100.5m\nkeep-minutes = 5d\n"),
                      0);
     config_dump(&config, out);
     fclose(out);
@@ -121,6 +126,9 @@ START_TEST(values_must_go_together)
     config.period_s = 61;
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
     config.period_s = 0.01;
+    ck_assert_int_eq(config_check(&config, &error), -EINVAL);
+    config.period_s = 30;
+    config.retention.raw_s = 5999;
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
 }
 END_TEST
