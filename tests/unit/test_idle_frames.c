@@ -22,6 +22,7 @@ static void setup(void)
     ck_assert_ptr_nonnull(frames);
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
     ck_assert_msg(frames_open(frames, &fake.target, &set, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(frames_begin(frames), 0);
 }
 
 static void teardown(void)

@@ -40,7 +40,6 @@ struct idle {
     struct page_set *set;
     int bitmap_fd;
     struct frames frames; /* of one batch */
-    uint8_t bit[FRAMES_BATCH];
 };
 
 /* --- marking ----------------------------------------------------------------------------------- */
@@ -120,12 +119,12 @@ static int read_bits(struct idle *idle,
         if (wanted(idle->set, &frames->frame[i]))
             frames->pfn[n++] = frames->frame[i].pfn;
 
-    int rc = idle_bitmap_read(idle->bitmap_fd, frames->pfn, n, idle->bit);
+    int rc = idle_bitmap_read(idle->bitmap_fd, frames->pfn, n, frames->bit);
 
     n = 0;
     for (uint64_t i = 0; rc == 0 && i < frames->n_frames; i++)
         if (wanted(idle->set, &frames->frame[i]))
-            frames->frame[i].bit = idle->bit[n++];
+            frames->frame[i].bit = frames->bit[n++];
     return rc;
 }
 
@@ -204,17 +203,17 @@ static int for_each_batch(struct idle *idle, bool (*wanted)(enum page_state),
                           int (*work)(struct idle *idle), struct error *error)
 {
     struct frames *frames = &idle->frames;
-    int rc = 0;
+    int rc = frames_begin(frames);
 
-    frames->n = 0;
     for (uint64_t i = 0; rc == 0 && i < idle->set->n; i++) {
         if (wanted((enum page_state)idle->set->state[i]))
             frames->index[frames->n++] = i;
-        if (frames->n == FRAMES_BATCH || (i + 1 == idle->set->n && frames->n > 0)) {
+        if (frames->n == frames->batch || (i + 1 == idle->set->n && frames->n > 0)) {
             rc = work(idle);
             frames->n = 0;
         }
     }
+    frames_end(frames);
     return rc < 0 ? error_set(error, rc, "page_idle: %s", strerror(-rc)) : 0;
 }
 

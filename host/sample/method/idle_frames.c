@@ -8,6 +8,7 @@
 #include "sample/kernel/u64_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define HUGE_ORDER 9 /* 2 MiB */
 
@@ -44,9 +45,51 @@ int frames_open(struct frames *frames, const struct target *target, struct page_
 
 void frames_close(struct frames *frames)
 {
+    frames_end(frames);
     cleanup_close_at(&frames->pagemap_fd);
     cleanup_close_at(&frames->flags_fd);
     cleanup_close_at(&frames->count_fd);
+}
+
+/* --- room -------------------------------------------------------------------------------------- */
+
+int frames_begin(struct frames *frames)
+{
+    uint64_t n = frames->set->n < FRAMES_BATCH ? frames->set->n + 1 : FRAMES_BATCH;
+
+    frames->batch = n;
+    frames->n = 0;
+    frames->index = malloc(n * sizeof(*frames->index));
+    frames->frame = malloc(n * sizeof(*frames->frame));
+    frames->page = malloc(n * sizeof(*frames->page));
+    frames->entry = malloc(n * sizeof(*frames->entry));
+    frames->key[0] = malloc(n * sizeof(*frames->key[0]));
+    frames->key[1] = malloc(n * sizeof(*frames->key[1]));
+    frames->pfn = malloc(n * sizeof(*frames->pfn));
+    frames->flags = malloc(n * sizeof(*frames->flags));
+    frames->bit = malloc(n * sizeof(*frames->bit));
+    if (frames->index && frames->frame && frames->page && frames->entry && frames->key[0] &&
+        frames->key[1] && frames->pfn && frames->flags && frames->bit)
+        return 0;
+    frames_end(frames);
+    return -ENOMEM;
+}
+
+void frames_end(struct frames *frames)
+{
+    free(frames->index);
+    free(frames->frame);
+    free(frames->page);
+    free(frames->entry);
+    free(frames->key[0]);
+    free(frames->key[1]);
+    free(frames->pfn);
+    free(frames->flags);
+    free(frames->bit);
+    frames->index = frames->page = frames->entry = frames->pfn = frames->flags = NULL;
+    frames->key[0] = frames->key[1] = NULL;
+    frames->frame = NULL;
+    frames->bit = NULL;
 }
 
 /* --- order ------------------------------------------------------------------------------------- */

@@ -34,19 +34,21 @@ struct frames {
     struct page_set *set;
     int pagemap_fd;
     int flags_fd;
-    int count_fd; /* /proc/kpagecount; -1 when KSM has merged nothing of this process */
+    int count_fd;   /* /proc/kpagecount; -1 when KSM has merged nothing of this process */
+    uint64_t batch; /* so many pages at most, from frames_begin() to frames_end() */
     /* the batch, filled by the caller: */
-    uint64_t n;                   /* pages */
-    uint64_t index[FRAMES_BATCH]; /* where each is in the set, ascending */
+    uint64_t n;      /* pages */
+    uint64_t *index; /* where each is in the set, ascending */
     /* what is behind it: */
     uint64_t n_frames;
-    struct frame frame[FRAMES_BATCH];
+    struct frame *frame;
     /* working space: */
-    uint64_t page[FRAMES_BATCH];
-    uint64_t entry[FRAMES_BATCH]; /* of the pagemap */
-    uint64_t key[2][FRAMES_BATCH];
-    uint64_t pfn[FRAMES_BATCH];
-    uint64_t flags[FRAMES_BATCH];
+    uint64_t *page;
+    uint64_t *entry; /* of the pagemap */
+    uint64_t *key[2];
+    uint64_t *pfn;
+    uint64_t *flags;
+    uint8_t *bit;       /* of the idle bitmap */
     struct folio folio; /* the last one of more than one page: its tails follow one another */
     unsigned guess;     /* the order of the last one */
 };
@@ -55,6 +57,14 @@ struct frames {
 int frames_open(struct frames *frames, const struct target *target, struct page_set *set,
                 struct error *error);
 void frames_close(struct frames *frames);
+
+/**
+ * Room for batches of frames->batch pages: as many as the set has, up to FRAMES_BATCH. 3 MiB for the largest, so it is
+ * held while pages are looked at only: a daemon has thousands of page sets open, and looks at one of them.
+ * @return 0; -ENOMEM. frames_end() frees it.
+ */
+int frames_begin(struct frames *frames);
+void frames_end(struct frames *frames);
 
 /**
  * Reads the pagemap for the pages of the batch. Present ones become frames, ascending; of the others
