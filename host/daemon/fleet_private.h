@@ -31,8 +31,9 @@ struct member {
     bool gone;
     /* Its looker's own while it is busy: */
     bool busy;
-    bool introduced; /* it was said that it is watched */
-    bool refused;    /* the last look failed, and it was said */
+    bool introduced;   /* it was said that it is watched */
+    bool refused;      /* the last look failed, and it was said */
+    uint64_t retry_ns; /* how long it was to wait then; 0: it did not fail */
     struct watched *watched;
     struct budget_cost cost;
     uint64_t generation;  /* of the rules that its panel follows */

@@ -21,9 +21,12 @@
 #define SECOND_NS 1000000000ULL
 #define PLAN_EVERY_NS (30 * SECOND_NS)
 #define SHOW_UP_NS (10 * SECOND_NS)
-#define POLL_NS SECOND_NS             /* of methods whose records are kept in a small buffer */
-#define BUSY_NS (2 * SECOND_NS)       /* somebody else measures it: again soon */
-#define REFUSED_NS (300 * SECOND_NS)  /* it could not be measured: perhaps later */
+#define POLL_NS SECOND_NS       /* of methods whose records are kept in a small buffer */
+#define BUSY_NS (2 * SECOND_NS) /* somebody else measures it: again soon */
+/* It could not be measured: perhaps soon, for a guest that has just started has hardly a page to try a method on;
+ * then ever more seldom. */
+#define REFUSED_FIRST_NS (5 * SECOND_NS)
+#define REFUSED_MOST_NS (300 * SECOND_NS)
 #define FIRST_LOOK_NS (5 * SECOND_NS) /* from the small panel that tells the cost to the real one */
 
 static double thread_cpu_s(void)
@@ -162,6 +165,14 @@ static void refuse(struct member *member, const struct error *error)
     member->introduced = false;
 }
 
+static uint64_t retry_ns(struct member *member)
+{
+    uint64_t wait_ns = member->retry_ns > 0 ? 2 * member->retry_ns : REFUSED_FIRST_NS;
+
+    member->retry_ns = wait_ns < REFUSED_MOST_NS ? wait_ns : REFUSED_MOST_NS;
+    return clock_ns() + member->retry_ns;
+}
+
 /* Looks at the guest; when it shall be looked at again. 0: never, it is gone. */
 static uint64_t look(struct fleet *fleet, struct member *member, const struct order *order,
                      uint64_t due_ns, bool *told)
@@ -182,9 +193,10 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
         return clock_ns() + BUSY_NS;
     if (rc < 0 && rc != -EAGAIN) {
         refuse(member, &error);
-        return clock_ns() + REFUSED_NS;
+        return retry_ns(member);
     }
     member->refused = false;
+    member->retry_ns = 0;
     if (!member->introduced)
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: watched, by %s", member->name,
                  watched_method(member->watched));
