@@ -86,7 +86,8 @@ done
 check "each of ten readers sees more of what is being written ($before records)" test "$reads" = 10
 
 quietly() { "$@" >/dev/null; }
-nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
+nobody() { "${as_nobody[@]}" "$@"; }
 check "somebody without rights reads while it is written" \
 	quietly nobody "$vmwss" report -D "$dir/live.db" --json
 kill -KILL "$writer_pid"
@@ -120,9 +121,10 @@ tell() {
 seen() { jq -es "$1" "$dir/seen" >/dev/null 2>&1; }
 tell web1 1 64 1
 tell db1 2 32 2
-nobody "$vmwss" watch -D "$dir/watched.db" --json >"$dir/seen" &
+# Not by the function: its process would be a shell's, and to kill that would leave vmwss behind.
+"${as_nobody[@]}" "$vmwss" watch -D "$dir/watched.db" --json >"$dir/seen" &
 watching=$!
-nobody "$vmwss" watch db1 web9 -D "$dir/watched.db" --json --count 2 >"$dir/only" 2>"$dir/messages" &
+"${as_nobody[@]}" "$vmwss" watch db1 web9 -D "$dir/watched.db" --json --count 2 >"$dir/only" 2>"$dir/messages" &
 only=$!
 check "watch: first the last record of each guest" settles seen 'map([.domain, .samples]) | sort == [["db1", 2], ["web1", 1]]'
 tell web1 1 65 3 && tell db1 2 33 4
