@@ -106,10 +106,9 @@ static int read_records(struct stream *stream,
 
     if (!kept)
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = sql_prepare(store,
-                     "SELECT " SAMPLE_COLUMNS ", s.id FROM sample s JOIN guest g"
-                     " ON g.id = s.guest_id WHERE s.id > ? ORDER BY s.id",
-                     &statement, error);
+    rc = sql_prepare(
+        store, "SELECT " SAMPLE_COLUMNS ", s.id FROM " SAMPLE_FROM " WHERE s.id > ? ORDER BY s.id",
+        &statement, error);
     if (rc == 0)
         sqlite3_bind_int64(statement, 1, stream->last_id);
     while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {

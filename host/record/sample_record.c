@@ -49,6 +49,16 @@ void sample_flags_text(char *text, size_t size, unsigned flags)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
 }
 
+uint64_t sample_reclaimable_bytes(const struct sample_record *record)
+{
+    if (record->n_windows == 0)
+        return 0;
+
+    uint64_t used = record->windows[record->n_windows - 1].wss_high_bytes;
+
+    return record->resident_bytes > used ? record->resident_bytes - used : 0;
+}
+
 static uint64_t tally_samples(const struct tally *tally)
 {
     uint64_t draws = 0;

@@ -82,6 +82,10 @@ struct sample_record {
     struct fine_record fine;
 };
 
+/** Resident bytes that the longest window did not touch even if its upper bound is right, which has in it what was
+ *  unmeasurable; 0 without a window. */
+uint64_t sample_reclaimable_bytes(const struct sample_record *record);
+
 /** The memory of which the pages that the method finds present are a sample: what is mapped, or what is resident for
  *  a method that also sees unmapped pages. */
 uint64_t population_bytes(const struct method *method, const struct resident_now *now);

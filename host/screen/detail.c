@@ -4,6 +4,7 @@
 
 #include "screen/layout.h"
 #include "screen/paint.h"
+#include "show/ages.h"
 #include "show/sample_table.h"
 #include "show/units.h"
 
@@ -36,18 +37,6 @@ static int draw_windows(int y, const struct sample_record *sample)
     return y + 1;
 }
 
-static void bin_name(char *text, size_t size, const struct age_bin *bin)
-{
-    char from[24];
-    char to[24];
-
-    show_seconds(from, sizeof(from), bin->from_s);
-    if (isinf(bin->to_s))
-        snprintf(text, size, "> %s", from);
-    else
-        snprintf(text, size, "%s .. %s", from, show_seconds(to, sizeof(to), bin->to_s));
-}
-
 static int draw_ages(int y, const struct ages_record *record)
 {
     const uint64_t resident_bytes = record->sample.resident_bytes;
@@ -62,7 +51,7 @@ static int draw_ages(int y, const struct ages_record *record)
         char bytes[24];
         char bar[32];
 
-        bin_name(name, sizeof(name), bin);
+        age_bin_label(name, sizeof(name), bin);
         paint_line(y++, 0, "%20s %10s %6.1f%% %s", name,
                    show_bytes(bytes, sizeof(bytes), bin->bytes), 100 * share,
                    show_bar(bar, sizeof(bar), share));
@@ -130,7 +119,7 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
     paint_line(y++, 0, "%s", text);
     paint_line(y++, 0, "host %s, %s", sample->host, sample->uuid);
     paint_line(y++, 0, "%s could be given back; measured %s ago, every %gs",
-               show_bytes(back, sizeof(back), row_back_bytes(kept)),
+               show_bytes(back, sizeof(back), sample_reclaimable_bytes(sample)),
                show_seconds(age, sizeof(age), (double)(long)row_age_s(kept, now_s)),
                kept->period_s);
     y = draw_windows(y + 1, sample);

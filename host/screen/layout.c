@@ -149,7 +149,7 @@ void layout_cell(const struct layout *layout, enum column column, const struct k
         show_bytes(text, size, sample->resident_bytes);
         break;
     case COLUMN_BACK:
-        show_bytes(text, size, row_back_bytes(kept));
+        show_bytes(text, size, sample_reclaimable_bytes(sample));
         break;
     case COLUMN_METHOD:
         sample_method(text, size, sample);

@@ -73,18 +73,6 @@ static const struct window_record *shortest(const struct kept_sample *kept)
     return kept->record.sample.n_windows > 0 ? &kept->record.sample.windows[0] : NULL;
 }
 
-uint64_t row_back_bytes(const struct kept_sample *kept)
-{
-    const struct sample_record *sample = &kept->record.sample;
-
-    if (sample->n_windows == 0)
-        return 0;
-
-    uint64_t high = sample->windows[sample->n_windows - 1].wss_high_bytes;
-
-    return sample->resident_bytes > high ? sample->resident_bytes - high : 0;
-}
-
 size_t rows_windows(const struct rows *rows, double window_s[ROWS_MAX_WINDOWS])
 {
     const struct sample_record *most = NULL;
@@ -126,7 +114,7 @@ static double number_of(const struct kept_sample *kept, const struct order *orde
     case ROW_BY_SHARE:
         return sample->ram_bytes > 0 ? wss / (double)sample->ram_bytes : 0;
     case ROW_BY_BACK:
-        return (double)row_back_bytes(kept);
+        return (double)sample_reclaimable_bytes(sample);
     case ROW_BY_AGE:
         return row_age_s(kept, order->now_s);
     default:

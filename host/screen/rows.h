@@ -44,6 +44,3 @@ bool row_is_current(const struct kept_sample *kept, double now_s);
 
 /** Of its windows the one of that length; NULL: it has none. */
 const struct window_record *row_window(const struct kept_sample *kept, double window_s);
-
-/** Resident less what the longest window may have touched, bytes. wss_high has what was unmeasurable in it. */
-uint64_t row_back_bytes(const struct kept_sample *kept);

@@ -131,7 +131,7 @@ static void draw_sums(const struct screen *screen)
         ram += kept->record.sample.ram_bytes;
         resident += kept->record.sample.resident_bytes;
         wss += kept->record.sample.n_windows > 0 ? kept->record.sample.windows[0].wss_bytes : 0;
-        back += row_back_bytes(kept);
+        back += sample_reclaimable_bytes(&kept->record.sample);
     }
     paint_line(
         0, 0, "%zu guest%s  WSS %s  resident %s  RAM %s  give back %s", n, n == 1 ? "" : "s",

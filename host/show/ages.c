@@ -19,8 +19,7 @@ static const struct table_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* "0 .. 1s", "1s .. 10s", "> 60s" */
-static void bin_label(char *text, size_t size, const struct age_bin *bin)
+void age_bin_label(char *text, size_t size, const struct age_bin *bin)
 {
     char from[24];
     char to[24];
@@ -44,7 +43,7 @@ static void add_bin(struct table *table, const struct sample_record *sample,
     uint64_t down = bin->bytes - bin->low_bytes;
     double share = sample->resident_bytes ? (double)bin->bytes / (double)sample->resident_bytes : 0;
 
-    bin_label(cell[0], size, bin);
+    age_bin_label(cell[0], size, bin);
     show_bytes(cell[1], size, bin->bytes);
     show_bytes(cell[2], size, up > down ? up : down);
     snprintf(cell[3], size, "%.1f%%", 100 * share);
@@ -105,7 +104,7 @@ int ages_svg_write(const struct ages_record *record, const char *path, struct er
     for (size_t b = 0; b < record->n_bins; b++) {
         const struct age_bin *bin = &record->bins[b];
 
-        bin_label(labels[b], sizeof(labels[b]), bin);
+        age_bin_label(labels[b], sizeof(labels[b]), bin);
         points[b] = (struct chart_point){
             .label = labels[b],
             .y = (double)bin->bytes / MIB,

@@ -4,6 +4,9 @@
 
 #include "record/ages_record.h"
 
+/** "0s .. 1s", "1s .. 10s", "> 60s" */
+void age_bin_label(char *text, size_t size, const struct age_bin *bin);
+
 void ages_table_print(const struct ages_record *record);
 
 /** One line, schema vmwss.ages.v1: what vmwss.sample.v1 has, and "ages". 0 or -ENOMEM. */

@@ -25,13 +25,6 @@ char *wss_element_window(char *text, size_t size, double window_s)
     return text;
 }
 
-uint64_t wss_element_reclaimable(const struct sample_record *record)
-{
-    uint64_t used = record->windows[record->n_windows - 1].wss_high_bytes;
-
-    return record->resident_bytes > used ? record->resident_bytes - used : 0;
-}
-
 static bool put(xmlNodePtr node, const char *name, const char *value)
 {
     return xmlNewProp(node, (const xmlChar *)name, (const xmlChar *)value) != NULL;
@@ -122,7 +115,7 @@ static bool put_all(xmlNodePtr node, const struct sample_record *record, double 
     sample_flags_text(flags, sizeof(flags), record->flags);
     return ok && put_bytes(node, "ram", record->ram_bytes) &&
            put_bytes(node, "resident", record->resident_bytes) &&
-           put_bytes(node, "reclaimable", wss_element_reclaimable(record)) &&
+           put_bytes(node, "reclaimable", sample_reclaimable_bytes(record)) &&
            put(node, "flags", flags);
 }
 

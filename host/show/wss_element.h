@@ -16,9 +16,6 @@
  *  a multiple. */
 char *wss_element_window(char *text, size_t size, double window_s);
 
-/** Resident bytes that were not touched in the longest window, even if the interval's upper end is right. */
-uint64_t wss_element_reclaimable(const struct sample_record *record);
-
 /**
  * @param precision  half the width of the 95 % interval where it is widest, as a share of what is resident
  * @return malloc'ed, the caller frees; NULL: out of memory

@@ -146,7 +146,7 @@ END_TEST
 START_TEST(nothing_to_reclaim_is_not_negative)
 {
     now.windows[1].wss_high_bytes = now.resident_bytes + 1;
-    ck_assert_uint_eq(wss_element_reclaimable(&now), 0);
+    ck_assert_uint_eq(sample_reclaimable_bytes(&now), 0);
 }
 END_TEST
 

@@ -97,9 +97,9 @@ START_TEST(what_could_be_given_back)
     put("a", "1", 100, 0, 3); /* at most 200 + 2 MiB in the longest window */
     put("b", "2", 400, 0, 3); /* more than what is resident */
     put("c", "3", 1, 0, 0);   /* no window known */
-    ck_assert_uint_eq(row_back_bytes(&rows.at[0]), 310 * MIB);
-    ck_assert_uint_eq(row_back_bytes(&rows.at[1]), 0);
-    ck_assert_uint_eq(row_back_bytes(&rows.at[2]), 0);
+    ck_assert_uint_eq(sample_reclaimable_bytes(&rows.at[0].record.sample), 310 * MIB);
+    ck_assert_uint_eq(sample_reclaimable_bytes(&rows.at[1].record.sample), 0);
+    ck_assert_uint_eq(sample_reclaimable_bytes(&rows.at[2].record.sample), 0);
 }
 END_TEST
 
