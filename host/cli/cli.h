@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cli.h  What the subcommands share: exit codes, the guest named on the command line, messages.
+ * @file cli.h  The subcommands of vmwss, and what they share: the guest named on the command line, windows.
  */
 #pragma once
 
-#include "base/error.h"
+#include "base/command.h"
 #include "base/fsroot.h"
 #include "domain/domain.h"
 
 #include <getopt.h>
-
-enum exit_code {
-    EXIT_MEASURED = 0,
-    EXIT_USAGE = 1,
-    EXIT_CANNOT = 2,   /* cannot measure; one line says what and what to do */
-    EXIT_VANISHED = 3, /* the guest vanished meanwhile */
-    EXIT_INTERRUPTED = 130,
-};
-
-/** One entry of the table of subcommands. */
-struct command {
-    const char *name;
-    const char *summary;
-    int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name; returns an exit code */
-};
 
 int cmd_list(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
@@ -31,6 +16,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_grow(int argc, char **argv);
 int cmd_ages(int argc, char **argv);
+int cmd_guest(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_top(int argc, char **argv);
@@ -57,15 +43,6 @@ int guest_choice_option(struct guest_choice *choice, int option, const char *val
 /** Opens the guest; prints nothing. Errors as guest_open_domain() and guest_open_pid(). */
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
                       struct guest *guest, struct error *error);
-
-/** Prints "vmwss: MESSAGE" to standard error (red on a terminal). */
-void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: nobody reads it any more. */
-int cli_flush(struct error *error);
-
-/** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */
-int cli_bad_value(const char *option, const char *value, const char *expected);
 
 /** "S,S,..." into window_s[0 .. *n_windows), ascending, each once, at most @p max. 0; -EINVAL after printing what is wrong. */
 int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows);

@@ -43,7 +43,7 @@ static const char help[] =
 
 static int bad_seconds(const char *option, const char *value)
 {
-    return cli_bad_value(option, value, "a number of seconds");
+    return command_bad_value(option, value, "a number of seconds");
 }
 
 static int set_option(struct options *options, int option, const char *value)
@@ -60,7 +60,7 @@ static int set_option(struct options *options, int option, const char *value)
     case 'k':
         return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
-                   : cli_bad_value("--count", value, "a whole number above 0");
+                   : command_bad_value("--count", value, "a whole number above 0");
     default:
         return sampling_option(&options->sampling, option, value);
     }
@@ -71,25 +71,25 @@ static int check_options(struct options *options, int argc, char **argv)
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
     if (options->sampling.census) {
-        cli_error("ages follows a panel: --samples N says how many pages");
+        command_error("ages follows a panel: --samples N says how many pages");
         return -EINVAL;
     }
     if (options->count > 0 && options->interval_s == 0) {
-        cli_error("--count needs --interval");
+        command_error("--count needs --interval");
         return -EINVAL;
     }
     if (options->tick_s == 0)
         options->tick_s = options->sampling.window_s[0];
     if (options->tick_s > options->sampling.window_s[0]) {
-        cli_error("--tick %g is longer than the shortest window, %g s", options->tick_s,
-                  options->sampling.window_s[0]);
+        command_error("--tick %g is longer than the shortest window, %g s", options->tick_s,
+                      options->sampling.window_s[0]);
         return -EINVAL;
     }
     if (options->sampling.window_s[options->sampling.n_windows - 1] / options->tick_s >
         FOLLOW_MAX_TICKS) {
-        cli_error("--window %g has more than %d ticks of %g s: leave out the shortest windows",
-                  options->sampling.window_s[options->sampling.n_windows - 1], FOLLOW_MAX_TICKS,
-                  options->tick_s);
+        command_error("--window %g has more than %d ticks of %g s: leave out the shortest windows",
+                      options->sampling.window_s[options->sampling.n_windows - 1], FOLLOW_MAX_TICKS,
+                      options->tick_s);
         return -EINVAL;
     }
     return 0;
@@ -195,8 +195,8 @@ static int begin_anew(struct watch *watch, struct error *error)
     if (rc < 0)
         return rc;
     progress_clear(&session->progress);
-    cli_error("the guest's RAM went from %" PRIu64 " to %" PRIu64 " MiB: a new panel",
-              was_bytes >> 20, session->subject.ram.bytes >> 20);
+    command_error("the guest's RAM went from %" PRIu64 " to %" PRIu64 " MiB: a new panel",
+                  was_bytes >> 20, session->subject.ram.bytes >> 20);
     watch->anew = true;
     return begin_panel(watch, error);
 }
@@ -270,7 +270,7 @@ static void tell_left_out(const struct watch *watch, const struct ages_record *r
     size_t asked = watch->options->sampling.n_windows;
 
     if (watch->options->interval_s == 0 && record->sample.n_windows < asked)
-        cli_error(
+        command_error(
             "%zu of %zu windows left out: one look at the panel follows the other after %.3g s",
             asked - record->sample.n_windows, asked,
             follower_elapsed_s(watch->follower) / (double)watch->n_ticks);
@@ -286,7 +286,7 @@ static int print(const struct watch *watch, const struct ages_record *record, st
     else
         ages_table_print(record);
     if (rc == 0)
-        rc = cli_flush(error);
+        rc = command_flush(error);
     if (rc == 0 && options->sampling.svg)
         rc = ages_svg_write(record, options->sampling.svg, error);
     return rc;

@@ -175,13 +175,13 @@ int cmd_bugreport(int argc, char **argv)
     if (optind < argc)
         choice.guest.domain = argv[optind++];
     if (optind < argc || (choice.guest.domain && choice.guest.pid)) {
-        cli_error("name one DOMAIN or one --pid; see vmwss bugreport --help");
+        command_error("name one DOMAIN or one --pid; see vmwss bugreport --help");
         return EXIT_USAGE;
     }
 
     int rc = write_report(&choice, &error);
 
     if (rc < 0)
-        cli_error("%s", *error.text ? error.text : strerror(-rc));
+        command_error("%s", *error.text ? error.text : strerror(-rc));
     return rc < 0 ? EXIT_CANNOT : 0;
 }

@@ -77,11 +77,11 @@ static int set_option(struct options *options, const struct curve_kind *kind, in
     case 'F':
         return parse_seconds(value, &options->first_s) == 0
                    ? 0
-                   : cli_bad_value(kind->first_name, value, "a number of seconds");
+                   : command_bad_value(kind->first_name, value, "a number of seconds");
     case 'L':
         return parse_seconds(value, &options->last_s) == 0
                    ? 0
-                   : cli_bad_value(kind->last_name, value, "a number of seconds");
+                   : command_bad_value(kind->last_name, value, "a number of seconds");
     default:
         return sampling_option(&options->sampling, option, value);
     }
@@ -123,8 +123,8 @@ static int make_windows(struct options *options)
     /* A little more than the last, for sums of steps are not exact. */
     for (; window_s <= options->last_s * (1 + 1e-9); sampling->n_windows++) {
         if (sampling->n_windows == RUN_MAX_WINDOWS) {
-            cli_error("%s %g, %s %g: more than %d windows", kind->first_name, options->first_s,
-                      kind->last_name, options->last_s, RUN_MAX_WINDOWS);
+            command_error("%s %g, %s %g: more than %d windows", kind->first_name, options->first_s,
+                          kind->last_name, options->last_s, RUN_MAX_WINDOWS);
             return -EINVAL;
         }
         sampling->window_s[sampling->n_windows] = window_s;
@@ -133,8 +133,8 @@ static int make_windows(struct options *options)
     }
     if (sampling->n_windows > 0)
         return 0;
-    cli_error("%s %g is longer than %s %g", kind->first_name, options->first_s, kind->last_name,
-              options->last_s);
+    command_error("%s %g is longer than %s %g", kind->first_name, options->first_s, kind->last_name,
+                  options->last_s);
     return -EINVAL;
 }
 
@@ -150,7 +150,7 @@ static int show(const struct sample_record *record, const struct options *option
     else
         curve_table_print(record);
     if (rc == 0)
-        rc = cli_flush(error);
+        rc = command_flush(error);
     if (rc == 0 && svg)
         rc = curve_svg_write(record, kind->title, kind->doubling, svg, error);
     return rc;

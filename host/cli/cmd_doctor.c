@@ -182,7 +182,7 @@ static int examine(struct report *report, const struct guest_choice *choice)
     fsroot_close(&root);
     if (*error.text) {
         add(report, "guest", OUTCOME_NO, error.text);
-        cli_error("%s", error.text);
+        command_error("%s", error.text);
     }
     return works ? 0 : EXIT_CANNOT;
 }
@@ -219,7 +219,7 @@ int cmd_doctor(int argc, char **argv)
     if (optind < argc)
         choice.domain = argv[optind++];
     if (optind < argc || (choice.domain && choice.pid)) {
-        cli_error("name one DOMAIN or one --pid; see vmwss doctor --help");
+        command_error("name one DOMAIN or one --pid; see vmwss doctor --help");
         return EXIT_USAGE;
     }
 

@@ -35,7 +35,7 @@ static int set_step(struct options *options, const char *value)
             options->level_s = steps[i].level_s;
             return 0;
         }
-    return cli_bad_value("--step", value, "record, minute or hour");
+    return command_bad_value("--step", value, "record, minute or hour");
 }
 
 /* 0, 1 for "help was shown", or -EINVAL. */
@@ -59,7 +59,7 @@ static int parse_options(struct options *options, int argc, char **argv)
             return -EINVAL;
     }
     if (optind != argc - 1) {
-        cli_error("history needs one DOMAIN, by name or UUID; see vmwss history --help");
+        command_error("history needs one DOMAIN, by name or UUID; see vmwss history --help");
         return -EINVAL;
     }
     options->domain = argv[optind];

@@ -280,7 +280,7 @@ int cmd_list(int argc, char **argv)
         }
     }
     if (optind < argc) {
-        cli_error("list takes no argument ('%s')", argv[optind]);
+        command_error("list takes no argument ('%s')", argv[optind]);
         return EXIT_USAGE;
     }
 
@@ -299,6 +299,6 @@ int cmd_list(int argc, char **argv)
     table_free(output.table);
     fsroot_close(&root);
     if (rc < 0)
-        cli_error("%s", error.text);
+        command_error("%s", error.text);
     return rc < 0 ? EXIT_CANNOT : 0;
 }

@@ -2,8 +2,10 @@
 /** @file cmd_measure.c  vmwss measure: find → locate → sample → estimate → record → show, once or repeatedly. */
 #include "base/clock.h"
 #include "base/parse.h"
+#include "cli/asking.h"
 #include "cli/session.h"
 #include "estimate/pace.h"
+#include "show/guest_word.h"
 #include "show/sample_json.h"
 #include "show/sample_table.h"
 
@@ -26,6 +28,7 @@ struct options {
     double interval_s; /* 0: not given */
     uint64_t count;    /* 0: until interrupted */
     uint64_t stretch;  /* up to so many intervals from one measurement to the next */
+    bool agent;        /* ask the guest, too */
 };
 
 static void print_help(void)
@@ -52,6 +55,7 @@ static void print_help(void)
         "                      all; with --interval, what a period leaves beside the longest window)\n"
         "      --pause[=MS]    suspend the guest while it is marked and while it is read, each time for at\n"
         "                      most MS milliseconds (100): no touch falls in between\n"
+        "      --agent         ask the agent in the guest, too, and show what it says\n"
         "  -k, --count N       how often (with --interval; default: until interrupted)\n"
         "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
         "  -h, --help          this text\n\n"
@@ -64,7 +68,7 @@ static int set_pause(struct options *options, const char *value)
     uint64_t ms = DEFAULT_PAUSE_MS;
 
     if (value && parse_u64(value, 1, MAX_PAUSE_MS, &ms) < 0)
-        return cli_bad_value("--pause", value, "a number of milliseconds, 1 to 10000");
+        return command_bad_value("--pause", value, "a number of milliseconds, 1 to 10000");
     options->sampling.pause_ms = (unsigned)ms;
     return 0;
 }
@@ -78,22 +82,25 @@ static int set_option(struct options *options, int option, const char *value)
     case 'i':
         return parse_seconds(value, &options->interval_s) == 0
                    ? 0
-                   : cli_bad_value("--interval", value, "a number of seconds");
+                   : command_bad_value("--interval", value, "a number of seconds");
     case 'Z':
         return set_pause(options, value);
     case 'k':
         return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
-                   : cli_bad_value("--count", value, "a whole number above 0");
+                   : command_bad_value("--count", value, "a whole number above 0");
     case 'F':
         options->sampling.fine = DEFAULT_FINE;
         return !value || parse_u64(value, 2, FINE_MAX_HUGE_PAGES, &options->sampling.fine) == 0
                    ? 0
-                   : cli_bad_value("--fine", value, "a number of huge pages, 2 to 512");
+                   : command_bad_value("--fine", value, "a number of huge pages, 2 to 512");
+    case 'A':
+        options->agent = true;
+        return 0;
     case 'S':
         return parse_u64(value, 1, 1000, &options->stretch) == 0
                    ? 0
-                   : cli_bad_value("--stretch", value, "a whole number, 1 to 1000");
+                   : command_bad_value("--stretch", value, "a whole number, 1 to 1000");
     default:
         return sampling_option(&options->sampling, option, value);
     }
@@ -105,21 +112,21 @@ static int check_options(struct options *options, int argc, char **argv)
         return -EINVAL;
     /* The second measurement cannot be paused alike, and of two guardians one would wait for the other. */
     if (options->sampling.fine > 0 && options->sampling.pause_ms > 0) {
-        cli_error("--fine and --pause exclude each other");
+        command_error("--fine and --pause exclude each other");
         return -EINVAL;
     }
     if (options->count > 1 && options->interval_s == 0) {
-        cli_error("--count needs --interval");
+        command_error("--count needs --interval");
         return -EINVAL;
     }
     if (options->stretch > 1 && options->interval_s == 0) {
-        cli_error("--stretch needs --interval");
+        command_error("--stretch needs --interval");
         return -EINVAL;
     }
     if (options->interval_s > 0 &&
         options->interval_s < options->sampling.window_s[options->sampling.n_windows - 1]) {
-        cli_error("--interval %g is shorter than the longest window, %g s", options->interval_s,
-                  options->sampling.window_s[options->sampling.n_windows - 1]);
+        command_error("--interval %g is shorter than the longest window, %g s", options->interval_s,
+                      options->sampling.window_s[options->sampling.n_windows - 1]);
         return -EINVAL;
     }
     /* Two that take turns at the same guest shall find its gaps. */
@@ -142,6 +149,7 @@ static int parse_options(struct options *options, int argc, char **argv)
         {"count", required_argument, NULL, 'k'},
         {"fine", optional_argument, NULL, 'F'},
         {"stretch", required_argument, NULL, 'S'},
+        {"agent", no_argument, NULL, 'A'},
         {0},
     };
     int option;
@@ -161,6 +169,13 @@ static int parse_options(struct options *options, int argc, char **argv)
 
 /* --- measuring --------------------------------------------------------------------------------- */
 
+/* The table has no room for the reason. */
+static void say_missing(const struct guest_word *word)
+{
+    if (word->source == WORD_NONE && word_was_asked(word))
+        command_error("the guest says nothing: %s", word->missing);
+}
+
 static int show(const struct sample_record *record, bool json, bool heading, struct error *error)
 {
     int rc = 0;
@@ -169,7 +184,9 @@ static int show(const struct sample_record *record, bool json, bool heading, str
         rc = sample_json_print(record);
     else
         sample_table_print(record, heading);
-    return rc == 0 ? cli_flush(error) : rc;
+    if (!json && heading)
+        say_missing(&record->guest);
+    return rc == 0 ? command_flush(error) : rc;
 }
 
 /* Seconds until the next measurement. A census has hardly an interval: two of its numbers count as equal when they
@@ -182,47 +199,69 @@ static double next_period(struct pace *pace, const struct sample_record *record)
     return pace_next(pace, last->wss_low_bytes, last->wss_high_bytes, slack_bytes);
 }
 
-/* One period; *shown stays as it is when another vmwss had the guest all the time. */
-static int measure_period(struct session *session, const struct options *options, struct pace *pace,
-                          uint64_t *shown, uint64_t *next_ns, struct error *error)
+struct measuring {
+    struct pace pace;
+    uint64_t shown;
+    uint64_t next_ns;
+    struct asking asking;
+};
+
+/* One period; measuring->shown stays as it is when another vmwss had the guest all the time. */
+static int measure_period(struct session *session, const struct options *options,
+                          struct measuring *measuring, struct error *error)
 {
     struct sample_record record;
     double period_s = options->interval_s;
     int rc = session_measure(session, &record, error);
 
     if (rc == -EBUSY && options->interval_s > 0) {
-        cli_error("period skipped: %s", error->text);
+        command_error("period skipped: %s", error->text);
         rc = 0;
     } else if (rc == 0) {
-        rc = show(&record, options->sampling.json, *shown % 20 == 0, error);
-        period_s = next_period(pace, &record);
-        ++*shown;
+        if (options->agent)
+            asking_tell(&measuring->asking, &record);
+        rc = show(&record, options->sampling.json, measuring->shown % 20 == 0, error);
+        period_s = next_period(&measuring->pace, &record);
+        measuring->shown++;
     }
-    *next_ns += (uint64_t)(period_s * 1e9);
+    measuring->next_ns += (uint64_t)(period_s * 1e9);
     session_yield(session);
     return rc;
+}
+
+static int measure_all(struct session *session, const struct options *options,
+                       struct measuring *measuring, struct error *error)
+{
+    uint64_t count = options->interval_s > 0 ? options->count : 1;
+
+    for (uint64_t i = 0; count == 0 || i < count; i++) {
+        int rc = measure_period(session, options, measuring, error);
+
+        if (rc < 0)
+            return rc;
+        if (count == 0 || i + 1 < count)
+            session_wait(session, measuring->next_ns);
+        if (session_interrupted())
+            return error_set(error, -EINTR, "interrupted");
+    }
+    return measuring->shown > 0 ? 0 : -EBUSY;
 }
 
 static int measure_repeatedly(struct session *session, const void *context, struct error *error)
 {
     const struct options *options = context;
-    uint64_t count = options->interval_s > 0 ? options->count : 1;
-    struct pace pace = pace_start(options->interval_s,
-                                  options->interval_s * (double)options->stretch);
-    uint64_t next_ns = clock_ns();
-    uint64_t shown = 0;
+    struct measuring measuring = {
+        .pace = pace_start(options->interval_s, options->interval_s * (double)options->stretch),
+    };
 
-    for (uint64_t i = 0; count == 0 || i < count; i++) {
-        int rc = measure_period(session, options, &pace, &shown, &next_ns, error);
+    if (options->agent)
+        asking_begin(&measuring.asking, &session->subject.guest);
+    measuring.next_ns = clock_ns();
 
-        if (rc < 0)
-            return rc;
-        if (count == 0 || i + 1 < count)
-            session_wait(session, next_ns);
-        if (session_interrupted())
-            return error_set(error, -EINTR, "interrupted");
-    }
-    return shown > 0 ? 0 : -EBUSY;
+    int rc = measure_all(session, options, &measuring, error);
+
+    asking_end(&measuring.asking);
+    return rc;
 }
 
 int cmd_measure(int argc, char **argv)

@@ -37,7 +37,7 @@ static const char help[] =
 
 static int set_size(const char *option, const char *value, uint64_t *bytes)
 {
-    return parse_size(value, bytes) == 0 ? 0 : cli_bad_value(option, value, "a size, as in 4G");
+    return parse_size(value, bytes) == 0 ? 0 : command_bad_value(option, value, "a size, as in 4G");
 }
 
 static int set_risk(struct options *options, const char *value)
@@ -46,7 +46,7 @@ static int set_risk(struct options *options, const char *value)
     double percent = strtod(value, &end);
 
     if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.001 && percent <= 50))
-        return cli_bad_value("--risk", value, "0.001% to 50%");
+        return command_bad_value("--risk", value, "0.001% to 50%");
     options->report.risk = percent / 100;
     return 0;
 }
@@ -91,7 +91,7 @@ static int parse_options(struct options *options, int argc, char **argv)
             return -EINVAL;
     }
     if (optind != argc) {
-        cli_error("report is of all guests; vmwss history %s is of one", argv[optind]);
+        command_error("report is of all guests; vmwss history %s is of one", argv[optind]);
         return -EINVAL;
     }
     return 0;

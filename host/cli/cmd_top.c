@@ -27,7 +27,7 @@ static int set_sort(struct screen_options *options, const char *value)
             options->key = key;
             return 0;
         }
-    return cli_bad_value("--sort", value, "name, ram, resident, wss, share, back or age");
+    return command_bad_value("--sort", value, "name, ram, resident, wss, share, back or age");
 }
 
 static int set_option(struct screen_options *options, int option, const char *value)
@@ -36,7 +36,7 @@ static int set_option(struct screen_options *options, int option, const char *va
     case 'd':
         return parse_seconds(value, &options->delay_s) == 0
                    ? 0
-                   : cli_bad_value("--delay", value, "a number of seconds");
+                   : command_bad_value("--delay", value, "a number of seconds");
     case 's':
         return set_sort(options, value);
     case 'D':
@@ -70,7 +70,7 @@ static int parse_options(struct screen_options *options, int argc, char **argv)
             return -EINVAL;
     }
     if (optind < argc) {
-        cli_error("top shows all guests: '%s' is too much", argv[optind]);
+        command_error("top shows all guests: '%s' is too much", argv[optind]);
         return -EINVAL;
     }
     return 0;

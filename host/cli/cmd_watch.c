@@ -46,7 +46,7 @@ static int set_option(struct options *options, int option, const char *value)
     case 'k':
         return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
                    ? 0
-                   : cli_bad_value("--count", value, "a whole number above 0");
+                   : command_bad_value("--count", value, "a whole number above 0");
     default:
         return -EINVAL; /* getopt has said why */
     }
@@ -111,7 +111,7 @@ static int print(const struct kept_sample *kept, void *context)
     else
         sample_table_print(&kept->record.sample, printing->n % ROWS_PER_HEADING == 0);
     if (rc == 0)
-        rc = cli_flush(printing->error);
+        rc = command_flush(printing->error);
     printing->n++;
     return rc == 0 && is_enough(printing) ? 1 : rc;
 }
@@ -124,7 +124,7 @@ static void tell_unknown(struct store *store, const struct options *options)
         struct error error = {0};
 
         if (history_find(store, options->domains[i], &guest, &error) == -ENOENT)
-            cli_error("%s; waiting for it", error.text);
+            command_error("%s; waiting for it", error.text);
     }
 }
 

@@ -13,7 +13,7 @@
 static int set_format(struct kept_choice *choice, enum show_format format)
 {
     if (choice->format != SHOW_TABLE && choice->format != format) {
-        cli_error("--json or --csv, not both");
+        command_error("--json or --csv, not both");
         return -EINVAL;
     }
     choice->format = format;
@@ -29,11 +29,11 @@ int kept_option(struct kept_choice *choice, int option, const char *value)
     case 's':
         return parse_span(value, &choice->since_s) == 0
                    ? 0
-                   : cli_bad_value("--since", value, "a time, as in 90m, 12h, 7d or 2w");
+                   : command_bad_value("--since", value, "a time, as in 90m, 12h, 7d or 2w");
     case 'w':
         return parse_seconds(value, &choice->window_s) == 0
                    ? 0
-                   : cli_bad_value("--window", value, "a number of seconds");
+                   : command_bad_value("--window", value, "a number of seconds");
     case 'j':
         return set_format(choice, SHOW_JSON);
     case 'v':
@@ -62,11 +62,11 @@ int kept_end(struct store *store, int rc, struct error *error)
 {
     store_close(store);
     if (rc == 0)
-        rc = cli_flush(error);
+        rc = command_flush(error);
     if (rc == 0)
-        return EXIT_MEASURED;
+        return EXIT_DONE;
     if (rc == -EPIPE)
         return EXIT_INTERRUPTED;
-    cli_error("%s", error->code ? error->text : strerror(-rc));
+    command_error("%s", error->code ? error->text : strerror(-rc));
     return EXIT_CANNOT;
 }

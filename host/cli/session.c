@@ -57,7 +57,7 @@ static int bad_method(const char *name)
         strncat(names, methods[i + 1] ? ", " : " or ", sizeof(names) - strlen(names) - 1);
         strncat(names, methods[i]->name, sizeof(names) - strlen(names) - 1);
     }
-    return cli_bad_value("--method", name, names);
+    return command_bad_value("--method", name, names);
 }
 
 static int parse_precision(struct sampling_choice *choice, const char *text)
@@ -86,11 +86,11 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
     case 'n':
         return parse_u64(value, 1, MAX_SAMPLES, &choice->samples) == 0
                    ? 0
-                   : cli_bad_value("--samples", value, "a number of pages, 1 to 10000000");
+                   : command_bad_value("--samples", value, "a number of pages, 1 to 10000000");
     case 'P':
         return parse_precision(choice, value) == 0
                    ? 0
-                   : cli_bad_value("--precision", value, "a percentage, 0.1% to 50%");
+                   : command_bad_value("--precision", value, "a percentage, 0.1% to 50%");
     case 'j':
         choice->json = true;
         return 0;
@@ -100,7 +100,7 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
     case 'W':
         return parse_seconds(value, &choice->wait_s) == 0
                    ? 0
-                   : cli_bad_value("--wait", value, "a number of seconds");
+                   : command_bad_value("--wait", value, "a number of seconds");
     default:
         return -ENOENT;
     }
@@ -111,15 +111,15 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
     if (optind < argc)
         choice->guest.domain = argv[optind++];
     if (optind < argc) {
-        cli_error("one guest at a time: '%s' is too much", argv[optind]);
+        command_error("one guest at a time: '%s' is too much", argv[optind]);
         return -EINVAL;
     }
     if (!choice->guest.domain == !choice->guest.pid) {
-        cli_error("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
+        command_error("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
         return -EINVAL;
     }
     if (choice->census + (choice->samples > 0) + (choice->precision > 0) > 1) {
-        cli_error("--census, --samples and --precision exclude each other");
+        command_error("--census, --samples and --precision exclude each other");
         return -EINVAL;
     }
     return 0;
@@ -407,17 +407,17 @@ void session_wait(const struct session *session, uint64_t until_ns)
 static int exit_code(const struct session *session, int rc, const struct error *error)
 {
     if (rc == 0)
-        return EXIT_MEASURED;
+        return EXIT_DONE;
     if (rc == -EINTR || rc == -EPIPE)
         return EXIT_INTERRUPTED;
     /* A guest that was never there did not vanish. */
-    if (session->found && rc != -ESRCH &&
+    if (session->found &&
         qemu_process_verify(&session->root, &session->subject.guest.process, NULL) < 0) {
-        cli_error("%s%sprocess %d: the guest vanished meanwhile", session->subject.guest.name,
-                  *session->subject.guest.name ? ", " : "", session->subject.guest.process.pid);
+        command_error("%s%sprocess %d: the guest vanished meanwhile", session->subject.guest.name,
+                      *session->subject.guest.name ? ", " : "", session->subject.guest.process.pid);
         return EXIT_VANISHED;
     }
-    cli_error("%s", *error->text ? error->text : strerror(-rc));
+    command_error("%s", *error->text ? error->text : strerror(-rc));
     return session->found && rc == -ESRCH ? EXIT_VANISHED : EXIT_CANNOT;
 }
 
@@ -429,7 +429,7 @@ int session_run(const struct sampling_choice *choice,
     struct error error = {0};
 
     if (choice->svg && chart_check(choice->svg, &error) < 0) {
-        cli_error("%s", error.text);
+        command_error("%s", error.text);
         return EXIT_CANNOT;
     }
 

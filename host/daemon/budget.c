@@ -13,8 +13,24 @@
 /* Sizes that differ by less than this tell nothing about the price of a page. */
 #define SPREAD 0.05
 
+/* How much more or less than a panel has must be wanted to draw another at once. */
+#define GROW_AT_ONCE 1.5
+#define SHRINK_AT_ONCE 0.5
+
 /* Costs vary, and the ledger shall not have to step in. */
 #define HEADROOM 0.9
+
+/* A look that is due is over after this. */
+#define LOOK_S 0.1
+
+/* Whose turn it is to open a guest is so much credit ahead of looks, which would else always take the first of it. */
+#define AHEAD_S 0.02
+
+/* Who waits for credit waits for so much. */
+#define EARN_S 0.005
+
+/* With less credit than some looks cost it matters who goes first. */
+#define SHORT_S 0.05
 
 /* However much else is going on, some of the budget is for guests. */
 #define LEAST_FOR_GUESTS 0.1
@@ -48,6 +64,23 @@ double budget_cost_s(const struct budget_cost *cost, double pages)
     return cost->fixed_s + cost->page_s * pages;
 }
 
+void budget_guess(struct budget_cost *costs, size_t n)
+{
+    struct budget_cost sum = {0};
+
+    for (size_t i = 0; i < n; i++)
+        if (costs[i].weight > 0) {
+            sum.weight++;
+            sum.fixed_s += costs[i].fixed_s;
+            sum.page_s += costs[i].page_s;
+        }
+    for (size_t i = 0; sum.weight > 0 && i < n; i++)
+        if (costs[i].weight == 0) {
+            costs[i].fixed_s = sum.fixed_s / sum.weight;
+            costs[i].page_s = sum.page_s / sum.weight;
+        }
+}
+
 /* What a look costs when no look may cost more than @p most_s, but for the smallest panel. */
 static double look_cost_s(const struct budget_limits *limits, const struct budget_cost *cost,
                           double most_s)
@@ -71,18 +104,19 @@ struct budget_plan budget_fit(const struct budget_limits *limits, const struct b
 {
     double rate = fmax(limits->share * HEADROOM - limits->overhead,
                        limits->share * LEAST_FOR_GUESTS);
-    double least_s = sum_s(limits, costs, n, 0);
+    double least_s = sum_s(limits, costs, n, 0) + limits->round_s;
     struct budget_plan plan = {
         .period_s = fmin(fmax(limits->period_s, least_s / rate), limits->max_period_s)};
     double low = 0;
     double high = limits->guest_share * plan.period_s;
+    double all_s = rate * plan.period_s - limits->round_s; /* for looks */
 
     plan.look_s = high;
-    if (sum_s(limits, costs, n, high) <= rate * plan.period_s)
+    if (sum_s(limits, costs, n, high) <= all_s)
         return plan;
     for (int i = 0; i < 40; i++) { /* the level at which all together use it up */
         plan.look_s = (low + high) / 2;
-        if (sum_s(limits, costs, n, plan.look_s) > rate * plan.period_s)
+        if (sum_s(limits, costs, n, plan.look_s) > all_s)
             high = plan.look_s;
         else
             low = plan.look_s;
@@ -102,19 +136,63 @@ double budget_samples(const struct budget_plan *plan, const struct budget_limits
     return fmin(fmax(floor(pages), BUDGET_MIN_SAMPLES), limits->samples);
 }
 
+bool budget_panel_fits(double wanted, double drawn_for, double pages, bool young)
+{
+    bool has_all = pages < drawn_for; /* however many are wanted */
+
+    if (wanted < SHRINK_AT_ONCE * fmin(drawn_for, pages))
+        return false;
+    return has_all || !young || wanted <= GROW_AT_ONCE * drawn_for;
+}
+
+static double full_s(double share)
+{
+    return fmax(share * LEDGER_SPAN_S, LEDGER_BURST_S);
+}
+
 struct ledger ledger_open(double share, uint64_t now_ns, double spent_s)
 {
     return (struct ledger){
-        .share = share, .credit_s = share * LEDGER_SPAN_S, .at_ns = now_ns, .spent_s = spent_s};
+        .share = share, .credit_s = LEDGER_BURST_S, .at_ns = now_ns, .spent_s = spent_s};
 }
 
-double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s)
+static void bring_up_to_date(struct ledger *ledger, uint64_t now_ns, double spent_s)
 {
     double earned_s = (double)(now_ns - ledger->at_ns) / 1e9 * ledger->share;
 
     ledger->credit_s += earned_s - (spent_s - ledger->spent_s);
-    ledger->credit_s = fmin(ledger->credit_s, ledger->share * LEDGER_SPAN_S);
+    ledger->credit_s = fmin(ledger->credit_s, full_s(ledger->share));
     ledger->at_ns = now_ns;
     ledger->spent_s = spent_s;
-    return ledger->credit_s > 0 ? 0 : -ledger->credit_s / ledger->share;
+}
+
+void ledger_share(struct ledger *ledger, double share, uint64_t now_ns, double spent_s)
+{
+    bring_up_to_date(ledger, now_ns, spent_s);
+    ledger->share = share;
+    ledger->credit_s = fmin(ledger->credit_s, full_s(share));
+}
+
+/* Until there is more than @p least_s in credit. Threads that are woken as soon as that is earned spend it on waking. */
+static double wait_for_s(const struct ledger *ledger, double least_s)
+{
+    if (ledger->credit_s > least_s)
+        return 0;
+    return fmax(least_s - ledger->credit_s, EARN_S) / ledger->share;
+}
+
+double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s)
+{
+    bring_up_to_date(ledger, now_ns, spent_s);
+    return wait_for_s(ledger, 0);
+}
+
+double ledger_opening_wait_s(struct ledger *ledger, const struct opening_turn *turn,
+                             uint64_t now_ns, double spent_s)
+{
+    bring_up_to_date(ledger, now_ns, spent_s);
+    if (ledger->credit_s < SHORT_S && turn->next_look_ns <= now_ns &&
+        turn->next_look_ns <= turn->last_ns)
+        return fmax(wait_for_s(ledger, 0), LOOK_S);
+    return wait_for_s(ledger, -AHEAD_S);
 }

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,9 +28,10 @@ void budget_learn(struct budget_cost *cost, double pages, double cpu_s);
 double budget_cost_s(const struct budget_cost *cost, double pages);
 
 struct budget_limits {
-    double share;        /* CPU seconds per second for the whole host */
-    double guest_share;  /* and for each guest */
-    double overhead;     /* what of the share everything else than looking at guests takes */
+    double share;       /* CPU seconds per second for the whole host */
+    double guest_share; /* and for each guest */
+    double overhead;    /* what of the share everything else than looking at guests takes ... */
+    double round_s; /* ... but for this, which is done once in every period, however long that is */
     double period_s;     /* the period wanted ... */
     double max_period_s; /* ... and the longest that makes sense */
     double samples;      /* the panel wanted */
@@ -40,6 +42,9 @@ struct budget_plan {
     double look_s; /* what one look at a guest may cost */
 };
 
+/** Guests of whom nothing is known yet (weight 0) cost what the others do in the mean; nothing if nobody is known. */
+void budget_guess(struct budget_cost *costs, size_t n);
+
 /** A plan for guests of these costs. */
 struct budget_plan budget_fit(const struct budget_limits *limits, const struct budget_cost *costs,
                               size_t n);
@@ -47,6 +52,15 @@ struct budget_plan budget_fit(const struct budget_limits *limits, const struct b
 /** The pages that a guest of this cost gets: BUDGET_MIN_SAMPLES .. limits->samples. */
 double budget_samples(const struct budget_plan *plan, const struct budget_limits *limits,
                       const struct budget_cost *cost);
+
+/**
+ * Is a panel worth keeping when @p wanted pages are paid for? What it knows is lost when another is drawn at once; else
+ * it takes the new size as its cohorts are replaced.
+ * @param drawn_for  pages that were wanted when it was drawn
+ * @param pages      that it has; fewer when the guest does not have more that can be watched
+ * @param young      it has little to lose
+ */
+bool budget_panel_fits(double wanted, double drawn_for, double pages, bool young);
 
 /** The ledger: a bucket that fills at the budget's rate. */
 struct ledger {
@@ -59,8 +73,30 @@ struct ledger {
 /** The time over which the budget holds: a full ledger has so much of it in credit. */
 #define LEDGER_SPAN_S 300
 
-/** A full ledger. @p spent_s: CPU time of the process so far */
+/** CPU seconds in credit at first: what starting takes, and the first two dozen guests. Since the start the process has
+ *  never used more than these, the budget's share of the time, and what was begun last. */
+#define LEDGER_BURST_S 0.25
+
+/** @p spent_s: CPU time of the process that does not count. */
 struct ledger ledger_open(double share, uint64_t now_ns, double spent_s);
 
-/** Brings it up to date; how many seconds nothing must be begun: 0 when there is credit. */
+/** Another share from now on; what is in credit stays, as far as a full ledger can have it. */
+void ledger_share(struct ledger *ledger, double share, uint64_t now_ns, double spent_s);
+
+/** Brings it up to date; how many seconds nothing must be begun: 0 when there is credit. Never so short a time that asking
+ *  again uses up what was earned meanwhile. */
 double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s);
+
+/** Who waits to open guests, beside those who look at the ones that are open. */
+struct opening_turn {
+    uint64_t last_ns;      /* when a guest was opened last */
+    uint64_t next_look_ns; /* when the first look is due; UINT64_MAX: none */
+};
+
+/** How many seconds no guest must be opened: for want of credit, or, when there is little, because looks have been due since
+ *  before the last was opened, the first look at that one among them. So neither keeps the other waiting for ever. */
+double ledger_opening_wait_s(struct ledger *ledger, const struct opening_turn *turn,
+                             uint64_t now_ns, double spent_s);
+
+/** What of the budget is kept for opening while guests wait for it. */
+#define OPENING_SHARE 0.5

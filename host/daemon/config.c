@@ -35,6 +35,7 @@ void config_init(struct config *config)
         .samples = 2000,
         .budget = 0.01,
         .guest_budget = 0.0015,
+        .agents = true,
         .log_level = LOG_INFO,
         .retention = store_retention_default,
     };
@@ -95,6 +96,33 @@ static int set_period(struct config *config, const char *value)
 static void dump_period(const struct config *config, FILE *out)
 {
     fprintf(out, "period = %g\n", config->period_s);
+}
+
+static int set_max_period(struct config *config, const char *value)
+{
+    if (!strcmp(value, "auto"))
+        config->max_period_s = CONFIG_MAX_PERIOD_AUTO;
+    else if (!strcmp(value, "none"))
+        config->max_period_s = CONFIG_MAX_PERIOD_NONE;
+    else
+        return parse_seconds(value, &config->max_period_s);
+    return 0;
+}
+
+static void dump_max_period(const struct config *config, FILE *out)
+{
+    if (config->max_period_s > 0)
+        fprintf(out, "max-period = %g\n", config->max_period_s);
+    else
+        fprintf(out, "max-period = %s\n",
+                config->max_period_s == CONFIG_MAX_PERIOD_AUTO ? "auto" : "none");
+}
+
+double config_max_period_s(const struct config *config)
+{
+    if (config->max_period_s == CONFIG_MAX_PERIOD_AUTO)
+        return config->window_s[0];
+    return fmax(config->period_s, config->max_period_s);
 }
 
 static int set_window(struct config *config, const char *value)
@@ -165,19 +193,30 @@ static void dump_method(const struct config *config, FILE *out)
     fprintf(out, "method = %s\n", config->method ? config->method->name : "auto");
 }
 
+static int set_yes(bool *yes, const char *value)
+{
+    *yes = strcmp(value, "yes") == 0;
+    return *yes || strcmp(value, "no") == 0 ? 0 : -EINVAL;
+}
+
 static int set_publish(struct config *config, const char *value)
 {
-    bool yes = strcmp(value, "yes") == 0;
-
-    if (!yes && strcmp(value, "no") != 0)
-        return -EINVAL;
-    config->publish = yes;
-    return 0;
+    return set_yes(&config->publish, value);
 }
 
 static void dump_publish(const struct config *config, FILE *out)
 {
     fprintf(out, "publish = %s\n", config->publish ? "yes" : "no");
+}
+
+static int set_agents(struct config *config, const char *value)
+{
+    return set_yes(&config->agents, value);
+}
+
+static void dump_agents(const struct config *config, FILE *out)
+{
+    fprintf(out, "agents = %s\n", config->agents ? "yes" : "no");
 }
 
 static int set_level(struct config *config, const char *value)
@@ -255,6 +294,9 @@ static const struct key {
      set_keep_hours, dump_keep_hours},
     {"period", "a number of seconds", "S         look at each guest so often (30)", set_period,
      dump_period},
+    {"max-period", "a number of seconds, auto or none",
+     "S     so seldom while its working set does not change: auto, none (auto)", set_max_period,
+     dump_max_period},
     {"window", "up to 64 numbers of seconds, as in 60,600,3600",
      "S,...     the windows that are answered (60,600,3600)", set_window, dump_window},
     {"samples", "a number of pages, 16 to 1000000",
@@ -267,6 +309,8 @@ static const struct key {
      dump_method},
     {"publish", "yes or no", "yes|no   write it into libvirt's metadata, for virsh (no)",
      set_publish, dump_publish},
+    {"agents", "yes or no", "yes|no    ask guests what they say of their memory (yes)", set_agents,
+     dump_agents},
     {"log-level", "error, warning, notice, info or debug",
      "LEVEL  error, warning, notice, info (default), debug", set_level, dump_level},
 };
@@ -308,6 +352,13 @@ int config_check(const struct config *config, struct error *error)
     if (config->period_s > config->window_s[0])
         return error_set(error, -EINVAL, "period %g is longer than the shortest window, %g s",
                          config->period_s, config->window_s[0]);
+    if (config->max_period_s > config->window_s[0])
+        return error_set(error, -EINVAL, "max-period %g is longer than the shortest window, %g s",
+                         config->max_period_s, config->window_s[0]);
+    if (config->max_period_s > 0 && config->max_period_s < config->period_s)
+        return error_set(error, -EINVAL,
+                         "max-period %g is shorter than period %g; none has a single period",
+                         config->max_period_s, config->period_s);
     if (longest_s / config->period_s > FOLLOW_MAX_TICKS)
         return error_set(error, -EINVAL, "window %g has more than %d periods of %g s", longest_s,
                          FOLLOW_MAX_TICKS, config->period_s);

@@ -3,21 +3,20 @@
 #include "daemon/connection.h"
 
 #include "base/cleanup.h"
+#include "base/cond.h"
+#include "base/proc_pid.h"
 #include "daemon/log.h"
+#include "daemon/openings.h"
 #include "domain/domain_events.h"
-#include "domain/proc_pid.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PENDING 256
 #define FIRST_RETRY_S 1
 #define LAST_RETRY_S 60
 #define LIST_AGAIN_S 600 /* should an event have been lost */
-#define OPEN_AGAIN_S 5   /* a guest that could not be opened */
 
 struct connection {
     unsigned number;
@@ -35,7 +34,10 @@ struct connection {
     struct domain_subscription *subscription;
     unsigned retry_s;
     bool said_down;
-    bool open_again; /* a guest could not be opened: list again soon */
+    uint64_t list_ns; /* when to list all domains again */
+    struct openings openings;
+    uint64_t open_ns;   /* when the next of them may be opened, for the budget's sake */
+    uint64_t opened_ns; /* when the last was; 0: none was */
 };
 
 /* --- libvirt's thread -------------------------------------------------------------------------- */
@@ -79,20 +81,54 @@ static void on_event(const struct domain_event *event, void *context)
 
 /* --- domains ----------------------------------------------------------------------------------- */
 
-static int open_and_add(struct connection *connection, const struct domain_info *info)
+static int open_and_add(struct connection *connection, const char *uuid)
 {
     struct guest guest;
     struct error error = {0};
-    int rc = guest_open_domain(connection->libvirt, connection->root, info->uuid, &guest, &error);
+    int rc = guest_open_domain(connection->libvirt, connection->root, uuid, &guest, &error);
 
-    if (rc == 0)
+    if (rc == 0 && fleet_note(connection->fleet, connection->number, uuid, guest.process.pid,
+                              guest.process.start_ticks, false))
+        guest_close(&guest); /* another connection has added it */
+    else if (rc == 0)
         fleet_add(connection->fleet, connection->number, &guest);
+    if (rc == 0 || rc == -ENOEXEC || rc == -ENOENT)
+        openings_drop(&connection->openings, uuid);
+    else
+        openings_put_off(&connection->openings, uuid, clock_ns());
     if (rc == 0 || rc == -ENOTCONN)
         return rc;
-    connection->open_again = rc != -ENOEXEC;
-    if (rc != -ENODEV) /* it has just stopped, or was suspended */
+    if (rc != -ENODEV && rc != -ENOENT &&
+        rc != -EAGAIN) /* it has just stopped, was suspended, or moves */
         log_line(LOG_CLASS_GUEST, LOG_WARNING, "%s", error.text);
     return 0;
+}
+
+/* How long none must be opened; tells the fleet how many wait. */
+static double wait_to_open(struct connection *connection)
+{
+    return fleet_wait_to_open(connection->fleet, connection->number,
+                              openings_ready(&connection->openings, clock_ns()),
+                              connection->opened_ns);
+}
+
+/* Opens one of those that wait, if the budget lets it: events that came meanwhile go first. */
+static int open_next(struct connection *connection)
+{
+    double wait_s = wait_to_open(connection);
+    const char *next = wait_s > 0 ? NULL : openings_next(&connection->openings, clock_ns());
+    char uuid[37];
+
+    connection->open_ns = cond_in_s(wait_s);
+    if (!next)
+        return 0;
+    memcpy(uuid, next, sizeof(uuid));
+
+    int rc = open_and_add(connection, uuid);
+
+    connection->opened_ns = clock_ns();
+    wait_to_open(connection);
+    return rc;
 }
 
 static bool has_process(const struct domain_info *info)
@@ -101,19 +137,44 @@ static bool has_process(const struct domain_info *info)
                              info->state == DOMAIN_OTHER);
 }
 
-/* 0 or -ENOTCONN. */
-static int compare_domain(struct connection *connection, const struct domain_info *info)
+/* It moves from one libvirtd of this machine to another. What is watched stays so; the one that runs here is opened when
+ * the other has ended. */
+static void compare_moving(struct connection *connection, const struct domain_info *info)
+{
+    fleet_note_moving(connection->fleet, connection->number, info->uuid,
+                      info->state != DOMAIN_RUNNING);
+    if (info->state == DOMAIN_RUNNING && !openings_put(&connection->openings, info->uuid))
+        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
+}
+
+static void compare_domain(struct connection *connection, const struct domain_info *info)
 {
     struct proc_stat stat;
 
-    if (!has_process(info) || proc_stat_read(connection->root, info->pid, &stat) < 0) {
-        fleet_remove(connection->fleet, info->uuid);
-        return 0;
+    if (info->two_processes) {
+        compare_moving(connection, info);
+        return;
     }
-    if (fleet_note(connection->fleet, info->uuid, info->pid, stat.start_ticks,
-                   info->state != DOMAIN_RUNNING))
-        return 0;
-    return info->state == DOMAIN_RUNNING ? open_and_add(connection, info) : 0;
+    if (!has_process(info) || proc_stat_read(connection->root, info->pid, &stat) < 0) {
+        fleet_remove(connection->fleet, connection->number, info->uuid);
+        openings_drop(&connection->openings, info->uuid);
+        return;
+    }
+    if (fleet_note(connection->fleet, connection->number, info->uuid, info->pid, stat.start_ticks,
+                   info->state != DOMAIN_RUNNING) ||
+        info->state != DOMAIN_RUNNING)
+        openings_drop(&connection->openings, info->uuid);
+    else if (!openings_put(&connection->openings, info->uuid))
+        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
+}
+
+/* libvirt's ids count the starts. */
+static int newest_last(const void *a, const void *b)
+{
+    const struct domain_info *x = a;
+    const struct domain_info *y = b;
+
+    return (x->id > y->id) - (x->id < y->id);
 }
 
 static int list_domains(struct connection *connection)
@@ -123,19 +184,20 @@ static int list_domains(struct connection *connection)
     ssize_t n = domain_list(connection->libvirt, connection->root, &list, &error);
     char(*uuids)[37] = n >= 0 ? calloc((size_t)n + 1, sizeof(*uuids)) : NULL;
     size_t kept = 0;
-    int rc = 0;
 
-    connection->open_again = false;
+    connection->list_ns = cond_in_s(LIST_AGAIN_S);
     for (ssize_t i = 0; uuids && i < n; i++)
-        if (has_process(&list[i]))
+        if (has_process(&list[i]) || list[i].two_processes)
             memcpy(uuids[kept++], list[i].uuid, sizeof(*uuids));
     if (uuids)
         fleet_keep_only(connection->fleet, connection->number, (const char(*)[37])uuids, kept);
-    for (ssize_t i = 0; rc == 0 && i < n; i++)
-        rc = compare_domain(connection, &list[i]);
+    if (n > 0)
+        qsort(list, (size_t)n, sizeof(*list), newest_last);
+    for (ssize_t i = 0; i < n; i++)
+        compare_domain(connection, &list[i]);
     free(list);
     free(uuids);
-    return n == -ENOTCONN ? -ENOTCONN : rc;
+    return n == -ENOTCONN ? -ENOTCONN : 0;
 }
 
 /* A DIMM that was plugged changes what the guest's RAM is. */
@@ -147,8 +209,8 @@ static int compare_ram(struct connection *connection, const char *uuid)
 
     if (rc < 0 || domain_xml_parse(xml, strlen(xml), &description, NULL) < 0)
         return rc == -ENOTCONN ? rc : 0;
-    if (fleet_ram_bytes(connection->fleet, uuid) != description.ram.total_bytes)
-        fleet_remove(connection->fleet, uuid); /* to be opened again */
+    fleet_plugged(connection->fleet, connection->number, uuid,
+                  &description.ram); /* let go, it is opened again */
     domain_description_free(&description);
     return 0;
 }
@@ -158,6 +220,8 @@ static int handle(struct connection *connection, const struct domain_event *even
     struct domain_info info;
     int rc = 0;
 
+    if (event->moved)
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", event->uuid, event->moved);
     switch (event->change) {
     case DOMAIN_CHANGE_REBOOT:
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: reset; its panel goes on", event->uuid);
@@ -174,10 +238,12 @@ static int handle(struct connection *connection, const struct domain_event *even
     }
     if (rc == 0)
         rc = domain_find(connection->libvirt, connection->root, event->uuid, &info, NULL);
-    if (rc == -ENOENT)
-        fleet_remove(connection->fleet, event->uuid);
+    if (rc == -ENOENT) {
+        fleet_remove(connection->fleet, connection->number, event->uuid);
+        openings_drop(&connection->openings, event->uuid);
+    }
     if (rc == 0)
-        rc = compare_domain(connection, &info);
+        compare_domain(connection, &info);
     return rc == -ENOTCONN ? rc : 0;
 }
 
@@ -200,6 +266,8 @@ static void hang_up(struct connection *connection)
     domain_disconnect(connection->libvirt);
     connection->subscription = NULL;
     connection->libvirt = NULL;
+    openings_free(&connection->openings);
+    fleet_wait_to_open(connection->fleet, connection->number, 0, 0);
     set_up(connection, false);
 }
 
@@ -229,23 +297,30 @@ static void try_connect(struct connection *connection)
                                                                  : LAST_RETRY_S;
 }
 
-/* Waits until something happened, or for @p seconds; takes what did. */
-static size_t take_events(struct connection *connection, unsigned seconds,
-                          struct domain_event *events, bool *list)
+/* When there is something to do though nothing happens. */
+static uint64_t wake_up_ns(const struct connection *connection)
 {
-    struct timespec until;
+    uint64_t open_ns = openings_at_ns(&connection->openings);
+
+    if (open_ns < connection->open_ns)
+        open_ns = connection->open_ns;
+    return open_ns < connection->list_ns ? open_ns : connection->list_ns;
+}
+
+/* Waits until something happened, or there is something to do; takes what did. */
+static size_t take_events(struct connection *connection, struct domain_event *events, bool *list)
+{
+    uint64_t until_ns = wake_up_ns(connection);
     int rc = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += seconds;
     while (rc == 0 && connection->wanted == (connection->libvirt != NULL) && !connection->lost &&
            !connection->list && connection->n_pending == 0)
-        rc = pthread_cond_timedwait(&connection->happened, &connection->mutex, &until);
+        rc = cond_wait_until(&connection->happened, &connection->mutex, until_ns);
 
     size_t n = connection->n_pending;
 
     memcpy(events, connection->pending, n * sizeof(*events));
-    *list = connection->list || rc == ETIMEDOUT;
+    *list = connection->list || clock_ns() >= connection->list_ns;
     connection->n_pending = 0;
     connection->list = false;
     return n;
@@ -259,8 +334,7 @@ static void follow_events(struct connection *connection)
 
     pthread_mutex_lock(&connection->mutex);
 
-    size_t n = take_events(connection, connection->open_again ? OPEN_AGAIN_S : LIST_AGAIN_S, events,
-                           &list);
+    size_t n = take_events(connection, events, &list);
     bool lost = connection->lost;
 
     pthread_mutex_unlock(&connection->mutex);
@@ -268,6 +342,8 @@ static void follow_events(struct connection *connection)
         rc = list_domains(connection);
     for (size_t i = 0; !lost && rc == 0 && i < n; i++)
         rc = handle(connection, &events[i]);
+    if (!lost && rc == 0)
+        rc = open_next(connection);
     if (!lost && rc == 0)
         return;
     log_line(LOG_CLASS_CONNECTION, LOG_WARNING,
@@ -278,13 +354,11 @@ static void follow_events(struct connection *connection)
 
 static void wait_to_retry(struct connection *connection)
 {
-    struct timespec until;
+    uint64_t until_ns = cond_in_s(connection->retry_s);
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += connection->retry_s;
     pthread_mutex_lock(&connection->mutex);
     while (connection->wanted &&
-           pthread_cond_timedwait(&connection->happened, &connection->mutex, &until) != ETIMEDOUT)
+           cond_wait_until(&connection->happened, &connection->mutex, until_ns) != ETIMEDOUT)
         ;
     pthread_mutex_unlock(&connection->mutex);
 }
@@ -332,7 +406,6 @@ struct connection *connection_start(unsigned number, const char *uri, const stru
                                     struct fleet *fleet)
 {
     struct connection *connection = calloc(1, sizeof(*connection));
-    pthread_condattr_t attributes;
     pthread_t thread;
 
     if (!connection)
@@ -344,10 +417,7 @@ struct connection *connection_start(unsigned number, const char *uri, const stru
     connection->wanted = true;
     connection->retry_s = FIRST_RETRY_S;
     pthread_mutex_init(&connection->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&connection->happened, &attributes);
-    pthread_condattr_destroy(&attributes);
+    cond_init(&connection->happened);
     if (pthread_create(&thread, NULL, run, connection) != 0) {
         free(connection);
         return NULL;

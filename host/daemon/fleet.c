@@ -8,15 +8,30 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#define FILES_A_GUEST 24 /* at most, of the dearest method */
+#define FILES_ELSE 64
+#define FILES_WAIT_S 10
 
 /* --- one guest --------------------------------------------------------------------------------- */
 
-static struct member *find(struct fleet *fleet, const char *uuid)
+/* None while all are being let go. */
+static struct member *find(struct fleet *fleet, unsigned source, const char *uuid)
 {
-    for (struct member *one = fleet->members; one; one = one->next)
-        if (!strcmp(one->uuid, uuid))
+    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = one->next)
+        if (one->source == source && !strcmp(one->uuid, uuid))
+            return one;
+    return NULL;
+}
+
+/* Likewise, whoever said so: two URIs may lead to one libvirtd. */
+static struct member *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
+                                   uint64_t start_ticks)
+{
+    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = one->next)
+        if (one->pid == pid && one->start_ticks == start_ticks && !strcmp(one->uuid, uuid))
             return one;
     return NULL;
 }
@@ -37,7 +52,6 @@ void fleet_unlink(struct fleet *fleet, struct member *member, struct member **fr
     *at = member->next;
     fleet->n--;
     due_remove(&fleet->queue, &member->due);
-    epoll_ctl(fleet->epoll_fd, EPOLL_CTL_DEL, member->pidfd, NULL);
     member->gone = true;
     publisher_forget(fleet->publisher, member->uuid);
     if (member->busy)
@@ -66,7 +80,6 @@ static struct member *member_new(struct fleet *fleet, unsigned source, struct gu
     member->pid = guest->process.pid;
     member->pidfd = guest->process.pidfd;
     member->start_ticks = guest->process.start_ticks;
-    member->ram_bytes = guest->ram.total_bytes;
     member->serial = ++fleet->serials;
     member->generation = fleet->generation;
     memcpy(member->uuid, guest->uuid, sizeof(member->uuid));
@@ -81,59 +94,85 @@ static struct member *member_new(struct fleet *fleet, unsigned source, struct gu
 
 static int enter(struct fleet *fleet, struct member *member)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = member->serial};
+    int rc = readable_watch(fleet->readable_fd, member->pidfd, member->serial, READABLE_ENDED);
 
     member->next = fleet->members;
     fleet->members = member;
     fleet->n++;
-    if (epoll_ctl(fleet->epoll_fd, EPOLL_CTL_ADD, member->pidfd, &event) < 0)
-        return -errno;
-    return due_put(&fleet->queue, &member->due, clock_ns());
+    return rc < 0 ? rc : due_put(&fleet->queue, &member->due, clock_ns());
 }
 
 /* --- what connections say ---------------------------------------------------------------------- */
 
-bool fleet_note(struct fleet *fleet, const char *uuid, pid_t pid, uint64_t start_ticks,
-                bool suspended)
+static void note(struct member *member, bool suspended)
+{
+    if (member->suspended == suspended)
+        return;
+    if (suspended)
+        member->suspended_ns = clock_ns();
+    else
+        member->stood_still_ns += clock_ns() - member->suspended_ns;
+    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", member->name,
+             suspended ? "suspended: its panel waits" : "runs on");
+    member->suspended = suspended;
+}
+
+bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
+                uint64_t start_ticks, bool suspended)
 {
     pthread_mutex_lock(&fleet->mutex);
 
-    struct member *member = find(fleet, uuid);
-    bool same = member && member->pid == pid && member->start_ticks == start_ticks;
+    struct member *member = find_process(fleet, uuid, pid, start_ticks);
 
-    if (same && suspended && !member->suspended)
-        member->suspended_ns = clock_ns();
-    if (same && !suspended && member->suspended)
-        member->stood_still_ns += clock_ns() - member->suspended_ns;
-    if (same && member->suspended != suspended)
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", member->name,
-                 suspended ? "suspended: its panel waits" : "runs on");
-    if (same)
-        member->suspended = suspended;
+    if (member && member->source == source)
+        note(member, suspended);
     pthread_mutex_unlock(&fleet->mutex);
-    return same;
+    return member != NULL;
+}
+
+void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    struct member *member = find(fleet, source, uuid);
+
+    if (member)
+        note(member, suspended);
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
+static void unlink_same(struct fleet *fleet, unsigned source, const struct guest *guest,
+                        struct member **freed)
+{
+    struct member *old = find(fleet, source, guest->uuid);
+
+    if (old)
+        fleet_unlink(fleet, old, freed);
+    old = find_process(fleet, guest->uuid, guest->process.pid, guest->process.start_ticks);
+    if (old)
+        fleet_unlink(fleet, old, freed);
 }
 
 void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest)
 {
     struct member *freed = NULL;
     char name[sizeof(guest->name)];
-    int rc = -ENOMEM;
+    int rc = 0;
 
     memcpy(name, guest->name, sizeof(name));
     pthread_mutex_lock(&fleet->mutex);
 
-    struct member *old = find(fleet, guest->uuid);
-    struct member *member = member_new(fleet, source, guest);
+    unlink_same(fleet, source, guest, &freed);
 
-    if (old)
-        fleet_unlink(fleet, old, &freed);
+    struct member *member = fleet->stop ? NULL : member_new(fleet, source, guest);
+
     if (member) {
         rc = enter(fleet, member);
         if (rc < 0)
             fleet_unlink(fleet, member, &freed);
     } else {
         guest_close(guest);
+        rc = fleet->stop ? 0 : -ENOMEM;
     }
     fleet->replan = true;
     pthread_cond_broadcast(&fleet->changed);
@@ -143,15 +182,68 @@ void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s", name, strerror(-rc));
 }
 
-uint64_t fleet_ram_bytes(struct fleet *fleet, const char *uuid)
+size_t fleet_waiting(const struct fleet *fleet)
 {
+    size_t n = 0;
+
+    for (size_t i = 0; i < PUBLISHER_MAX_SOURCES; i++)
+        n += fleet->waiting[i];
+    return n;
+}
+
+/* Once for each crowd. */
+static void say_opening_late(struct fleet *fleet, bool late)
+{
+    size_t waiting = fleet_waiting(fleet);
+
+    if (late && !fleet->opening_late)
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE,
+                 "%zu guests wait to be opened, one after the other, for the CPU budget of %g %%",
+                 waiting, fleet->config.budget * 100);
+    if (fleet->opening_late && waiting == 0)
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "no guest waits to be opened any more");
+    fleet->opening_late = (fleet->opening_late || late) && waiting > 0;
+}
+
+/* Without files nothing works any more, and guests that are there seem to have ended. */
+static bool has_files(struct fleet *fleet)
+{
+    struct rlimit limit = {0};
+    bool has = getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+               (fleet->n + 1) * FILES_A_GUEST + FILES_ELSE <= limit.rlim_cur;
+
+    if (!has && !fleet->short_of_files)
+        log_line(
+            LOG_CLASS_DAEMON, LOG_WARNING,
+            "%zu guests are not opened: each takes %d files, and the limit is %llu (ulimit -n, LimitNOFILE)",
+            fleet_waiting(fleet), FILES_A_GUEST, (unsigned long long)limit.rlim_cur);
+    fleet->short_of_files = !has;
+    return has;
+}
+
+static double wait_to_open(struct fleet *fleet, uint64_t last_ns)
+{
+    const struct due *look = due_next(&fleet->queue);
+    const struct opening_turn turn = {.last_ns = last_ns,
+                                      .next_look_ns = look ? look->at_ns : UINT64_MAX};
+
+    return ledger_opening_wait_s(&fleet->ledger, &turn, clock_ns(), own_cpu_s());
+}
+
+double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64_t last_ns)
+{
+    double wait_s = 0;
+
     pthread_mutex_lock(&fleet->mutex);
-
-    const struct member *member = find(fleet, uuid);
-    uint64_t bytes = member ? member->ram_bytes : 0;
-
+    if (source < PUBLISHER_MAX_SOURCES) {
+        fleet->replan |= (n > 0) != (fleet->waiting[source] > 0);
+        fleet->waiting[source] = n;
+    }
+    if (n > 0)
+        wait_s = has_files(fleet) ? wait_to_open(fleet, last_ns) : FILES_WAIT_S;
+    say_opening_late(fleet, wait_s > 0);
     pthread_mutex_unlock(&fleet->mutex);
-    return bytes;
+    return wait_s;
 }
 
 static void let_go(struct fleet *fleet, struct member *member, struct member **freed)
@@ -161,18 +253,34 @@ static void let_go(struct fleet *fleet, struct member *member, struct member **f
     fleet->replan = true;
 }
 
-void fleet_remove(struct fleet *fleet, const char *uuid)
+void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
 {
     struct member *freed = NULL;
 
     pthread_mutex_lock(&fleet->mutex);
 
-    struct member *member = find(fleet, uuid);
+    struct member *member = find(fleet, source, uuid);
 
     if (member)
         let_go(fleet, member, &freed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(freed);
+}
+
+void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid,
+                   const struct ram_config *config)
+{
+    struct member *freed = NULL;
+
+    pthread_mutex_lock(&fleet->mutex);
+
+    struct member *member = find(fleet, source, uuid);
+
+    if (member && !watched_has_ram(member->watched, config))
+        let_go(fleet, member, &freed);
+    pthread_mutex_unlock(&fleet->mutex);
+    free_list(freed);
+    agents_plugged(fleet->agents, uuid);
 }
 
 static bool is_among(const char *uuid, const char (*uuids)[37], size_t n)
@@ -189,7 +297,7 @@ void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[3
     struct member *next;
 
     pthread_mutex_lock(&fleet->mutex);
-    for (struct member *one = fleet->members; one; one = next) {
+    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = next) {
         next = one->next;
         if (one->source == source && !is_among(one->uuid, uuids, n))
             let_go(fleet, one, &freed);
@@ -200,25 +308,41 @@ void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[3
 
 /* --- what the kernel says ---------------------------------------------------------------------- */
 
-int fleet_ended_fd(const struct fleet *fleet)
+int fleet_readable_fd(const struct fleet *fleet)
 {
-    return fleet->epoll_fd;
+    return fleet->readable_fd;
 }
 
-void fleet_bury(struct fleet *fleet)
+/* One that is being looked at is told again after that. */
+static void fetch_soon(struct fleet *fleet, struct member *member)
 {
-    struct epoll_event events[64];
+    if (member->due.place == 0)
+        return;
+    due_put(&fleet->queue, &member->due, clock_ns());
+    pthread_cond_signal(&fleet->changed);
+}
+
+static void heed(struct fleet *fleet, const struct readable *readable, struct member **freed)
+{
+    struct member *member = fleet->members;
+
+    while (member && member->serial != readable->serial)
+        member = member->next;
+    if (member && readable->what == READABLE_ENDED)
+        let_go(fleet, member, freed);
+    else if (member)
+        fetch_soon(fleet, member);
+}
+
+void fleet_heed(struct fleet *fleet)
+{
+    struct readable readable[64];
     struct member *freed = NULL;
-    struct member *next;
-    int n = epoll_wait(fleet->epoll_fd, events, 64, 0);
+    size_t n = readable_take(fleet->readable_fd, readable, 64);
 
     pthread_mutex_lock(&fleet->mutex);
-    for (int i = 0; i < n; i++)
-        for (struct member *one = fleet->members; one; one = next) {
-            next = one->next;
-            if (one->serial == events[i].data.u64)
-                let_go(fleet, one, &freed);
-        }
+    for (size_t i = 0; i < n; i++)
+        heed(fleet, &readable[i], &freed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(freed);
 }
@@ -239,7 +363,8 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
     if (!same_panels(&fleet->config, config))
         fleet->generation++;
     fleet->config = *config;
-    fleet->ledger = ledger_open(config->budget, now_ns, own_cpu_s());
+    ledger_share(&fleet->ledger, config->budget, now_ns, own_cpu_s());
+    fleet->held_until_ns = 0;
     fleet->replan = true;
     for (struct member *one = fleet->members; one; one = one->next)
         if (one->due.place > 0) {
@@ -257,6 +382,7 @@ struct fleet_state fleet_state(struct fleet *fleet)
 
     pthread_mutex_lock(&fleet->mutex);
     state.guests = fleet->n;
+    state.waiting = fleet_waiting(fleet);
     state.period_s = fleet->plan.period_s;
     state.share = fleet->recent_share;
     state.records = fleet->records;
@@ -270,8 +396,16 @@ struct fleet_state fleet_state(struct fleet *fleet)
     return state;
 }
 
+static void fleet_free(struct fleet *fleet)
+{
+    due_queue_free(&fleet->queue);
+    if (fleet->readable_fd >= 0)
+        close(fleet->readable_fd);
+    free(fleet);
+}
+
 int fleet_start(struct fleet **out, const struct fsroot *root, const struct config *config,
-                struct writer *writer, struct publisher *publisher, struct error *error)
+                const struct fleet_outlets *outlets, struct error *error)
 {
     struct fleet *fleet = calloc(1, sizeof(*fleet));
 
@@ -279,16 +413,18 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
         return error_set(error, -ENOMEM, "out of memory");
     fleet->root = root;
     fleet->config = *config;
-    fleet->writer = writer;
-    fleet->publisher = publisher;
-    fleet->ledger = ledger_open(config->budget, clock_ns(), own_cpu_s());
-    fleet->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    fleet->writer = outlets->writer;
+    fleet->publisher = outlets->publisher;
+    fleet->agents = outlets->agents;
+    fleet->ledger = ledger_open(config->budget, clock_ns(), 0);
+    fleet->readable_fd = readable_open();
 
-    int rc = fleet->epoll_fd < 0 ? -errno : fleet_start_workers(fleet);
+    int rc = fleet->readable_fd < 0 ? fleet->readable_fd : fleet_start_workers(fleet);
 
     if (rc < 0) {
         error_set(error, rc, "the threads that look at guests: %s", strerror(-rc));
-        fleet_stop(fleet);
+        fleet_stop_workers(fleet);
+        fleet_free(fleet);
         return rc;
     }
     *out = fleet;
@@ -299,10 +435,11 @@ void fleet_stop(struct fleet *fleet)
 {
     if (!fleet)
         return;
+
+    size_t n = fleet->n;
+    uint64_t begin_ns = clock_ns();
+
     fleet_stop_workers(fleet);
-    free_list(fleet->members);
-    due_queue_free(&fleet->queue);
-    if (fleet->epoll_fd >= 0)
-        close(fleet->epoll_fd);
-    free(fleet);
+    log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guests restored in %.3g s", n,
+             (double)(clock_ns() - begin_ns) / 1e9);
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "daemon/agents.h"
 #include "daemon/config.h"
 #include "daemon/publisher.h"
 #include "daemon/writer.h"
@@ -15,40 +16,64 @@
 
 struct fleet; /* opaque */
 
-/** @p writer: NULL when no history is kept. Borrows @p root, @p writer and @p publisher; copies @p config. */
-int fleet_start(struct fleet **out, const struct fsroot *root, const struct config *config,
-                struct writer *writer, struct publisher *publisher, struct error *error);
+/** Who is to have the records, and who adds to them. Borrowed. */
+struct fleet_outlets {
+    struct writer *writer; /* NULL when no history is kept */
+    struct publisher *publisher;
+    struct agents *agents;
+};
 
-/** Ends the threads, and restores all guests. NULL is allowed. */
+/** Borrows @p root; copies @p config. */
+int fleet_start(struct fleet **out, const struct fsroot *root, const struct config *config,
+                const struct fleet_outlets *outlets, struct error *error);
+
+/** Ends the threads, which restore all guests; what connections say from then on is ignored. It is not freed, for a
+ *  thread that waits for libvirt may speak as long as the process lives. NULL is allowed. */
 void fleet_stop(struct fleet *fleet);
 
 /** Another configuration: panels that it does not fit begin anew. */
 void fleet_configure(struct fleet *fleet, const struct config *config);
 
-/** Is the guest of this UUID watched, as this very process? If so notes whether it stands still. */
-bool fleet_note(struct fleet *fleet, const char *uuid, pid_t pid, uint64_t start_ticks,
-                bool suspended);
+/** Is the guest of this UUID watched, as this very process? If it is @p source's, notes whether it stands still: where it has
+ *  just been migrated from it is paused, and the process that is found by its UUID is the one that runs elsewhere. */
+bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
+                uint64_t start_ticks, bool suspended);
 
-/** Watches an opened guest, which is moved out of @p guest; one of the same UUID is let go. @p source: who says so. */
+/** Notes whether the guest of this UUID that @p source told of stands still, of one whose process cannot be told now. */
+void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended);
+
+/** Watches an opened guest, which is moved out of @p guest; @p source: who says so. What it had of the same UUID, or anybody
+ *  of the same process, is let go. */
 void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest);
 
-/** Bytes of RAM that the guest was configured with when it was added; 0: it is not watched. */
-uint64_t fleet_ram_bytes(struct fleet *fleet, const char *uuid);
+/**
+ * @p n guests of @p source wait to be opened; 0: none any more. How many seconds none of them must be, for the budget's
+ * sake; 0: one may be now.
+ * @param last_ns  when one was opened last; 0: not yet
+ */
+double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64_t last_ns);
 
-/** Lets the guest of this UUID go, if it is watched. */
-void fleet_remove(struct fleet *fleet, const char *uuid);
+/** A device was plugged into or out of the guest of this UUID: it is let go, unless its RAM is made of the same as when it
+ *  was added; and perhaps there is another way to its agent. Of @p source, as below. */
+void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid,
+                   const struct ram_config *config);
+
+/** Lets the guest of this UUID go, if it is watched because @p source said so: after a migration from one libvirtd of this
+ *  machine to another, the one knows no longer what the other has. */
+void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid);
 
 /** Lets go the guests of @p source that are not among @p n UUIDs. */
 void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[37], size_t n);
 
-/** Readable when the process of a guest has ended: fleet_bury() then. */
-int fleet_ended_fd(const struct fleet *fleet);
-void fleet_bury(struct fleet *fleet);
+/** Readable when the process of a guest has ended, or its method has something to fetch: fleet_heed() then. */
+int fleet_readable_fd(const struct fleet *fleet);
+void fleet_heed(struct fleet *fleet);
 
 struct fleet_state {
     size_t guests;
     size_t refused; /* no method can follow them, or something else is in the way */
     size_t suspended;
+    size_t waiting;   /* to be opened: not among the guests */
     double period_s;  /* planned */
     double share;     /* of one core, lately */
     uint64_t records; /* so far */

@@ -5,7 +5,9 @@
 #include "daemon/budget.h"
 #include "daemon/due.h"
 #include "daemon/fleet.h"
+#include "daemon/readable.h"
 #include "daemon/watched.h"
+#include "estimate/pace.h"
 
 #include <pthread.h>
 
@@ -24,7 +26,6 @@ struct member {
     pid_t pid;
     int pidfd; /* belongs to watched */
     uint64_t start_ticks;
-    uint64_t ram_bytes;
     bool suspended;
     uint64_t suspended_ns;   /* since then */
     uint64_t stood_still_ns; /* in sum, before that */
@@ -36,8 +37,9 @@ struct member {
     uint64_t retry_ns; /* how long it was to wait then; 0: it did not fail */
     struct watched *watched;
     struct budget_cost cost;
+    struct pace pace;
     uint64_t generation;  /* of the rules that its panel follows */
-    uint64_t look_due_ns; /* due.at_ns may be a poll before that */
+    uint64_t look_due_ns; /* due.at_ns may be a fetch before that */
     double cpu_s;         /* not in a record yet */
     uint64_t recorded_ns; /* 0: there is no record yet */
     char said[200];       /* why it was refused */
@@ -47,7 +49,8 @@ struct fleet {
     const struct fsroot *root;
     struct writer *writer;
     struct publisher *publisher;
-    int epoll_fd;
+    struct agents *agents;
+    int readable_fd;
     pthread_mutex_t mutex; /* of all below */
     pthread_cond_t changed;
     struct config config;
@@ -60,17 +63,25 @@ struct fleet {
     uint64_t plan_ns; /* when it was made; 0: not yet */
     bool replan;      /* what it was made for has changed */
     struct ledger ledger;
-    bool over;          /* the ledger has all wait, and it was said */
-    double looks_cpu_s; /* CPU time of all looks so far */
+    bool over;                             /* the ledger has all wait, and it was said */
+    bool opening_late;                     /* guests wait to be opened, and it was said */
+    bool short_of_files;                   /* likewise */
+    size_t waiting[PUBLISHER_MAX_SOURCES]; /* guests of each source that are to be opened */
+    double looks_cpu_s;                    /* CPU time of all looks so far */
     double plan_cpu_s,
         plan_looks_s; /* CPU time of the process, and of looks, when it was planned */
     double recent_share, overhead;
+    double round_s;         /* what asking all guests once costs */
+    uint64_t held_until_ns; /* the ledger has all wait, those who ask them as well */
     uint64_t records;
     bool stop;
     size_t n_workers;
     pthread_t workers[FLEET_WORKERS];
     uint64_t seen_ns[FLEET_WORKERS];
 };
+
+/** Guests that wait to be opened, of all sources. */
+size_t fleet_waiting(const struct fleet *fleet);
 
 void member_free(struct member *member);
 
@@ -79,4 +90,6 @@ void member_free(struct member *member);
 void fleet_unlink(struct fleet *fleet, struct member *member, struct member **freed);
 
 int fleet_start_workers(struct fleet *fleet);
+
+/** Ends the threads, which restore and free all guests before they go. */
 void fleet_stop_workers(struct fleet *fleet);

@@ -9,7 +9,7 @@
  */
 #include "daemon/fleet_private.h"
 
-#include "base/clock.h"
+#include "base/cond.h"
 #include "daemon/log.h"
 #include "estimate/wilson.h"
 
@@ -20,22 +20,14 @@
 
 #define SECOND_NS 1000000000ULL
 #define PLAN_EVERY_NS (30 * SECOND_NS)
+#define ACCOUNT_S 10 /* in less time one guest that is opened looks like a way of life */
 #define SHOW_UP_NS (10 * SECOND_NS)
-#define POLL_NS SECOND_NS       /* of methods whose records are kept in a small buffer */
 #define BUSY_NS (2 * SECOND_NS) /* somebody else measures it: again soon */
 /* It could not be measured: perhaps soon, for a guest that has just started has hardly a page to try a method on;
  * then ever more seldom. */
 #define REFUSED_FIRST_NS (5 * SECOND_NS)
 #define REFUSED_MOST_NS (300 * SECOND_NS)
 #define FIRST_LOOK_NS (5 * SECOND_NS) /* from the small panel that tells the cost to the real one */
-
-static double thread_cpu_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static uint64_t to_ns(double seconds)
 {
@@ -47,11 +39,13 @@ static uint64_t to_ns(double seconds)
 static struct budget_limits limits_of(const struct fleet *fleet)
 {
     const struct config *config = &fleet->config;
+    double opening = fleet_waiting(fleet) > 0 ? OPENING_SHARE * config->budget : 0;
 
     return (struct budget_limits){
         .share = config->budget,
         .guest_share = config->guest_budget,
-        .overhead = fleet->overhead,
+        .overhead = fmax(fleet->overhead, opening),
+        .round_s = fleet->round_s,
         .period_s = config->period_s,
         .max_period_s = config->window_s[config->n_windows - 1],
         .samples = (double)config->samples,
@@ -64,30 +58,37 @@ static void account(struct fleet *fleet, uint64_t now_ns)
     double cpu_s = own_cpu_s();
     double since_s = (double)(now_ns - fleet->plan_ns) / 1e9;
 
-    if (fleet->plan_ns > 0 && since_s > 1) {
+    if (fleet->plan_ns > 0 && since_s < ACCOUNT_S)
+        return;
+    if (fleet->plan_ns > 0) {
         double looks_s = fleet->looks_cpu_s - fleet->plan_looks_s;
 
         fleet->recent_share = (cpu_s - fleet->plan_cpu_s) / since_s;
-        fleet->overhead = fmax(0, (cpu_s - fleet->plan_cpu_s - looks_s) / since_s);
+        fleet->overhead = fmax(0, (cpu_s - fleet->plan_cpu_s - looks_s) / since_s -
+                                      fleet->round_s / fleet->plan.period_s);
     }
-    if (fleet->plan_ns > 0 && since_s <= 1)
-        return;
     fleet->plan_ns = now_ns;
     fleet->plan_cpu_s = cpu_s;
     fleet->plan_looks_s = fleet->looks_cpu_s;
 }
 
+/* For those that wait to be opened, too: panels that are paid for only as long as these are away would be drawn for nothing,
+ * and looks at the few take what opening the many needs. */
 static void plan_anew(struct fleet *fleet, uint64_t now_ns)
 {
     const struct budget_limits limits = limits_of(fleet);
-    struct budget_cost *costs = calloc(fleet->n + 1, sizeof(*costs));
+    const size_t waiting = fleet_waiting(fleet);
+    struct budget_cost *costs = calloc(fleet->n + waiting + 1, sizeof(*costs));
     double before_s = fleet->plan.period_s;
     size_t n = 0;
 
     account(fleet, now_ns);
     for (struct member *one = fleet->members; costs && one; one = one->next)
         costs[n++] = one->cost;
+    if (costs)
+        budget_guess(costs, n += waiting);
     fleet->plan = budget_fit(&limits, costs, n);
+    fleet->round_s = agents_pace(fleet->agents, fleet->plan.period_s, fleet->held_until_ns);
     fleet->replan = false;
     free(costs);
     if (fabs(fleet->plan.period_s - before_s) > before_s / 4 && before_s > 0)
@@ -103,6 +104,7 @@ struct order {
     struct watch_rules rules;
     uint64_t samples;
     double planned_s;
+    double max_period_s; /* for a guest that does not change */
 };
 
 static struct order order_for(struct fleet *fleet, struct member *member)
@@ -114,6 +116,7 @@ static struct order order_for(struct fleet *fleet, struct member *member)
                   .tick_s = fleet->config.period_s},
         .samples = (uint64_t)budget_samples(&fleet->plan, &limits, &member->cost),
         .planned_s = fleet->plan.period_s,
+        .max_period_s = config_max_period_s(&fleet->config),
     };
 
     memcpy(order.rules.window_s, fleet->config.window_s, sizeof(order.rules.window_s));
@@ -143,13 +146,14 @@ static void publish(struct fleet *fleet, const struct member *member,
 }
 
 static void keep(struct fleet *fleet, struct member *member, const struct order *order,
-                 const struct ages_record *record)
+                 struct ages_record *record)
 {
     uint64_t now_ns = clock_ns();
     double period_s = member->recorded_ns ? (double)(now_ns - member->recorded_ns) / 1e9
                                           : order->planned_s;
 
     member->recorded_ns = now_ns;
+    agents_tell(fleet->agents, &record->sample);
     if (fleet->writer)
         writer_put(fleet->writer, record, period_s, precision_of(record->sample.samples));
     publish(fleet, member, &record->sample);
@@ -171,6 +175,23 @@ static uint64_t retry_ns(struct member *member)
 
     member->retry_ns = wait_ns < REFUSED_MOST_NS ? wait_ns : REFUSED_MOST_NS;
     return clock_ns() + member->retry_ns;
+}
+
+/* When to look again: the plan is what the budget pays for if all guests change, so no guest is looked at more often, and
+ * one that does not change less often. Its shortest window tells. What is unmeasurable would hide a change. */
+static double period_after(struct member *member, const struct order *order,
+                           const struct sample_record *record)
+{
+    const struct window_record *window = record ? &record->windows[0] : NULL;
+
+    pace_limit(&member->pace, order->planned_s, order->max_period_s);
+    if (!window || window->window_s != order->rules.window_s[0] ||
+        (record->flags & FLAG_NEW_PANEL)) {
+        pace_forget(&member->pace);
+        return member->pace.period_s;
+    }
+    return pace_next(&member->pace, window->wss_low_bytes,
+                     window->wss_high_bytes - record->unmeasurable_bytes, 0);
 }
 
 /* Looks at the guest; when it shall be looked at again. 0: never, it is gone. */
@@ -206,13 +227,13 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
     if (rc == 0)
         keep(fleet, member, order, &record);
 
-    uint64_t next_ns = due_ns + to_ns(order->planned_s);
+    double period_s = period_after(member, order, rc == 0 ? &record.sample : NULL);
+    uint64_t next_ns = due_ns + to_ns(period_s);
     uint64_t now_ns = clock_ns();
 
     if (first && order->samples <= BUDGET_MIN_SAMPLES && to_ns(order->planned_s) > FIRST_LOOK_NS)
         return now_ns + FIRST_LOOK_NS;
-    return next_ns > now_ns ? next_ns
-                            : now_ns + to_ns(order->planned_s); /* late: not made up for */
+    return next_ns > now_ns ? next_ns : now_ns + to_ns(period_s); /* late: not made up for */
 }
 
 /* --- the threads ------------------------------------------------------------------------------- */
@@ -248,11 +269,11 @@ static void serve(struct fleet *fleet, struct member *member)
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: its process has ended", member->name);
         fleet_unlink(fleet, member, &freed);
     } else {
-        uint64_t poll_ns = clock_ns() + POLL_NS;
+        int wake_fd = watched_wake_fd(member->watched);
 
-        if (watched_needs_poll(member->watched) && poll_ns < due_ns)
-            due_ns = poll_ns;
         due_put(&fleet->queue, &member->due, due_ns);
+        if (wake_fd >= 0)
+            readable_watch(fleet->readable_fd, wake_fd, member->serial, READABLE_FETCH);
     }
     if (!freed)
         return;
@@ -286,20 +307,44 @@ static struct member *next_member(struct fleet *fleet, uint64_t now_ns, uint64_t
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "the CPU budget of %g %% is used up: looks at guests come late",
                  fleet->config.budget * 100);
-    fleet->over = wait_s > 0;
+    /* Of a budget that is just used up every look would say so. */
+    fleet->over = wait_s > 0 || (fleet->over && fleet->ledger.credit_s < LEDGER_BURST_S);
     if (wait_s == 0)
         return member;
+    fleet->held_until_ns = now_ns + to_ns(wait_s);
+    agents_pace(fleet->agents, fleet->plan.period_s, fleet->held_until_ns);
     if (to_ns(wait_s) < SHOW_UP_NS)
-        *until_ns = now_ns + to_ns(wait_s);
+        *until_ns = fleet->held_until_ns;
     return NULL;
 }
 
-static void wait_until_ns(struct fleet *fleet, uint64_t until_ns)
+/* The first guest that nobody looks at, taken out of the table; NULL: there is none, and whoever looks at one restores it. */
+static struct member *take_idle(struct fleet *fleet)
 {
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
-                                   .tv_nsec = (long)(until_ns % SECOND_NS)};
+    struct member **at = &fleet->members;
 
-    pthread_cond_timedwait(&fleet->changed, &fleet->mutex, &until);
+    while (*at && (*at)->busy)
+        at = &(*at)->next;
+
+    struct member *member = *at;
+
+    if (member) {
+        *at = member->next;
+        due_remove(&fleet->queue, &member->due);
+    }
+    return member;
+}
+
+/* All threads share the work. One whose look hangs keeps its own guest from being restored, and no other. */
+static void restore_guests(struct fleet *fleet)
+{
+    struct member *member;
+
+    while ((member = take_idle(fleet))) {
+        pthread_mutex_unlock(&fleet->mutex);
+        member_free(member);
+        pthread_mutex_lock(&fleet->mutex);
+    }
 }
 
 static void *work(void *context)
@@ -323,22 +368,19 @@ static void *work(void *context)
         if (member)
             serve(fleet, member);
         else if (until_ns > now_ns)
-            wait_until_ns(fleet, until_ns);
+            cond_wait_until(&fleet->changed, &fleet->mutex, until_ns);
     }
+    restore_guests(fleet);
     pthread_mutex_unlock(&fleet->mutex);
     return NULL;
 }
 
 int fleet_start_workers(struct fleet *fleet)
 {
-    pthread_condattr_t attributes;
     int rc = 0;
 
     pthread_mutex_init(&fleet->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&fleet->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    cond_init(&fleet->changed);
     for (size_t i = 0; i < FLEET_WORKERS; i++)
         fleet->seen_ns[i] = clock_ns();
     for (size_t i = 0; rc == 0 && i < FLEET_WORKERS; i++)

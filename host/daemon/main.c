@@ -3,7 +3,7 @@
  * @file main.c  vmwssd: starts the threads, and then waits for signals, guests that end, and the time to say how it goes.
  *
  *   libvirt's thread ── events ──► a thread for each connection ── guests ──► fleet: two threads ── records ──► writer,
- *                                                                                                                publisher
+ *   agents' thread ── what guests say ─────────────────────────────────────────────────► beside them               publisher
  */
 #include "base/clock.h"
 #include "daemon/connection.h"
@@ -22,6 +22,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#define FILES 524288 /* as its unit says */
 #define EXIT_FAILED 2
 #define STATUS_EVERY_MS 5000
 #define MAX_CONNECTIONS PUBLISHER_MAX_SOURCES /* over all reloads */
@@ -34,6 +35,7 @@ struct daemon {
     struct run_lock lock; /* one vmwssd per host */
     struct writer *writer;
     struct publisher *publisher;
+    struct agents *agents;
     struct fleet *fleet;
     unsigned n_connections;
     struct connection *connections[MAX_CONNECTIONS];
@@ -56,12 +58,17 @@ static int take_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* A guest takes some twenty files, and there may be a thousand. */
+/* A guest takes some twenty files, and there may be thousands. Above the hard limit only who has CAP_SYS_RESOURCE comes. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+
+    struct rlimit more = {.rlim_cur = FILES, .rlim_max = FILES};
+
+    if (limit.rlim_max < FILES && setrlimit(RLIMIT_NOFILE, &more) == 0)
         return;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
@@ -86,10 +93,12 @@ static struct connection *connection_to(const struct daemon *daemon, const char 
     return NULL;
 }
 
-static void publish_guests_of(const struct daemon *daemon, unsigned number, bool wanted)
+static void serve_guests_of(const struct daemon *daemon, unsigned number, bool wanted)
 {
-    publisher_source(daemon->publisher, number, connection_uri(daemon->connections[number]),
-                     wanted);
+    struct connection *connection = daemon->connections[number];
+
+    publisher_source(daemon->publisher, number, connection_uri(connection), wanted);
+    agents_source(daemon->agents, number, connection, wanted);
 }
 
 static void connect_new(struct daemon *daemon, const char *uri)
@@ -103,7 +112,7 @@ static void connect_new(struct daemon *daemon, const char *uri)
         return;
     }
     daemon->connections[daemon->n_connections++] = connection;
-    publish_guests_of(daemon, daemon->n_connections - 1, true);
+    serve_guests_of(daemon, daemon->n_connections - 1, true);
 }
 
 /* Those of the configuration, and no others. */
@@ -117,7 +126,7 @@ static void follow_connections(struct daemon *daemon)
         for (size_t i = 0; i < config->n_connections; i++)
             wanted |= !strcmp(config->connect[i], connection_uri(daemon->connections[c]));
         connection_use(daemon->connections[c], wanted);
-        publish_guests_of(daemon, c, wanted);
+        serve_guests_of(daemon, c, wanted);
     }
     for (size_t i = 0; i < config->n_connections; i++)
         if (!connection_to(daemon, config->connect[i]))
@@ -149,6 +158,7 @@ static void reload(struct daemon *daemon)
         daemon->config = config;
         log_set_level(config.log_level);
         publisher_switch(daemon->publisher, config.publish);
+        agents_switch(daemon->agents, config.agents, config.period_s);
         fleet_configure(daemon->fleet, &config);
         writer_retain(daemon->writer, &config.retention);
         follow_connections(daemon);
@@ -167,11 +177,12 @@ static void tell_status(const struct daemon *daemon)
         writer_counts(daemon->writer, &written, &dropped);
     sd_notifyf(
         0,
-        "STATUS=%zu guests (%zu suspended, %zu not measurable), %u connections; a look every "
+        "STATUS=%zu guests (%zu suspended, %zu not measurable), %zu to be opened, %u connections; a look every "
         "%.3g s; %.2f %% of a core, of %g %%; %llu records, %llu in the history, %llu dropped",
-        state.guests, state.suspended, state.refused, connections_up(daemon), state.period_s,
-        state.share * 100, daemon->config.budget * 100, (unsigned long long)state.records,
-        (unsigned long long)written, (unsigned long long)dropped);
+        state.guests, state.suspended, state.refused, state.waiting, connections_up(daemon),
+        state.period_s, state.share * 100, daemon->config.budget * 100,
+        (unsigned long long)state.records, (unsigned long long)written,
+        (unsigned long long)dropped);
     if (state.alive)
         sd_notify(0, "WATCHDOG=1");
     else
@@ -193,7 +204,7 @@ static void take_signal(struct daemon *daemon)
 static void run(struct daemon *daemon)
 {
     struct pollfd fds[] = {{.fd = daemon->signal_fd, .events = POLLIN},
-                           {.fd = fleet_ended_fd(daemon->fleet), .events = POLLIN}};
+                           {.fd = fleet_readable_fd(daemon->fleet), .events = POLLIN}};
     uint64_t told_ns = 0;
 
     while (!daemon->stop) {
@@ -206,8 +217,15 @@ static void run(struct daemon *daemon)
         if (fds[0].revents)
             take_signal(daemon);
         if (fds[1].revents)
-            fleet_bury(daemon->fleet);
+            fleet_heed(daemon->fleet);
     }
+}
+
+static int start_fleet(struct daemon *daemon, struct error *error)
+{
+    const struct fleet_outlets outlets = {daemon->writer, daemon->publisher, daemon->agents};
+
+    return fleet_start(&daemon->fleet, &daemon->root, &daemon->config, &outlets, error);
 }
 
 static int start(struct daemon *daemon, struct error *error)
@@ -219,7 +237,7 @@ static int start(struct daemon *daemon, struct error *error)
     if (rc == 0)
         rc = run_lock_host(&daemon->lock, &daemon->root, "vmwssd", &at_once, error);
     if (rc == 0 && !has_embedded(config))
-        rc = privileges_drop(error);
+        rc = privileges_drop(config->agents, error);
     if (rc == 0)
         rc = daemon->signal_fd = take_signals();
     raise_file_limit();
@@ -228,23 +246,27 @@ static int start(struct daemon *daemon, struct error *error)
     if (rc >= 0)
         rc = publisher_start(&daemon->publisher, error);
     if (rc >= 0)
-        rc = fleet_start(&daemon->fleet, &daemon->root, config, daemon->writer, daemon->publisher,
-                         error);
+        rc = agents_start(&daemon->agents, error);
+    if (rc >= 0)
+        rc = start_fleet(daemon, error);
     if (rc >= 0)
         rc = connections_init(error);
     if (rc < 0)
         return rc;
     publisher_switch(daemon->publisher, config->publish);
     follow_connections(daemon);
+    agents_switch(daemon->agents, config->agents, config->period_s);
     return 0;
 }
 
 static void stop(struct daemon *daemon)
 {
     sd_notify(0, "STOPPING=1");
+    agents_end(daemon->agents);
     publisher_end(daemon->publisher); /* meanwhile: */
     fleet_stop(daemon->fleet);
     writer_stop(daemon->writer);
+    agents_wait(daemon->agents);
     if (!publisher_wait(daemon->publisher, UNPUBLISH_S))
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "libvirt does not answer: what was published stays in its metadata");

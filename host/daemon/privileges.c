@@ -12,14 +12,32 @@
 
 /* --- capabilities ------------------------------------------------------------------------------ */
 
-static int drop_capabilities(void)
+static int drop_capabilities(bool agents)
 {
+    /* Who may not change the bounding set has one that is somebody's choice: the unit's. libcap-ng would complain. */
+    const capng_select_t what = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)
+                                    ? CAPNG_SELECT_BOTH
+                                    : CAPNG_SELECT_CAPS;
+
     capng_clear(CAPNG_SELECT_BOTH);
     if (capng_updatev(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
                       CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH,
                       CAP_IPC_LOCK, -1) != 0)
         return -EPERM;
-    return capng_apply(CAPNG_SELECT_BOTH) == 0 ? 0 : -EPERM;
+    if (agents && capng_update(CAPNG_ADD, CAPNG_PERMITTED | CAPNG_BOUNDING_SET, CAP_DAC_OVERRIDE))
+        return -EPERM;
+    return capng_apply(what) == 0 ? 0 : -EPERM;
+}
+
+/* libcap-ng's state is each thread's own, and so is what capset(2) changes. */
+void privileges_reach(bool reach)
+{
+    if (capng_get_caps_process() != 0 ||
+        !capng_have_capability(CAPNG_PERMITTED, CAP_DAC_OVERRIDE) ||
+        capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_RAWIO)) /* nothing was given up */
+        return;
+    if (capng_update(reach ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE) == 0)
+        capng_apply(CAPNG_SELECT_CAPS);
 }
 
 /* --- system calls ------------------------------------------------------------------------------ */
@@ -109,9 +127,10 @@ static int refuse_system_calls(void)
     return rc;
 }
 
-int privileges_drop(struct error *error)
+int privileges_drop(bool agents, struct error *error)
 {
-    int rc = geteuid() == 0 ? drop_capabilities() : 0; /* else whoever started us has chosen */
+    int rc = geteuid() == 0 ? drop_capabilities(agents)
+                            : 0; /* else whoever started us has chosen */
 
     if (rc < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, -EPERM, "capabilities could not be dropped");

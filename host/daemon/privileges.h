@@ -7,6 +7,8 @@
  *   CAP_SYS_NICE         process_madvise() (mm/madvise.c)
  *   CAP_DAC_READ_SEARCH  /proc/PID/pagemap belongs to that user, mode 0400
  *   CAP_IPC_LOCK         the ring buffers of zap's tracepoints, beyond perf_event_mlock_kb
+ *   CAP_DAC_OVERRIDE     connecting to the channel of a guest's agent, a socket of QEMU's user: permitted, and in effect for
+ *                        just that call; not at all when no agents are to be asked
  *
  * And system calls that it never makes, whatever it may: to run a program, to write another process's memory or stop it,
  * to load code into the kernel, to mount, to set the clock, to talk to a network (seccomp(2)). They fail with EPERM.
@@ -15,5 +17,10 @@
 
 #include "base/error.h"
 
-/** Keeps these capabilities, and gives all else up for good. From the only thread: others would not be filtered. */
-int privileges_drop(struct error *error);
+#include <stdbool.h>
+
+/** @p agents: is anybody to be asked? Keeps these capabilities, and gives all else up for good. From the only thread: others would not be filtered. */
+int privileges_drop(bool agents, struct error *error);
+
+/** In this thread: takes up CAP_DAC_OVERRIDE, or lays it down. Nothing where it was given up. */
+void privileges_reach(bool reach);

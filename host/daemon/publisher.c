@@ -3,7 +3,7 @@
 #include "daemon/publisher.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/cond.h"
 #include "daemon/log.h"
 #include "daemon/publish.h"
 #include "domain/domain_events.h"
@@ -11,7 +11,6 @@
 #include "show/wss_element.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,14 +353,6 @@ static struct entry *next_entry(struct publisher *publisher, uint64_t now_ns, ui
     return NULL;
 }
 
-static void wait_until_ns(struct publisher *publisher, uint64_t until_ns)
-{
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
-                                   .tv_nsec = (long)(until_ns % SECOND_NS)};
-
-    pthread_cond_timedwait(&publisher->changed, &publisher->mutex, &until);
-}
-
 static void *run(void *context)
 {
     struct publisher *publisher = context;
@@ -379,7 +370,7 @@ static void *run(void *context)
             write_news(publisher, entry);
         } else {
             sweep(publisher, now_ns);
-            wait_until_ns(publisher, until_ns);
+            cond_wait_until(&publisher->changed, &publisher->mutex, until_ns);
         }
     }
     for (size_t i = 0; i < PUBLISHER_MAX_SOURCES; i++)
@@ -394,16 +385,12 @@ static void *run(void *context)
 int publisher_start(struct publisher **out, struct error *error)
 {
     struct publisher *publisher = calloc(1, sizeof(*publisher));
-    pthread_condattr_t attributes;
 
     if (!publisher)
         return error_set(error, -ENOMEM, "out of memory");
     pthread_mutex_init(&publisher->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&publisher->changed, &attributes);
-    pthread_cond_init(&publisher->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
+    cond_init(&publisher->changed);
+    cond_init(&publisher->ended);
     if (pthread_create(&publisher->thread, NULL, run, publisher) != 0) {
         free(publisher);
         return error_set(error, -EAGAIN, "the thread that publishes: no thread");
@@ -423,14 +410,12 @@ void publisher_end(struct publisher *publisher)
 
 bool publisher_wait(struct publisher *publisher, unsigned seconds)
 {
-    struct timespec until;
+    uint64_t until_ns = cond_in_s(seconds);
     int rc = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += seconds;
     pthread_mutex_lock(&publisher->mutex);
     while (!publisher->has_ended && rc == 0)
-        rc = pthread_cond_timedwait(&publisher->ended, &publisher->mutex, &until);
+        rc = cond_wait_until(&publisher->ended, &publisher->mutex, until_ns);
 
     bool ended = publisher->has_ended;
 

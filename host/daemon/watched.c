@@ -14,11 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much more or less than the panel has must be wanted to draw another at once: what it knows is lost with it.
- * Otherwise it takes the new size as its cohorts are replaced. */
-#define GROW_AT_ONCE 1.5
-#define SHRINK_AT_ONCE 0.5
-
 /* A panel so young, in longest windows, has little to lose. */
 #define YOUNG 0.1
 
@@ -45,6 +40,11 @@ struct watched *watched_new(struct guest *guest, const struct fsroot *root)
     guest_move(&watched->subject.guest, guest);
     watched->lock = RUN_LOCK_NONE;
     return watched;
+}
+
+bool watched_has_ram(const struct watched *watched, const struct ram_config *config)
+{
+    return ram_config_equal(&watched->subject.guest.ram, config);
 }
 
 static void drop_panel(struct watched *watched)
@@ -85,9 +85,9 @@ const char *watched_method(const struct watched *watched)
     return watched->method ? watched->method->name : "";
 }
 
-bool watched_needs_poll(const struct watched *watched)
+int watched_wake_fd(const struct watched *watched)
 {
-    return watched->follower && watched->method->poll;
+    return watched->follower ? follower_wake_fd(watched->follower) : -1;
 }
 
 int watched_poll(struct watched *watched, struct error *error)
@@ -181,11 +181,11 @@ static int begin_panel(struct watched *watched, const struct watch_rules *rules,
 
 static bool fits(const struct watched *watched, const struct watch_rules *rules, uint64_t samples)
 {
-    double ratio = (double)samples / (double)watched->samples;
     bool young = follower_elapsed_s(watched->follower) <
                  YOUNG * rules->window_s[rules->n_windows - 1];
 
-    return ratio >= SHRINK_AT_ONCE && (ratio <= GROW_AT_ONCE || !young);
+    return budget_panel_fits((double)samples, (double)watched->samples,
+                             (double)follower_pages(watched->follower), young);
 }
 
 static int look_at_panel(struct watched *watched, const struct watch_rules *rules, uint64_t samples,

@@ -24,6 +24,10 @@ struct watch_rules {
 /** Takes over the opened @p guest, which is moved. NULL: out of memory, and the guest was not taken. Borrows @p root. */
 struct watched *watched_new(struct guest *guest, const struct fsroot *root);
 
+/** Is the guest's RAM made of what it was made of when it was opened? Nothing of that ever changes here, so any thread
+ *  may ask. */
+bool watched_has_ram(const struct watched *watched, const struct ram_config *config);
+
 /** Restores what was marked, and frees. NULL is allowed. */
 void watched_free(struct watched *watched);
 
@@ -43,9 +47,11 @@ void watched_begin_anew(struct watched *watched);
 int watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
                  double cpu_s, struct ages_record *record, struct error *error);
 
-/** Fetches what the kernel keeps in a small buffer: to be called once a second if watched_needs_poll(). */
+/** Fetches what the kernel keeps in a small buffer: to be called between looks when watched_wake_fd() is readable. */
 int watched_poll(struct watched *watched, struct error *error);
-bool watched_needs_poll(const struct watched *watched);
+
+/** For poll(2), of its present panel: it may be another after a look. -1: there is nothing to fetch. */
+int watched_wake_fd(const struct watched *watched);
 
 /** Pages looked at; 0: none yet. */
 uint64_t watched_pages(const struct watched *watched);

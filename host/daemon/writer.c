@@ -2,10 +2,10 @@
 /** @file writer.c  See writer.h. */
 #include "daemon/writer.h"
 
+#include "base/cond.h"
 #include "daemon/log.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,26 +142,28 @@ static void maintain(struct writer *writer)
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", error.text);
 }
 
-/* Waits for records, and a little longer for more of them. */
-static size_t gather(struct writer *writer, struct queued **list)
+/* Waits for records, and a little longer for more of them; none come from a host without guests, whose history grows old
+ * all the same. False: it is to stop, and all that came is written. */
+static bool gather(struct writer *writer, struct queued **list, size_t *n)
 {
-    struct timespec until;
+    uint64_t until_ns = cond_in_s(MAINTAIN_S);
+    int rc = 0;
 
     pthread_mutex_lock(&writer->mutex);
-    while (writer->n == 0 && !writer->stop)
-        pthread_cond_wait(&writer->more, &writer->mutex);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += GATHER_S;
-    while (!writer->stop && writer->n < QUEUE_RECORDS / 2 &&
-           pthread_cond_timedwait(&writer->more, &writer->mutex, &until) == 0)
+    while (rc == 0 && writer->n == 0 && !writer->stop)
+        rc = cond_wait_until(&writer->more, &writer->mutex, until_ns);
+    until_ns = cond_in_s(GATHER_S);
+    while (writer->n > 0 && !writer->stop && writer->n < QUEUE_RECORDS / 2 &&
+           cond_wait_until(&writer->more, &writer->mutex, until_ns) == 0)
         ;
 
-    size_t n = writer->n;
+    bool goes_on = writer->n > 0 || !writer->stop;
 
-    memcpy(list, writer->queue, n * sizeof(struct queued *));
+    *n = writer->n;
+    memcpy(list, writer->queue, *n * sizeof(struct queued *));
     writer->n = 0;
     pthread_mutex_unlock(&writer->mutex);
-    return n;
+    return goes_on;
 }
 
 static void *run(void *context)
@@ -170,23 +172,13 @@ static void *run(void *context)
     struct queued *list[QUEUE_RECORDS];
     size_t n;
 
-    while ((n = gather(writer, list)) > 0) { /* none: it is to stop */
-        write_all(writer, list, n);
+    while (gather(writer, list, &n)) {
+        if (n > 0)
+            write_all(writer, list, n);
         free_all(list, n);
         maintain(writer);
     }
     return NULL;
-}
-
-static void init_locks(struct writer *writer)
-{
-    pthread_condattr_t attributes;
-
-    pthread_mutex_init(&writer->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&writer->more, &attributes);
-    pthread_condattr_destroy(&attributes);
 }
 
 static void writer_free(struct writer *writer)
@@ -204,7 +196,8 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
 
     if (!writer)
         return error_set(error, -ENOMEM, "%s: out of memory", path);
-    init_locks(writer);
+    pthread_mutex_init(&writer->mutex, NULL);
+    cond_init(&writer->more);
     writer->retention = *retention;
     writer->path = strdup(path);
 

@@ -33,6 +33,8 @@ struct domain_info {
     pid_t pid;
     enum domain_state state;
     bool migrating; /* an outgoing migration, save or dump job is active (virDomainGetJobInfo) */
+    bool
+        two_processes; /* it is being migrated within this machine, and pid 0: it could be either */
 };
 
 /** A guest ready to be measured. */
@@ -44,7 +46,8 @@ struct guest {
     bool migrating; /* libvirt ran a job on it when it was opened */
     unsigned
         jobs; /* enum qemu_job: what QEMU itself was seen doing since the caller cleared this */
-    struct ram_config ram; /* live XML if from libvirt, else moved out of process.config */
+    struct ram_config ram;        /* live XML if from libvirt, else moved out of process.config */
+    struct agent_port agent_port; /* as of when it was opened; of one by pid there is none */
 };
 
 struct domain_connection; /* opaque; wraps virConnectPtr */
@@ -76,7 +79,7 @@ int domain_xml_fetch(struct domain_connection *connection, const char *name, cha
 /**
  * Opens a running domain by name, UUID or id.
  * @return 0; -ENOENT no such domain; -ENODEV not running, or paused (the message says which and
- * what to do); -ENOEXEC not run by QEMU; -ESRCH its process was not found; -EIO or -ENOTCONN
+ * what to do); -ENOEXEC not run by QEMU; -ESRCH its process was not found; -EAGAIN it has two, being migrated within this machine; -EIO or -ENOTCONN
  * libvirt failed; else as qemu_process_open(). Close with guest_close().
  */
 int guest_open_domain(struct domain_connection *connection, const struct fsroot *root,

@@ -22,22 +22,42 @@ struct domain_subscription {
     int callback[N_EVENTS]; /* -1: none */
 };
 
-static void tell(void *opaque, enum domain_change change, virDomainPtr domain, uint64_t bytes)
+static void hand_on(void *opaque, struct domain_event *event, virDomainPtr domain)
 {
     const struct listener *listener = opaque;
+
+    if (!domain || virDomainGetUUIDString(domain, event->uuid) == 0)
+        listener->handler(event, listener->context);
+}
+
+static void tell(void *opaque, enum domain_change change, virDomainPtr domain, uint64_t bytes)
+{
     struct domain_event event = {.change = change, .bytes = bytes};
 
-    if (!domain || virDomainGetUUIDString(domain, event.uuid) == 0)
-        listener->handler(&event, listener->context);
+    hand_on(opaque, &event, domain);
+}
+
+static const char *how_moved(int event, int detail)
+{
+    if (event == VIR_DOMAIN_EVENT_STOPPED && detail == VIR_DOMAIN_EVENT_STOPPED_MIGRATED)
+        return "migrated away";
+    if (event == VIR_DOMAIN_EVENT_STOPPED && detail == VIR_DOMAIN_EVENT_STOPPED_SAVED)
+        return "saved";
+    if (event == VIR_DOMAIN_EVENT_STARTED && detail == VIR_DOMAIN_EVENT_STARTED_MIGRATED)
+        return "is being migrated here";
+    if (event == VIR_DOMAIN_EVENT_STARTED && detail == VIR_DOMAIN_EVENT_STARTED_RESTORED)
+        return "restored";
+    return NULL;
 }
 
 static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int event, int detail,
                         void *opaque)
 {
+    /* What has become of it is asked for: another event may have come since. */
+    struct domain_event change = {.change = DOMAIN_CHANGE_STATE, .moved = how_moved(event, detail)};
+
     (void)conn;
-    (void)event; /* what has become of it is asked for: another event may have come since */
-    (void)detail;
-    tell(opaque, DOMAIN_CHANGE_STATE, domain, 0);
+    hand_on(opaque, &change, domain);
     return 0;
 }
 

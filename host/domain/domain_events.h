@@ -21,6 +21,7 @@ struct domain_event {
     enum domain_change change;
     char uuid[37];
     uint64_t bytes;
+    const char *moved; /* how its state changed, where it came from or goes elsewhere; else NULL */
 };
 
 typedef void (*domain_event_handler)(const struct domain_event *event, void *context);

@@ -8,6 +8,7 @@
  */
 #include "domain/domain_xml.h"
 
+#include "domain/xml_agent_port.h"
 #include "domain/xml_tree.h"
 
 #include <ctype.h>
@@ -281,6 +282,7 @@ int domain_xml_parse(const char *xml, size_t length, struct domain_description *
     rc = read_identity(domain, out, error);
     if (rc < 0)
         return rc;
+    xml_agent_port_read(xml_child(domain, "devices"), &out->agent_port);
     rc = read_ram(domain, &out->ram, error);
     if (rc < 0) {
         error_prefix(error, "domain %s", out->name);

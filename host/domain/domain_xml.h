@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "domain/agent_port.h"
 #include "domain/ram_config.h"
 
 struct domain_description {
@@ -16,6 +17,7 @@ struct domain_description {
     bool accel_known; /* domain/@type is kvm, qemu or hvf...; the process has the last word */
     bool kvm;
     struct ram_config ram;
+    struct agent_port agent_port;
 };
 
 /** Frees what it holds. */

@@ -48,8 +48,13 @@ static int open_process(const struct domain_connection *connection, const struct
 
     if (rc == -ESRCH) { /* no pid file, or an old one */
         pid = libvirt_pid_by_search(root, info);
-        rc = pid ? open_if_ours(root, pid, info, process, error)
-                 : error_set(error, rc, "its QEMU process was not found; has it just ended?");
+        if (pid == LIBVIRT_TWO_PIDS)
+            rc = error_set(error, -EAGAIN,
+                           "two QEMU processes are this domain: it is being migrated within this "
+                           "machine; try again when it is done");
+        else
+            rc = pid ? open_if_ours(root, pid, info, process, error)
+                     : error_set(error, rc, "its QEMU process was not found; has it just ended?");
     }
     if (rc < 0)
         error_prefix(error, "domain %s", info->name);
@@ -111,6 +116,7 @@ static int open_described(const struct domain_connection *connection, const stru
     memcpy(out->uuid, info->uuid, sizeof(out->uuid));
     out->from_libvirt = true;
     out->migrating = info->migrating;
+    out->agent_port = description.agent_port;
     ram_config_move(&out->ram, &description.ram);
     refine(&out->ram, &out->process.config.ram);
     return 0;

@@ -255,15 +255,17 @@ static void free_all(virDomainPtr *domains, int n)
     free(domains);
 }
 
-static pid_t find_pid(const struct domain_connection *connection, const struct fsroot *root,
-                      const struct domain_info *info)
+static void find_pid(const struct domain_connection *connection, const struct fsroot *root,
+                     struct domain_info *info)
 {
     if (!connection->qemu || info->id < 0)
-        return 0;
-
-    pid_t pid = libvirt_pid_from_file(connection, root, info->name);
-
-    return pid ? pid : libvirt_pid_by_search(root, info);
+        return;
+    info->pid = libvirt_pid_from_file(connection, root, info->name);
+    if (!info->pid)
+        info->pid = libvirt_pid_by_search(root, info);
+    info->two_processes = info->pid == LIBVIRT_TWO_PIDS;
+    if (info->two_processes)
+        info->pid = 0;
 }
 
 /* Domains that go while they are listed are left out. */
@@ -282,7 +284,7 @@ static ssize_t describe_all(const struct domain_connection *connection, const st
             return error_set(error, rc, "%s: %s", connection->uri, failed.text);
         if (rc < 0)
             continue;
-        info->pid = find_pid(connection, root, info);
+        find_pid(connection, root, info);
         count++;
     }
     qsort(list, (size_t)count, sizeof(*list), running_first);
@@ -322,7 +324,7 @@ int domain_find(struct domain_connection *connection, const struct fsroot *root,
     int rc = libvirt_describe(connection, domain, out, error);
 
     if (rc == 0)
-        out->pid = find_pid(connection, root, out);
+        find_pid(connection, root, out);
     return rc;
 }
 

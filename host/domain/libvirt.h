@@ -39,7 +39,7 @@ int libvirt_describe(const struct domain_connection *connection, virDomainPtr do
 
 /** The directory in which the driver at @p uri keeps its pid files, without a leading slash;
  * source: libvirt src/qemu/qemu_conf.c virQEMUDriverConfigNew(), stateDir. False for a driver that
- * is not known. */
+ * is not known, or whose URI names a socket of its own. */
 bool libvirt_pid_dir(const char *uri, char *dir, size_t size);
 
 /** The pid in the domain's pid file when that process is a QEMU, else 0. */
@@ -50,7 +50,11 @@ pid_t libvirt_pid_from_file(const struct domain_connection *connection, const st
  */
 bool libvirt_is_process_of(const struct qemu_process *process, const struct domain_info *info);
 
-/** Looks through all QEMU processes for the domain's; 0 when there is none. For domains without a
+/** Of a domain that is migrated from one libvirtd of this machine to another there are two processes, and nothing that tells
+ *  which of them is whose. */
+#define LIBVIRT_TWO_PIDS (-1)
+
+/** Looks through all QEMU processes for the domain's; 0 when there is none, LIBVIRT_TWO_PIDS. For domains without a
  * usable pid file: the run directory is elsewhere, or libvirt has escaped a character of the name
  * in the file's, as it does with "&" (src/util/virpidfile.c virPidFileBuildPath()). */
 pid_t libvirt_pid_by_search(const struct fsroot *root, const struct domain_info *info);

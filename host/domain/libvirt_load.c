@@ -52,6 +52,10 @@ PASS_ON(int, virConnectDomainEventRegisterAny,
         (virConnectPtr conn, virDomainPtr dom, int eventID, virConnectDomainEventGenericCallback cb,
          void *opaque, virFreeCallback freecb),
         (conn, dom, eventID, cb, opaque, freecb))
+PASS_ON(int, virConnectGetAllDomainStats,
+        (virConnectPtr conn, unsigned int stats, virDomainStatsRecordPtr **retStats,
+         unsigned int flags),
+        (conn, stats, retStats, flags))
 PASS_ON(const char *, virConnectGetType, (virConnectPtr conn), (conn))
 PASS_ON(char *, virConnectGetURI, (virConnectPtr conn), (conn))
 PASS_ON(int, virConnectIsAlive, (virConnectPtr conn), (conn))
@@ -79,6 +83,10 @@ PASS_ON(int, virDomainGetUUIDString, (virDomainPtr domain, char *buf), (domain, 
 PASS_ON(char *, virDomainGetXMLDesc, (virDomainPtr domain, unsigned int flags), (domain, flags))
 PASS_ON(virDomainPtr, virDomainLookupByID, (virConnectPtr conn, int id), (conn, id))
 PASS_ON(virDomainPtr, virDomainLookupByName, (virConnectPtr conn, const char *name), (conn, name))
+PASS_ON(int, virDomainListGetStats,
+        (virDomainPtr * doms, unsigned int stats, virDomainStatsRecordPtr **retStats,
+         unsigned int flags),
+        (doms, stats, retStats, flags))
 PASS_ON(virDomainPtr, virDomainLookupByUUIDString, (virConnectPtr conn, const char *uuid),
         (conn, uuid))
 PASS_ON(int, virDomainResume, (virDomainPtr domain), (domain))
@@ -96,6 +104,14 @@ const char *virGetLastErrorMessage(void)
     __typeof__(&virGetLastErrorMessage) real = find(__func__);
 
     return real ? real() : why_not;
+}
+
+void virDomainStatsRecordListFree(virDomainStatsRecordPtr *stats)
+{
+    __typeof__(&virDomainStatsRecordListFree) real = find(__func__);
+
+    if (real)
+        real(stats);
 }
 
 void virSetErrorFunc(void *userData, virErrorFunc handler)

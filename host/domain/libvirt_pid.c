@@ -49,11 +49,18 @@ static bool embed_dir(const char *query, char *dir, size_t size)
     return ok;
 }
 
+/* A libvirtd whose socket is elsewhere (virt-uri(7): "socket=PATH") has its directories elsewhere too, as in a container. */
+static bool names_socket(const char *query)
+{
+    return query && (strncmp(query, "socket=", 7) == 0 || strstr(query, "&socket="));
+}
+
 bool libvirt_pid_dir(const char *uri, char *dir, size_t size)
 {
     cleanup_uri xmlURIPtr u = xmlParseURI(uri);
 
-    if (!u || !u->path || !u->scheme || strncmp(u->scheme, "qemu", 4) != 0)
+    if (!u || !u->path || !u->scheme || strncmp(u->scheme, "qemu", 4) != 0 ||
+        names_socket(u->query_raw))
         return false;
     if (strcmp(u->path, "/system") == 0)
         return put_path(dir, size, "/run/libvirt/qemu", "");
@@ -96,9 +103,14 @@ pid_t libvirt_pid_by_search(const struct fsroot *root, const struct domain_info 
 {
     cleanup_free pid_t *pids = NULL;
     ssize_t n = qemu_process_find_all(root, &pids);
+    pid_t found = 0;
 
-    for (ssize_t i = 0; i < n; i++)
-        if (pid_is_of(root, pids[i], info))
-            return pids[i];
-    return 0;
+    for (ssize_t i = 0; i < n; i++) {
+        if (!pid_is_of(root, pids[i], info))
+            continue;
+        if (found)
+            return LIBVIRT_TWO_PIDS;
+        found = pids[i];
+    }
+    return found;
 }

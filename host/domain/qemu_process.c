@@ -3,7 +3,7 @@
 #include "domain/qemu_process.h"
 
 #include "base/cleanup.h"
-#include "domain/proc_pid.h"
+#include "base/proc_pid.h"
 #include "domain/qemu_vcpus.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "domain/qemu_vcpus.h"
 
 #include "base/cleanup.h"
-#include "domain/proc_pid.h"
+#include "base/proc_pid.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,6 +10,18 @@ struct pace pace_start(double base_s, double max_s)
     return (struct pace){.base_s = base_s, .max_s = fmax(base_s, max_s), .period_s = base_s};
 }
 
+void pace_limit(struct pace *pace, double base_s, double max_s)
+{
+    pace->base_s = base_s;
+    pace->max_s = fmax(base_s, max_s);
+    pace->period_s = fmin(fmax(pace->period_s, base_s), pace->max_s);
+}
+
+void pace_forget(struct pace *pace)
+{
+    *pace = pace_start(pace->base_s, pace->max_s);
+}
+
 double pace_next(struct pace *pace, uint64_t low_bytes, uint64_t high_bytes, uint64_t slack_bytes)
 {
     bool first = pace->high_bytes == 0;

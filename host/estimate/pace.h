@@ -19,6 +19,12 @@ struct pace {
 
 struct pace pace_start(double base_s, double max_s);
 
+/** Other limits from now on: what the period was stretched to stays, within them. */
+void pace_limit(struct pace *pace, double base_s, double max_s);
+
+/** Nothing is known of the last measurement any more: begins anew with the base period. */
+void pace_forget(struct pace *pace);
+
 /**
  * Takes in one measurement.
  * @param slack_bytes  what two intervals may lie apart and still count as overlapping; for a census, whose intervals

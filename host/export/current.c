@@ -2,6 +2,7 @@
 /** @file current.c  See current.h. */
 #include "export/current.h"
 
+#include "base/utf8.h"
 #include "export/exposition.h"
 
 #include <errno.h>
@@ -41,9 +42,9 @@ static int append(struct current *current, const struct kept_sample *kept)
 /* Before anything is compared: what is replaced may make two names the same. */
 static void clean(struct sample_record *sample)
 {
-    exposition_clean(sample->host);
-    exposition_clean(sample->domain);
-    exposition_clean(sample->uuid);
+    utf8_clean(sample->host);
+    utf8_clean(sample->domain);
+    utf8_clean(sample->uuid);
 }
 
 static int see(const struct kept_sample *kept, void *context)

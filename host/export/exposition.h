@@ -21,6 +21,3 @@ void exposition_sample(FILE *out, const char *name, const char *labels, double v
 /** Appends 'name="value"', after a comma if it is not the first, with the value escaped. What does not fit is left out as
  *  a whole. */
 void exposition_label(char *labels, size_t size, const char *name, const char *value);
-
-/** Bytes of a value that are not part of well-formed UTF-8 (RFC 3629) become '?'. */
-void exposition_clean(char *value);

@@ -3,14 +3,12 @@
 #include "export/prometheus.h"
 
 #include "export/exposition.h"
+#include "export/prometheus_word.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* A name of 255 bytes that all need escaping, a UUID, a host likewise, and the short ones. */
-#define LABELS_MAX 2048
 
 /* --- of a guest -------------------------------------------------------------------------------- */
 
@@ -81,7 +79,7 @@ static const struct guest_metric {
      precision},
 };
 
-static void guest_labels(char labels[LABELS_MAX], const struct current_guest *guest)
+void prometheus_guest_labels(char labels[LABELS_MAX], const struct current_guest *guest)
 {
     const struct sample_record *sample = &guest->kept.record.sample;
 
@@ -98,7 +96,7 @@ static void write_guest_metric(FILE *out, const struct guest_metric *metric,
 
     exposition_family(out, metric->name, metric->help);
     for (size_t i = 0; i < current->n; i++) {
-        guest_labels(labels, &current->guests[i]);
+        prometheus_guest_labels(labels, &current->guests[i]);
         exposition_sample(out, metric->name, labels, metric->value(&current->guests[i].kept));
     }
 }
@@ -131,7 +129,7 @@ static void write_flags_of(FILE *out, const char *family, const struct current_g
     for (unsigned i = 0; (name = sample_flag_name(i)); i++) {
         if (!(guest->kept.record.sample.flags & (1U << i)))
             continue;
-        guest_labels(labels, guest);
+        prometheus_guest_labels(labels, guest);
         exposition_label(labels, LABELS_MAX, "flag", name);
         exposition_sample(out, family, labels, 1);
     }
@@ -218,7 +216,7 @@ static void write_windows_of(FILE *out, const struct window_metric *metric,
         if (is_repeated(sample, w))
             continue;
         window_label(window, &sample->windows[w]);
-        guest_labels(labels, guest);
+        prometheus_guest_labels(labels, guest);
         exposition_label(labels, LABELS_MAX, "window", window);
         exposition_sample(out, metric->name, labels, metric->value(&sample->windows[w]));
     }
@@ -262,6 +260,7 @@ void prometheus_write(FILE *out, const struct current *current, uint64_t databas
     for (size_t i = 0; i < sizeof(guest_metrics) / sizeof(guest_metrics[0]); i++)
         write_guest_metric(out, &guest_metrics[i], current);
     write_flags(out, current);
+    prometheus_write_words(out, current);
 }
 
 static uint64_t size_of(const char *path, const char *suffix)

@@ -6,16 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define END_OF_WALK 1
+
 /* The state of the walk: a run of pieces that still lacks its guard. */
 struct walk {
     struct candidates *out;
     bool open;
     struct candidate run;
+    uint64_t end; /* behind it there is no guard that could be RAM's */
 };
+
+static bool is_mapped_like_ram(const struct vma *vma)
+{
+    return strcmp(vma->perms, "rw-p") == 0 || strcmp(vma->perms, "rw-s") == 0;
+}
 
 static bool looks_like_ram(const struct vma *vma)
 {
-    return vma->dont_copy && (strcmp(vma->perms, "rw-p") == 0 || strcmp(vma->perms, "rw-s") == 0);
+    return vma->dont_copy && is_mapped_like_ram(vma);
 }
 
 static bool is_guard(const struct vma *vma)
@@ -83,20 +91,46 @@ static int visit(const struct vma *vma, void *context)
     walk->open = looks_like_ram(vma);
     if (walk->open)
         walk->run = (struct candidate){.first = *vma, .whole = *vma};
-    return rc;
+    return rc == 0 && vma->end >= walk->end ? END_OF_WALK : rc;
+}
+
+/* Where the last guard ends that could be one of RAM's. */
+struct guards {
+    uint64_t before; /* where the VMA before ends, if it is mapped like RAM */
+    uint64_t end;
+};
+
+static int visit_map(const struct vma *vma, void *context)
+{
+    struct guards *guards = context;
+
+    if (is_guard(vma) && vma->start == guards->before)
+        guards->end = vma->end;
+    guards->before = is_mapped_like_ram(vma) ? vma->end : 0;
+    return 0;
+}
+
+/* The libraries of a QEMU are mapped behind its RAM, and in smaps they are most of the work. UINT64_MAX where there are no
+ * maps, as in a captured tree. */
+static uint64_t last_guard(const struct fsroot *root, pid_t pid)
+{
+    struct guards guards = {0};
+
+    return maps_walk(root, pid, visit_map, &guards, NULL) < 0 || guards.end == 0 ? UINT64_MAX
+                                                                                 : guards.end;
 }
 
 int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *out,
                        struct error *error)
 {
-    struct walk walk = {.out = out};
+    struct walk walk = {.out = out, .end = last_guard(root, pid)};
 
     memset(out, 0, sizeof(*out));
     int rc = smaps_walk(root, pid, visit, &walk, error);
 
     if (rc == -ENOMEM)
         error_set(error, rc, "/proc/%d/smaps: out of memory", (int)pid);
-    return rc;
+    return rc == END_OF_WALK ? 0 : rc;
 }
 
 void candidates_free(struct candidates *candidates)

@@ -11,9 +11,12 @@
 #include "base/cleanup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_SMAPS_BYTES \
     (256UL << 20) /* some 300,000 VMAs; the kernel's default limit is 65,530 \
@@ -21,6 +24,7 @@
 #define MAX_LINE_BYTES \
     (20UL << 10) /* a path of PATH_MAX, every byte written as \ooo, and a header */
 #define KIB 1024ULL
+#define PIECE_BYTES (32UL << 10) /* more than the longest line */
 
 /* One line without its newline. */
 struct line {
@@ -36,6 +40,8 @@ struct field {
 
 static const struct field fields[] = {
     {"Rss", offsetof(struct vma, rss_bytes)},
+    {"Pss", offsetof(struct vma, pss_bytes)},
+    {"Anonymous", offsetof(struct vma, anon_bytes)},
     {"Referenced", offsetof(struct vma, referenced_bytes)},
     {"Shared_Clean", offsetof(struct vma, shared_bytes)},
     {"Shared_Dirty", offsetof(struct vma, shared_bytes)},
@@ -247,41 +253,101 @@ static int parse_line(const struct line *line, struct vma *vma, vma_visitor visi
     return rc;
 }
 
+/* The lines that are whole, or all, when there is no more to come. */
+static int parse_lines(const char **at, const char *end, bool all, struct vma *vma,
+                       vma_visitor visit, void *context, struct error *error)
+{
+    while (*at < end && (all || memchr(*at, '\n', (size_t)(end - *at)))) {
+        struct line line;
+        int rc = take_line(at, end, &line, error);
+
+        if (rc == 0)
+            rc = parse_line(&line, vma, visit, context, error);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
 int smaps_parse(const char *text, size_t length, vma_visitor visit, void *context,
                 struct error *error)
 {
     const char *at = text;
-    const char *end = text + length;
     struct vma vma = {0};
+    int rc = parse_lines(&at, text + length, true, &vma, visit, context, error);
 
-    while (at < end) {
-        struct line line;
-        int rc = take_line(&at, end, &line, error);
+    return rc == 0 && vma.end ? visit(&vma, context) : rc;
+}
 
-        if (rc == 0)
-            rc = parse_line(&line, &vma, visit, context, error);
-        if (rc != 0)
-            return rc;
+/* As much as there is at once: about a page, of the kernel. */
+static ssize_t read_some(int fd, char *text, size_t size)
+{
+    ssize_t n;
+
+    do
+        n = read(fd, text, size);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+/* Piece by piece, so that a visitor who ends the walk ends the kernel's, which looks at every page of each VMA. */
+static int parse_file(int fd, vma_visitor visit, void *context, struct error *error)
+{
+    cleanup_free char *text = malloc(PIECE_BYTES);
+    struct vma vma = {0};
+    size_t have = 0;
+    size_t sum = 0;
+    ssize_t n = text ? 1 : -ENOMEM;
+    int rc = 0;
+
+    while (rc == 0 && n > 0) {
+        const char *at = text;
+
+        n = read_some(fd, text + have, PIECE_BYTES - have);
+        if (n < 0)
+            break;
+        have += (size_t)n;
+        sum += (size_t)n;
+        rc = parse_lines(&at, text + have, n == 0, &vma, visit, context, error);
+        if (rc == 0 && at == text && have == PIECE_BYTES) /* no line at all: it is too long */
+            rc = parse_lines(&at, text + have, true, &vma, visit, context, error);
+        have -= (size_t)(at - text);
+        memmove(text, at, have);
+        if (sum > MAX_SMAPS_BYTES)
+            n = -EFBIG;
     }
-    return vma.end ? visit(&vma, context) : 0;
+    if (n < 0)
+        return error_set(error, (int)n, "%s", strerror((int)-n));
+    return rc == 0 && vma.end ? visit(&vma, context) : rc;
+}
+
+static int walk(const struct fsroot *root, pid_t pid, const char *file, vma_visitor visit,
+                void *context, struct error *error)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/%s", (int)pid, file);
+    struct error failed = {0};
+    int rc = fd < 0 ? error_set(&failed, fd, "%s", strerror(-fd))
+                    : parse_file(fd, visit, context, &failed);
+
+    if (failed.code == -ENOENT || failed.code == -ESRCH)
+        return error_set(error, -ESRCH, "process %d: there is no such process", (int)pid);
+    if (failed.code == -EACCES || failed.code == -EPERM)
+        return error_set(error, -EACCES, "/proc/%d/%s: not permitted; run as root", (int)pid, file);
+    if (failed.code == -EBADMSG)
+        return error_set(error, -EBADMSG, "/proc/%d: %s", (int)pid, failed.text);
+    if (failed.code < 0)
+        return error_set(error, failed.code, "/proc/%d/%s: %s", (int)pid, file, failed.text);
+    return rc;
 }
 
 int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
                struct error *error)
 {
-    cleanup_free char *text = NULL;
-    ssize_t n = fsroot_read_all(root, &text, MAX_SMAPS_BYTES, "proc/%d/smaps", (int)pid);
+    return walk(root, pid, "smaps", visit, context, error);
+}
 
-    if (n == -ENOENT || n == -ESRCH)
-        return error_set(error, -ESRCH, "process %d: there is no such process", (int)pid);
-    if (n == -EACCES || n == -EPERM)
-        return error_set(error, -EACCES, "/proc/%d/smaps: not permitted; run as root", (int)pid);
-    if (n < 0)
-        return error_set(error, (int)n, "/proc/%d/smaps: %s", (int)pid, strerror((int)-n));
-
-    int rc = smaps_parse(text, (size_t)n, visit, context, error);
-
-    if (rc == -EBADMSG)
-        error_prefix(error, "/proc/%d", (int)pid);
-    return rc;
+int maps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
+              struct error *error)
+{
+    return walk(root, pid, "maps", visit, context, error);
 }

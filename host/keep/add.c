@@ -5,6 +5,7 @@
 #include "keep/row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
+#include "keep/word_row.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,6 +16,7 @@ struct adding {
     struct store *store;
     sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample;
     struct rollup rollup;
+    struct word_adding word;
 };
 
 static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?";
@@ -152,6 +154,21 @@ static int insert_sample(const struct adding *adding, const struct store_entry *
     return sql_finish(adding->store, adding->add_sample, error);
 }
 
+/* Of the sample that has just been inserted. */
+static int insert_word(const struct adding *adding, const struct store_entry *entry, int64_t guest,
+                       struct error *error)
+{
+    const struct sample_record *sample = &entry->record->sample;
+    const struct word_place place = {
+        .sample_id = sqlite3_last_insert_rowid(adding->store->db),
+        .guest_id = guest,
+        .time_s = sample->time.tv_sec,
+        .period_s = entry->period_s,
+    };
+
+    return word_add(&adding->word, &place, &sample->guest, error);
+}
+
 static int add_entry(struct adding *adding, const struct store_entry *entry, struct error *error)
 {
     int64_t guest = 0;
@@ -159,6 +176,8 @@ static int add_entry(struct adding *adding, const struct store_entry *entry, str
 
     if (rc == 0)
         rc = insert_sample(adding, entry, guest, error);
+    if (rc == 0)
+        rc = insert_word(adding, entry, guest, error);
     return rc == 0 ? rollup_add(&adding->rollup, guest, entry, error) : rc;
 }
 
@@ -174,6 +193,8 @@ static int prepare(struct adding *adding, struct error *error)
     if (rc == 0)
         rc = sql_prepare(store, add_sample, &adding->add_sample, error);
     if (rc == 0)
+        rc = word_adding_begin(&adding->word, store, error);
+    if (rc == 0)
         rc = rollup_begin(&adding->rollup, store, error);
     return rc;
 }
@@ -184,6 +205,7 @@ static void finalize(struct adding *adding)
     sqlite3_finalize(adding->add_guest);
     sqlite3_finalize(adding->rename_guest);
     sqlite3_finalize(adding->add_sample);
+    word_adding_end(&adding->word);
     rollup_end(&adding->rollup);
 }
 

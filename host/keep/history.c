@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "keep/aside.h"
 #include "keep/database.h"
-#include "keep/sample_row.h"
+#include "keep/kept_row.h"
 #include "keep/schema.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
@@ -227,17 +227,14 @@ int history_latest(struct store *store, int (*see)(const struct kept_sample *sam
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
     /* The last by the time of the record: the index has it at its end. */
     rc = sql_prepare(store,
-                     "SELECT " SAMPLE_COLUMNS " FROM guest g JOIN sample s ON s.id ="
-                     " (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?"
-                     " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1) ORDER BY g.host, g.name, g.uuid",
+                     "SELECT " KEPT_COLUMNS " FROM guest g JOIN sample s ON"
+                     " s.id = (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?"
+                     " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1)" WORD_JOIN
+                     " ORDER BY g.host, g.name, g.uuid",
                      &statement, error);
     if (rc == 0)
         sqlite3_bind_int64(statement, 1, (int64_t)((store_clock_now().wall_s + FUTURE_S) * 1000));
-    while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
-        if (sample_row_read(statement, kept) < 0)
-            return error_set(error, -EUCLEAN, "%s: a record that vmwss has not written",
-                             store->path);
+    while (rc == 0 && (rc = kept_row_next(store, statement, kept, error)) == 1)
         rc = see(kept, context);
-    }
     return rc;
 }

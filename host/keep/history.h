@@ -36,6 +36,7 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
 
 /** One record as it was added. */
 struct kept_sample {
+    int64_t id;                /* grows from one record to the next that is added */
     struct ages_record record; /* its method's name is a known one, or "unknown" */
     double period_s;
     double precision;
@@ -60,6 +61,9 @@ struct history_point {
     double cpu_s;
     char method[32];
     char flags[256];
+    struct guest_word
+        guest; /* of a bucket: the highest use, the least available, means of shares and rates, the worst
+                                verdict, the lowest agreement; WORD_NONE: it told nothing */
 };
 
 struct history_query {

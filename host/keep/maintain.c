@@ -78,33 +78,72 @@ static int delete_in_turns(struct store *store, const char *sql, int64_t first, 
     return rc;
 }
 
-static int delete_buckets(struct store *store, int level_s, double before_s, struct error *error)
+static int delete_buckets(struct store *store, const char *table, int level_s, double before_s,
+                          struct error *error)
 {
     char sql[512];
 
     /* Whole times, or many guests could make it find nothing to delete. */
     snprintf(sql, sizeof(sql),
-             "DELETE FROM bucket WHERE level_s = ?1 AND start_s < ?2 AND start_s <= coalesce("
-             "(SELECT start_s FROM bucket WHERE level_s = ?1 ORDER BY start_s LIMIT 1 OFFSET %d),"
+             "DELETE FROM %s WHERE level_s = ?1 AND start_s < ?2 AND start_s <= coalesce("
+             "(SELECT start_s FROM %s WHERE level_s = ?1 ORDER BY start_s LIMIT 1 OFFSET %d),"
              " ?2)",
-             ROWS_AT_ONCE);
+             table, table, ROWS_AT_ONCE);
     /* Not before it has ended. */
     return delete_in_turns(store, sql, level_s, (int64_t)floor(before_s) - level_s + 1, error);
+}
+
+#define OLD_SAMPLES                           \
+    "(SELECT s.id FROM guest g JOIN sample s" \
+    " ON s.guest_id = g.id AND s.time_ms < ?1 LIMIT ?2)"
+
+/* With the guest's word beside each. */
+static int delete_samples(struct store *store, int64_t before_ms, struct error *error)
+{
+    static const char *const statements[] = {"DELETE FROM word WHERE sample_id IN " OLD_SAMPLES,
+                                             "DELETE FROM sample WHERE id IN " OLD_SAMPLES};
+    int rc = 0;
+
+    for (int turn = 0; rc == 0 && turn < TURNS; turn++) {
+        for (size_t i = 0; rc == 0 && i < 2; i++) {
+            cleanup_statement sqlite3_stmt *statement = NULL;
+
+            rc = sql_prepare(store, statements[i], &statement, error);
+            if (rc < 0)
+                return rc;
+            sqlite3_bind_int64(statement, 1, before_ms);
+            sqlite3_bind_int64(statement, 2, ROWS_AT_ONCE);
+            rc = sql_finish(store, statement, error);
+        }
+        if (sqlite3_changes(store->db) == 0)
+            break;
+    }
+    return rc;
+}
+
+/* Words of samples that somebody else has deleted: samples get their numbers in the order in which they come. */
+static int delete_words(struct store *store, struct error *error)
+{
+    return delete_in_turns(store,
+                           "DELETE FROM word WHERE sample_id IN (SELECT sample_id FROM word"
+                           " WHERE sample_id < (SELECT coalesce(min(id), ?1) FROM sample)"
+                           " LIMIT ?2)",
+                           INT64_MAX, ROWS_AT_ONCE, error);
 }
 
 static int delete_old(struct store *store, const struct store_retention *retention, double now_s,
                       struct error *error)
 {
-    int rc = delete_in_turns(store,
-                             "DELETE FROM sample WHERE id IN (SELECT s.id FROM guest g"
-                             " JOIN sample s ON s.guest_id = g.id AND s.time_ms < ?1 LIMIT ?2)",
-                             (int64_t)floor((now_s - retention->raw_s) * 1000), ROWS_AT_ONCE,
-                             error);
+    static const char *const tables[] = {"bucket", "word_bucket"};
+    int rc = delete_samples(store, (int64_t)floor((now_s - retention->raw_s) * 1000), error);
 
     if (rc == 0)
-        rc = delete_buckets(store, BUCKET_MINUTE, now_s - retention->minute_s, error);
-    if (rc == 0)
-        rc = delete_buckets(store, BUCKET_HOUR, now_s - retention->hour_s, error);
+        rc = delete_words(store, error);
+    for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+        rc = delete_buckets(store, tables[i], BUCKET_MINUTE, now_s - retention->minute_s, error);
+        if (rc == 0)
+            rc = delete_buckets(store, tables[i], BUCKET_HOUR, now_s - retention->hour_s, error);
+    }
     if (rc == 0)
         rc = sql_run(store,
                      "DELETE FROM guest WHERE NOT EXISTS (SELECT 1 FROM sample WHERE guest_id ="

@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "keep/bucket_row.h"
 #include "keep/history.h"
+#include "keep/kept_row.h"
 #include "keep/row.h"
-#include "keep/sample_row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 
@@ -18,11 +18,6 @@ int history_level(double span_s)
     if (span_s <= 100 * BUCKET_MINUTE)
         return 0;
     return span_s <= 100 * BUCKET_HOUR ? BUCKET_MINUTE : BUCKET_HOUR;
-}
-
-static int strange_row(const struct store *store, const char *what, struct error *error)
-{
-    return error_set(error, -EUCLEAN, "%s: a %s that vmwss has not written", store->path, what);
 }
 
 /* Times beyond what SQLite can hold are as good as the largest. */
@@ -67,6 +62,7 @@ static void sample_point(struct history_point *point, const struct kept_sample *
         .unmeasurable_bytes = sample->unmeasurable_bytes,
         .precision = kept->precision,
         .cpu_s = sample->cpu_s,
+        .guest = sample->guest,
     };
     snprintf(point->method, sizeof(point->method), "%s", sample->method);
     sample_flags_text(point->flags, sizeof(point->flags), sample->flags);
@@ -85,7 +81,7 @@ static int sample_points(struct store *store, const struct history_guest *guest,
     if (!kept)
         return no_memory(store, error);
     rc = sql_prepare(store,
-                     "SELECT " SAMPLE_COLUMNS " FROM " SAMPLE_FROM
+                     "SELECT " KEPT_COLUMNS " FROM " SAMPLE_FROM WORD_JOIN
                      " WHERE g.id = ? AND s.time_ms >= ? AND s.time_ms <= ? ORDER BY s.time_ms",
                      &statement, error);
     if (rc < 0)
@@ -93,10 +89,7 @@ static int sample_points(struct store *store, const struct history_guest *guest,
     sqlite3_bind_int64(statement, 1, guest->id);
     sqlite3_bind_int64(statement, 2, whole(query->from_s * 1000));
     sqlite3_bind_int64(statement, 3, whole(query->to_s * 1000));
-    while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
-        if (sample_row_read(statement, kept) < 0)
-            return strange_row(store, "record", error);
-
+    while (rc == 0 && (rc = kept_row_next(store, statement, kept, error)) == 1) {
         const struct window_record *window = find_window(&kept->record.sample, query->window_s);
 
         rc = 0;
@@ -149,7 +142,8 @@ static int walk_buckets(struct store *store, sqlite3_stmt *statement, double win
     while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
         if (sql_i64(statement, 0, &guest_id) < 0 || sql_i64(statement, 1, &start_s) < 0 ||
             bucket_row_read(statement, 2, bucket, window_s) < 0)
-            return strange_row(store, "bucket", error);
+            return error_set(error, -EUCLEAN, "%s: a bucket that vmwss has not written",
+                             store->path);
         rc = see(guest_id, start_s, bucket, context);
     }
     return rc;
@@ -183,6 +177,10 @@ int history_buckets(struct store *store, const struct history_query *query,
 }
 
 struct pointing {
+    struct store *store;
+    sqlite3_stmt *words; /* what the guest said then */
+    int level_s;
+    struct error *error;
     int (*see)(const struct history_point *point, void *context);
     void *context;
 };
@@ -192,10 +190,15 @@ static int see_bucket(int64_t guest_id, int64_t start_s, const struct bucket *bu
     const struct pointing *pointing = context;
     struct history_point point;
 
-    (void)guest_id;
     if (bucket->n_windows == 0)
         return 0;
     bucket_point(&point, start_s, bucket);
+
+    int rc = word_bucket_read(pointing->store, pointing->words, pointing->level_s, start_s,
+                              guest_id, &point.guest, pointing->error);
+
+    if (rc < 0)
+        return rc;
     return pointing->see(&point, pointing->context);
 }
 
@@ -205,7 +208,8 @@ int history_points(struct store *store, const struct history_guest *guest,
                    struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    struct pointing pointing = {see, context};
+    cleanup_statement sqlite3_stmt *words = NULL;
+    struct pointing pointing = {store, NULL, query->level_s, error, see, context};
     int rc;
 
     if (query->level_s == 0)
@@ -218,6 +222,10 @@ int history_points(struct store *store, const struct history_guest *guest,
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(statement, 1, guest->id);
+    rc = word_bucket_prepare(store, &words, error);
+    if (rc < 0)
+        return rc;
+    pointing.words = words;
     bind_span(statement, 2, query);
     return walk_buckets(store, statement, query->window_s, see_bucket, &pointing, error);
 }

@@ -34,12 +34,11 @@ void rollup_end(struct rollup *rollup)
     free(rollup->bucket);
 }
 
-/* Rounds down before 1970, too. */
-static int64_t bucket_start(time_t time, int level_s)
+int64_t bucket_start(int64_t time_s, int level_s)
 {
-    int64_t rest = (int64_t)time % level_s;
+    int64_t rest = time_s % level_s;
 
-    return (int64_t)time - (rest < 0 ? rest + level_s : rest);
+    return time_s - (rest < 0 ? rest + level_s : rest);
 }
 
 static void bind_key(sqlite3_stmt *statement, int first, int level_s, int64_t start_s, int64_t id)

@@ -17,6 +17,9 @@ struct rollup {
     struct bucket *bucket; /* room for one */
 };
 
+/** When the bucket begins that @p time_s is in; also before 1970. */
+int64_t bucket_start(int64_t time_s, int level_s);
+
 /** Finish with rollup_end(), whatever it returns. */
 int rollup_begin(struct rollup *rollup, struct store *store, struct error *error);
 void rollup_end(struct rollup *rollup);

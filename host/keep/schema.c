@@ -46,6 +46,28 @@ static const struct table_ddl tables[] = {
                "precision REAL NOT NULL, method TEXT NOT NULL, flags TEXT NOT NULL, "
                "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, guest_id)) STRICT, "
                "WITHOUT ROWID"},
+    /* What the guest itself said at the time of a sample; NULL is not known. */
+    {"word", "CREATE TABLE word(sample_id INTEGER PRIMARY KEY, source TEXT NOT NULL, "
+             "missing TEXT NOT NULL, total_bytes INTEGER, used_bytes INTEGER, "
+             "available_bytes INTEGER, cache_warm_bytes INTEGER, cache_cold_bytes INTEGER, "
+             "interval_s REAL, psi_some REAL, psi_full REAL, swap_in_bytes_s REAL, "
+             "swap_out_bytes_s REAL, refault_bytes_s REAL, scan_bytes_s REAL, "
+             "major_faults_s REAL, window_s REAL NOT NULL, wss_cache_low_bytes INTEGER, "
+             "wss_cache_high_bytes INTEGER, wss_anon_low_bytes INTEGER, "
+             "wss_anon_high_bytes INTEGER, verdict TEXT NOT NULL, reasons TEXT NOT NULL, "
+             "at_least INTEGER NOT NULL, agreement REAL, doubts TEXT NOT NULL) STRICT"},
+    /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": in how much of the time the
+     * guest told the figure, of which it is the mean. */
+    {"word_bucket", "CREATE TABLE word_bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+                    "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
+                    "verdict INTEGER NOT NULL, at_least INTEGER NOT NULL, agreement REAL, "
+                    "total_bytes INTEGER, used_bytes INTEGER, available_bytes INTEGER, "
+                    "cache_warm_bytes REAL, cache_cold_bytes REAL, psi_some REAL, psi_full REAL, "
+                    "swap_in_bytes_s REAL, refault_bytes_s REAL, "
+                    "cache_warm_bytes_ms INTEGER NOT NULL, cache_cold_bytes_ms INTEGER NOT NULL, "
+                    "psi_some_ms INTEGER NOT NULL, psi_full_ms INTEGER NOT NULL, "
+                    "swap_in_bytes_s_ms INTEGER NOT NULL, refault_bytes_s_ms INTEGER NOT NULL, "
+                    "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID"},
 };
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -87,8 +109,38 @@ static int to_2(struct store *store, struct error *error)
     return rc == 0 ? rollup_all_samples(store, error) : rc;
 }
 
+/* Version 2 knew nothing of what guests say. */
+static int to_3(struct store *store, struct error *error)
+{
+    int rc = make_table(store, "word", error);
+
+    return rc == 0 ? make_table(store, "word_bucket", error) : rc;
+}
+
+#define UNWEIGHED                                                                    \
+    "level_s, start_s, guest_id, period_ms, source, verdict, at_least, agreement,"   \
+    " total_bytes, used_bytes, available_bytes, cache_warm_bytes, cache_cold_bytes," \
+    " psi_some, psi_full, swap_in_bytes_s, refault_bytes_s"
+#define WEIGHT(column) ", iif(" column " IS NULL, 0, period_ms)"
+
+/* Version 3 weighed a mean by all of its time: that is what is known of the figures it has. */
+static int to_4(struct store *store, struct error *error)
+{
+    int rc = sql_run(store, "ALTER TABLE word_bucket RENAME TO unweighed", error);
+
+    if (rc == 0)
+        rc = make_table(store, "word_bucket", error);
+    if (rc == 0)
+        rc = sql_run(store,
+                     "INSERT INTO word_bucket SELECT " UNWEIGHED WEIGHT("cache_warm_bytes")
+                         WEIGHT("cache_cold_bytes") WEIGHT("psi_some") WEIGHT("psi_full")
+                             WEIGHT("swap_in_bytes_s") WEIGHT("refault_bytes_s") " FROM unweighed",
+                     error);
+    return rc == 0 ? sql_run(store, "DROP TABLE unweighed", error) : rc;
+}
+
 /* The step to each version from the one before. */
-static int (*const steps[])(struct store *store, struct error *error) = {to_1, to_2};
+static int (*const steps[])(struct store *store, struct error *error) = {to_1, to_2, to_3, to_4};
 #define VERSION ((int)(sizeof(steps) / sizeof(steps[0])))
 
 int schema_version(void)

@@ -3,7 +3,7 @@
 #include "keep/stream.h"
 
 #include "base/cleanup.h"
-#include "keep/sample_row.h"
+#include "keep/kept_row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 
@@ -106,16 +106,14 @@ static int read_records(struct stream *stream,
 
     if (!kept)
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = sql_prepare(
-        store, "SELECT " SAMPLE_COLUMNS ", s.id FROM " SAMPLE_FROM " WHERE s.id > ? ORDER BY s.id",
-        &statement, error);
+    rc = sql_prepare(store,
+                     "SELECT " KEPT_COLUMNS " FROM " SAMPLE_FROM WORD_JOIN
+                     " WHERE s.id > ? ORDER BY s.id",
+                     &statement, error);
     if (rc == 0)
         sqlite3_bind_int64(statement, 1, stream->last_id);
-    while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
-        if (sample_row_read(statement, kept) < 0 ||
-            sql_i64(statement, SAMPLE_N_COLUMNS, &stream->last_id) < 0)
-            return error_set(error, -EUCLEAN, "%s: a record that vmwss has not written",
-                             store->path);
+    while (rc == 0 && (rc = kept_row_next(store, statement, kept, error)) == 1) {
+        stream->last_id = kept->id;
         rc = see(kept, context);
     }
     return rc;

@@ -5,6 +5,7 @@
 #include "screen/layout.h"
 #include "screen/paint.h"
 #include "show/ages.h"
+#include "show/guest_word.h"
 #include "show/sample_table.h"
 #include "show/units.h"
 
@@ -57,6 +58,16 @@ static int draw_ages(int y, const struct ages_record *record)
                    show_bar(bar, sizeof(bar), share));
     }
     return y + 1;
+}
+
+static int draw_word(int y, const struct guest_word *word)
+{
+    char lines[WORD_LINES][WORD_LINE];
+    size_t n = word_lines(lines, word);
+
+    for (size_t i = 0; i < n; i++)
+        paint_line(y++, 0, "%s", lines[i]);
+    return n > 0 ? y + 1 : y;
 }
 
 /* The last hour, minute by minute; < 0 where there is nothing. */
@@ -124,6 +135,7 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
                kept->period_s);
     y = draw_windows(y + 1, sample);
     y = draw_ages(y, &kept->record);
+    y = draw_word(y, &sample->guest);
     if (sample->n_windows > 0)
         draw_hour(y, store, sample, now_s);
 }

@@ -2,6 +2,7 @@
 /** @file layout.c  See layout.h. */
 #include "screen/layout.h"
 
+#include "show/guest_word.h"
 #include "show/sample_table.h"
 #include "show/units.h"
 
@@ -17,13 +18,24 @@ static const struct {
     enum column column;
     int width;
 } wanted[] = {
-    {COLUMN_DOMAIN, NAME_MIN}, {COLUMN_WSS_1, 10}, {COLUMN_RAM, 10},    {COLUMN_HALF, 9},
-    {COLUMN_WSS_3, 10},        {COLUMN_AGE, 6},    {COLUMN_BACK, 10},   {COLUMN_WSS_2, 10},
-    {COLUMN_RESIDENT, 10},     {COLUMN_SHARE, 6},  {COLUMN_METHOD, 14},
+    {COLUMN_DOMAIN, NAME_MIN}, {COLUMN_WSS_1, 10}, {COLUMN_RAM, 10},      {COLUMN_HALF, 9},
+    {COLUMN_WSS_3, 10},        {COLUMN_AGE, 6},    {COLUMN_BACK, 10},     {COLUMN_WSS_2, 10},
+    {COLUMN_NEEDS, 6},         {COLUMN_AVAIL, 11}, {COLUMN_RESIDENT, 10}, {COLUMN_SHARE, 6},
+    {COLUMN_METHOD, 14},
 };
 
-static bool exists(const struct layout *layout, enum column column)
+static bool any_asked(const struct rows *rows)
 {
+    for (size_t i = 0; i < rows->n; i++)
+        if (word_was_asked(&rows->at[i].record.sample.guest))
+            return true;
+    return false;
+}
+
+static bool exists(const struct layout *layout, const struct rows *rows, enum column column)
+{
+    if (column == COLUMN_AVAIL || column == COLUMN_NEEDS)
+        return any_asked(rows);
     if (column == COLUMN_WSS_2)
         return layout->n_windows == 3;
     return column != COLUMN_WSS_3 || layout->n_windows >= 2;
@@ -51,7 +63,7 @@ void layout_make(struct layout *layout, const struct rows *rows, int width)
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && width >= NAME_MIN; i++) {
         int blank = wanted[i].column != COLUMN_DOMAIN;
 
-        if (!exists(layout, wanted[i].column) || wanted[i].width + blank > left)
+        if (!exists(layout, rows, wanted[i].column) || wanted[i].width + blank > left)
             continue;
         widths[wanted[i].column] = wanted[i].width;
         left -= wanted[i].width + blank;
@@ -72,7 +84,7 @@ void layout_make(struct layout *layout, const struct rows *rows, int width)
             layout->at[layout->n].column = c;
             layout->at[layout->n].width = widths[c];
             layout->at[layout->n++].right = c != COLUMN_DOMAIN && c != COLUMN_METHOD &&
-                                            c != COLUMN_FLAGS;
+                                            c != COLUMN_NEEDS && c != COLUMN_FLAGS;
         }
 }
 
@@ -97,9 +109,9 @@ static void short_seconds(char *text, size_t size, double seconds)
 
 void layout_heading(const struct layout *layout, enum column column, char *text, size_t size)
 {
-    static const char *const names[N_COLUMNS] = {"DOMAIN",    "WSS",    "±",      "WSS",
-                                                 "WSS",       "RAM",    "OF RAM", "RESIDENT",
-                                                 "GIVE BACK", "METHOD", "AGE",    "FLAGS"};
+    static const char *const names[N_COLUMNS] = {
+        "DOMAIN",   "WSS",       "±",      "WSS",         "WSS",   "RAM", "OF RAM",
+        "RESIDENT", "GIVE BACK", "METHOD", "GUEST AVAIL", "NEEDS", "AGE", "FLAGS"};
     char window[24];
 
     if (column != COLUMN_WSS_1 && column != COLUMN_WSS_2 && column != COLUMN_WSS_3) {
@@ -153,6 +165,14 @@ void layout_cell(const struct layout *layout, enum column column, const struct k
         break;
     case COLUMN_METHOD:
         sample_method(text, size, sample);
+        break;
+    case COLUMN_AVAIL:
+        word_bytes_text(text, size,
+                        sample->guest.source == WORD_NONE ? AGENT_UNKNOWN
+                                                          : sample->guest.available_bytes);
+        break;
+    case COLUMN_NEEDS:
+        word_verdict_text(text, size, &sample->guest);
         break;
     case COLUMN_AGE:
         show_seconds(text, size, (double)(long)row_age_s(kept, now_s));

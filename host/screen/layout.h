@@ -15,6 +15,8 @@ enum column {
     COLUMN_RESIDENT,
     COLUMN_BACK,
     COLUMN_METHOD,
+    COLUMN_AVAIL, /* the guest's word */
+    COLUMN_NEEDS, /* likewise, as judged */
     COLUMN_AGE,
     COLUMN_FLAGS,
     N_COLUMNS

@@ -3,11 +3,13 @@
 #include "show/history.h"
 
 #include "show/csv.h"
+#include "show/guest_word.h"
 #include "show/json.h"
 #include "show/table.h"
 #include "show/units.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ struct history_output {
     const struct history_guest *guest;
     struct history_query query;
     struct table *table;
+    bool words; /* the guest was asked at some time */
 };
 
 static const struct table_column columns[] = {
@@ -31,9 +34,15 @@ static const struct table_column columns[] = {
     {.name = "RAM", .right = true},
     {.name = "RECORDS", .right = true},
     {.name = "METHOD"},
+    {.name = "GUEST AVAIL", .right = true},
+    {.name = "PSI", .right = true},
+    {.name = "NEEDS"},
     {.name = "FLAGS", .last = true},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+/* What the guest itself says: only there if somebody asked it. */
+#define WORD_COLUMNS_FIRST 11
+#define WORD_COLUMNS_LAST 13
 
 static const char *const csv_names[] = {
     "time",
@@ -58,6 +67,17 @@ static const char *const csv_names[] = {
     "cpu_seconds",
     "method",
     "flags",
+    "guest_source",
+    "guest_used_bytes",
+    "guest_available_bytes",
+    "guest_psi_some_ratio",
+    "guest_psi_full_ratio",
+    "guest_swap_in_bytes_per_s",
+    "guest_refault_bytes_per_s",
+    "guest_cache_warm_bytes",
+    "guest_cache_cold_bytes",
+    "guest_verdict",
+    "guest_agreement",
     NULL,
 };
 
@@ -118,10 +138,52 @@ static int add_row(const struct history_output *output, const struct history_poi
     show_bytes(cell[8], size, point->ram_bytes);
     snprintf(cell[9], size, "%llu", (unsigned long long)point->records);
     snprintf(cell[10], size, "%s", point->method);
-    snprintf(cell[11], size, "%s", point->flags);
+    word_bytes_text(cell[11], size,
+                    point->guest.source == WORD_NONE ? AGENT_UNKNOWN
+                                                     : point->guest.available_bytes);
+    word_share_text(cell[12], size, point->guest.source == WORD_NONE ? NAN : point->guest.psi_some);
+    word_verdict_text(cell[13], size, &point->guest);
+    snprintf(cell[14], size, "%s", point->flags);
     for (size_t i = 0; i < N_COLUMNS; i++)
         cells[i] = cell[i];
     return table_row(output->table, cells);
+}
+
+static void csv_bytes(struct csv *csv, uint64_t bytes)
+{
+    if (bytes == AGENT_UNKNOWN)
+        csv_nothing(csv);
+    else
+        csv_whole(csv, bytes);
+}
+
+static void csv_real(struct csv *csv, double value)
+{
+    if (isfinite(value))
+        csv_number(csv, value);
+    else
+        csv_nothing(csv);
+}
+
+static void csv_word(struct csv *csv, const struct guest_word *word)
+{
+    struct guest_word none;
+
+    if (word->source == WORD_NONE) {
+        guest_word_none(&none, "%s", "");
+        word = &none;
+    }
+    csv_text(csv, word_source_name(word->source));
+    csv_bytes(csv, word->used_bytes);
+    csv_bytes(csv, word->available_bytes);
+    csv_real(csv, word->psi_some);
+    csv_real(csv, word->psi_full);
+    csv_real(csv, word->swap_in_bytes_s);
+    csv_real(csv, word->refault_bytes_s);
+    csv_bytes(csv, word->cache_warm_bytes);
+    csv_bytes(csv, word->cache_cold_bytes);
+    csv_text(csv, word_verdict_name(word->verdict));
+    csv_real(csv, word->agreement);
 }
 
 static void print_csv(const struct history_output *output, const struct history_point *point)
@@ -151,6 +213,7 @@ static void print_csv(const struct history_output *output, const struct history_
     csv_number(&csv, point->cpu_s);
     csv_text(&csv, point->method);
     csv_text(&csv, point->flags);
+    csv_word(&csv, &point->guest);
     csv_end(&csv);
 }
 
@@ -200,11 +263,14 @@ static int print_json(const struct history_output *output, const struct history_
     json_object_set_new(object, "cpu_seconds", json_real(point->cpu_s));
     json_object_set_new(object, "method", json_text(point->method));
     json_object_set_new(object, "flags", flags_json(point->flags));
+    if (word_was_asked(&point->guest))
+        json_object_set_new(object, "guest", word_json(&point->guest));
     return json_print_line(object);
 }
 
 int history_output_point(struct history_output *output, const struct history_point *point)
 {
+    output->words = output->words || word_was_asked(&point->guest);
     switch (output->format) {
     case SHOW_JSON:
         return print_json(output, point);
@@ -220,6 +286,9 @@ void history_output_end(struct history_output *output)
 {
     if (!output)
         return;
+    for (size_t c = WORD_COLUMNS_FIRST; output->table && !output->words && c <= WORD_COLUMNS_LAST;
+         c++)
+        table_hide(output->table, c);
     if (output->table)
         table_print(output->table, true);
     table_free(output->table);

@@ -37,6 +37,17 @@ void progress_draw(double elapsed_s, double total_s, void *context)
     progress->drawn = true;
 }
 
+void progress_say(double elapsed_s, const char *text, struct progress *progress)
+{
+    uint64_t now_ns = clock_ns();
+
+    if (!progress->enabled || elapsed_s < WORTH_SHOWING_S || now_ns - progress->last_ns < REDRAW_NS)
+        return;
+    fprintf(stderr, "\r%s: %-*s", progress->what, BAR, text);
+    progress->last_ns = now_ns;
+    progress->drawn = true;
+}
+
 void progress_clear(struct progress *progress)
 {
     if (progress->drawn)

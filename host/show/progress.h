@@ -17,5 +17,8 @@ void progress_init(struct progress *progress, const char *what);
 /** Draws at most ten times a second; @p context is a struct progress. For sample_plan.progress. */
 void progress_draw(double elapsed_s, double total_s, void *context);
 
+/** Draws @p text, for what has no known end, when it has taken two seconds; as often. */
+void progress_say(double elapsed_s, const char *text, struct progress *progress);
+
 /** Clears the line. */
 void progress_clear(struct progress *progress);

@@ -2,6 +2,7 @@
 /** @file sample_json.c  See sample_json.h. */
 #include "show/sample_json.h"
 
+#include "show/guest_word.h"
 #include "show/json.h"
 
 #include <math.h>
@@ -81,6 +82,8 @@ json_t *sample_json(const struct sample_record *record, const char *schema)
     json_object_set_new(object, "cpu_seconds", rounded(record->cpu_s, 0.0001));
     json_object_set_new(object, "pause_seconds", rounded(record->paused_s, 0.0001));
     json_object_set_new(object, "flags", flags_json(record->flags));
+    if (word_was_asked(&record->guest))
+        json_object_set_new(object, "guest", word_json(&record->guest));
     return object;
 }
 

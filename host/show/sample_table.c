@@ -2,6 +2,7 @@
 /** @file sample_table.c  See sample_table.h. */
 #include "show/sample_table.h"
 
+#include "show/guest_word.h"
 #include "show/table.h"
 #include "show/units.h"
 
@@ -21,9 +22,15 @@ static const struct table_column columns[] = {
     {.name = "VCPU", .right = true},
     {.name = "METHOD"},
     {.name = "AGE", .right = true},
+    {.name = "GUEST AVAIL", .right = true},
+    {.name = "NEEDS"},
     {.name = "FLAGS", .last = true},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+/* What the guest itself says: only there if somebody asked it. */
+#define COLUMN_AVAIL (N_COLUMNS - 3)
+#define COLUMN_NEEDS (N_COLUMNS - 2)
 
 static double age_s(const struct timespec *time)
 {
@@ -105,7 +112,11 @@ static void add_window(struct table *table, const struct sample_record *record, 
     snprintf(cell[8], size, "%.2fs", record->vcpu_s);
     sample_method(cell[9], size, record);
     show_seconds(cell[10], size, age_s(&record->time));
-    sample_flags_text(cell[11], size, record->flags);
+    word_bytes_text(cell[11], size,
+                    record->guest.source == WORD_NONE ? AGENT_UNKNOWN
+                                                      : record->guest.available_bytes);
+    word_verdict_text(cell[12], size, &record->guest);
+    sample_flags_text(cell[13], size, record->flags);
     for (size_t i = 0; i < N_COLUMNS; i++)
         cells[i] = cell[i];
     table_row(table, cells);
@@ -129,8 +140,8 @@ static void add_fine(struct table *table, const struct sample_record *record)
              (unsigned long long)fine->huge_pages_sampled,
              fine->huge_pages_not_joined ? ", some not joined" : "");
 
-    const char *cells[N_COLUMNS] = {cell[0], cell[1], cell[2], cell[3], cell[4], "",
-                                    "",      "",      "",      cell[5], "",      ""};
+    const char *cells[N_COLUMNS] = {cell[0], cell[1], cell[2], cell[3], cell[4], "", "",
+                                    "",      "",      cell[5], "",      "",      "", ""};
 
     table_row(table, cells);
 }
@@ -145,6 +156,10 @@ void sample_table_print(const struct sample_record *record, bool heading)
         add_window(table, record, w);
     if (record->fine.present)
         add_fine(table, record);
+    if (!word_was_asked(&record->guest)) {
+        table_hide(table, COLUMN_AVAIL);
+        table_hide(table, COLUMN_NEEDS);
+    }
     table_print(table, heading);
     table_free(table);
 }

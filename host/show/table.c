@@ -54,6 +54,14 @@ int table_row(struct table *table, const char *const *cells)
     return 0;
 }
 
+void table_hide(struct table *table, size_t number)
+{
+    struct libscols_column *column = scols_table_get_column(table->scols, number);
+
+    if (column)
+        scols_column_set_flags(column, scols_column_get_flags(column) | SCOLS_FL_HIDDEN);
+}
+
 void table_print(struct table *table, bool heading)
 {
     scols_table_enable_noheadings(table->scols, !heading);

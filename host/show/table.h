@@ -24,5 +24,8 @@ void table_free(struct table *table);
 /** Appends a row of as many cells as there are columns; the strings are copied. */
 int table_row(struct table *table, const char *const *cells);
 
+/** Leaves column @p number (0 ...) out. */
+void table_hide(struct table *table, size_t number);
+
 /** Prints to standard output; the heading only if @p heading. */
 void table_print(struct table *table, bool heading);

@@ -106,7 +106,7 @@ newest_ram() {
 	"$vmwss" history plugged --database "$db" --window 2 --since 1h --json 2>/dev/null | jq -s 'last.ram_bytes // 0'
 }
 ram_is() { [[ $(newest_ram) == "$1" ]]; }
-"$build/host/vmwssd" --foreground --connect qemu:///system --database "$db" --period 1 --window 2,4 --samples 1000 \
+"$build/host/vmwssd" --foreground --connect qemu:///system --database "$db" --period 1 --max-period none --window 2,4 --samples 1000 \
 	--budget 20% --guest-budget 20% 2>"$guests_dir/messages" &
 measuring=$!
 check "a record of the RAM it began with" within_a_minute ram_is $((base + 2 * dimm))

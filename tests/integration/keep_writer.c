@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file keep_writer.c  Writes a history as the daemon does, for tests/integration/keep.sh.
+ * @file keep_writer.c  Writes a history as the daemon does, for tests/integration/keep.sh and daemon.sh.
  *
- *   keep_writer FILE ask        reads lines "NAME UUID TIME MIB PERIOD NUMBER" and adds a record for each: windows of 10
- *                               and 60 s of MIB, 512 MiB resident of 1024; answers 0, or the error's number and text
+ *   keep_writer FILE ask        reads lines "NAME UUID TIME MIB PERIOD NUMBER [AVAILABLE]" and adds a record for each:
+ *                               windows of 10 and 60 s of MIB, 512 MiB resident of 1024, and, if it has AVAILABLE, the
+ *                               word of an agent that so many MiB are; answers 0, or the error's number and text
  *   keep_writer FILE number N   adds records numbered N, N + 1, ... of the time now until it is killed, with
  *                               store_maintain() now and then, and writes each number once it is kept
  */
@@ -22,7 +23,18 @@ struct wish {
     char uuid[40];
     double time_s, mib, period_s;
     unsigned long long number;
+    double available_mib; /* NAN: no agent */
 };
+
+static void tell(struct guest_word *word, uint64_t available_bytes)
+{
+    guest_word_none(word, "%s", "");
+    word->source = WORD_AGENT;
+    word->total_bytes = 1024 * MIB;
+    word->available_bytes = available_bytes;
+    word->used_bytes = word->total_bytes - available_bytes;
+    word->verdict = VERDICT_BELOW;
+}
 
 static void fill(struct ages_record *record, const struct wish *wish)
 {
@@ -52,6 +64,8 @@ static void fill(struct ages_record *record, const struct wish *wish)
             .wss_high_bytes = wss_bytes * 2,
             .touched_fraction = wish->mib / 512,
         };
+    if (!isnan(wish->available_mib))
+        tell(&sample->guest, (uint64_t)(wish->available_mib * (double)MIB));
 }
 
 static int add(struct store *store, const struct wish *wish, struct error *error)
@@ -71,8 +85,9 @@ static int answer(struct store *store)
     while (fgets(line, sizeof(line), stdin)) {
         struct error error = {0};
 
-        if (sscanf(line, "%255s %39s %lf %lf %lf %llu", wish.name, wish.uuid, &wish.time_s,
-                   &wish.mib, &wish.period_s, &wish.number) != 6)
+        wish.available_mib = NAN;
+        if (sscanf(line, "%255s %39s %lf %lf %lf %llu %lf", wish.name, wish.uuid, &wish.time_s,
+                   &wish.mib, &wish.period_s, &wish.number, &wish.available_mib) < 6)
             return 1;
 
         int rc = add(store, &wish, &error);
@@ -85,8 +100,11 @@ static int answer(struct store *store)
 
 static int number(struct store *store, unsigned long long n)
 {
-    struct wish wish = {
-        .name = "web1", .uuid = "11111111-1111-4111-8111-111111111111", .mib = 64, .period_s = 1};
+    struct wish wish = {.name = "web1",
+                        .uuid = "11111111-1111-4111-8111-111111111111",
+                        .mib = 64,
+                        .period_s = 1,
+                        .available_mib = NAN};
     struct store_clock clock = store_clock_now();
     struct error error = {0};
 

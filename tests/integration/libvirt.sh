@@ -84,10 +84,11 @@ check "bugreport is private" test "$(stat -c %a "$guests_dir/report")" = 700
 expect_exit "bugreport overwrites nothing" 2 'exists' "$vmwss" bugreport -c "$embed_uri" web1 -o "$guests_dir/report"
 
 echo "# a domain that ends"
+domain_pid=$(cat "$embed_dir/run/qemu/web1.pid")
 ("$vmwss" measure -c "$embed_uri" web1 -w 30 >/dev/null 2>"$guests_dir/messages"; echo $? >"$guests_dir/status") &
-sleep 2
+settles test -s "/run/vmwss/guest-$domain_pid.lock"
 # Not by virsh: the measuring process holds the embedded driver, which is one at a time.
-kill -KILL "$(cat "$embed_dir/run/qemu/web1.pid")"
+kill -KILL "$domain_pid"
 wait
 check "ended within the window: exit 3" test "$(cat "$guests_dir/status")" = 3
 expect_exit "then there is no such domain" 2 'web1' "$vmwss" measure -c "$embed_uri" web1

@@ -71,7 +71,8 @@ if MACHINE=pc,memory-backend=mem start_payload memfd tcg "$params" -m 512 \
 	echo "# kill -9 in the middle: the data stays, the guest goes on, and the next number is right"
 	"$vmwss" measure --pid "$pid" -w 60 -m pageout >/dev/null 2>&1 &
 	measuring=$!
-	sleep 2
+	settles measured_by "$pid" "$measuring"
+	sleep 1
 	kill -KILL "$measuring"
 	wait "$measuring" 2>/dev/null
 	check_panel "pageout, memfd, after kill -9" "$t" --pid "$pid" -w 2 -m pageout -n 2000

@@ -60,7 +60,7 @@ if start_payload 'still<&>' tcg "$params" -m 512; then
 	expect_exit "ages with no method that can" 2 'pageout: needs shared' "$vmwss" ages --pid "$pid"
 	for command in profile grow ages; do
 		expect_exit "$command: no such directory, said at once" 2 "$guests_dir/no/such.svg: No such" \
-			timeout 5 "$vmwss" "$command" --pid "$pid" --svg "$guests_dir/no/such.svg"
+			timeout 60 "$vmwss" "$command" --pid "$pid" --svg "$guests_dir/no/such.svg"
 	done
 	expect_exit "a full disk under the picture" 2 '/dev/full: No space' \
 		"$vmwss" profile --pid "$pid" -m cold --to 0.02 --svg /dev/full
@@ -103,13 +103,14 @@ if MACHINE=pc,memory-backend=mem start_payload steps tcg "$params" -m 512 \
 	check "the guest ran" says "$file" 'all(.[1:][]; .vcpu_seconds > 0.03 * .windows[-1].est_window_s)'
 	check "a picture" picture 'steps: ages of its memory'
 	expect_exit "windows shorter than a look at the panel" 2 'no window can be answered.*longer --window' \
-		timeout 20 "$vmwss" ages --pid "$pid" -w 0.001
+		timeout 60 "$vmwss" ages --pid "$pid" -w 0.001
 	check "a window asked for twice" test "$("$vmwss" ages --pid "$pid" -w 1,1 --json | jq '.ages | length')" = 2
 
 	echo "# endings"
+	both_measured() { [[ -s /run/vmwss/guest-$pid.lock && -s /run/vmwss/guest-$still.lock ]]; }
 	"$vmwss" ages --pid "$pid" -w 1,20 >/dev/null 2>&1 &
 	watching=$!
-	sleep 2
+	settles measured_by "$pid" "$watching"
 	kill -INT "$watching"
 	wait "$watching"
 	check "interrupted: exit 130" test $? = 130
@@ -117,7 +118,7 @@ if MACHINE=pc,memory-backend=mem start_payload steps tcg "$params" -m 512 \
 	("$vmwss" ages --pid "$pid" -w 0.5 -i 0.5 --json 2>&1; echo $? >"$guests_dir/status") | head -n 1 >/dev/null
 	check "nobody reads any more: exit 130" test "$(<"$guests_dir/status")" = 130
 	check "and nothing is left locked then" test ! -e "/run/vmwss/guest-$pid.lock"
-	(sleep 2; kill -KILL "$pid" "$still") &
+	(settles both_measured; kill -KILL "$pid" "$still") &
 	(exit_of "$vmwss" grow --pid "$still" -m cold >"$guests_dir/status") &
 	expect_exit "ages: the guest vanishes" 3 "process $pid.*vanished" "$vmwss" ages --pid "$pid" -w 20
 	wait

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The Debian package: lintian finds no error, and in a fresh Debian it installs, its programs start, a changed
+# The Debian packages, of the host's programs and of the guest agent: lintian finds no error, and in a fresh Debian it installs, its programs start, a changed
 # configuration survives, and purging leaves nothing.
 
 set -uo pipefail
@@ -9,46 +9,14 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${BUILD:-$root/build/release}
 # shellcheck source=../lib/check.sh
 . "$root/tests/lib/check.sh"
+# shellcheck source=../lib/debian.sh
+. "$root/tests/lib/debian.sh"
 
 dir=$(mktemp -d /tmp/vmwss-package.XXXX)
 trap 'rm -rf --one-file-system -- "$dir"' EXIT
 fresh=$dir/fresh
-cache=${VMWSS_CACHE:-${HOME:-/root}/.cache/vmwss}
-suite=bookworm
 
-# The machine's own way to Debian, which may be a mirror or a proxy.
-sources_of_this_machine() {
-	cp /etc/resolv.conf "$fresh/etc/resolv.conf"
-	rm -f "$fresh/etc/apt/sources.list"
-	cp -r /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /etc/apt/trusted.gpg.d "$fresh/etc/apt/" 2>/dev/null
-	[[ ! -e /etc/apt/apt.conf ]] || cp /etc/apt/apt.conf "$fresh/etc/apt/"
-}
-mirror() {
-	# shellcheck disable=SC2016 # apt's own variables
-	apt-get indextargets --format '$(REPO_URI)' | grep -m 1 -v security
-}
-
-# make_fresh: a minimal Debian in $fresh; kept for the next time, for a month.
-make_fresh() {
-	local kept
-	kept=$(find "$cache" -maxdepth 1 -name "debian-$suite.tar" -mtime -30 2>/dev/null)
-	mkdir -p "$fresh" "$cache"
-	if [[ -z $kept ]]; then
-		debootstrap --variant=minbase "$suite" "$fresh" "$(mirror)" >"$dir/debootstrap.log" 2>&1 || return 1
-		tar -C "$fresh" -cf "$cache/debian-$suite.tar.new" . && mv "$cache/debian-$suite.tar.new" "$cache/debian-$suite.tar"
-	else
-		tar -C "$fresh" -xf "$kept" || return 1
-	fi
-	sources_of_this_machine
-}
-
-# inside COMMAND...: in the fresh Debian, with namespaces of its own, so that nothing it starts or mounts stays.
-inside() {
-	# shellcheck disable=SC2016 # expanded inside
-	DEBIAN_FRONTEND=noninteractive unshare --mount --pid --fork --kill-child --propagation private -- bash -c '
-		mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" || exit 125
-		exec chroot "$0" "$@"' "$fresh" "$@"
-}
+inside() { debian_inside "$fresh" "$@"; }
 apt_inside() { inside apt-get "$@" -y -qq >"$dir/apt.log" 2>&1; }
 # What a package could leave; not what apt itself writes.
 files() {
@@ -57,24 +25,26 @@ files() {
 }
 
 check "cpack makes a package" bash -c "cd '$build' && cpack -G DEB -B '$dir/out' >'$dir/cpack.log' 2>&1"
-deb=$(find "$dir/out" -maxdepth 1 -name '*.deb' | head -n 1)
-if [[ -z $deb ]]; then
+deb=$(find "$dir/out" -maxdepth 1 -name 'vmwss_*.deb')
+guest_deb=$(find "$dir/out" -maxdepth 1 -name 'vmwss-guest_*.deb')
+if [[ -z $deb || -z $guest_deb ]]; then
 	cat "$dir/cpack.log"
 	finish
 	exit 1
 fi
 check "lintian finds no error" lintian --allow-root --fail-on error "$deb"
+check "nor in the guest's" lintian --allow-root --fail-on error "$guest_deb"
+check "which needs no other package" test -z "$(dpkg-deb -f "$guest_deb" Depends)"
 check "its version is the program's" test "$(dpkg-deb -f "$deb" Version)" = "$("$build/host/vmwss" --version | awk '{ print $2 }')"
 
-if ! make_fresh; then
-	tail -n 5 "$dir/debootstrap.log"
+if ! debian_tree "$fresh"; then
+	tail -n 5 "$fresh.log"
 	fail "a fresh Debian can be made"
 	finish
 	exit 1
 fi
-printf '#!/bin/sh\nexit 101\n' >"$fresh/usr/sbin/policy-rc.d"
-chmod 755 "$fresh/usr/sbin/policy-rc.d"
 cp "$deb" "$fresh/tmp/vmwss.deb"
+cp "$guest_deb" "$fresh/tmp/vmwss-guest.deb"
 
 check "a fresh Debian finds its packages" inside apt-get update -qq
 # What it needs first, so that what it leaves can be told from what they leave.
@@ -106,6 +76,16 @@ check "its configuration stays until it is purged" test -e "$fresh/etc/vmwss/vmw
 check "it is purged" apt_inside purge vmwss
 files >"$dir/after"
 check "nothing is left" diff "$dir/before" "$dir/after"
+
+check "the guest's installs without any of it" apt_inside install --no-install-recommends /tmp/vmwss-guest.deb
+check "it runs" inside bash -c 'vmwss-guest memory --json | grep -q total_bytes'
+check "its manual page is there" test -s "$fresh/usr/share/man/man1/vmwss-guest.1.gz"
+check "what udev starts is there" grep -q '^ExecStart=/usr/bin/vmwss-guest ' "$fresh/usr/lib/systemd/system/vmwss-guest.service"
+check "and so is the rule" grep -q 'SYSTEMD_WANTS.*vmwss-guest.service' "$fresh/usr/lib/udev/rules.d/60-vmwss-guest.rules"
+check "it can be installed again" apt_inside install --reinstall --no-install-recommends /tmp/vmwss-guest.deb
+check "it is purged" apt_inside purge vmwss-guest
+files >"$dir/after"
+check "nothing is left of it" diff "$dir/before" "$dir/after"
 ((failed == 0)) || cat "$dir/apt.log"
 
 finish

@@ -118,7 +118,7 @@ libvirtd_begin || fail "libvirtd starts"
 check "a guest starts" embed_create one 256 "total=192M hot=32M" "$memfd"
 check "and another" embed_create two 256 "total=192M hot=96M pattern=random seed=3" "$memfd"
 start_daemon() {
-	"$build/host/vmwssd" --foreground --config /dev/null --database "$db" --period 1 --window 2,6 --samples 1000 \
+	"$build/host/vmwssd" --foreground --config /dev/null --database "$db" --period 1 --max-period none --window 2,6 --samples 1000 \
 		--budget 20% --guest-budget 10% 2>>"$guests_dir/vmwssd.log" &
 	daemon=$!
 }

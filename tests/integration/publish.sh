@@ -17,10 +17,11 @@ libvirtd_reexec "$@"
 embed_reexec "$@"
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/published.sh
+. "$root/tests/lib/published.sh"
 
 vmwssd=$build/host/vmwssd
 scripts=$root/host/virsh
-namespace=urn:vmwss:domain:1
 db=$guests_dir/history.db
 log=$guests_dir/vmwssd.log
 events=$guests_dir/events
@@ -47,43 +48,14 @@ eventually() {
 	return 1
 }
 logged() { grep -qE -- "$1" "$log"; }
-sql() { sqlite3 -batch -readonly "$db" "$1" 2>/dev/null; }
 
 # --- what is published ------------------------------------------------------------------------------
 
-element() { embed_virsh metadata "$1" "$namespace" 2>/dev/null; }
 has_element() { [[ -n $(element "$1") ]]; }
 has_none() { [[ -z $(element "$1") ]]; }
 # attribute DOMAIN NAME, of the element as libvirt shows it now.
 attribute() { element "$1" | xmllint --xpath "string(/wss/@$2)" - 2>/dev/null; }
 published_after() { has_element "$1" && [[ $(attribute "$1" at) > $2 ]]; }
-
-is_kept() { [[ -n $(sql "SELECT s.id $1") ]]; }
-
-# as_kept DOMAIN: every figure of the element is that of the record of the same moment.
-as_kept() {
-	local element row of kept
-	element=$(element "$1")
-	value() { xmllint --xpath "string(/wss/@$1)" - <<<"$element"; }
-	of="FROM sample s JOIN guest g ON g.id = guest_id WHERE g.name = '$1'
-		AND strftime('%Y-%m-%dT%H:%M:', s.time_ms / 1000, 'unixepoch') ||
-		printf('%06.3fZ', s.time_ms % 60000 / 1000.0) = '$(value at)'"
-	eventually is_kept "$of" || return 1
-	kept=$(sql "SELECT json_object('w', json(windows), 'r', resident_bytes, 'ram', ram_bytes, 'm', method, 'h', host,
-		'f', flags, 'p', printf('%.4f', precision)) $of")
-	row="[$(value ram),$(value resident),\"$(value method)\",\"$(value host)\",\"$(value precision)\"]"
-	echo "# $element, kept $kept"
-	jq -e --argjson row "$row" '[.ram, .r, .m, .h, .p] == $row' <<<"$kept" >/dev/null || return 1
-	jq -e --arg flags "$(value flags)" '(.f | split(",") | sort) == ($flags | split(",") | sort)' <<<"$kept" >/dev/null || return 1
-	local n=0 name
-	for name in $(value windows); do
-		jq -e --argjson n $n --argjson w "[$(value "wss-$name"),$(value "low-$name"),$(value "high-$name")]" \
-			'.w[$n][2:5] == $w' <<<"$kept" >/dev/null || return 1
-		n=$((n + 1))
-	done
-	((n > 0)) && jq -e --argjson n $n --argjson left "$(value reclaimable)" \
-		'(.w | length) == $n and $left == .r - .w[-1][4]' <<<"$kept" >/dev/null
-}
 
 # At twice the interval's width, as check_panel has it.
 holds_truth() {
@@ -182,11 +154,13 @@ cat >"$guests_dir/conf" <<-END
 	connect = $embed_uri
 	database = $db
 	period = 1
+	max-period = none
 	window = 2,4
 	samples = 1000
 	budget = 50%
 	guest-budget = 20%
 	publish = no
+	agents = no
 	log-level = debug
 END
 
@@ -200,9 +174,11 @@ check "nothing is published" has_none one
 check "the connection is read-only" clients_are "yes "
 
 echo "# published"
-# What is published first stays for a minute: not that of the small panel which tells what a look costs.
+# What is published first stays for a minute: not that of the small panel which tells what a look costs. Of that one the
+# precision is 0.088; of the real one what the budget pays for, on a busy machine less than the 1,000 pages asked for.
+better=0.07
 settled() {
-	[[ $(sql "SELECT s.precision < 0.05 AND json_array_length(s.windows) = 2 FROM sample s JOIN guest g ON g.id = guest_id
+	[[ $(sql "SELECT s.precision < $better AND json_array_length(s.windows) = 2 FROM sample s JOIN guest g ON g.id = guest_id
 		WHERE g.name = '$1' ORDER BY s.id DESC LIMIT 1") == 1 ]]
 }
 check "the panel is the real one" eventually settled one
@@ -230,7 +206,7 @@ same_columns() {
 		$(column "$1" 3) == "$(attribute "$1" wss-2s)" ]]
 }
 windows_of() { attribute "$1" windows; }
-precise() { holds "$(attribute "$1" precision) < 0.05 && $(windows_of "$1" | wc -w) == 2"; }
+precise() { holds "$(attribute "$1" precision) < $better && $(windows_of "$1" | wc -w) == 2"; }
 check "it is known what is assigned, and what the balloon leaves" test \
 	"$(awk '$1 == "one" { print $2, $3 }' "$guests_dir/table")" = "268435456 $((1024 * $(kib one current)))"
 check "a guest that is not published has no figures" grep -qE '^plain +67108864 +67108864 +[0-9]+( +-){3,4}$' "$guests_dir/table"

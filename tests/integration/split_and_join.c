@@ -5,7 +5,7 @@
  * Splitting and joining are the kernel's; the method is one that follows a script, for this machine need not have one
  * that looks at single pages. In its second run, when huge pages are split, it raises the signal given as argument.
  */
-#include "domain/proc_pid.h"
+#include "base/proc_pid.h"
 #include "sample/fine.h"
 #include "sample/kernel/huge_split.h"
 #include "sample/kernel/pagemap.h"

@@ -11,8 +11,10 @@ build=${BUILD:-$root/build/release}
 . "$root/tests/lib/check.sh"
 
 dir=$(mktemp -d /tmp/vmwss-top.XXXX)
-tmux=(tmux -u -S "$dir/socket" -f /dev/null)
-trap '"${tmux[@]}" kill-server 2>/dev/null; rm -rf -- "$dir"' EXIT
+terminals=0
+# The terminal in use: each has a server of its own, for one that was told to end answers a little longer.
+terminal() { tmux -u -S "$dir/socket$terminals" -f /dev/null "$@"; }
+trap 'terminal kill-server 2>/dev/null; rm -rf -- "$dir"' EXIT
 export LC_ALL=C.UTF-8
 
 # record NAME NUMBER AGE MIB
@@ -35,13 +37,14 @@ check "64 records are kept" test "$written" = 64
 run() {
 	local width=$1 height=$2
 	shift 2
-	"${tmux[@]}" kill-server 2>/dev/null
+	terminal kill-server 2>/dev/null
+	terminals=$((terminals + 1))
 	printf '#!/bin/sh\n"%s" top --database "%s" --delay 0.2 %s\necho "it ended with $?"\nstty -a | grep -o -- "-*echo "\nsleep 60\n' \
 		"$build/host/vmwss" "$dir/history.db" "$*" >"$dir/run"
-	"${tmux[@]}" new-session -d -s top -x "$width" -y "$height" "sh $dir/run"
+	terminal new-session -d -s top -x "$width" -y "$height" "sh $dir/run"
 }
-screen() { "${tmux[@]}" capture-pane -p -t top; }
-keys() { "${tmux[@]}" send-keys -t top "$@"; }
+screen() { terminal capture-pane -p -t top; }
+keys() { terminal send-keys -t top "$@"; }
 shows() { screen | grep -qE -- "$1"; }
 lacks() { ! shows "$1"; }
 # line N PATTERN: of the screen, from 1.
@@ -70,11 +73,11 @@ keys h
 check "help" settles shows 'GIVE BACK +resident, and not touched'
 keys Escape
 for size in 60x12 30x6 12x4 5x2 1x1 200x50; do
-	"${tmux[@]}" resize-window -t top -x "${size%x*}" -y "${size#*x}"
+	terminal resize-window -t top -x "${size%x*}" -y "${size#*x}"
 	sleep 0.3
 done
 check "any size" settles line 3 '^web1 +400.0 MiB'
-"${tmux[@]}" resize-window -t top -x 40 -y 10
+terminal resize-window -t top -x 40 -y 10
 check "a narrow one leaves columns out" settles line 2 '^DOMAIN +WSS 10s +± +RAM *$'
 keys q
 check "q ends it" settles shows 'it ended with 0'

@@ -58,7 +58,7 @@ holds_truth() {
 }
 
 start_daemon() {
-	"$build/host/vmwssd" --foreground --connect qemu:///system --database "$db" --period 1 --window 3,6 --samples 2000 \
+	"$build/host/vmwssd" --foreground --connect qemu:///system --database "$db" --period 1 --max-period none --window 3,6 --samples 2000 \
 		--budget 30% --guest-budget 20% --method "$1" 2>"$log" &
 	daemon=$!
 }

@@ -16,6 +16,8 @@ kdamonds=/sys/kernel/mm/damon/admin/kdamonds
 # Small, for a guest in the lab populates about 10 MiB a second.
 params="total=160M hot=32M"
 t=$(truth "$params")
+less="total=96M hot=24M"
+less_t=$(truth "$less")
 huge=$((($(truth "$params" hot_huge_pages) + 1) * 2097152))
 
 # Everything that can be seen of DAMON: its files with what they hold, its threads, and events that anyone records.
@@ -27,13 +29,10 @@ damon_state() {
 }
 
 pristine=$(damon_state)
+is_pristine() { [[ $(damon_state) == "$pristine" && -z $(pgrep vmwss) ]]; }
 # The guardian restores in its own time.
 as_before() {
-	local i
-	for ((i = 0; i < 50; i++)); do
-		if [[ $(damon_state) == "$pristine" && -z $(pgrep 'vmwss') ]]; then return 0; fi
-		sleep 0.2
-	done
+	if settles is_pristine; then return 0; fi
 	diff <(echo "$pristine") <(damon_state)
 	pgrep -a vmwss
 	return 1
@@ -41,17 +40,13 @@ as_before() {
 
 # begin: a long measurement in the background, once it has taken DAMON; sets measuring.
 begin() {
-	local i
 	# A shell has its background commands ignore SIGINT; this one shall not.
 	env --default-signal=INT "$vmwss" measure --pid "$pid" -w 60 -m damon >/dev/null 2>&1 &
 	measuring=$!
-	for ((i = 0; i < 100; i++)); do
-		if [[ $(cat "$kdamonds/0/state" 2>/dev/null) == on && $(<"$kdamonds/0/contexts/0/targets/0/regions/nr_regions") -gt 1000 ]]; then
-			return 0
-		fi
-		sleep 0.1
-	done
-	return 1
+	settles damon_samples
+}
+damon_samples() {
+	[[ $(cat "$kdamonds/0/state" 2>/dev/null) == on && $(<"$kdamonds/0/contexts/0/targets/0/regions/nr_regions") -gt 1000 ]]
 }
 
 ages_near() {
@@ -107,11 +102,8 @@ if start_payload anon4k kvm "$params" -m 192; then
 		test "$(cat $kdamonds/0/state) $(cat $kdamonds/0/pid) $(cat $kdamonds/nr_kdamonds)" = "on $theirs 1"
 	echo off >$kdamonds/0/state
 	echo 0 >$kdamonds/nr_kdamonds
-	stop_guest "$pid"
-fi
 
-echo "# followed over time: four panels, each with a kdamond of its own"
-if start_payload ages kvm "$params" -m 192; then
+	echo "# followed over time: four panels, each with a kdamond of its own"
 	ages=$("$vmwss" ages --pid "$pid" -m damon -n 2000 -w 2,4 --json)
 	check "ages by damon, within 5 points of the resident RAM ($ages)" ages_near "$t"
 	check "DAMON is as before" as_before
@@ -139,9 +131,9 @@ if THP=yes start_payload thp kvm "$params" -m 192; then
 fi
 
 echo "# memfd"
-if MACHINE=pc,memory-backend=mem start_payload memfd kvm "$params" -m 192 \
-	-object memory-backend-memfd,id=mem,size=192M,share=on; then
-	check_panel "damon, memfd" "$t" --pid "$pid" -w 2 -m damon
+if MACHINE=pc,memory-backend=mem start_payload memfd kvm "$less" -m 128 \
+	-object memory-backend-memfd,id=mem,size=128M,share=on; then
+	check_panel "damon, memfd" "$less_t" --pid "$pid" -w 2 -m damon
 	stop_guest "$pid"
 fi
 
@@ -157,8 +149,8 @@ fi
 echo 0 >/proc/sys/vm/nr_hugepages
 
 echo "# mlocked"
-if start_payload mlocked kvm "$params" -m 192 -overcommit mem-lock=on; then
-	check_panel "damon, mlocked" "$t" --pid "$pid" -w 2 -m damon
+if start_payload mlocked kvm "$less" -m 128 -overcommit mem-lock=on; then
+	check_panel "damon, mlocked" "$less_t" --pid "$pid" -w 2 -m damon
 	stop_guest "$pid"
 fi
 

@@ -51,7 +51,7 @@ some_split() { (($(huge_bytes) < $1)); }
 check_fine() {
 	local what=$1 truth=$2
 	shift 2
-	if ! measure "$@"; then
+	if ! measure_it_running "$@"; then
 		fail "$what" "no measurement"
 		return
 	fi
@@ -111,8 +111,8 @@ if THP=yes start_payload dense kvm "$p" -m 512; then
 fi
 
 echo "# base pages: nothing to split"
-p="total=448M hot=16M"
-if start_payload anon4k kvm "$p" -m 512; then
+p="total=96M hot=16M"
+if start_payload anon4k kvm "$p" -m 128; then
 	check_fine "fine, $method, base pages" "$(truth "$p")" --pid "$pid" -w 2 --fine
 	check "nothing was split" record_has '.fine.huge_pages_sampled == 0'
 	stop_guest "$pid"

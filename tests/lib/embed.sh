@@ -83,7 +83,7 @@ embed_create() {
 		</domain>
 	END
 	"$nothp" virsh -q -c "$embed_uri" create "$embed_dir/$name.xml" || return 1
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 1200; i++)); do
 		if grep -qs 'vmwss-payload ready' "$embed_dir/$name.out"; then return 0; fi
 		sleep 0.1
 	done

@@ -16,9 +16,8 @@ libvirtd_reexec() {
 }
 
 # libvirtd_begin: guests run as root, without cgroups, confinement and huge pages. Sets embed_uri and embed_dir, so that
-# embed_create of embed.sh makes them. Needs $nothp.
+# embed_create of embed.sh makes them. Needs $nothp and check.sh.
 libvirtd_begin() {
-	local i
 	embed_uri=qemu:///system
 	embed_dir=${embed_dir:-$(mktemp -d /tmp/vmwss.XXXX)}
 	cat >/etc/libvirt/qemu.conf <<-END
@@ -33,12 +32,10 @@ libvirtd_begin() {
 	printf 'auth_unix_ro = "none"\nauth_unix_rw = "none"\n' >/etc/libvirt/libvirtd.conf
 	LIBVIRT_LOG_OUTPUTS=4:stderr "$nothp" libvirtd >/dev/null 2>&1 &
 	libvirtd_pid=$!
-	for ((i = 0; i < 100; i++)); do
-		if embed_virsh list >/dev/null 2>&1; then return 0; fi
-		sleep 0.1
-	done
-	return 1
+	settles libvirtd_answers
 }
+
+libvirtd_answers() { embed_virsh list >/dev/null 2>&1; }
 
 libvirtd_stop() {
 	[[ -n ${libvirtd_pid:-} ]] || return 0

@@ -13,11 +13,15 @@ packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-
 packages_picture=(gnuplot-nox)
 # What the Linux guests of tests/bench/matrix work at: a redis, a compiler. Nothing here starts a service.
 packages_work=(redis-tools tcc)
-packages_lint=(git clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd)
-# The Debian package: what finds fault with it, and a fresh Debian to install it in.
-packages_package=(lintian debootstrap)
+# libFuzzer is in the run-time libraries of the clang that the release has.
+packages_fuzz=(clang "libclang-rt-$(grep -qx 'VERSION_ID="12"' /etc/os-release && echo 14 || echo 19)-dev")
+packages_lint=(git python3 clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd)
+# The Debian package: what finds fault with it, and a fresh Debian to install it in, and to boot.
+packages_package=(lintian debootstrap e2fsprogs systemd)
 # What the exporter is tested with.
 packages_prometheus=(prometheus prometheus-node-exporter curl systemd)
+# What the guest agent is held against: the page cache of files.
+packages_guest_agent=(vmtouch)
 
 # install_packages PACKAGE...
 install_packages() {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_daemon.c  What vmwssd decides: configuration, budget, who is due, what is logged. No guest, no clock. */
+/** @file test_daemon.c  What vmwssd decides: configuration, the plan, who is due, what is logged. No guest, no clock. */
 #include "daemon/budget.h"
 #include "daemon/config.h"
 #include "daemon/due.h"
 #include "daemon/log.h"
 #include "daemon/options.h"
+#include "daemon/readable.h"
+#include "daemon/rounds.h"
+#include "daemon/watched.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -58,6 +61,7 @@ START_TEST(file_is_read)
 {
     ck_assert_int_eq(load("# a comment\n[vmwssd]\nconnect = qemu:///session\n"
                           "connect = qemu:///embed?root=/x ; ours\nperiod=5\nwindow = 20,10\n"
+                          "max-period = 7.5\n"
                           "samples = 500\nbudget = 2.5%\nguest-budget = 1\nmethod = pageout\n"
                           "database = none\nlog-level = debug\npublish = yes\nkeep-records = 12h\n"
                           "keep-minutes=2w\nkeep-hours = 8640000\n"),
@@ -67,6 +71,7 @@ START_TEST(file_is_read)
     ck_assert_str_eq(config.connect[1], "qemu:///embed?root=/x");
     ck_assert_str_eq(config.database, "");
     ck_assert(config.period_s == 5 && config.n_windows == 2 && config.window_s[0] == 10);
+    ck_assert(config.max_period_s == 7.5 && config_max_period_s(&config) == 7.5);
     ck_assert_uint_eq(config.samples, 500);
     ck_assert_double_eq_tol(config.budget, 0.025, 1e-12);
     ck_assert_double_eq_tol(config.guest_budget, 0.01, 1e-12);
@@ -87,6 +92,7 @@ START_TEST(mistakes_are_named_with_file_and_line)
     refused("period = 5\n", ":1: 'period' in section []");
     refused("[daemon]\nperiod = 5\n", ":2: 'period' in section [daemon]");
     refused("[vmwssd]\nperiod = 5\nwhat is this\n", ":3: neither");
+    refused("[vmwssd]\nmax-period = never\n", ":2: max-period never: expected a number of seconds");
     refused("[vmwssd]\nmethod = damon\n", ":2: method damon: expected auto");
     refused("[vmwssd]\nbudget = 101%\n", ":2: budget 101%: expected a percentage");
     refused("[vmwssd]\npublish = maybe\n", ":2: publish maybe: expected yes or no");
@@ -105,10 +111,11 @@ START_TEST(what_is_dumped_can_be_read)
     FILE *out = open_memstream(&text, &size);
     struct config before;
 
-    ck_assert_int_eq(load("[vmwssd]\nconnect = a:///b\nconnect = c:///d\nwindow = 1.5,1000000\n"
-                          "period = 0.25\nbudget = 0.3%\nsamples = 123\nmethod = zap\n"
-                          "keep-records = 100.5m\nkeep-minutes = 5d\n"),
-                     0);
+    ck_assert_int_eq(
+        load("[vmwssd]\nconnect = a:///b\nconnect = c:///d\nwindow = 1.5,1000000\n"
+             "period = 0.25\nmax-period = none\nbudget = 0.3%\nsamples = 123\nmethod = zap\n"
+             "keep-records = 100.5m\nkeep-minutes = 5d\n"),
+        0);
     config_dump(&config, out);
     fclose(out);
     before = config;
@@ -128,6 +135,16 @@ START_TEST(values_must_go_together)
     config.period_s = 0.01;
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
     config.period_s = 30;
+    ck_assert(config_max_period_s(&config) == 60); /* auto */
+    config.max_period_s = CONFIG_MAX_PERIOD_NONE;
+    ck_assert_int_eq(config_check(&config, &error), 0);
+    ck_assert(config_max_period_s(&config) == 30);
+    config.max_period_s = 61;
+    ck_assert_int_eq(config_check(&config, &error), -EINVAL);
+    config.max_period_s = 29;
+    ck_assert_int_eq(config_check(&config, &error), -EINVAL);
+    config.max_period_s = 45;
+    ck_assert_int_eq(config_check(&config, &error), 0);
     config.retention.raw_s = 5999;
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
 }
@@ -266,17 +283,133 @@ START_TEST(the_period_stretches_when_nothing_else_helps)
 }
 END_TEST
 
-START_TEST(the_ledger_has_all_wait)
+START_TEST(who_waits_is_planned_for)
 {
-    struct ledger ledger = ledger_open(0.01, 0, 5);
+    static struct budget_cost costs[1000];
 
-    ck_assert(ledger_wait_s(&ledger, 0, 5) == 0);
-    ck_assert(ledger_wait_s(&ledger, SECOND, 7.9) == 0); /* 3 s of credit at first */
-    ck_assert_double_eq_tol(ledger_wait_s(&ledger, SECOND, 8.1), 9, 0.1);
-    ck_assert(ledger_wait_s(&ledger, 11 * SECOND, 8.1) == 0);
-    /* A day of rest earns no more than a full ledger. */
-    ck_assert(ledger_wait_s(&ledger, 86400 * SECOND, 8.1) == 0);
-    ck_assert(ledger_wait_s(&ledger, 86400 * SECOND, 11.2) > 0);
+    budget_guess(costs, 1000);
+    ck_assert(costs[0].fixed_s == 0);
+    costs[3] = learnt(1e-3, 1e-6);
+    costs[5] = learnt(3e-3, 3e-6);
+    budget_guess(costs, 1000);
+    ck_assert_double_eq_tol(costs[999].fixed_s, 2e-3, 1e-9);
+    ck_assert_double_eq_tol(costs[999].page_s, 2e-6, 1e-9);
+    ck_assert(costs[999].weight == 0); /* it is no knowledge */
+    ck_assert_double_eq_tol(budget_fit(&limits, costs, 1000).period_s, 2.2 / (0.01 * 0.9), 1);
+}
+END_TEST
+
+/* Asking a thousand agents: the period pays for a round as well, and one guest's looks for it within a period. */
+START_TEST(a_round_of_questions_is_paid_for)
+{
+    struct budget_limits asking = limits;
+    struct budget_cost costs[] = {learnt(0.001, 1e-6)};
+    double alone_s = budget_fit(&limits, costs, 1).period_s;
+
+    asking.round_s = 0.9;
+    struct budget_plan plan = budget_fit(&asking, costs, 1);
+
+    ck_assert_double_eq(alone_s, 30);
+    ck_assert_double_eq_tol(plan.period_s, (0.9 + 0.0011) / 0.009, 1e-6);
+    asking.round_s = 0.2; /* of 0.27 in 30 s */
+    asking.guest_share = 1;
+    asking.samples = 1e9;
+    plan = budget_fit(&asking, costs, 1);
+    ck_assert_double_eq(plan.period_s, 30);
+    ck_assert_double_eq_tol(plan.look_s, 0.07, 1e-6);
+}
+END_TEST
+
+#define SECOND 1000000000ULL
+
+START_TEST(rounds_of_questions_give_way)
+{
+    struct rounds rounds = {.wanted_s = 30};
+
+    ck_assert_uint_eq(rounds_due_ns(&rounds), 0); /* at once */
+    rounds_begin(&rounds, 100 * SECOND, 1);
+    ck_assert_double_eq(rounds.cost_s, 0); /* not known yet */
+    ck_assert_uint_eq(rounds_due_ns(&rounds), 130 * SECOND);
+    rounds.planned_s = 90;
+    ck_assert_uint_eq(rounds_due_ns(&rounds), 190 * SECOND);
+    rounds.planned_s = 10; /* never more often than wanted */
+    ck_assert_uint_eq(rounds_due_ns(&rounds), 130 * SECOND);
+    rounds.held_until_ns = 140 * SECOND;
+    ck_assert_uint_eq(rounds_due_ns(&rounds), 140 * SECOND);
+    rounds.held_until_ns = 500 * SECOND; /* but for a period more at most */
+    ck_assert_uint_eq(rounds_due_ns(&rounds), 160 * SECOND);
+    ck_assert(rounds_held(&rounds, 500 * SECOND - 1));
+    ck_assert(!rounds_held(&rounds, 500 * SECOND));
+    rounds_begin(&rounds, 500 * SECOND, 1.5);
+    ck_assert_double_eq(rounds.cost_s, 0.5);
+    rounds_begin(&rounds, 600 * SECOND, 2.5);
+    ck_assert_double_eq(rounds.cost_s, 0.75); /* lately */
+}
+END_TEST
+
+/* A thousand guests, every other of which has a channel, from the first round on. */
+START_TEST(xml_is_read_in_turns)
+{
+    static struct xml_turn turns[1000];
+    static unsigned reads[1000];
+    unsigned again = 0;
+
+    memset(turns, 0, sizeof(turns));
+    memset(reads, 0, sizeof(reads));
+    for (unsigned round = 0; round < 100; round++) {
+        size_t left = rounds_xml_most(1000);
+
+        for (unsigned i = 0; i < 1000; i++)
+            reads[i] += rounds_xml_due(&turns[i], i % 2 && reads[i] > 0, &left);
+        ck_assert_uint_le(left, rounds_xml_most(1000));
+        if (round == 7)
+            for (unsigned i = 0; i < 1000; i++)
+                ck_assert_uint_eq(reads[i], 1); /* all, and none twice */
+    }
+    for (unsigned i = 0; i < 1000; i++)
+        ck_assert_uint_eq(reads[i], 1);
+    for (unsigned round = 0; round < 8; round++) {
+        size_t left = rounds_xml_most(1000);
+        unsigned before = again;
+
+        for (unsigned i = 0; i < 1000; i++)
+            again += rounds_xml_due(&turns[i], i % 2, &left);
+        ck_assert_uint_le(again - before, 132);
+    }
+    ck_assert_uint_eq(again, 500); /* those without */
+}
+END_TEST
+
+START_TEST(what_was_plugged_is_read)
+{
+    struct xml_turn turn = {.rounds = 50, .plugged = true};
+    size_t left = 0;
+
+    ck_assert(!rounds_xml_due(&turn, true, &left)); /* others were first */
+    left = 1;
+    ck_assert(rounds_xml_due(&turn, true, &left));
+    ck_assert_uint_eq(left, 0);
+    left = 1;
+    ck_assert(!rounds_xml_due(&turn, true, &left));
+    ck_assert_uint_eq(left, 1);
+}
+END_TEST
+
+START_TEST(a_panel_is_not_thrown_away_for_nothing)
+{
+    ck_assert(budget_panel_fits(1000, 1000, 1333, true));
+    ck_assert(budget_panel_fits(1500, 1000, 1333, true));
+    ck_assert(!budget_panel_fits(1501, 1000, 1333, true));
+    ck_assert(budget_panel_fits(1501, 1000, 1333, false)); /* grows as its cohorts are replaced */
+    ck_assert(budget_panel_fits(500, 1000, 1333, false));
+    ck_assert(!budget_panel_fits(499, 1000, 1333, false));
+    /* A small guest: 100 pages were wanted, and 256 drawn, some of them absent. */
+    ck_assert(!budget_panel_fits(2000, 100, 256, true));
+    /* It had no more than 256: what is paid for may be anything from then on, but a lot less than those. */
+    ck_assert(budget_panel_fits(8000, 2000, 256, true));
+    ck_assert(budget_panel_fits(300, 2000, 256, true));
+    ck_assert(budget_panel_fits(128, 2000, 256, true));
+    ck_assert(!budget_panel_fits(127, 2000, 256, true));
 }
 END_TEST
 
@@ -308,6 +441,104 @@ START_TEST(the_first_due_comes_first)
         ck_assert_uint_eq(next->place, 0);
     }
     due_queue_free(&queue);
+}
+END_TEST
+
+/* --- who has something to say ------------------------------------------------------------------- */
+
+static struct readable only_one(int fd)
+{
+    struct readable readable[4];
+
+    ck_assert_uint_eq(readable_take(fd, readable, 4), 1);
+    return readable[0];
+}
+
+START_TEST(a_guest_is_heard_once_for_each_time_it_is_asked)
+{
+    struct readable readable;
+    int fd = readable_open();
+    int process[2];
+    int method[2];
+
+    ck_assert_int_eq(pipe(process) + pipe(method), 0);
+    ck_assert_int_eq(readable_watch(fd, process[0], 7, READABLE_ENDED), 0);
+    ck_assert_int_eq(readable_watch(fd, method[0], 7, READABLE_FETCH), 0);
+    ck_assert_uint_eq(readable_take(fd, &readable, 1), 0);
+    ck_assert_int_eq(write(method[1], "x", 1), 1);
+    readable = only_one(fd);
+    ck_assert(readable.serial == 7 && readable.what == READABLE_FETCH);
+    ck_assert_uint_eq(readable_take(fd, &readable, 1), 0); /* until it was fetched: */
+    ck_assert_int_eq(readable_watch(fd, method[0], 7, READABLE_FETCH), 0);
+    only_one(fd); /* for it was not */
+    close(process[1]);
+    readable = only_one(fd);
+    ck_assert(readable.serial == 7 && readable.what == READABLE_ENDED);
+    close(fd);
+    close(process[0]);
+    close(method[0]);
+    close(method[1]);
+}
+END_TEST
+
+/* A panel that begins anew closes its descriptor, and the next may get the same number. */
+START_TEST(another_panel_is_another_descriptor)
+{
+    struct readable readable;
+    int fd = readable_open();
+    int first[2];
+    int second[2];
+
+    ck_assert_int_eq(pipe(first), 0);
+    ck_assert_int_eq(readable_watch(fd, first[0], 3, READABLE_FETCH), 0);
+    ck_assert_int_eq(write(first[1], "x", 1), 1);
+    close(first[0]);
+    close(first[1]);
+    ck_assert_uint_eq(readable_take(fd, &readable, 1), 0);
+    ck_assert_int_eq(pipe(second), 0);
+    ck_assert_int_eq(second[0], first[0]);
+    ck_assert_int_eq(readable_watch(fd, second[0], 4, READABLE_FETCH), 0);
+    ck_assert_int_eq(write(second[1], "x", 1), 1);
+    ck_assert_uint_eq(only_one(fd).serial, 4);
+    close(fd);
+    close(second[0]);
+    close(second[1]);
+}
+END_TEST
+
+/* --- what a guest's RAM is made of -------------------------------------------------------------- */
+
+static struct ram_config two_backends(const char *dimm, uint64_t dimm_bytes)
+{
+    const struct ram_backend base = {
+        .id = "pc.ram", .size_bytes = 1ULL << 30, .source = RAM_SOURCE_MEMFD};
+    struct ram_backend plugged = {
+        .size_bytes = dimm_bytes, .source = RAM_SOURCE_MEMFD, .dimm = true};
+    struct ram_config ram = {0};
+
+    strcpy(plugged.id, dimm);
+    ck_assert_int_eq(ram_config_add(&ram, &base), 0);
+    ck_assert_int_eq(ram_config_add(&ram, &plugged), 0);
+    return ram;
+}
+
+START_TEST(a_swapped_dimm_is_noticed)
+{
+    const struct fsroot root = {.dirfd = -1};
+    struct guest guest = {.process = {.pidfd = -1}, .ram = two_backends("memdimm0", 1 << 28)};
+    struct watched *watched = watched_new(&guest, &root);
+    struct ram_config same = two_backends("memdimm0", 1 << 28);
+    struct ram_config swapped = two_backends("memdimm1", 1 << 28); /* of the same size */
+    struct ram_config larger = two_backends("memdimm0", 1 << 29);
+
+    ck_assert_uint_eq(same.total_bytes, swapped.total_bytes);
+    ck_assert(watched_has_ram(watched, &same));
+    ck_assert(!watched_has_ram(watched, &swapped));
+    ck_assert(!watched_has_ram(watched, &larger));
+    watched_free(watched);
+    ram_config_free(&same);
+    ram_config_free(&swapped);
+    ram_config_free(&larger);
 }
 END_TEST
 
@@ -348,8 +579,16 @@ int main(void)
     tcase_add_test(rest, a_guest_keeps_to_its_own_share);
     tcase_add_test(rest, many_guests_share);
     tcase_add_test(rest, the_period_stretches_when_nothing_else_helps);
-    tcase_add_test(rest, the_ledger_has_all_wait);
+    tcase_add_test(rest, who_waits_is_planned_for);
+    tcase_add_test(rest, a_round_of_questions_is_paid_for);
+    tcase_add_test(rest, rounds_of_questions_give_way);
+    tcase_add_test(rest, xml_is_read_in_turns);
+    tcase_add_test(rest, what_was_plugged_is_read);
+    tcase_add_test(rest, a_panel_is_not_thrown_away_for_nothing);
     tcase_add_test(rest, the_first_due_comes_first);
+    tcase_add_test(rest, a_guest_is_heard_once_for_each_time_it_is_asked);
+    tcase_add_test(rest, another_panel_is_another_descriptor);
+    tcase_add_test(rest, a_swapped_dimm_is_noticed);
     tcase_add_test(rest, a_flood_is_cut);
     suite_add_tcase(suite, rest);
     return run_suite(suite);

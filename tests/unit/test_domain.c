@@ -126,6 +126,8 @@ START_TEST(where_pid_files_are)
         {"qemu:///session", "run/user/7/libvirt/qemu/run"},
         {"qemu:///embed?root=/srv/e", "srv/e/run/qemu"},
         {"qemu:///embed?root=/srv/a%20b", "srv/a b/run/qemu"},
+        {"qemu+unix:///system?socket=/run/other/libvirt-sock", NULL},
+        {"qemu+unix:///system?mode=direct&socket=/run/other/libvirt-sock", NULL},
         {"qemu:///embed", NULL},
         {"qemu:///other", NULL},
         {"xen:///system", NULL},
@@ -149,6 +151,26 @@ START_TEST(where_pid_files_are)
     ck_assert(!libvirt_pid_dir(
         "qemu:///embed?root=/0123456789012345678901234567890123456789012345678901234567890123", dir,
         sizeof(dir)));
+}
+END_TEST
+
+/* Migrated from one libvirtd of this machine to another: neither process is taken for the other. */
+START_TEST(of_two_processes_none_is_found)
+{
+    char copy[] = "/tmp/vmwss-domain.XXXXXX";
+    char command[4200];
+    struct fsroot tree;
+    struct domain_info info = {.name = "sys1", .uuid = "0b0b0b0b-1111-2222-3333-444444444444"};
+
+    ck_assert_ptr_nonnull(mkdtemp(copy));
+    snprintf(command, sizeof(command), "cp -r %s/libvirt/proc %s && cp -r %s/proc/%d %s/proc/%d",
+             FIXTURES, copy, copy, FIXTURE_PID, copy, FIXTURE_PID + 1);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(fsroot_open(&tree, copy), 0);
+    ck_assert_int_eq(libvirt_pid_by_search(&tree, &info), LIBVIRT_TWO_PIDS);
+    fsroot_close(&tree);
+    snprintf(command, sizeof(command), "rm -r %s", copy);
+    ck_assert_int_eq(system(command), 0);
 }
 END_TEST
 
@@ -181,6 +203,7 @@ int main(void)
     tcase_add_test(c, connections_that_fail);
     tcase_add_test(c, where_pid_files_are);
     tcase_add_test(c, found_without_pid_file);
+    tcase_add_test(c, of_two_processes_none_is_found);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

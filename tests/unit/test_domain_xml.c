@@ -298,6 +298,50 @@ START_TEST(cells)
 }
 END_TEST
 
+#define DEVICES(content) MEMORY_OF_ONE "<devices>" content "</devices>"
+#define MEMORY_OF_ONE "<memory unit='MiB'>64</memory>"
+#define PORT(attributes) "<target type='virtio' name='org.vmwss.guest.0'" attributes "/>"
+
+START_TEST(ways_to_an_agent)
+{
+    ck_assert_int_eq(parse_domain(MEMORY_OF_ONE), 0);
+    ck_assert(!d.agent_port.present && d.agent_port.vsock_cid == 0);
+    ck_assert_int_eq(
+        parse_domain(DEVICES(
+            "<channel type='unix'><source mode='bind' path='/run/q'/>"
+            "<target type='virtio' name='org.qemu.guest_agent.0'/></channel>"
+            "<channel type='unix'><source mode='bind' path='/run/w'/>" PORT(
+                " state='disconnected'") "</channel>"
+                                         "<vsock model='virtio'><cid auto='yes' address='3'/></vsock>")),
+        0);
+    ck_assert(d.agent_port.present && d.agent_port.closed);
+    ck_assert_str_eq(d.agent_port.path, "/run/w");
+    ck_assert_uint_eq(d.agent_port.vsock_cid, 3);
+}
+END_TEST
+
+START_TEST(ways_that_lead_elsewhere)
+{
+    char path[600];
+
+    ck_assert_int_eq(parse_domain(DEVICES("<channel type='pty'><source path='/dev/pts/1'/>" PORT(
+                         " state='connected'") "</channel><vsock><cid address='2'/></vsock>")),
+                     0);
+    ck_assert(d.agent_port.present && !d.agent_port.closed);
+    ck_assert_str_eq(d.agent_port.path, "");
+    ck_assert_uint_eq(d.agent_port.vsock_cid, 0);
+    ck_assert_int_eq(
+        parse_domain(DEVICES(
+            "<channel type='unix'><source mode='connect' path='/run/w'/>" PORT("") "</channel>")),
+        0);
+    ck_assert_str_eq(d.agent_port.path, "");
+    snprintf(path, sizeof(path),
+             DEVICES("<channel type='unix'><source path='/%0300d'/>" PORT("") "</channel>"), 0);
+    ck_assert_int_eq(parse_domain(path), 0);
+    ck_assert_str_eq(d.agent_port.path, "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("domain_xml");
@@ -314,6 +358,8 @@ int main(void)
     tcase_add_test(c, entities_are_refused);
     tcase_add_test(c, too_much);
     tcase_add_test(c, cells);
+    tcase_add_test(c, ways_to_an_agent);
+    tcase_add_test(c, ways_that_lead_elsewhere);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

@@ -3,6 +3,7 @@
  *  the exporter's file, address and options. */
 #include "kept.h"
 
+#include "base/utf8.h"
 #include "export/exposition.h"
 #include "export/prometheus.h"
 #include "exporter/listen.h"
@@ -148,6 +149,48 @@ START_TEST(a_record_is_shown_as_it_is_kept)
     ck_assert_no_line(text, "vmwss_flag{domain=\"web1\",flag=\"swap\"} 1");
     ck_assert_line(text, "vmwss_guest_info{domain=\"web1\",uuid=\"" UUID_1 "\",host=\"testhost\","
                          "accel=\"kvm\",method=\"idle\",mode=\"panel\"} 1");
+    free(text);
+}
+END_TEST
+
+static void add_word(const struct guest_word *word)
+{
+    struct ages_record record = kept_record("web1", UUID_1, T0, 64);
+    struct store *store = kept_open(kept.path);
+
+    record.sample.guest = *word;
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    store_close(store);
+}
+
+/* Only what it told, and marked as told. */
+START_TEST(the_guests_word_is_marked_as_such)
+{
+    struct guest_word word;
+    char *text;
+
+    guest_word_none(&word, "no port");
+    add_word(&word);
+    text = text_at(T0 + 10);
+    ck_assert_line(text,
+                   "vmwss_guest_verdict{domain=\"web1\",verdict=\"unknown\",source=\"none\"} 1");
+    ck_assert_ptr_null(strstr(text, "vmwss_guest_memory"));
+    free(text);
+    word.source = WORD_AGENT;
+    word.available_bytes = 64 * MIB;
+    word.psi_some = 0.25;
+    word.verdict = VERDICT_ABOVE;
+    word.agreement = 0.5;
+    add_word(&word);
+    text = text_at(T0 + 10);
+    ck_assert_ptr_nonnull(
+        strstr(text, "# HELP vmwss_guest_memory_available_bytes The guest's word"));
+    ck_assert_line(text, "vmwss_guest_memory_available_bytes{domain=\"web1\"} 67108864");
+    ck_assert_line(text, "vmwss_guest_pressure_some_ratio{domain=\"web1\"} 0.25");
+    ck_assert_line(text, "vmwss_guest_agreement_ratio{domain=\"web1\"} 0.5");
+    ck_assert_line(text,
+                   "vmwss_guest_verdict{domain=\"web1\",verdict=\"above\",source=\"agent\"} 1");
+    ck_assert_ptr_null(strstr(text, "vmwss_guest_pressure_full_ratio"));
     free(text);
 }
 END_TEST
@@ -318,7 +361,7 @@ START_TEST(what_is_not_utf8_is_replaced)
     char value[32];
 
     snprintf(value, sizeof(value), "%s", utf8[_i].value);
-    exposition_clean(value);
+    utf8_clean(value);
     ck_assert_str_eq(value, utf8[_i].cleaned);
 }
 END_TEST
@@ -483,6 +526,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(text, setup, teardown);
     tcase_add_test(text, a_record_is_shown_as_it_is_kept);
     tcase_add_test(text, an_empty_history_has_no_guests);
+    tcase_add_test(text, the_guests_word_is_marked_as_such);
     tcase_add_test(text, guests_of_one_name_are_told_apart);
     tcase_add_test(text, of_one_uuid_the_newer_record_counts);
     tcase_add_test(text, a_guest_without_new_records_is_left_out);

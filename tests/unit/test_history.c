@@ -4,8 +4,6 @@
 
 #include "keep/history.h"
 
-#include "fixture.h"
-
 #include <errno.h>
 #include <unistd.h>
 
@@ -315,21 +313,6 @@ END_TEST
 
 /* --- migration --------------------------------------------------------------------------------- */
 
-static void load_fixture(const char *name)
-{
-    struct fsroot root;
-    char *sql = NULL;
-    sqlite3 *db;
-
-    ck_assert_int_eq(fsroot_open(&root, FIXTURES), 0);
-    ck_assert_int_gt(fsroot_read_all(&root, &sql, 1 << 20, "%s", name), 0);
-    fsroot_close(&root);
-    ck_assert_int_eq(sqlite3_open(kept.path, &db), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-    free(sql);
-}
-
 /* A database of version 1, as the first vmwssd wrote it, gets the buckets of its samples, and keeps those. */
 START_TEST(version_1_is_brought_up_to_date)
 {
@@ -337,13 +320,13 @@ START_TEST(version_1_is_brought_up_to_date)
     struct store *store;
     struct error error = {0};
 
-    load_fixture("history-1.sql");
+    kept_load(kept.path, "history-1.sql");
     ck_assert_int_eq(history_open(kept.path, &store, &error), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "schema version 1"));
     store = kept_open(kept.path);
     ck_assert_str_eq(store_notice(store), "");
     store_close(store);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "2");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "4");
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "3");
     read_points(&points, BUCKET_MINUTE, 10);
     ck_assert_uint_eq(points.n, 2);

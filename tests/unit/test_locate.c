@@ -142,8 +142,20 @@ START_TEST(plugged_since_the_start)
 }
 END_TEST
 
-/* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". */
-static int locate_text(const char *smaps, const struct ram_config *wanted)
+static void write_file(const char *dir, const char *name, const char *text)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/proc/5/%s", dir, name);
+    f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". @p maps: NULL for none. */
+static int locate_maps(const char *maps, const char *smaps, const struct ram_config *wanted)
 {
     char dir[] = "/tmp/vmwss-test-XXXXXX";
     char path[128];
@@ -155,16 +167,17 @@ static int locate_text(const char *smaps, const struct ram_config *wanted)
     mkdir(path, 0700);
     snprintf(path, sizeof(path), "%s/proc/5", dir);
     mkdir(path, 0700);
-    snprintf(path, sizeof(path), "%s/proc/5/smaps", dir);
-    FILE *f = fopen(path, "w");
-
-    fputs(smaps, f);
-    fclose(f);
+    write_file(dir, "smaps", smaps);
+    if (maps)
+        write_file(dir, "maps", maps);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
     memset(&ram, 0, sizeof(ram));
     int rc = guest_ram_locate(&root, &process, wanted, &ram, &error);
 
     fsroot_close(&root);
+    snprintf(path, sizeof(path), "%s/proc/5/smaps", dir);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/proc/5/maps", dir);
     unlink(path);
     snprintf(path, sizeof(path), "%s/proc/5", dir);
     rmdir(path);
@@ -172,6 +185,11 @@ static int locate_text(const char *smaps, const struct ram_config *wanted)
     rmdir(path);
     rmdir(dir);
     return rc;
+}
+
+static int locate_text(const char *smaps, const struct ram_config *wanted)
+{
+    return locate_maps(NULL, smaps, wanted);
 }
 
 #define RAM(range, perms, offset, inode, path, flags)                      \
@@ -194,6 +212,35 @@ static void one_backend(uint64_t mib, enum ram_source source)
     ram_config_free(&config);
     add_backend(&backend);
 }
+
+/* What maps has no guard for is not read: here it is no smaps at all. A mapping like RAM behind the first is. */
+START_TEST(smaps_is_read_no_further_than_ram_may_be)
+{
+    static const char maps[] = "100000-500000 rw-p 00000000 00:00 0 \n"
+                               "500000-501000 ---p 00000000 00:00 0 \n"
+                               "600000-a00000 rw-p 00000000 00:00 0 \n"
+                               "a00000-a01000 ---p 00000000 00:00 0 \n"
+                               "b00000-b01000 ---p 00000000 00:00 0 \n"
+                               "c00000-c01000 rw-p 00000000 00:00 0 \n";
+    static const char first[] = ANON("100000-500000", "") GUARD("500000-501000");
+    static const char stack[] = "600000-a00000 rw-p 00000000 00:00 0 \nVmFlags: rd wr\n";
+    char smaps[2000];
+
+    one_backend(4, RAM_SOURCE_ANON);
+    snprintf(smaps, sizeof(smaps), "%s%s%s", first, stack,
+             GUARD("a00000-a01000") GUARD("b00000-b01000") "no smaps\n");
+    ck_assert_int_eq(locate_text(smaps, &config), -EBADMSG);
+    ck_assert_msg(locate_maps(maps, smaps, &config) == 0, "%s", error.text);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x100000);
+    guest_ram_free(&ram);
+    snprintf(smaps, sizeof(smaps), "%s%s", first,
+             ANON("600000-a00000", "") GUARD("a00000-a01000") GUARD("b00000-b01000") "no smaps\n");
+    ck_assert_int_eq(locate_maps(maps, smaps, &config), -ENOTUNIQ);
+    /* Maps that cannot be read, or have no guard at all, end nothing. */
+    ck_assert_int_eq(locate_maps("no maps\n", smaps, &config), -EBADMSG);
+    ck_assert_int_eq(locate_maps("", smaps, &config), -EBADMSG);
+}
+END_TEST
 
 START_TEST(pieces_are_put_together)
 {
@@ -406,6 +453,7 @@ int main(void)
     tcase_add_test(c, a_dimm_beside_the_boot_memory);
     tcase_add_test(c, what_cannot_be_told_apart_is_refused);
     tcase_add_test(c, plugged_since_the_start);
+    tcase_add_test(c, smaps_is_read_no_further_than_ram_may_be);
     tcase_add_test(c, pieces_are_put_together);
     tcase_add_test(c, pieces_of_a_file_must_follow_each_other);
     tcase_add_test(c, the_rule);

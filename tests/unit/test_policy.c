@@ -71,6 +71,28 @@ START_TEST(pace_doubles_while_nothing_changes)
 }
 END_TEST
 
+START_TEST(pace_within_other_limits)
+{
+    struct pace pace = pace_start(10, 160);
+
+    pace_next(&pace, 60 * MIB, 68 * MIB, 0);
+    ck_assert(pace_next(&pace, 60 * MIB, 68 * MIB, 0) == 20);
+    pace_limit(&pace, 10, 160);
+    ck_assert(pace.period_s == 20); /* the same */
+    pace_limit(&pace, 30, 60);
+    ck_assert(pace.period_s == 30);
+    ck_assert(pace_next(&pace, 60 * MIB, 68 * MIB, 0) == 60);
+    pace_limit(&pace, 30, 0);
+    ck_assert(pace.period_s == 30);
+    ck_assert(pace_next(&pace, 60 * MIB, 68 * MIB, 0) == 30);
+    pace_limit(&pace, 10, 160);
+    ck_assert(pace_next(&pace, 60 * MIB, 68 * MIB, 0) == 60);
+    pace_forget(&pace);
+    ck_assert(pace.period_s == 10);
+    ck_assert(pace_next(&pace, 60 * MIB, 68 * MIB, 0) == 10); /* nothing to compare with */
+}
+END_TEST
+
 START_TEST(pace_of_a_census)
 {
     struct pace pace = pace_start(10, 160);
@@ -138,6 +160,7 @@ int main(void)
     tcase_add_test(tcase, precision_knows_small_guests);
     tcase_add_test(tcase, worst_fraction_of_an_interval);
     tcase_add_test(tcase, pace_doubles_while_nothing_changes);
+    tcase_add_test(tcase, pace_within_other_limits);
     tcase_add_test(tcase, pace_of_a_census);
     tcase_add_test(tcase, pace_that_is_not_stretched);
     tcase_add_test(tcase, intermittent_tracking_saves_work);

@@ -113,7 +113,7 @@ START_TEST(what_is_given_up)
     if (child == 0) {
         struct error error = {0};
 
-        _exit(privileges_drop(&error) < 0 ? 2 : !promises[_i].holds());
+        _exit(privileges_drop(true, &error) < 0 ? 2 : !promises[_i].holds());
     }
 
     int status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_qemu_process.c  Identity, accelerator and vCPU threads of captured QEMU processes,
  * and of made ones. */
-#include "domain/proc_pid.h"
+#include "base/proc_pid.h"
 #include "domain/qemu_process.h"
 #include "domain/qemu_vcpus.h"
 #include "fixture.h"

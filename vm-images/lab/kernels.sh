@@ -28,6 +28,7 @@ usage() {
 	  page_idle   built from Debian's linux-source-6.12 with page_idle_kernel.config (minutes)
 	  6.12        Debian's stock linux-image-6.12-amd64 (security updates of Debian 12)
 	  6.1         Debian 12's stock linux-image-amd64
+	  5.10        Debian 11's, for test guests; from the mirror that this machine has Debian 12 from
 
 	  --update    ask apt for the newest version, even if the cache has one
 	  --list      print what the cache has
@@ -57,6 +58,22 @@ new_scratch() {
 	chmod 755 "$scratch"
 }
 
+# Options for apt, which knows no other release than the machine's.
+apt_options=()
+
+# other_release SUITE: apt_options for that release of Debian, in lists of its own.
+other_release() {
+	local lists=$cache/apt/$1 mirror
+	# shellcheck disable=SC2016 # apt's variables
+	mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | sed -n 's/ bookworm$//p' | head -n 1)
+	[[ -n $mirror ]] || die "no mirror of Debian 12 among apt's sources"
+	mkdir -p "$lists/partial"
+	printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$1" >"$lists.list"
+	apt_options=(-o "Dir::Etc::SourceList=$lists.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$lists"
+		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root)
+	apt-get "${apt_options[@]}" -qq update >&2 || die "$mirror has no Debian $1"
+}
+
 need() {
 	local command package missing=()
 	while (($#)); do
@@ -68,12 +85,12 @@ need() {
 }
 
 candidate_version() {
-	apt-cache show --no-all-versions "$1" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1
+	apt-cache "${apt_options[@]}" show --no-all-versions "$1" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1
 }
 
 # The package that a meta package stands for, e.g. linux-image-6.1.0-56-amd64.
 real_image_package() {
-	apt-cache depends --no-recommends --no-suggests "$1" 2>/dev/null |
+	apt-cache "${apt_options[@]}" depends --no-recommends --no-suggests "$1" 2>/dev/null |
 		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1
 }
 
@@ -86,7 +103,7 @@ download() {
 		say "downloading $package $version"
 		tmp=$(mktemp -d "$cache/dl/.part.XXXXXX")
 		# apt's sandbox user cannot write to a private cache; as root that would only print a warning.
-		if ! (cd "$tmp" && apt-get -o APT::Sandbox::User=root -qq download "$package=$version" >&2); then
+		if ! (cd "$tmp" && apt-get -o APT::Sandbox::User=root "${apt_options[@]}" -qq download "$package=$version" >&2); then
 			rm -rf -- "$tmp"
 			die "cannot download $package $version"
 		fi
@@ -227,14 +244,14 @@ for arg in "$@"; do
 		done
 		exit 0
 		;;
-	page_idle | 6.12 | 6.1) names+=("$arg") ;;
+	page_idle | 6.12 | 6.1 | 5.10) names+=("$arg") ;;
 	*) usage >&2; exit 2 ;;
 	esac
 done
 ((${#names[@]})) || { usage >&2; exit 2; }
 
 obtain() {
-	local name=$1 lock
+	local name=$1 lock apt_options=()
 	# A second run waits here and then finds the first one's kernel.
 	exec {lock}>"$cache/kernels/.lock-$name"
 	if ! flock -n "$lock"; then
@@ -245,6 +262,10 @@ obtain() {
 	page_idle) page_idle_kernel ;;
 	6.12) stock_kernel 6.12 linux-image-6.12-amd64 ;;
 	6.1) stock_kernel 6.1 linux-image-amd64 ;;
+	5.10)
+		other_release bullseye
+		stock_kernel 5.10 linux-image-amd64
+		;;
 	esac
 	exec {lock}>&-
 }

@@ -31,6 +31,7 @@ struct params {
     uint64_t run_pages;     /**< of the strided pattern */
     uint64_t balloon_pages; /**< given back to the host before the steady state */
     bool balloon_follows;   /**< the host's wishes, from then on */
+    bool idle;              /**< touches nothing once it is ready: its vCPU halts */
     bool writes;
     enum populate populate;
     unsigned int phase_count;
@@ -188,6 +189,8 @@ static inline bool params_take_word(const char **text, struct params *params)
         return params_take_populate(text, &params->populate);
     if (params_take(text, "op="))
         return params_take_either(text, "read", "write", &params->writes);
+    if (params_take(text, "idle="))
+        return params_take_either(text, "no", "yes", &params->idle);
     if (params_take(text, "phases="))
         return params_take_phases(text, params);
     if (params_take(text, "memory="))
@@ -210,9 +213,13 @@ static inline const char *params_complete(struct params *params, bool hot_given)
         return "run= must be at least one page and at most stride=";
     if (params->start % PARAMS_HUGE_SIZE)
         return "start= must be a multiple of 2M";
+    if (params->idle && (params->phase_count || params->balloon_follows))
+        return "idle=yes goes with neither phases= nor balloon=host";
     pattern_init(pattern, pattern->kind, params->total_pages, pattern->stride_pages, params->seed);
     pattern->run_pages = params->run_pages;
-    if (params->phase_count)
+    if (params->idle)
+        params->hot_pages = 0;
+    else if (params->phase_count)
         params->hot_pages = params->phases[0].hot_pages;
     else if (!hot_given && params->hot_pages > pattern_capacity(pattern))
         params->hot_pages = pattern_capacity(pattern);

@@ -71,7 +71,7 @@ static int print_truth(const struct params *params, const struct layout *layout,
 
     if (count_hot(params, layout, hot_pages, &count))
         return -1;
-    uint64_t own_pages = OWN_BASE_PAGES + count.directories;
+    uint64_t own_pages = params->idle ? 0 : OWN_BASE_PAGES + count.directories;
 
     printf("\"hot_pages\":%" PRIu64 ",\"hot_bytes\":%" PRIu64 ",\"hot_huge_pages\":%" PRIu64
            ",\"own_pages\":%" PRIu64 ",\"truth_bytes\":%" PRIu64,

@@ -130,6 +130,8 @@ void spin(struct state *state)
 {
     struct clock clock = {0};
 
+    while (state->params.idle) /* nothing wakes it but an NMI */
+        __asm__ volatile("cli; hlt");
     if (state->params.phase_count)
         clock_start(&clock, state);
     for (;;) {

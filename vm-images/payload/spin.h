@@ -59,7 +59,7 @@ static inline uint32_t read_pm_timer(void)
     return ticks & PM_TIMER_MASK;
 }
 
-/** Touches the hot set for ever. */
+/** Touches the hot set for ever; halts for ever with idle=yes. */
 void spin(struct state *state) __attribute__((noreturn));
 /** Calls spin() on a stack in the state's own page. */
 void spin_enter(struct state *state) __attribute__((noreturn));

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file pagemap.h  /proc/PID/pagemap: what is behind each virtual page, and the PAGEMAP_SCAN ioctl.
+ * @file pagemap.h  /proc/PID/pagemap: what is behind each page of guest RAM, and the PAGEMAP_SCAN ioctl.
  *
- * Source: Documentation/admin-guide/mm/pagemap.rst; fs/proc/task_mmu.c. A swapped entry carries a swap
- * offset where the frame number would be, so PAGEMAP_PRESENT is to be tested first.
+ * Source: Documentation/admin-guide/mm/pagemap.rst; fs/proc/task_mmu.c.
  */
 #pragma once
 
 #include "base/error.h"
+#include "sample/kernel/pagemap_entry.h"
 #include "sample/target.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define PAGEMAP_PRESENT (1ULL << 63)
-#define PAGEMAP_SWAPPED (1ULL << 62)
-#define PAGEMAP_PFN(entry) ((entry) & ((1ULL << 55) - 1))
 
 /** Opens /proc/PID/pagemap; the caller closes. Without CAP_SYS_ADMIN frame numbers read as 0, so a
  *  caller that needs them must check that it sees some. */

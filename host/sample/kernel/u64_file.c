@@ -8,8 +8,7 @@
 
 #define RUN_ENTRIES 4096 /* 32 KiB a transfer; the idle bitmap moves 4 KiB at most and says so */
 
-/* Reads [first, first + n); what lies beyond the end of the file is 0. */
-static int read_run(int fd, uint64_t first, uint64_t n, uint64_t *buffer)
+int u64_file_read(int fd, uint64_t first, uint64_t n, uint64_t *buffer)
 {
     size_t want = n * sizeof(*buffer);
     size_t have = 0;
@@ -42,12 +41,12 @@ int u64_file_gather(int fd, const uint64_t *index, uint64_t n, uint64_t bridge, 
                index[end] - index[end - 1] <= bridge + 1 && index[end] - first < RUN_ENTRIES)
             end++;
 
-        int rc = read_run(fd, first, index[end - 1] - first + 1, buffer);
+        int rc = u64_file_read(fd, first, index[end - 1] - first + 1, buffer);
 
         if (rc < 0)
             return rc;
         for (; at < end; at++)
-            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): read_run() fills it
+            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): u64_file_read() fills it
             out[at] = buffer[index[at] - first];
     }
     return 0;

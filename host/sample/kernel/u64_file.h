@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/** Reads the @p n entries from @p first on; those beyond the end of the file are 0. 0 or a negative errno. */
+int u64_file_read(int fd, uint64_t first, uint64_t n, uint64_t *out);
+
 /**
  * Reads entries index[0..n) of the array into out[0..n).
  * Neighbours, also with small gaps between them, are fetched by one pread(): one system call costs as

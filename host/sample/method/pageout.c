@@ -37,6 +37,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -98,10 +99,18 @@ static int try_on_own_page(void)
     return answer;
 }
 
-static int explain_trial(int rc, struct error *error)
+/* 0, or why not. The answer is the kernel's and that of our own cgroup, and is asked for until it was yes; what swap may
+ * change is for check_swap(). */
+static int prove_on_own_page(struct error *error)
 {
-    return error_set(error, rc, "MADV_PAGEOUT does not unmap shared memory here: %s",
-                     strerror(-rc));
+    static atomic_bool proven;
+    int rc = atomic_load(&proven) ? 0 : try_on_own_page();
+
+    if (rc < 0)
+        return error_set(error, rc, "MADV_PAGEOUT does not unmap shared memory here: %s",
+                         strerror(-rc));
+    atomic_store(&proven, true);
+    return 0;
 }
 
 /* --- marking ----------------------------------------------------------------------------------- */
@@ -393,11 +402,10 @@ static int acquire(struct pageout *pageout, struct error *error)
 
     if (rc < 0)
         return rc;
-    rc = try_on_own_page();
+    rc = prove_on_own_page(error);
     if (rc < 0)
-        return explain_trial(rc, error);
+        return rc;
     rc = open_files(pageout, error);
-
     if (rc == 0)
         rc = open_kernel_files(pageout, error);
     if (rc < 0)
@@ -452,43 +460,50 @@ static int check_block(const struct ram_block *block, struct error *why)
     return 0;
 }
 
-/* Unmaps a few pages for real: at least one of the mapped ones must come off. */
-static int trial(const struct target *target, struct error *why)
+/* Unmaps @p n pages for real. */
+static int unmap_some(const struct target *target, uint64_t n, uint64_t *unmapped,
+                      uint64_t *unmeasurable, struct error *why)
 {
     struct page_set set;
     void *state = NULL;
-    int rc = page_set_panel(&set, target->ram, 256, target->process->start_ticks);
+    int rc = page_set_panel(&set, target->ram, n, target->process->start_ticks);
 
     if (rc < 0)
         return error_set(why, rc, "out of memory");
     rc = pageout_open(target, &set, &state, why);
     if (rc == 0) {
-        uint64_t unmapped = 0;
-        uint64_t unmeasurable = 0;
-
         rc = pageout_mark(state, why);
         for (uint64_t i = 0; rc == 0 && i < set.n; i++) {
-            unmapped += set.state[i] == PAGE_IDLE || set.state[i] == PAGE_TOUCHED;
-            unmeasurable += set.state[i] == PAGE_UNMEASURABLE;
+            *unmapped += set.state[i] == PAGE_IDLE || set.state[i] == PAGE_TOUCHED;
+            *unmeasurable += set.state[i] == PAGE_UNMEASURABLE;
         }
-        if (rc == 0 && unmapped == 0 && unmeasurable > 0)
-            rc = error_set(why, -ENOTSUP,
-                           "the kernel unmaps none of its pages; another process "
-                           "(vhost-user, a dump) may map the same memory");
         pageout_close(state);
     }
     page_set_free(&set);
     return rc;
 }
 
+/* One page that comes off is proof, and of most guests nearly every page does: a few are tried before many. */
+static int trial(const struct target *target, struct error *why)
+{
+    uint64_t unmapped = 0;
+    uint64_t unmeasurable = 0;
+    int rc = unmap_some(target, 16, &unmapped, &unmeasurable, why);
+
+    if (rc == 0 && unmapped == 0)
+        rc = unmap_some(target, 256, &unmapped, &unmeasurable, why);
+    if (rc == 0 && unmapped == 0 && unmeasurable > 0)
+        rc = error_set(why, -ENOTSUP,
+                       "the kernel unmaps none of its pages; another process "
+                       "(vhost-user, a dump) may map the same memory");
+    return rc;
+}
+
 static int pageout_host(const struct fsroot *root, struct error *why)
 {
     int rc = check_swap(root, why);
-    int answer = rc == 0 ? try_on_own_page() : rc;
 
-    if (rc == 0 && answer < 0)
-        return explain_trial(answer, why);
-    return rc;
+    return rc < 0 ? rc : prove_on_own_page(why);
 }
 
 static int pageout_probe(const struct target *target, struct error *why)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file proc_pid.c  See proc_pid.h. */
-#include "domain/proc_pid.h"
+#include "base/proc_pid.h"
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,18 @@ int proc_stat_parse(const char *text, struct proc_stat *stat)
     if (n != 4)
         return -EINVAL;
     *stat = s;
+    return 0;
+}
+
+int proc_stat_name(const char *text, char *name, size_t size)
+{
+    const char *begin = strchr(text, '(');
+    const char *end = strrchr(text, ')');
+
+    if (!begin || !end || end <= begin)
+        return -EINVAL;
+    snprintf(name, size, "%.*s", (int)(end - begin - 1), begin + 1);
+    utf8_printable(name);
     return 0;
 }
 

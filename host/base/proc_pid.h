@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file proc_pid.h  What the domain room reads of /proc/PID besides the command line. */
+/** @file proc_pid.h  /proc/PID/stat, and the pids and other numbers that /proc has as names. */
 #pragma once
 
 #include "base/fsroot.h"
@@ -17,6 +17,11 @@ struct proc_stat {
 /** Parses one stat line; the command's name in it may hold anything, ")" too. -EINVAL when
  * malformed. */
 int proc_stat_parse(const char *text, struct proc_stat *stat);
+
+/** The command's name in a stat line, from the first "(" to the last ")": any bytes its process liked, newlines too; what is not
+ *  printable UTF-8 becomes '?'. At most 15 bytes of a process, more of a kernel thread; cut to @p size. -EINVAL when there is
+ *  none. */
+int proc_stat_name(const char *text, char *name, size_t size);
 
 /** Reads /proc/PID/stat. -ESRCH when there is no such process or thread. */
 int proc_stat_read(const struct fsroot *root, pid_t pid, struct proc_stat *stat);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file look.c  See look.h. */
+#include "cache/look.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+/* Numbers of linux/magic.h and of file systems that do not stand there. */
+#define AUFS_MAGIC 0x61756673
+#define CONFIGFS_MAGIC 0x62656570
+
+static bool among(long type, const long *types, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (types[i] == type)
+            return true;
+    return false;
+}
+
+/* What one reads there is made meanwhile: no page cache, and no telling what it does to open it. */
+static bool is_made_by_kernel(long type)
+{
+    static const long types[] = {
+        PROC_SUPER_MAGIC, SYSFS_MAGIC,          DEBUGFS_MAGIC,  TRACEFS_MAGIC,
+        SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC,   BPF_FS_MAGIC,   CGROUP2_SUPER_MAGIC,
+        EFIVARFS_MAGIC,   PSTOREFS_MAGIC,       SELINUX_MAGIC,  SMACK_MAGIC,
+        BINFMTFS_MAGIC,   RDTGROUP_SUPER_MAGIC, CONFIGFS_MAGIC, NSFS_MAGIC,
+    };
+
+    return among(type, types, sizeof(types) / sizeof(types[0]));
+}
+
+/* The pages may be those of a file below, of which cachestat knows nothing: it says 0 of a cached file of overlayfs. */
+static bool is_stacked(long type)
+{
+    static const long types[] = {OVERLAYFS_SUPER_MAGIC, FUSE_SUPER_MAGIC, AUFS_MAGIC};
+
+    return among(type, types, sizeof(types) / sizeof(types[0]));
+}
+
+static const char *why(int rc)
+{
+    switch (rc) {
+    case -EPERM:
+        return "not permitted: the kernel tells only who may write the file";
+    case -ENODEV:
+        return "its file system maps no files";
+    case -ENOSYS:
+        return "this kernel has no cachestat (Linux 6.5)";
+    case -EINTR:
+        return "interrupted while it was looked at";
+    case -EOPNOTSUPP:
+        return "not known of this file system";
+    default:
+        return strerror(-rc);
+    }
+}
+
+static void set_unknown(struct cache_file *file, const char *reason)
+{
+    file->count = CACHE_COUNT_UNKNOWN;
+    file->method = "";
+    file->unknown = reason;
+    free(file->part);
+    file->part = NULL;
+}
+
+/* The method that can tell, with its count; NULL with the last one's *rc. */
+static const struct cache_method *count_by_any(const struct cache_method *asked,
+                                               const struct cache_target *target, bool stacked,
+                                               struct cache_count *count, int *rc)
+{
+    const struct cache_method *const automatic[] = {&cache_cachestat, &cache_mincore};
+    const struct cache_method *const only[] = {asked};
+    const struct cache_method *const *method = asked ? only : automatic;
+
+    for (size_t i = 0; i < (asked ? 1 : 2); i++) {
+        *rc = method[i]->count(target, 0, target->pages, count);
+        if (*rc == 0 && method[i] == &cache_cachestat && stacked && count->cached == 0)
+            *rc = -EOPNOTSUPP;
+        if (*rc == 0)
+            return method[i];
+    }
+    return NULL;
+}
+
+/* What was asked beside the count. */
+static int count_places(const struct cache_question *question, const struct cache_method *method,
+                        const struct cache_target *target, struct cache_file *file)
+{
+    int rc = 0;
+
+    if (question->parts > 0) {
+        file->part = calloc(question->parts, sizeof(*file->part));
+        if (!file->part)
+            return -ENOMEM;
+        rc = cache_parts_count(method, target, file->part, question->parts);
+    }
+    if (rc == 0 && question->runs)
+        rc = cache_runs_find(method, target, &file->runs);
+    return rc;
+}
+
+static void count_open(const struct cache_question *question, int fd, long type,
+                       struct cache_file *file)
+{
+    const struct cache_target target = {fd, file->pages, question->patience};
+    int rc = 0;
+    const struct cache_method *method = count_by_any(question->method, &target, is_stacked(type),
+                                                     &file->count, &rc);
+
+    if (method)
+        rc = count_places(question, method, &target, file);
+    if (rc < 0)
+        set_unknown(file, why(rc));
+    else
+        file->method = method->name;
+}
+
+/* A descriptor for a file that O_PATH found to be a regular one: so nothing else is ever opened. */
+static int reopen(const struct fsroot *root, int path_fd)
+{
+    int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+    int fd = fsroot_openf(root, flags | O_NOATIME, "proc/self/fd/%d", path_fd);
+
+    return fd == -EPERM ? fsroot_openf(root, flags, "proc/self/fd/%d", path_fd) : fd;
+}
+
+static void set_size(struct cache_file *file, const struct stat *stat)
+{
+    file->size_bytes = (uint64_t)stat->st_size;
+    file->pages = (file->size_bytes + cache_page_bytes() - 1) / cache_page_bytes();
+}
+
+/* A huge page of hugetlbfs is in its file from when it is first touched, and counted in its blocks: hugetlb.c,
+ * hugetlb_add_to_page_cache(). To map such a file would reserve huge pages. */
+static void count_hugetlb(const struct stat *stat, struct cache_file *file)
+{
+    file->count = CACHE_COUNT_UNKNOWN;
+    file->count.cached = (uint64_t)stat->st_blocks * 512 / cache_page_bytes();
+    file->method = "blocks";
+}
+
+static void count_regular(const struct cache_question *question, int path_fd, long type,
+                          struct cache_file *file)
+{
+    struct stat stat;
+    cleanup_close int fd = reopen(question->root, path_fd);
+
+    if (fd < 0 || fstat(fd, &stat) < 0) {
+        set_unknown(file, strerror(fd < 0 ? -fd : errno));
+        return;
+    }
+    set_size(file, &stat); /* it may have changed since */
+    if (file->pages > 0)
+        count_open(question, fd, type, file);
+}
+
+int cache_look(const struct cache_question *question, int path_fd, const struct stat *stat,
+               const char *name, struct cache_file *file)
+{
+    struct statfs fs;
+
+    *file = (struct cache_file){.name = strdup(name), .method = ""};
+    if (!file->name)
+        return -ENOMEM;
+    set_size(file, stat);
+    if (file->pages == 0)
+        return 0;
+    if (fstatfs(path_fd, &fs) < 0)
+        set_unknown(file, strerror(errno));
+    else if (is_made_by_kernel((long)fs.f_type))
+        file->size_bytes = file->pages = 0; /* its size is nothing that is kept anywhere */
+    else if (fs.f_type == HUGETLBFS_MAGIC)
+        count_hugetlb(stat, file);
+    else
+        count_regular(question, path_fd, (long)fs.f_type, file);
+    return 0;
+}
+
+bool cache_places_known(const struct cache_file *file)
+{
+    return !file->unknown && (file->runs.n > 0 || file->count.cached == 0);
+}
+
+void cache_file_free(struct cache_file *file)
+{
+    free(file->name);
+    free(file->part);
+    free(file->runs.run);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file maps.c  See maps.h. */
+#include "cache/maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* A number that ends at @p delimiter; *at is moved behind it. */
+static bool number(char **at, int base, char delimiter, uint64_t *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtoull(*at, &end, base);
+    if (errno || end == *at || *end != delimiter)
+        return false;
+    *at = end + 1;
+    return true;
+}
+
+/* "start-end perms offset major:minor inode   path" */
+bool maps_parse(char *line, struct maps_line *out)
+{
+    uint64_t offset, device_major, device_minor, inode;
+    char *at = line;
+
+    if (!number(&at, 16, '-', &out->start) || !number(&at, 16, ' ', &out->end))
+        return false;
+    at += strcspn(at, " "); /* permissions */
+    if (*at++ != ' ' || !number(&at, 16, ' ', &offset) || !number(&at, 16, ':', &device_major) ||
+        !number(&at, 16, ' ', &device_minor))
+        return false;
+    inode = strtoull(at, &at, 10);
+    if (*at && *at != ' ')
+        return false;
+    out->device = makedev((unsigned)device_major, (unsigned)device_minor);
+    out->inode = inode;
+    out->path = at + strspn(at, " ");
+    return true;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file method.h  The ways of asking the kernel which pages of a file are in the page cache.
+ *
+ * Each is one file with one table. None reads the file's data, and none brings a page in or puts one out.
+ *
+ *   cachestat  cachestat(2), Linux 6.5: one call for any range, and what is dirty, under writeback, or was evicted.
+ *              Of a file of overlayfs it counts nothing, for the pages belong to the file below (Linux 6.18).
+ *   mincore    mincore(2) over a mapping that is never touched: any kernel, page by page; so a file of a TiB takes some ten
+ *              seconds, also when it is one hole, for what was read of a hole is cached like anything else.
+ *
+ * Both tell only who owns the file, has CAP_FOWNER over it, or could write it. To anybody else mincore says since Linux
+ * 5.2 that all is resident (can_do_mincore() in mm/mincore.c), and cachestat fails since 2025 with EPERM
+ * (can_do_cachestat() in mm/filemap.c, commit 5f537664e705, also in stable kernels).
+ */
+#pragma once
+
+#include "cache/patience.h"
+
+#include <stdint.h>
+
+/** This kernel, or this method, does not say. */
+#define CACHE_UNKNOWN UINT64_MAX
+
+/** Pages of a range of a file. */
+struct cache_count {
+    uint64_t cached;
+    uint64_t dirty;     /* of the cached: to be written */
+    uint64_t writeback; /* of the cached: being written */
+    uint64_t evicted; /* were cached, and the kernel still remembers; for tmpfs: are swapped out */
+    uint64_t
+        recently_evicted; /* of the evicted: so lately that to read them again would be a refault of the working set */
+};
+
+/** Nothing of it known. */
+#define CACHE_COUNT_UNKNOWN                                                           \
+    ((struct cache_count){CACHE_UNKNOWN, CACHE_UNKNOWN, CACHE_UNKNOWN, CACHE_UNKNOWN, \
+                          CACHE_UNKNOWN})
+
+/** A file that is asked about. */
+struct cache_target {
+    int fd;
+    uint64_t pages; /* of its size */
+    const struct cache_patience *patience;
+};
+
+struct cache_method {
+    const char *name;
+    /**
+     * Counts the pages first .. first + pages - 1 of the file; @p pages is at least 1.
+     * @return 0, or a negative errno: -EPERM when the kernel does not tell us about this file, -ENOSYS or -EOPNOTSUPP when
+     *         the method cannot, -EINTR when the patience is at its end, and what open files bring with them.
+     */
+    int (*count)(const struct cache_target *target, uint64_t first, uint64_t pages,
+                 struct cache_count *count);
+};
+
+extern const struct cache_method cache_cachestat;
+extern const struct cache_method cache_mincore;
+
+/** "cachestat" or "mincore"; NULL for any other name. */
+const struct cache_method *cache_method_find(const char *name);
+
+/** Share of 0 .. 1, of nothing 0. */
+double cache_share(uint64_t part, uint64_t pages);
+
+/** The kernel's page size. */
+uint64_t cache_page_bytes(void);

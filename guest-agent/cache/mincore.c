@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file mincore.c  mincore(2) over a mapping that nobody touches. See method.h.
+ *
+ * To whom it does not want to tell, the kernel says that every page of a mapping is resident. We do not guess whom that
+ * is: we ask about a page far behind the end of the file too, where nothing can be cached. A kernel that calls
+ * that page resident has told us nothing.
+ *
+ * As no page of the mapping is ever touched, a file that shrinks meanwhile costs no SIGBUS: its pages are not resident.
+ */
+#include "cache/method.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* Pages of one mapping, and bytes of the vector: 256 MiB at a time of a file of any size. */
+#define WINDOW_PAGES 65536U
+
+/* How far behind the end: more than any huge page, so that none can reach from one to the other. */
+#define BEHIND_BYTES ((uint64_t)1 << 30)
+
+/* Adds the resident pages of one window to *resident. */
+static int count_window(int fd, uint64_t first, uint64_t pages, uint64_t *resident)
+{
+    unsigned char vector[WINDOW_PAGES];
+    size_t bytes = (size_t)(pages * cache_page_bytes());
+    void *at = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd,
+                    (off_t)(first * cache_page_bytes()));
+
+    if (at == MAP_FAILED)
+        return -errno;
+
+    int rc = mincore(at, bytes, vector) < 0 ? -errno : 0;
+
+    munmap(at, bytes);
+    for (uint64_t i = 0; rc == 0 && i < pages; i++)
+        *resident += vector[i] & 1;
+    return rc;
+}
+
+/* 0 when the kernel tells us the truth about this file, -EPERM when it does not. */
+static int truthful(int fd)
+{
+    struct stat stat;
+    uint64_t resident = 0;
+
+    if (fstat(fd, &stat) < 0)
+        return -errno;
+
+    uint64_t behind = ((uint64_t)stat.st_size / BEHIND_BYTES + 2) * BEHIND_BYTES;
+    int rc = count_window(fd, behind / cache_page_bytes(), 1, &resident);
+
+    return rc < 0 ? rc : resident > 0 ? -EPERM : 0;
+}
+
+static int count_pages(const struct cache_target *target, uint64_t first, uint64_t pages,
+                       struct cache_count *count)
+{
+    uint64_t resident = 0;
+    int rc = truthful(target->fd);
+
+    for (uint64_t done = 0; rc == 0 && done < pages; done += WINDOW_PAGES) {
+        uint64_t left = pages - done;
+
+        if (!cache_goes_on(target->patience, cache_share(first + done, target->pages)))
+            return -EINTR;
+        rc = count_window(target->fd, first + done, left < WINDOW_PAGES ? left : WINDOW_PAGES,
+                          &resident);
+    }
+    if (rc < 0)
+        return rc;
+    *count = CACHE_COUNT_UNKNOWN;
+    count->cached = resident;
+    return 0;
+}
+
+const struct cache_method cache_mincore = {.name = "mincore", .count = count_pages};

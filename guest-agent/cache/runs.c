@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file runs.c  See runs.h. */
+#include "cache/runs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct search {
+    const struct cache_method *method;
+    const struct cache_target *target;
+    struct cache_runs *runs;
+};
+
+static int append(struct cache_runs *runs, uint64_t first, uint64_t pages)
+{
+    struct cache_run *last = runs->n > 0 ? &runs->run[runs->n - 1] : NULL;
+
+    if (last && last->first + last->pages == first) {
+        last->pages += pages;
+        return 0;
+    }
+    if (!runs->run || runs->n == runs->room) {
+        size_t room = runs->room > 0 ? runs->room * 2 : 16;
+        struct cache_run *grown = reallocarray(runs->run, room, sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        runs->run = grown;
+        runs->room = room;
+    }
+    runs->run[runs->n++] = (struct cache_run){first, pages};
+    return 0;
+}
+
+/* As deep as the logarithm of the pages: 52 at most. */
+static int halve(const struct search *search, uint64_t first, uint64_t pages)
+{
+    struct cache_count count;
+    int rc = search->method->count(search->target, first, pages, &count);
+
+    if (rc < 0 || count.cached == 0)
+        return rc;
+    if (count.cached >= pages)
+        return append(search->runs, first, pages);
+
+    uint64_t half = pages / 2;
+
+    rc = halve(search, first, half);
+    return rc < 0 ? rc : halve(search, first + half, pages - half);
+}
+
+int cache_runs_find(const struct cache_method *method, const struct cache_target *target,
+                    struct cache_runs *runs)
+{
+    struct search search = {.method = method, .target = target, .runs = runs};
+
+    *runs = (struct cache_runs){0};
+
+    int rc = target->pages > 0 ? halve(&search, 0, target->pages) : 0;
+
+    if (rc < 0) {
+        free(runs->run);
+        *runs = (struct cache_runs){0};
+    }
+    return rc;
+}
+
+uint64_t cache_part_first(uint64_t pages, unsigned i, unsigned n)
+{
+    /* i * pages / n without its overflow. */
+    return pages / n * i + pages % n * i / n;
+}
+
+int cache_parts_count(const struct cache_method *method, const struct cache_target *target,
+                      uint64_t *cached, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t first = cache_part_first(target->pages, i, n);
+        uint64_t end = cache_part_first(target->pages, i + 1, n);
+        struct cache_count count = {0};
+        int rc = end > first ? method->count(target, first, end - first, &count) : 0;
+
+        if (rc < 0)
+            return rc;
+        cached[i] = count.cached;
+    }
+    return 0;
+}

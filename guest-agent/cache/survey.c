@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file survey.c  Files and directories. See survey.h. */
+#include "cache/survey.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A directory that is being read. */
+struct level {
+    const char *name;
+    dev_t device; /* of the directory that was named */
+    int depth;
+};
+
+void survey_fault(struct survey *survey, const char *name, const char *why)
+{
+    survey->n_faults++;
+    survey->fault(name, why);
+}
+
+/* Of no more use: their part of the total remains. */
+static void drop_from(struct survey *survey, size_t first)
+{
+    for (size_t i = first; i < survey->n; i++)
+        cache_file_free(&survey->file[i]);
+    survey->n = first < survey->n ? first : survey->n;
+}
+
+static void keep_the_first(struct survey *survey)
+{
+    cache_sort(survey->file, survey->n, survey->order);
+    drop_from(survey, survey->at_most);
+}
+
+static int add(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
+{
+    /* Grows to the powers of two. */
+    if ((survey->n & (survey->n - 1)) == 0) {
+        struct cache_file *grown = reallocarray(survey->file, survey->n > 0 ? survey->n * 2 : 1,
+                                                sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        survey->file = grown;
+    }
+
+    int rc = cache_look(&survey->question, path_fd, stat, name, &survey->file[survey->n]);
+
+    if (rc < 0)
+        return rc;
+    cache_total_add(&survey->total, &survey->file[survey->n++]);
+    if (survey->at_most > 0 && survey->n >= 2 * survey->at_most)
+        keep_the_first(survey);
+    return 0;
+}
+
+int survey_add(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
+{
+    if (!S_ISREG(stat->st_mode))
+        return 0;
+    if (!cache_goes_on(survey->question.patience, 0))
+        return -EINTR;
+
+    int rc = seen_add(&survey->seen, stat->st_dev, stat->st_ino);
+
+    return rc > 0 ? add(survey, path_fd, stat, name) : rc;
+}
+
+/* Opens the directory itself, not by its name, which may be another's by now. */
+static DIR *open_directory(int path_fd)
+{
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    int fd = openat(path_fd, ".", flags | O_NOATIME);
+
+    if (fd < 0 && errno == EPERM)
+        fd = openat(path_fd, ".", flags);
+
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (!dir && fd >= 0)
+        close(fd);
+    return dir;
+}
+
+static int survey_below(struct survey *survey, int path_fd, const struct level *level);
+
+/* A file or directory that was found, or named; only what is one of them costs more than a look at its inode. */
+static int visit(struct survey *survey, int path_fd, const struct stat *stat,
+                 const struct level *level)
+{
+    if (!S_ISDIR(stat->st_mode))
+        return survey_add(survey, path_fd, stat, level->name);
+    if (stat->st_dev != level->device && !survey->all_file_systems)
+        return 0;
+    if (level->depth >= SURVEY_DEPTH_MAX) {
+        survey_fault(survey, level->name, "too deep; name it to have it looked at");
+        return 0;
+    }
+
+    if (!cache_goes_on(survey->question.patience, 0))
+        return -EINTR;
+
+    int rc = seen_add(&survey->seen, stat->st_dev, stat->st_ino);
+
+    return rc > 0 ? survey_below(survey, path_fd, level) : rc;
+}
+
+static int visit_entry(struct survey *survey, int dir_fd, const char *entry,
+                       const struct level *level)
+{
+    struct stat stat;
+    cleanup_free char *name = NULL;
+    cleanup_close int fd = openat(dir_fd, entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool found = fd >= 0 && fstat(fd, &stat) == 0;
+    int reason = errno;
+
+    if (!found && reason == ENOENT)
+        return 0; /* it is gone since */
+    if (asprintf(&name, "%s%s%s", level->name,
+                 level->name[strlen(level->name) - 1] == '/' ? "" : "/", entry) < 0)
+        return -ENOMEM;
+    if (found)
+        return visit(survey, fd, &stat, &(struct level){name, level->device, level->depth + 1});
+    survey_fault(survey, name, strerror(reason));
+    return 0;
+}
+
+static bool is_of_interest(const struct dirent *entry)
+{
+    if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+        return false;
+    return entry->d_type == DT_REG || entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+}
+
+static int survey_below(struct survey *survey, int path_fd, const struct level *level)
+{
+    cleanup_dir DIR *dir = open_directory(path_fd);
+    int rc = 0;
+
+    if (!dir) {
+        survey_fault(survey, level->name, strerror(errno));
+        return 0;
+    }
+    for (;;) {
+        errno = 0;
+
+        const struct dirent *entry = readdir(dir);
+
+        if (!entry && errno != 0)
+            survey_fault(survey, level->name, strerror(errno));
+        if (!entry)
+            return 0;
+        if (is_of_interest(entry))
+            rc = visit_entry(survey, dirfd(dir), entry->d_name, level);
+        if (rc < 0)
+            return rc;
+    }
+}
+
+int survey_path(struct survey *survey, const char *path)
+{
+    struct stat stat;
+    cleanup_close int fd = open(path, O_PATH | O_CLOEXEC | (survey->follow ? 0 : O_NOFOLLOW));
+
+    if (fd < 0 || fstat(fd, &stat) < 0) {
+        survey_fault(survey, path, strerror(errno));
+        return 0;
+    }
+    if (S_ISDIR(stat.st_mode) || S_ISREG(stat.st_mode))
+        return visit(survey, fd, &stat, &(struct level){path, stat.st_dev, 0});
+    survey_fault(survey, path,
+                 S_ISLNK(stat.st_mode) ? "a symbolic link; add --follow"
+                                       : "neither a regular file nor a directory");
+    return 0;
+}
+
+void survey_free(struct survey *survey)
+{
+    drop_from(survey, 0);
+    free(survey->file);
+    survey->file = NULL;
+    seen_free(&survey->seen);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file survey.h  Many files: those named, those below directories, those that a process has mapped. */
+#pragma once
+
+#include "base/error.h"
+#include "cache/look.h"
+#include "cache/seen.h"
+#include "cache/total.h"
+
+/** Directories deeper than this are not entered; each level costs a descriptor. */
+#define SURVEY_DEPTH_MAX 128
+
+struct survey {
+    struct cache_question question;
+    bool follow;           /* symbolic links that are named, never those found below */
+    bool all_file_systems; /* else only that of the named directory */
+    /** Told of what could not be looked at; the survey goes on. */
+    void (*fault)(const char *name, const char *why);
+
+    /** Of more than these only those that come first by this order of cache_sort() are kept, and at times twice as many.
+     *  0: all. */
+    size_t at_most;
+    const char *order;
+
+    struct cache_file *file;  /* in the order found, or as kept */
+    struct cache_total total; /* of all that were found */
+    size_t n;
+    size_t n_faults;
+    struct seen seen;
+};
+
+/**
+ * Looks at a file, or at all regular files below a directory. 0, also after faults; -EINTR when the question's patience is at its
+ * end, with what was looked at until then; or -ENOMEM.
+ * Memory: some 300 bytes for each file that is kept, and 80 for each that was looked at, so that it counts once.
+ */
+int survey_path(struct survey *survey, const char *path);
+
+/**
+ * Looks at every file that the process has mapped, through /proc/PID/map_files, which reaches into other mount namespaces and
+ * deleted files; without CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE through /proc/PID/root and the name, which
+ * counts only if the same file is still there.
+ * @return 0, also after faults, -EINTR as above, or a negative errno with the message: the process is not there, or not ours to see.
+ */
+int survey_process(struct survey *survey, pid_t pid, struct error *error);
+
+/** For the survey's own use: looks at what @p path_fd (O_PATH) is, if it is a regular file not seen before; anything else is
+ *  left out silently. 0 or -ENOMEM. */
+int survey_add(struct survey *survey, int path_fd, const struct stat *stat, const char *name);
+
+/** For the survey's own use: counts and tells a fault. */
+void survey_fault(struct survey *survey, const char *name, const char *why);
+
+void survey_free(struct survey *survey);

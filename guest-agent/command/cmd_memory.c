@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_memory.c  vmwss-guest memory: meminfo for people, and what the kernel itself takes. */
+#include "base/parse.h"
+#include "command/command.h"
+#include "print/columns.h"
+#include "proc/kernel_memory.h"
+#include "proc/meminfo.h"
+#include "show/json.h"
+#include "show/units.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: vmwss-guest memory [OPTIONS]\n\n"
+    "The guest's memory as its kernel counts it; the largest of the kernel's slab caches; and, where the kernel has\n"
+    "memory allocation profiling, the lines of its code that hold most memory. The latter two are root's to see.\n\n"
+    "  -n, --top N  that many of the largest (10)\n"
+    "  -j, --json   one JSON object, schema vmwss.guest_memory.v1\n"
+    "  -h, --help   this text\n";
+
+struct options {
+    uint64_t top;
+    bool json;
+};
+
+/* Where the kernel's own memory goes: a list, or why there is none. */
+struct list {
+    const char *name;
+    int (*read)(const struct fsroot *, struct kernel_items *, struct error *);
+};
+static const struct list lists[] = {{"slab", slab_read}, {"allocations", allocinfo_read}};
+#define N_LISTS (sizeof(lists) / sizeof(lists[0]))
+
+/* 0, 1 for "help was shown", or -EINVAL. */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {{"top", required_argument, NULL, 'n'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "n:jh", longs, NULL)) >= 0) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return 1;
+        }
+        if (option == 'j')
+            options->json = true;
+        else if (option != 'n')
+            return -EINVAL; /* getopt has said why */
+        else if (parse_u64(optarg, 1, INT32_MAX, &options->top) < 0)
+            return command_bad_value("--top", optarg, "a number from 1");
+    }
+    if (optind == argc)
+        return 0;
+    command_error("memory takes no argument: '%s'", argv[optind]);
+    return -EINVAL;
+}
+
+static int print_memory(json_t *memory)
+{
+    static const struct column column[] = {{.name = "WHAT"}, {.name = "BYTES", .right = true}};
+    struct columns *columns = columns_new(column, 2);
+    int rc = columns ? 0 : -ENOMEM;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(memory, name, value)
+    {
+        char what[64], bytes[32];
+
+        snprintf(what, sizeof(what), "%.*s", (int)(strlen(name) - strlen("_bytes")), name);
+        show_bytes(bytes, sizeof(bytes), (uint64_t)json_integer_value(value));
+        if (rc == 0)
+            rc = columns_row(columns, (const char *[]){what, bytes});
+    }
+    if (rc == 0)
+        columns_print(columns, true, stdout);
+    columns_free(columns);
+    return rc;
+}
+
+static int print_items(const char *name, const struct kernel_items *items, size_t top)
+{
+    const struct column column[] = {
+        {.name = "BYTES", .right = true}, {.name = "COUNT", .right = true}, {.name = name}};
+    struct columns *columns = columns_new(column, 3);
+    int rc = columns ? 0 : -ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < items->n && i < top; i++) {
+        char bytes[32], count[32];
+
+        show_bytes(bytes, sizeof(bytes), items->item[i].bytes);
+        snprintf(count, sizeof(count), "%" PRIu64, items->item[i].count);
+        rc = columns_row(columns, (const char *[]){bytes, count, items->item[i].name});
+    }
+    putchar('\n');
+    if (rc == 0)
+        columns_print(columns, true, stdout);
+    columns_free(columns);
+    return rc;
+}
+
+static int print_list(const struct list *list, const struct fsroot *root, size_t top)
+{
+    struct kernel_items items;
+    struct error error = {0};
+    int rc;
+
+    if (list->read(root, &items, &error) < 0) {
+        printf("\n%s: %s\n", list->name, error.text);
+        return 0;
+    }
+    rc = print_items(!strcmp(list->name, "slab") ? "SLAB CACHE" : "ALLOCATED BY", &items, top);
+    kernel_items_free(&items);
+    return rc;
+}
+
+static void add_list(json_t *object, const struct list *list, const struct fsroot *root, size_t top)
+{
+    struct kernel_items items;
+    struct error error = {0};
+    char off[32];
+
+    if (list->read(root, &items, &error) < 0) {
+        snprintf(off, sizeof(off), "%s_off", list->name);
+        json_object_set_new(object, off, json_string(error.text));
+        return;
+    }
+    json_object_set_new(object, list->name, kernel_items_json(&items, top));
+    kernel_items_free(&items);
+}
+
+static int print_all(const struct fsroot *root, const struct meminfo *meminfo,
+                     const struct options *options)
+{
+    json_t *memory = meminfo_json(meminfo);
+    json_t *line;
+    int rc;
+
+    if (!options->json) {
+        rc = print_memory(memory);
+        json_decref(memory);
+        for (size_t i = 0; rc == 0 && i < N_LISTS; i++)
+            rc = print_list(&lists[i], root, options->top);
+        return rc;
+    }
+    line = json_pack("{ss so}", "schema", "vmwss.guest_memory.v1", "memory", memory);
+    for (size_t i = 0; line && i < N_LISTS; i++)
+        add_list(line, &lists[i], root, options->top);
+    return json_print_line(line);
+}
+
+int cmd_memory(int argc, char **argv)
+{
+    struct options options = {.top = 10};
+    struct error error = {0};
+    struct meminfo meminfo;
+    struct fsroot root;
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+    if (command_root(&root) != EXIT_DONE)
+        return EXIT_CANNOT;
+    rc = meminfo_read(&root, &meminfo, &error);
+    if (rc == 0 && print_all(&root, &meminfo, &options) < 0)
+        rc = error_set(&error, -ENOMEM, "out of memory");
+    fsroot_close(&root);
+    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+}

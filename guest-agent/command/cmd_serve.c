@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_serve.c  vmwss-guest serve: the agent. */
+#include "base/parse.h"
+#include "command/command.h"
+#include "serve/agent.h"
+#include "serve/endpoint.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define DEVICE "/dev/virtio-ports/" WIRE_PORT
+#define TRIGGER "memory:some:150000:1000000"
+#define REOPEN_MS 1000
+#define PERIOD_S 60
+#define PERIOD_MAX_S 86400
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+static const char help[] =
+    "Usage: vmwss-guest serve [OPTIONS]\n\n"
+    "The agent: tells the host, when it asks, how the guest's memory is used.\n\n"
+    "  -p, --port DEVICE    virtio-serial port (" DEVICE ")\n"
+    "  -s, --vsock[=PORT]   instead of it: AF_VSOCK, port " TEXT(
+        WIRE_VSOCK_PORT) " unless told otherwise;\n"
+                         "                       only the host may connect\n"
+                         "  -l, --listen SOCKET  instead of both: a Unix socket, which is made\n"
+                         "  -t, --trigger RESOURCE:KIND:THRESHOLD_US:WINDOW_US\n"
+                         "                       tell the host at once when tasks wait for a resource (memory, io, cpu), some or\n"
+                         "                       full, longer than this; may be given again. Default: " TRIGGER
+                         "\n"
+                         "  -n, --no-triggers    tell nothing unasked\n"
+                         "  -w, --working-set[=PERIOD]\n"
+                         "                       tell also what processes touched in the last PERIOD seconds (60), by clearing their\n"
+                         "                       referenced bits once a period. That disturbs reclaim in this guest: it takes pages\n"
+                         "                       for unused that are not, which costs reads from the disk where memory is short.\n"
+                         "                       Takes at most 0.5 % of a CPU; a large guest is looked at less often for that\n"
+                         "  -h, --help           this text\n";
+
+struct options {
+    const char *device;
+    const char *socket;
+    uint64_t vsock_port; /* 0: no vsock */
+    uint64_t period_s;   /* of the working set; 0: none is measured */
+    bool no_triggers;
+    unsigned n_triggers;
+    struct stall_trigger trigger[AGENT_TRIGGERS_MAX];
+};
+
+static int add_trigger(struct options *options, const char *text)
+{
+    if (options->n_triggers == AGENT_TRIGGERS_MAX)
+        return command_bad_value("--trigger", text,
+                                 "at most " TEXT(AGENT_TRIGGERS_MAX) " triggers");
+    if (stall_trigger_parse(text, &options->trigger[options->n_triggers]) < 0)
+        return command_bad_value("--trigger", text, STALL_TRIGGER_EXPECTED);
+    options->n_triggers++;
+    return 0;
+}
+
+static int parse_option(struct options *options, int option)
+{
+    switch (option) {
+    case 'p':
+        options->device = optarg;
+        return 0;
+    case 'l':
+        options->socket = optarg;
+        return 0;
+    case 's':
+        options->vsock_port = WIRE_VSOCK_PORT;
+        if (!optarg || parse_u64(optarg, 1, UINT32_MAX - 1, &options->vsock_port) == 0)
+            return 0;
+        return command_bad_value("--vsock", optarg, "a port");
+    case 't':
+        return add_trigger(options, optarg);
+    case 'w':
+        options->period_s = PERIOD_S;
+        if (!optarg || parse_u64(optarg, 1, PERIOD_MAX_S, &options->period_s) == 0)
+            return 0;
+        return command_bad_value("--working-set", optarg, "seconds, 1 to " TEXT(PERIOD_MAX_S));
+    case 'n':
+        options->no_triggers = true;
+        return 0;
+    case 'h':
+        fputs(help, stdout);
+        return 1;
+    default:
+        return -EINVAL; /* getopt has said why */
+    }
+}
+
+/* 0, 1 for "help was shown", or -EINVAL. */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"port", required_argument, NULL, 'p'},   {"vsock", optional_argument, NULL, 's'},
+        {"listen", required_argument, NULL, 'l'}, {"trigger", required_argument, NULL, 't'},
+        {"no-triggers", no_argument, NULL, 'n'},  {"working-set", optional_argument, NULL, 'w'},
+        {"help", no_argument, NULL, 'h'},         {0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "p:s::l:t:nw::h", longs, NULL)) >= 0) {
+        int rc = parse_option(options, option);
+
+        if (rc != 0)
+            return rc;
+    }
+    if (optind == argc)
+        return options->n_triggers || options->no_triggers ? 0 : add_trigger(options, TRIGGER);
+    command_error("serve takes no argument: '%s'", argv[optind]);
+    return -EINVAL;
+}
+
+/* What --listen has made, for the signals that end us. */
+static const char *made;
+static pid_t maker;
+
+/* Not in a child: it does not end the agent. */
+static void on_signal(int number)
+{
+    if (getpid() == maker)
+        unlink(made);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void remove_at_end(const char *path)
+{
+    static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+
+    made = path;
+    maker = getpid();
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+        signal(ending[i], on_signal);
+}
+
+static int listen_unix(const char *path, struct error *error)
+{
+    int fd = endpoint_listen_unix(path, error);
+
+    if (fd >= 0)
+        remove_at_end(path);
+    return fd;
+}
+
+static int connect_agent(struct agent *agent, const struct options *options, struct error *error)
+{
+    int fd;
+
+    if (!options->socket && !options->vsock_port) {
+        fd = endpoint_device(options->device, error);
+        return fd < 0 ? fd : agent_attach(agent, fd);
+    }
+    fd = options->socket ? listen_unix(options->socket, error)
+                         : endpoint_listen_vsock((unsigned)options->vsock_port, error);
+    return fd < 0 ? fd : agent_listen(agent, fd);
+}
+
+/* A guest that does not get a trigger is still worth asking: that is said, and gone on. */
+static void arm(struct agent *agent, const struct fsroot *root, const struct options *options)
+{
+    for (unsigned i = 0; !options->no_triggers && i < options->n_triggers; i++) {
+        struct error error = {0};
+        int fd = stall_trigger_open(root, NULL, &options->trigger[i], &error);
+        int rc = fd < 0 ? fd : agent_watch(agent, &options->trigger[i], fd);
+
+        if (rc < 0)
+            command_error("stalls are not told at once: %s",
+                          error.code ? error.text : strerror(-rc));
+        if (rc < 0 && fd >= 0)
+            close(fd);
+    }
+}
+
+static void not_measured(const char *why)
+{
+    command_error("the guest's own working set is not told: %s", why);
+}
+
+/* As with triggers. */
+static void measure(struct agent *agent, const struct options *options)
+{
+    struct error error = {0};
+
+    if (options->period_s &&
+        agent_own_set(agent, (double)options->period_s, not_measured, &error) < 0)
+        not_measured(error.text);
+}
+
+/* What is asked when memory is short must not wait for its own pages to be read back: in a guest that swapped, answers came
+ * later than the host's deadline. It locks about a MiB. Without the right to it goes on as it is. */
+static void stay_resident(void)
+{
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+        command_error(
+            "serve: its own memory is not locked (%s): answers may be late when the guest swaps; "
+            "run as root, or raise RLIMIT_MEMLOCK",
+            strerror(errno));
+}
+
+/* The device went away, and comes back, perhaps. */
+static void reopen(struct agent *agent, const struct options *options)
+{
+    int fd = options->socket || options->vsock_port ? -1 : endpoint_device(options->device, NULL);
+
+    if (fd >= 0)
+        agent_attach(agent, fd);
+}
+
+/* Ends by a signal, or when its own means fail. */
+static int serve(struct agent *agent, const struct options *options, struct error *error)
+{
+    int rc = connect_agent(agent, options, error);
+
+    if (rc < 0)
+        return error->code ? rc : error_set(error, rc, "%s: %s", options->device, strerror(-rc));
+    while (rc == 0) {
+        bool lost = !agent_attached(agent) && !options->socket && !options->vsock_port;
+
+        rc = agent_turn(agent, lost ? REOPEN_MS : -1);
+        if (lost)
+            reopen(agent, options);
+    }
+    return error_set(error, rc, "serve: %s", strerror(-rc));
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    struct options options = {.device = DEVICE};
+    struct error error = {0};
+    struct agent *agent;
+    struct fsroot root;
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+    if (command_root(&root) != EXIT_DONE)
+        return EXIT_CANNOT;
+    signal(SIGPIPE, SIG_IGN);
+    if (agent_new(&agent, &root, &error) == 0) {
+        stay_resident();
+        arm(agent, &root, &options);
+        measure(agent, &options);
+        serve(agent, &options, &error);
+        agent_free(agent);
+        if (made)
+            unlink(made);
+    }
+    fsroot_close(&root);
+    return command_cannot(&error);
+}

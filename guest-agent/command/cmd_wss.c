@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_wss.c  vmwss-guest wss: the working set of processes. */
+#include "base/clock.h"
+#include "command/command.h"
+#include "command/interrupt.h"
+#include "command/wss_options.h"
+#include "wss/watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct session {
+    const struct wss_options *options;
+    struct watch watch;
+    char what[64]; /* for the progress */
+    uint64_t began_ns, marked_ns;
+    double slept_s; /* since the mark */
+    struct disturbed told;
+};
+
+/* All but ourselves: what we touch is not of interest. */
+static int all_processes(const struct fsroot *root, struct processes *processes,
+                         struct error *error)
+{
+    int rc = processes_list(root, processes, error);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < processes->n; i++)
+        if (processes->process[i].pid != getpid() || !root->live)
+            processes->process[kept++] = processes->process[i];
+    processes->n = kept;
+    return rc;
+}
+
+static int named_processes(const struct fsroot *root, const struct wss_options *options,
+                           struct processes *processes, struct error *error)
+{
+    *processes = (struct processes){.process = calloc(options->n_pids, sizeof(*processes->process)),
+                                    .n = options->n_pids};
+    if (!processes->process)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < options->n_pids; i++) {
+        int rc = process_identify(root, options->pid[i], &processes->process[i]);
+
+        if (rc == -ESRCH)
+            return error_set(error, rc, "process %d: there is no such process",
+                             (int)options->pid[i]);
+        if (rc < 0)
+            return error_set(error, rc, "/proc/%d/stat: %s", (int)options->pid[i], strerror(-rc));
+    }
+    return 0;
+}
+
+static int find_processes(const struct fsroot *root, const struct wss_options *options,
+                          struct processes *processes, struct error *error)
+{
+    return options->all ? all_processes(root, processes, error)
+                        : named_processes(root, options, processes, error);
+}
+
+/* Nobody left to measure: why. */
+static int check_left(const struct watch *watch, struct error *error)
+{
+    if (watch->n > 0)
+        return 0;
+    if (watch->refused > 0)
+        return error_set(error, -EPERM, "not permitted to look at %s; run as root",
+                         watch->refused > 1 ? "these processes" : "this process");
+    if (watch->unread > 0)
+        return error_set(error, -EBADMSG,
+                         "/proc/PID/smaps of these processes changes while it is read, or is too "
+                         "large; try them one by one");
+    return error_set(error, -ESRCH, "%s has ended",
+                     watch->gone > 1 ? "each of these processes" : "the process");
+}
+
+static int mark(struct session *session, struct error *error)
+{
+    int rc = watch_mark(&session->watch, error);
+
+    session->marked_ns = clock_ns();
+    session->slept_s = 0;
+    return rc < 0 ? rc : check_left(&session->watch, error);
+}
+
+static int sleep_until(struct session *session, double after_s, const char *what)
+{
+    uint64_t began_ns = clock_ns();
+    bool whole = interruptible_wait(session->marked_ns + (uint64_t)(after_s * 1e9), what);
+
+    session->slept_s += (double)(clock_ns() - began_ns) / 1e9;
+    return whole ? 0 : -EINTR;
+}
+
+/* Once each. */
+static void tell_disturbed(struct session *session)
+{
+    const struct disturbed *disturbed = &session->watch.disturbed;
+    struct disturbed *told = &session->told;
+
+    if (disturbed->reclaim && !told->reclaim)
+        command_error(
+            "reclaim looked for pages meanwhile and clears accessed bits too: more may have been touched");
+    if (disturbed->damon && !told->damon)
+        command_error(
+            "DAMON (kdamond) is running and clears accessed bits too: more may have been touched");
+    told->reclaim |= disturbed->reclaim;
+    told->damon |= disturbed->damon;
+}
+
+static int read_and_print(struct session *session, struct error *error)
+{
+    int rc = watch_read(&session->watch, error);
+
+    if (rc == 0)
+        rc = check_left(&session->watch, error);
+    if (rc < 0)
+        return rc;
+    watch_sort(&session->watch);
+    tell_disturbed(session);
+    rc = wss_output_reading(&session->options->output, &session->watch, session->slept_s);
+    return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
+}
+
+/* From one snapshot to the next: a pause, and another mark. */
+static int pause_and_mark(struct session *session, struct error *error)
+{
+    session->marked_ns = clock_ns();
+
+    int rc = sleep_until(session, session->options->plan.pause_s, "until the next snapshot");
+
+    return rc < 0 ? rc : mark(session, error);
+}
+
+static int follow_plan(struct session *session, struct error *error)
+{
+    const struct plan *plan = &session->options->plan;
+    int rc = 0;
+
+    for (unsigned k = 0;
+         rc == 0 && plan_goes_on(plan, k, (double)(clock_ns() - session->began_ns) / 1e9); k++) {
+        if (k > 0 && plan->kind == PLAN_SNAPSHOTS)
+            rc = pause_and_mark(session, error);
+        if (rc == 0)
+            rc = sleep_until(session, plan_due_s(plan, k), session->what);
+        if (rc == 0)
+            rc = read_and_print(session, error);
+    }
+    return rc;
+}
+
+static int measure(struct session *session, struct error *error)
+{
+    const struct watch *watch = &session->watch;
+    int rc;
+
+    session->began_ns = clock_ns();
+    rc = mark(session, error);
+    if (rc < 0)
+        return rc;
+    if (watch->n == 1)
+        snprintf(session->what, sizeof(session->what), "watching %s",
+                 watch->watched[0].process.name);
+    else
+        snprintf(session->what, sizeof(session->what), "watching %zu processes", watch->n);
+    wss_output_begin(&session->options->output, watch, session->options->plan.duration_s);
+    return follow_plan(session, error);
+}
+
+static int run(const struct fsroot *root, const struct wss_options *options, struct error *error)
+{
+    struct session session = {.options = options};
+    struct processes processes = {0};
+    const struct wss_method *method = wss_method_find(root, options->method, error);
+    int rc = method ? find_processes(root, options, &processes, error) : -ENOTSUP;
+
+    if (rc == 0)
+        rc = watch_begin(&session.watch, root, method, &processes, error);
+    processes_free(&processes);
+    if (rc == 0) {
+        interrupt_catch();
+        session.watch.interrupted = interrupt_flag();
+        rc = measure(&session, error);
+    }
+    watch_end(&session.watch);
+    return rc;
+}
+
+int cmd_wss(int argc, char **argv)
+{
+    struct wss_options options;
+    struct error error = {0};
+    struct fsroot root;
+    int rc = wss_options_parse(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+    if (command_root(&root) != EXIT_DONE)
+        return EXIT_CANNOT;
+    rc = run(&root, &options, &error);
+    fsroot_close(&root);
+    if (rc == -EINTR)
+        return EXIT_INTERRUPTED;
+    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+}

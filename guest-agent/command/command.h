@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file command.h  The subcommands of vmwss-guest, and what only they share. */
+#pragma once
+
+#include "base/command.h"
+#include "base/fsroot.h"
+
+int cmd_cache(int argc, char **argv);
+int cmd_memory(int argc, char **argv);
+int cmd_paging(int argc, char **argv);
+int cmd_pressure(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+int cmd_smaps(int argc, char **argv);
+int cmd_wss(int argc, char **argv);
+
+/** "/", or for tests the tree that VMWSS_GUEST_ROOT names. EXIT_DONE, or EXIT_CANNOT after printing why. */
+int command_root(struct fsroot *root);

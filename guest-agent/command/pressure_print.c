@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file pressure_print.c  See pressure_print.h. */
+#include "command/pressure_print.h"
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "print/columns.h"
+#include "proc/keyed.h"
+#include "show/json.h"
+#include "show/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is printed of one group. */
+struct view {
+    const struct pressure_survey *before, *now;
+    const struct pressure_group *group, *was; /* and the same before; NULL */
+    bool named;                               /* there is a column for the cgroup */
+};
+
+static double over_interval(const struct view *view, int resource, bool full)
+{
+    if (!view->was)
+        return NAN;
+
+    const struct pressure *a = &view->was->of[resource], *b = &view->group->of[resource];
+
+    return pressure_share(full ? &a->full : &a->some, full ? &b->full : &b->some,
+                          view->now->taken_ns - view->before->taken_ns);
+}
+
+static void look_at(struct view *view, size_t i)
+{
+    view->group = &view->now->group[i];
+    view->was = view->before ? pressure_survey_find(view->before, view->group->cgroup) : NULL;
+}
+
+static void percent(char text[16], double value)
+{
+    if (isnan(value))
+        snprintf(text, 16, "-");
+    else
+        snprintf(text, 16, "%.2f%%", value);
+}
+
+static int add_row(struct columns *columns, const struct view *view, int resource, bool full)
+{
+    const struct pressure *pressure = &view->group->of[resource];
+    const struct stalled *stalled = full ? &pressure->full : &pressure->some;
+    char now[16], avg10[16], avg60[16], avg300[16], total[32];
+    const char *cell[] = {view->group->cgroup ? view->group->cgroup : "(all)",
+                          pressure_resources[resource],
+                          full ? "full" : "some",
+                          avg10,
+                          avg60,
+                          avg300,
+                          total,
+                          now};
+
+    if (stalled->total_us == KEYED_UNKNOWN)
+        return 0;
+    percent(avg10, stalled->avg10);
+    percent(avg60, stalled->avg60);
+    percent(avg300, stalled->avg300);
+    percent(now, over_interval(view, resource, full));
+    show_seconds(total, sizeof(total), (double)stalled->total_us / 1e6);
+    return columns_row(columns, cell + !view->named);
+}
+
+static int print_table(struct view *view)
+{
+    static const struct column column[] = {
+        {.name = "CGROUP"},
+        {.name = "RESOURCE"},
+        {.name = "KIND"},
+        {.name = "AVG10", .right = true},
+        {.name = "AVG60", .right = true},
+        {.name = "AVG300", .right = true},
+        {.name = "TOTAL", .right = true},
+        {.name = "INTERVAL", .right = true},
+    };
+    /* The last column is there only when there is an interval. */
+    size_t n = sizeof(column) / sizeof(column[0]) - !view->before;
+    struct columns *columns = columns_new(column + !view->named, n - !view->named);
+    int rc = columns ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < view->now->n; i++) {
+        look_at(view, i);
+        for (int row = 0; rc == 0 && row < 2 * PRESSURE_RESOURCES; row++)
+            rc = add_row(columns, view, row / 2, row % 2);
+    }
+    if (rc == 0)
+        columns_print(columns, true, stdout);
+    columns_free(columns);
+    fflush(stdout);
+    return rc;
+}
+
+static void add_interval(json_t *object, const struct view *view, int resource)
+{
+    static const char *const kinds[] = {"some", "full"};
+
+    for (int full = 0; full < 2; full++) {
+        double share = over_interval(view, resource, full);
+
+        if (!isnan(share))
+            json_object_set_new(json_object_get(object, kinds[full]), "interval_percent",
+                                json_real(share));
+    }
+}
+
+static json_t *group_json(const struct view *view)
+{
+    cleanup_free char *name = view->group->cgroup ? strdup(view->group->cgroup) : NULL;
+
+    /* It may have any bytes, and JSON has none for those that are no text. */
+    if (name)
+        utf8_printable(name);
+
+    json_t *object = json_pack("{ss?}", "cgroup", name);
+
+    for (int i = 0; object && i < PRESSURE_RESOURCES; i++) {
+        json_t *of = pressure_json(&view->group->of[i]);
+
+        add_interval(of, view, i);
+        json_object_set_new(object, pressure_resources[i], of);
+    }
+    return object;
+}
+
+static int print_json(struct view *view)
+{
+    json_t *groups = json_array();
+    json_t *line;
+
+    for (size_t i = 0; i < view->now->n; i++) {
+        look_at(view, i);
+        json_array_append_new(groups, group_json(view));
+    }
+    line = json_pack("{ss so}", "schema", "vmwss.guest_pressure.v1", "groups", groups);
+    if (line && view->before)
+        json_object_set_new(
+            line, "interval_s",
+            json_real((double)(view->now->taken_ns - view->before->taken_ns) / 1e9));
+    return json_print_line(line);
+}
+
+int pressure_print(const struct pressure_survey *before, const struct pressure_survey *now,
+                   bool json)
+{
+    struct view view = {
+        .before = before, .now = now, .named = now->n > 1 || (now->n == 1 && now->group->cgroup)};
+
+    return json ? print_json(&view) : print_table(&view);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file pressure_stalls.h  Waiting for stalls: vmwss-guest pressure --trigger. */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+#include "proc/stall.h"
+
+#include <stdbool.h>
+
+#define STALLS_MAX 8
+
+/** Prints a line for each stall, @p count of them or (0) for ever. 0, or a negative errno with the message. */
+int pressure_stalls(const struct fsroot *root, const char *cgroup,
+                    const struct stall_trigger *trigger, unsigned n, uint64_t count, bool json,
+                    struct error *error);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file wss_options.h  The command line of vmwss-guest wss. */
+#pragma once
+
+#include "command/wss_output.h"
+#include "wss/plan.h"
+
+#define WSS_PIDS_MAX 256
+
+struct wss_options {
+    struct plan plan;
+    struct wss_output output;
+    const char *method;
+    bool all;
+    pid_t pid[WSS_PIDS_MAX];
+    size_t n_pids;
+};
+
+/** 0, 1 for "help was shown", or -EINVAL after saying why. */
+int wss_options_parse(struct wss_options *options, int argc, char **argv);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cgroup.c  See cgroup.h. */
+#include "proc/cgroup.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Anybody may nest groups: to no end in depth (the kernel's own limit is none) or number is followed. */
+#define DEPTH_MAX 32
+#define GROUPS_MAX 65536
+
+void cgroups_free(struct cgroups *cgroups)
+{
+    for (size_t i = 0; i < cgroups->n; i++)
+        free(cgroups->path[i]);
+    free(cgroups->path);
+    *cgroups = (struct cgroups){0};
+}
+
+const char *cgroup_mount(const struct fsroot *root, struct error *error)
+{
+    if (fsroot_exists(root, "sys/fs/cgroup/cgroup.controllers"))
+        return "sys/fs/cgroup";
+    if (fsroot_exists(root, "sys/fs/cgroup/unified/cgroup.controllers"))
+        return "sys/fs/cgroup/unified";
+    if (fsroot_exists(root, "sys/fs/cgroup/memory"))
+        error_set(error, -ENOTSUP,
+                  "/sys/fs/cgroup: cgroup v1 only, whose groups have no pressure; boot with "
+                  "systemd.unified_cgroup_hierarchy=1");
+    else
+        error_set(error, -ENOENT, "/sys/fs/cgroup: no cgroup v2 is mounted here");
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int add(struct cgroups *cgroups, const char *parent, const char *name)
+{
+    /* Grows to the powers of two. */
+    if ((cgroups->n & (cgroups->n - 1)) == 0) {
+        char **grown = reallocarray(cgroups->path, cgroups->n > 0 ? cgroups->n * 2 : 1,
+                                    sizeof(*cgroups->path));
+
+        if (!grown)
+            return -ENOMEM;
+        cgroups->path = grown;
+    }
+    if (asprintf(&cgroups->path[cgroups->n], "%s/%s", parent, name) < 0)
+        return -ENOMEM;
+    cgroups->n++;
+    return 0;
+}
+
+/* The groups right below @p parent. One that is gone by now has none. */
+static int children(const struct fsroot *root, const char *mount, const char *parent,
+                    struct cgroups *found)
+{
+    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "%s%s", mount, parent);
+    cleanup_dir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    int rc = 0;
+
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return 0;
+    }
+    while (rc == 0 && (entry = readdir(dir)))
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            rc = add(found, parent, entry->d_name);
+    if (found->n > 1)
+        qsort(found->path, found->n, sizeof(*found->path), by_name);
+    return rc;
+}
+
+static int walk(const struct fsroot *root, const char *mount, const char *parent, int depth,
+                struct cgroups *all)
+{
+    struct cgroups found = {0};
+    int rc = depth < DEPTH_MAX ? children(root, mount, parent, &found) : 0;
+
+    for (size_t i = 0; rc == 0 && i < found.n && all->n < GROUPS_MAX; i++) {
+        rc = add(all, "", found.path[i] + 1);
+        if (rc == 0)
+            rc = walk(root, mount, found.path[i], depth + 1, all);
+    }
+    cgroups_free(&found);
+    return rc;
+}
+
+int cgroups_list(const struct fsroot *root, struct cgroups *cgroups, struct error *error)
+{
+    const char *mount = cgroup_mount(root, error);
+    int rc;
+
+    *cgroups = (struct cgroups){0};
+    if (!mount)
+        return -ENOTSUP;
+    rc = walk(root, mount, "", 0, cgroups);
+    if (rc < 0)
+        cgroups_free(cgroups);
+    return rc < 0 ? error_set(error, rc, "/%s: %s", mount, strerror(-rc)) : 0;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file keyed.c  See keyed.h. */
+#include "proc/keyed.h"
+
+#include "base/cleanup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MAX ((size_t)1 << 20)
+
+static uint64_t *field_at(void *out, const struct keyed_field *field)
+{
+    return (uint64_t *)(void *)((char *)out + field->offset);
+}
+
+static void forget(const struct keyed_field *fields, size_t n, void *out)
+{
+    for (size_t i = 0; i < n; i++)
+        *field_at(out, &fields[i]) = KEYED_UNKNOWN;
+}
+
+/* The number of a line behind its key; KEYED_UNKNOWN when there is none. */
+static uint64_t number_of(const char *text)
+{
+    char *end;
+
+    text += strspn(text, " \t");
+    if (!isdigit((unsigned char)*text))
+        return KEYED_UNKNOWN;
+    errno = 0;
+
+    uint64_t value = strtoull(text, &end, 10);
+
+    if (errno)
+        return KEYED_UNKNOWN;
+    if (strncmp(end, " kB", 3) != 0)
+        return value;
+    return value < KEYED_UNKNOWN / 1024 ? value * 1024 : KEYED_UNKNOWN;
+}
+
+static const struct keyed_field *field_of(const struct keyed_field *fields, size_t n,
+                                          const char *key, size_t length)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(fields[i].key) == length && memcmp(fields[i].key, key, length) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+size_t keyed_parse(const char *text, const struct keyed_field *fields, size_t n, void *out)
+{
+    size_t found = 0;
+
+    forget(fields, n, out);
+    for (; *text; text += *text == '\n') {
+        size_t key = strcspn(text, ": \t\n");
+        const struct keyed_field *field = field_of(fields, n, text, key);
+
+        if (field) {
+            uint64_t *at = field_at(out, field);
+            uint64_t value = number_of(text + key + (text[key] == ':'));
+
+            found += *at == KEYED_UNKNOWN && value != KEYED_UNKNOWN;
+            *at = *at == KEYED_UNKNOWN || value == KEYED_UNKNOWN ? value : *at + value;
+        }
+        text += strcspn(text, "\n");
+    }
+    return found;
+}
+
+int keyed_read(const struct fsroot *root, const struct keyed_field *fields, size_t n, void *out,
+               const char *path)
+{
+    cleanup_free char *text = NULL;
+    ssize_t rc = fsroot_read_all(root, &text, FILE_MAX, "%s", path);
+
+    if (rc < 0) {
+        forget(fields, n, out);
+        return (int)rc;
+    }
+    return keyed_parse(text, fields, n, out) > 0 ? 0 : -ENODATA;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file meminfo.c  See meminfo.h. */
+#include "proc/meminfo.h"
+
+#include "proc/keyed.h"
+
+#include <string.h>
+
+/* What is read: meminfo, and of what some of it is made. */
+struct lines {
+    struct meminfo meminfo;
+    uint64_t huge_pages, huge_page_bytes; /* of the default size */
+};
+
+/* The kernel's name of a number, where we keep it, and its name on the wire. */
+struct row {
+    struct keyed_field field;
+    const char *name;
+};
+
+#define ROW(key, member)                                       \
+    {                                                          \
+        {key, offsetof(struct lines, meminfo.member)}, #member \
+    }
+static const struct row rows[] = {
+    ROW("MemTotal", total_bytes),
+    ROW("MemFree", free_bytes),
+    ROW("MemAvailable", available_bytes),
+    ROW("AnonPages", anon_bytes),
+    ROW("Cached", cache_bytes),
+    ROW("Buffers", buffers_bytes),
+    ROW("Shmem", shmem_bytes),
+    ROW("Active(anon)", active_anon_bytes),
+    ROW("Inactive(anon)", inactive_anon_bytes),
+    ROW("Active(file)", active_file_bytes),
+    ROW("Inactive(file)", inactive_file_bytes),
+    ROW("Unevictable", unevictable_bytes),
+    ROW("Dirty", dirty_bytes),
+    ROW("Writeback", writeback_bytes),
+    ROW("SReclaimable", slab_reclaimable_bytes),
+    ROW("SUnreclaim", slab_unreclaimable_bytes),
+    ROW("PageTables", page_tables_bytes),
+    ROW("KernelStack", kernel_stack_bytes),
+    ROW("Hugetlb", hugetlb_bytes),             /* of all sizes */
+    ROW("HugePages_Free", hugetlb_free_bytes), /* pages, as yet */
+    ROW("SwapTotal", swap_total_bytes),
+    ROW("SwapFree", swap_free_bytes),
+};
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+_Static_assert(offsetof(struct lines, meminfo) == 0, "an offset is the same in both");
+
+static uint64_t product(uint64_t pages, uint64_t page_bytes)
+{
+    uint64_t bytes;
+
+    return pages == KEYED_UNKNOWN || page_bytes == KEYED_UNKNOWN ||
+                   __builtin_mul_overflow(pages, page_bytes, &bytes)
+               ? KEYED_UNKNOWN
+               : bytes;
+}
+
+int meminfo_read(const struct fsroot *root, struct meminfo *meminfo, struct error *error)
+{
+    struct keyed_field fields[N_ROWS + 2] = {
+        [N_ROWS] = {"HugePages_Total", offsetof(struct lines, huge_pages)},
+        [N_ROWS + 1] = {"Hugepagesize", offsetof(struct lines, huge_page_bytes)}};
+    struct lines lines;
+
+    for (size_t i = 0; i < N_ROWS; i++)
+        fields[i] = rows[i].field;
+
+    int rc = keyed_read(root, fields, N_ROWS + 2, &lines, "proc/meminfo");
+
+    *meminfo = lines.meminfo;
+    if (meminfo->hugetlb_bytes == KEYED_UNKNOWN)
+        meminfo->hugetlb_bytes = product(lines.huge_pages, lines.huge_page_bytes);
+    meminfo->hugetlb_free_bytes = product(meminfo->hugetlb_free_bytes, lines.huge_page_bytes);
+    return rc < 0 ? error_set(error, rc, "/proc/meminfo: %s", strerror(-rc)) : 0;
+}
+
+json_t *meminfo_json(const struct meminfo *meminfo)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; object && i < N_ROWS; i++) {
+        uint64_t value;
+
+        memcpy(&value, (const char *)meminfo + rows[i].field.offset, sizeof(value));
+        if (value != KEYED_UNKNOWN)
+            json_object_set_new(object, rows[i].name, json_integer((json_int_t)value));
+    }
+    return object;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file paging.c  See paging.h. */
+#include "proc/paging.h"
+
+#include "proc/keyed.h"
+
+#include <string.h>
+
+#define ROW(key, member)                     \
+    {                                        \
+        key, offsetof(struct paging, member) \
+    }
+/* Kernels 4.19 to 6.12. Counters of one member add up: allocstall is one per zone, and a kernel has either the single
+   refault counter of before 5.9, which counts files only, or the two. */
+static const struct keyed_field fields[] = {
+    ROW("pswpin", swap_in_pages),
+    ROW("pswpout", swap_out_pages),
+    ROW("pgmajfault", major_faults),
+    ROW("pgscan_kswapd", scanned_kswapd_pages),
+    ROW("pgscan_direct", scanned_direct_pages),
+    ROW("pageoutrun", kswapd_runs),
+    ROW("allocstall_dma", direct_stalls),
+    ROW("allocstall_dma32", direct_stalls),
+    ROW("allocstall_normal", direct_stalls),
+    ROW("allocstall_movable", direct_stalls),
+    ROW("allocstall_device", direct_stalls),
+    ROW("workingset_refault", refault_file_pages),
+    ROW("workingset_refault_anon", refault_anon_pages),
+    ROW("workingset_refault_file", refault_file_pages),
+    ROW("workingset_activate", activate_file_pages),
+    ROW("workingset_activate_anon", activate_anon_pages),
+    ROW("workingset_activate_file", activate_file_pages),
+    ROW("oom_kill", oom_kills),
+};
+#undef ROW
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+/* In the order of the struct, which has nothing else. */
+static const char *const names[] = {
+    "swap_in_pages",        "swap_out_pages",      "major_faults",        "scanned_kswapd_pages",
+    "scanned_direct_pages", "kswapd_runs",         "direct_stalls",       "refault_anon_pages",
+    "refault_file_pages",   "activate_anon_pages", "activate_file_pages", "oom_kills",
+};
+#define N_NAMES (sizeof(names) / sizeof(names[0]))
+_Static_assert(sizeof(struct paging) == N_NAMES * sizeof(uint64_t), "one name per counter");
+
+const char *paging_counter_name(size_t i)
+{
+    return names[i];
+}
+
+int paging_read(const struct fsroot *root, struct paging *paging, struct error *error)
+{
+    int rc = keyed_read(root, fields, N_FIELDS, paging, "proc/vmstat");
+
+    return rc < 0 ? error_set(error, rc, "/proc/vmstat: %s", strerror(-rc)) : 0;
+}
+
+json_t *paging_json(const struct paging *paging)
+{
+    uint64_t value[N_NAMES];
+    json_t *object = json_object();
+
+    memcpy(value, paging, sizeof(value));
+    for (size_t i = 0; object && i < N_NAMES; i++)
+        if (value[i] != KEYED_UNKNOWN)
+            json_object_set_new(object, names[i], json_integer((json_int_t)value[i]));
+    return object;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file pressure.c  See pressure.h. */
+#include "proc/pressure.h"
+
+#include "proc/keyed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const pressure_resources[] = {"memory", "io", "cpu", NULL};
+
+static const struct stalled unknown = {NAN, NAN, NAN, KEYED_UNKNOWN};
+
+static bool parse_line(const char *text, const char *kind, struct stalled *stalled)
+{
+    struct stalled found;
+    char name[8];
+
+    if (sscanf(text, "%7s avg10=%lf avg60=%lf avg300=%lf total=%" SCNu64, name, &found.avg10,
+               &found.avg60, &found.avg300, &found.total_us) != 5 ||
+        strcmp(name, kind) != 0)
+        return false;
+    *stalled = found;
+    return true;
+}
+
+int pressure_parse(const char *text, struct pressure *pressure)
+{
+    bool some = false;
+
+    *pressure = (struct pressure){unknown, unknown};
+    while (*text) {
+        if (parse_line(text, "some", &pressure->some))
+            some = true;
+        parse_line(text, "full", &pressure->full);
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    return some ? 0 : -ENODATA;
+}
+
+char *pressure_path(char path[PRESSURE_PATH], const char *cgroup, const char *resource)
+{
+    if (cgroup)
+        snprintf(path, PRESSURE_PATH, "%s/%s.pressure", cgroup, resource);
+    else
+        snprintf(path, PRESSURE_PATH, "proc/pressure/%s", resource);
+    return path;
+}
+
+/* A kernel without PSI has no file; one in which it is off has none either, or (before 6.1) one that does not open. */
+int pressure_why_not(int rc, const char *path, struct error *error)
+{
+    if (rc == -EOPNOTSUPP)
+        return error_set(error, rc, "PSI is off: boot the guest with psi=1");
+    if (rc == -ENOENT && !strncmp(path, "proc/", strlen("proc/")))
+        return error_set(error, rc,
+                         "no /proc/pressure: PSI is off (boot the guest with psi=1), or the "
+                         "kernel has none (CONFIG_PSI, Linux 4.20)");
+    return error_set(error, rc, "/%s: %s", path, strerror(-rc));
+}
+
+int pressure_read(const struct fsroot *root, const char *cgroup, const char *resource,
+                  struct pressure *pressure, struct error *error)
+{
+    char path[PRESSURE_PATH], text[512];
+    ssize_t rc = fsroot_read(root, text, sizeof(text), "%s", pressure_path(path, cgroup, resource));
+
+    if (rc >= 0)
+        rc = pressure_parse(text, pressure);
+    if (rc >= 0)
+        return 0;
+    *pressure = (struct pressure){unknown, unknown};
+    return pressure_why_not((int)rc, path, error);
+}
+
+static void add_stalled(json_t *object, const char *kind, const struct stalled *stalled)
+{
+    if (stalled->total_us != KEYED_UNKNOWN)
+        json_object_set_new(object, kind,
+                            json_pack("{sf sf sf sI}", "avg10", stalled->avg10, "avg60",
+                                      stalled->avg60, "avg300", stalled->avg300, "total_us",
+                                      (json_int_t)stalled->total_us));
+}
+
+json_t *pressure_json(const struct pressure *pressure)
+{
+    json_t *object = json_object();
+
+    if (object) {
+        add_stalled(object, "some", &pressure->some);
+        add_stalled(object, "full", &pressure->full);
+    }
+    return object;
+}

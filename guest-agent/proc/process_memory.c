@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file process_memory.c  See process_memory.h. */
+#include "proc/process_memory.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Longer than any line: a path is PATH_MAX at most, and no byte of it is written as more than four. */
+#define CHUNK ((size_t)32 << 10)
+
+static const struct keyed_field fields[] = {
+    {"Rss", offsetof(struct process_memory, rss_bytes)},
+    {"Pss", offsetof(struct process_memory, pss_bytes)},
+    {"Referenced", offsetof(struct process_memory, referenced_bytes)},
+    {"Swap", offsetof(struct process_memory, swap_bytes)},
+    {"AnonHugePages", offsetof(struct process_memory, huge_bytes)},
+    {"ShmemPmdMapped", offsetof(struct process_memory, huge_bytes)},
+    {"FilePmdMapped", offsetof(struct process_memory, huge_bytes)},
+};
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    if (a == KEYED_UNKNOWN || b == KEYED_UNKNOWN)
+        return a == KEYED_UNKNOWN ? b : a;
+    return a + b;
+}
+
+static void add(struct process_memory *all, const struct process_memory *part)
+{
+    all->rss_bytes = sum(all->rss_bytes, part->rss_bytes);
+    all->pss_bytes = sum(all->pss_bytes, part->pss_bytes);
+    all->referenced_bytes = sum(all->referenced_bytes, part->referenced_bytes);
+    all->swap_bytes = sum(all->swap_bytes, part->swap_bytes);
+    all->huge_bytes = sum(all->huge_bytes, part->huge_bytes);
+}
+
+/* Adds up the whole lines in text[0 .. have); what is left moves to its begin. Returns how much that is. */
+static size_t take_lines(char *text, size_t have, struct process_memory *memory)
+{
+    char *last = memrchr(text, '\n', have);
+    struct process_memory part;
+
+    if (!last)
+        return have;
+    *last = '\0';
+    keyed_parse(text, fields, N_FIELDS, &part);
+    add(memory, &part);
+
+    size_t left = have - (size_t)(last + 1 - text);
+
+    memmove(text, last + 1, left);
+    return left;
+}
+
+/* A piece at a time: smaps of a process with many mappings has megabytes, and the agent little memory. */
+static int sum_up(int fd, struct process_memory *memory)
+{
+    cleanup_free char *text = malloc(CHUNK);
+    size_t have = 0;
+
+    *memory = PROCESS_MEMORY_UNKNOWN;
+    while (text && have < CHUNK) {
+        ssize_t n = read(fd, text + have, CHUNK - have);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        have = take_lines(text, have + (size_t)n, memory);
+    }
+    return text ? -EBADMSG : -ENOMEM;
+}
+
+static int read_file(const struct fsroot *root, pid_t pid, const char *name,
+                     struct process_memory *memory)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/%s", (int)pid, name);
+
+    return fd < 0 ? fd : sum_up(fd, memory);
+}
+
+/* Nothing could be read: there is no such process, or it has no memory, or we may not, or cannot. */
+static int explain(const struct fsroot *root, pid_t pid, int rc, struct process_memory *memory)
+{
+    struct process_statm statm;
+    int there = process_statm(root, pid, &statm);
+
+    if (there < 0)
+        return there;
+    if (statm.size_bytes > 0)
+        return rc == -ENOENT ? -ENOTSUP : rc;
+    *memory = (struct process_memory){0};
+    return 0;
+}
+
+int process_memory_read(const struct fsroot *root, pid_t pid, struct process_memory *memory)
+{
+    int rc = read_file(root, pid, "smaps_rollup", memory);
+
+    if (rc == -ENOENT)
+        rc = read_file(root, pid, "smaps", memory);
+    if (rc == 0 && memory->rss_bytes != KEYED_UNKNOWN)
+        return 0;
+    *memory = PROCESS_MEMORY_UNKNOWN;
+    return explain(root, pid, rc == 0 ? -ENODATA : rc, memory);
+}
+
+uint64_t process_swap_bytes(const struct fsroot *root, pid_t pid)
+{
+    static const struct keyed_field field = {"VmSwap", 0};
+    uint64_t swap_bytes;
+    char path[32];
+
+    snprintf(path, sizeof(path), "proc/%d/status", (int)pid);
+    keyed_read(root, &field, 1, &swap_bytes, path);
+    return swap_bytes;
+}
+
+int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *statm)
+{
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    char text[256];
+    ssize_t n = fsroot_read(root, text, sizeof(text), "proc/%d/statm", (int)pid);
+
+    if (n < 0)
+        return n == -ENOENT ? -ESRCH : (int)n;
+    if (sscanf(text, "%" SCNu64 " %" SCNu64, &statm->size_bytes, &statm->rss_bytes) != 2)
+        return -EBADMSG;
+    statm->size_bytes *= page_bytes;
+    statm->rss_bytes *= page_bytes;
+    return 0;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file process_memory.h  The memory of one process, as its page tables say.
+ *
+ * Source: Documentation/filesystems/proc.rst, "smaps" and "statm"; Documentation/ABI/testing/procfs-smaps_rollup.
+ * smaps_rollup is there since Linux 4.14, and smaps is summed up where it is not; both need CONFIG_PROC_PAGE_MONITOR,
+ * and the right to trace the process.
+ */
+#pragma once
+
+#include "base/fsroot.h"
+#include "proc/keyed.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/** KEYED_UNKNOWN where this kernel does not say. hugetlb pages are in none of these. */
+struct process_memory {
+    uint64_t rss_bytes;
+    uint64_t pss_bytes;        /* each page divided by the number of its mappings */
+    uint64_t referenced_bytes; /* touched since the kernel, or somebody, last cleared that mark */
+    uint64_t swap_bytes;
+    uint64_t
+        huge_bytes; /* of RSS, what is mapped as huge pages: referenced all of it or not at all */
+};
+
+#define PROCESS_MEMORY_UNKNOWN                                                           \
+    ((struct process_memory){KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, \
+                             KEYED_UNKNOWN})
+
+/** The message for -ENOTSUP. */
+#define PROCESS_MEMORY_UNTOLD                                             \
+    "this kernel has neither /proc/PID/smaps_rollup nor smaps: it needs " \
+    "CONFIG_PROC_PAGE_MONITOR=y"
+
+/**
+ * Walks all page tables of the process: some ms for each GiB of 4 KiB pages. One without memory of its own (a zombie, a
+ * kernel thread) has 0 of everything.
+ * @return 0; -ESRCH when it is gone, -EACCES when we may not look, -ENOTSUP when this kernel has neither file, or another
+ *         negative errno; then all is KEYED_UNKNOWN.
+ */
+int process_memory_read(const struct fsroot *root, pid_t pid, struct process_memory *memory);
+
+/** What of it is swapped out, by the kernel's own count (VmSwap of /proc/PID/status), without a walk, and for anybody: of shared
+ *  memory nothing, which process_memory_read() has. KEYED_UNKNOWN when the kernel does not say. */
+uint64_t process_swap_bytes(const struct fsroot *root, pid_t pid);
+
+struct process_statm {
+    uint64_t size_bytes; /* address space; 0 of a process without memory of its own */
+    uint64_t rss_bytes;
+};
+
+/** What costs nothing and anybody may read. Since Linux 6.2 the RSS in it may be off by some pages for each CPU, for the
+ *  kernel's counters are. 0; -ESRCH when the process is gone. */
+int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *statm);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file processes.c  See processes.h. */
+#include "proc/processes.h"
+
+#include "base/cleanup.h"
+#include "base/proc_pid.h"
+#include "proc/keyed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void processes_free(struct processes *processes)
+{
+    free(processes->process);
+    *processes = (struct processes){0};
+}
+
+static int identify(const struct fsroot *root, pid_t pid, struct process *process,
+                    struct process_statm *statm)
+{
+    char text[2048];
+    struct proc_stat stat = {0};
+    ssize_t n = fsroot_read(root, text, sizeof(text), "proc/%d/stat", (int)pid);
+
+    if (n < 0)
+        return n == -ENOENT ? -ESRCH : (int)n;
+
+    int rc = proc_stat_parse(text, &stat);
+
+    if (rc == 0)
+        rc = proc_stat_name(text, process->name, sizeof(process->name));
+    if (rc == 0)
+        rc = process_statm(root, pid, statm);
+    process->pid = pid;
+    process->start_ticks = stat.start_ticks;
+    process->memory = PROCESS_MEMORY_UNKNOWN;
+    process->memory.rss_bytes = statm->rss_bytes;
+    return rc;
+}
+
+int process_identify(const struct fsroot *root, pid_t pid, struct process *process)
+{
+    struct process_statm statm = {0};
+
+    return identify(root, pid, process, &statm);
+}
+
+/* Why there is nothing, or only the RSS, of a process: nothing to worry about, a matter of rights, or a fault. */
+static void count_failure(struct processes *processes, pid_t pid, int rc)
+{
+    if (rc == -ESRCH)
+        processes->ended++;
+    else if (rc == -EACCES || rc == -EPERM)
+        processes->refused++;
+    else if (processes->failed++ == 0)
+        error_set(&processes->failure, rc, "process %d: %s", (int)pid, strerror(-rc));
+}
+
+int processes_list(const struct fsroot *root, struct processes *processes, struct error *error)
+{
+    cleanup_free pid_t *pid = NULL;
+    ssize_t n = proc_numbers(root, "proc", &pid);
+
+    *processes = (struct processes){0};
+    if (n < 0)
+        return error_set(error, (int)n, "/proc: %s", strerror((int)-n));
+    processes->process = calloc(n ? (size_t)n : 1, sizeof(*processes->process));
+    if (!processes->process)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (ssize_t i = 0; i < n; i++) {
+        struct process_statm statm = {0};
+        int rc = identify(root, pid[i], &processes->process[processes->n], &statm);
+
+        if (rc < 0)
+            count_failure(processes, pid[i], rc);
+        else if (statm.size_bytes > 0) /* else a kernel thread, or a zombie */
+            processes->n++;
+    }
+    return 0;
+}
+
+int processes_read(const struct fsroot *root, struct processes *processes, struct error *error)
+{
+    size_t kept = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < processes->n && rc != -ENOTSUP; i++) {
+        struct process process = processes->process[i];
+        uint64_t rss_bytes = process.memory.rss_bytes;
+
+        rc = process_memory_read(root, process.pid, &process.memory);
+        if (rc < 0) {
+            count_failure(processes, process.pid, rc);
+            process.memory.rss_bytes = rss_bytes;
+        }
+        if (rc != -ESRCH)
+            processes->process[kept++] = process;
+    }
+    processes->n = kept;
+    if (rc != -ENOTSUP)
+        return 0;
+    return error_set(error, rc, PROCESS_MEMORY_UNTOLD);
+}
+
+static uint64_t value_of(const struct process *process, enum process_key key)
+{
+    switch (key) {
+    case PROCESS_RSS:
+        return process->memory.rss_bytes;
+    case PROCESS_PSS:
+        return process->memory.pss_bytes;
+    case PROCESS_REFERENCED:
+        return process->memory.referenced_bytes;
+    case PROCESS_SWAP:
+        return process->memory.swap_bytes;
+    }
+    return KEYED_UNKNOWN;
+}
+
+/* KEYED_UNKNOWN + 1 is 0, below all that is known. */
+static int by_value(const void *a, const void *b, void *context)
+{
+    const struct process *x = a;
+    const struct process *y = b;
+    const enum process_key *key = context;
+    uint64_t of_x = value_of(x, *key) + 1;
+    uint64_t of_y = value_of(y, *key) + 1;
+
+    return of_x == of_y ? (x->pid > y->pid) - (x->pid < y->pid) : (of_x < of_y) - (of_x > of_y);
+}
+
+void processes_sort(struct processes *processes, enum process_key key)
+{
+    if (processes->n > 0)
+        qsort_r(processes->process, processes->n, sizeof(*processes->process), by_value, &key);
+}
+
+/* PSS, or where it is not known what it cannot exceed. */
+static uint64_t rank(const struct process *process)
+{
+    uint64_t pss_bytes = process->memory.pss_bytes;
+
+    return pss_bytes == KEYED_UNKNOWN ? process->memory.rss_bytes : pss_bytes;
+}
+
+/* Moves the last of process[0 .. n) up to where its rank belongs. */
+static void settle(struct process *process, size_t n)
+{
+    struct process last = process[n - 1];
+    size_t at = n - 1;
+
+    for (; at > 0 && rank(&process[at - 1]) < rank(&last); at--)
+        process[at] = process[at - 1];
+    process[at] = last;
+}
+
+/* What is swapped out has page table entries too, and is walked like what is resident. -ESRCH when it has ended. */
+static int read_within(const struct fsroot *root, uint64_t *walk_bytes, struct process *process)
+{
+    struct process_memory cheap = process->memory;
+    uint64_t cost = cheap.rss_bytes;
+    int rc;
+
+    cheap.swap_bytes = process_swap_bytes(root, process->pid);
+    cost += cheap.swap_bytes == KEYED_UNKNOWN ? 0 : cheap.swap_bytes;
+    if (cost > *walk_bytes) {
+        process->memory = cheap;
+        return 0;
+    }
+    *walk_bytes -= cost;
+    rc = process_memory_read(root, process->pid, &process->memory);
+    if (rc < 0)
+        process->memory = cheap;
+    return rc;
+}
+
+int processes_largest(const struct fsroot *root, size_t n, uint64_t walk_bytes,
+                      struct processes *processes, struct error *error)
+{
+    int rc = processes_list(root, processes, error);
+    size_t ranked = 0;
+
+    if (rc < 0)
+        return rc;
+    processes_sort(processes, PROCESS_RSS);
+    for (size_t i = 0; i < processes->n; i++) {
+        struct process next = processes->process[i];
+
+        if (ranked >= n && (n == 0 || next.memory.rss_bytes <= rank(&processes->process[n - 1])))
+            break;
+        if (read_within(root, &walk_bytes, &next) == -ESRCH)
+            continue;
+        processes->process[ranked++] = next;
+        settle(processes->process, ranked);
+    }
+    processes->n = ranked < n ? ranked : n;
+    return 0;
+}
+
+static void set_bytes(json_t *object, const char *name, uint64_t bytes)
+{
+    if (bytes != KEYED_UNKNOWN)
+        json_object_set_new(object, name, json_integer((json_int_t)bytes));
+}
+
+static json_t *process_json(const struct process *process, bool referenced)
+{
+    json_t *object = json_pack("{si ss}", "pid", (int)process->pid, "name", process->name);
+
+    if (!object)
+        return NULL;
+    set_bytes(object, "rss_bytes", process->memory.rss_bytes);
+    set_bytes(object, "pss_bytes", process->memory.pss_bytes);
+    set_bytes(object, "swap_bytes", process->memory.swap_bytes);
+    if (referenced)
+        set_bytes(object, "referenced_bytes", process->memory.referenced_bytes);
+    return object;
+}
+
+json_t *processes_json(const struct processes *processes, bool referenced)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < processes->n; i++)
+        json_array_append_new(array, process_json(&processes->process[i], referenced));
+    return array;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file processes.h  The guest's processes and their memory: all of them, or the largest, cheaply. */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+#include "proc/process_memory.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PROCESS_NAME_MAX 64
+
+struct process {
+    pid_t pid;
+    uint64_t start_ticks; /* with the pid: which process this is; proc_pid_stat(5), field 22 */
+    char name[PROCESS_NAME_MAX]; /* printable UTF-8, see proc_stat_name() */
+    struct process_memory memory;
+};
+
+struct processes {
+    struct process *process;
+    size_t n;
+    /* By processes_list() and processes_read(), together: */
+    size_t ended;   /* meanwhile; they are not among them */
+    size_t refused; /* which we may not look at */
+    size_t failed;  /* for another reason, which is that of the first: */
+    struct error failure;
+};
+
+void processes_free(struct processes *processes);
+
+/** One process: its name and RSS, the other numbers unknown. 0; -ESRCH when it is gone, or another negative errno. */
+int process_identify(const struct fsroot *root, pid_t pid, struct process *process);
+
+/** All processes that have memory of their own, as process_identify() has them, by pid. Those that end meanwhile, or of
+ *  which we see not even that, are left out and counted. Two small files for each. 0 or a negative errno with the message. */
+int processes_list(const struct fsroot *root, struct processes *processes, struct error *error);
+
+/** Reads the memory of each; those that have ended are dropped, those that cannot be read keep the RSS that they had. -ENOTSUP with the
+ *  message when this kernel tells nobody. */
+int processes_read(const struct fsroot *root, struct processes *processes, struct error *error);
+
+enum process_key {
+    PROCESS_RSS,
+    PROCESS_PSS,
+    PROCESS_REFERENCED,
+    PROCESS_SWAP,
+};
+
+/** Largest first; unknown ones last; by pid where they are equal. */
+void processes_sort(struct processes *processes, enum process_key key);
+
+/**
+ * The @p n processes with the largest PSS, largest first, for a periodic report.
+ *
+ * Page tables are walked only where it can matter: from the largest RSS down, until the next RSS is below the n-th PSS, for
+ * no PSS is above its RSS. At most @p walk_bytes are walked, resident or swapped out, so that a process of 100 GiB does not
+ * cost half a second a report; what exceeds that has its PSS unknown, and its RSS counts instead; its swap is by
+ * process_swap_bytes().
+ */
+int processes_largest(const struct fsroot *root, size_t n, uint64_t walk_bytes,
+                      struct processes *processes, struct error *error);
+
+/** The "processes" of a report, as wire.h has it, in their order; what is unknown is left out. @p referenced: with
+ *  referenced_bytes. NULL when out of memory. */
+json_t *processes_json(const struct processes *processes, bool referenced);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file touched.c  See touched.h. */
+#include "proc/touched.h"
+
+#include "guest_ram/smaps.h"
+
+static uint64_t part_of(uint64_t bytes, uint64_t part, uint64_t whole)
+{
+    return part < whole ? (uint64_t)((double)bytes * (double)part / (double)whole) : bytes;
+}
+
+static int add(const struct vma *vma, void *context)
+{
+    struct touched *all = context;
+    uint64_t share = part_of(vma->referenced_bytes, vma->pss_bytes, vma->rss_bytes);
+    uint64_t anon = vma->inode == 0 ? share : part_of(share, vma->anon_bytes, vma->rss_bytes);
+
+    all->memory.rss_bytes += vma->rss_bytes;
+    all->memory.pss_bytes += vma->pss_bytes;
+    all->memory.referenced_bytes += vma->referenced_bytes;
+    all->memory.swap_bytes += vma->swap_bytes;
+    all->anon_bytes += anon;
+    all->file_bytes += share - anon;
+    return 0;
+}
+
+int touched_read(const struct fsroot *root, pid_t pid, struct touched *touched)
+{
+    *touched = (struct touched){0};
+    return smaps_walk(root, pid, add, touched, NULL);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file apart.c  See apart.h. */
+#include "serve/apart.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "proc/processes.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Walking page tables takes some 20 ms a GiB, and a report in ten seconds may take 10 ms altogether (0.1 % of a vCPU): with
+   107 processes of 850 MiB it took 22 ms without a limit, and 9.4 with this one. */
+#define WALK_BYTES ((uint64_t)1 << 28)
+
+/* The child that was late, until it has ended: one that waits for a lock ends by SIGKILL, one that waits for a disk in its
+ * own time. There is never a second beside it. */
+static pid_t late;
+
+static json_t *read_processes(const struct fsroot *root, uint64_t walk_bytes)
+{
+    struct processes processes;
+    json_t *array;
+
+    if (processes_largest(root, WIRE_PROCESSES_MAX, walk_bytes, &processes, NULL) < 0)
+        return NULL;
+    array = processes_json(&processes, false);
+    processes_free(&processes);
+    return array;
+}
+
+static void __attribute__((noreturn)) serve_once(const struct fsroot *root, int fd)
+{
+    json_t *array = read_processes(root, WALK_BYTES);
+    int rc = array ? json_dumpfd(array, fd, JSON_COMPACT) : -1;
+
+    _exit(rc == 0 ? 0 : 1);
+}
+
+/* All that comes until the other end is closed; false when that is not in time, or too much. */
+static bool read_all(int fd, char *text, size_t size, int deadline_ms)
+{
+    const uint64_t until_ns = clock_ns() + (uint64_t)deadline_ms * 1000000;
+    size_t length = 0;
+
+    for (;;) {
+        uint64_t now_ns = clock_ns();
+        struct pollfd one = {.fd = fd, .events = POLLIN};
+        ssize_t n;
+
+        if (now_ns >= until_ns || length + 1 >= size)
+            return false;
+        if (poll(&one, 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0)
+            continue;
+        n = read(fd, text + length, size - length - 1);
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return false;
+        length += n > 0 ? (size_t)n : 0;
+        text[length] = '\0';
+        if (n == 0)
+            return true;
+    }
+}
+
+static bool still_late(void)
+{
+    if (late > 0 && waitpid(late, NULL, WNOHANG) != 0)
+        late = 0;
+    return late > 0;
+}
+
+static json_t *ask_child(const struct fsroot *root, int deadline_ms)
+{
+    char text[WIRE_LINE_MAX];
+    int ends[2];
+    bool in_time;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return NULL;
+    child = fork();
+    if (child == 0)
+        serve_once(root, ends[1]);
+    close(ends[1]);
+    in_time = child > 0 && read_all(ends[0], text, sizeof(text), deadline_ms);
+    close(ends[0]);
+    if (child < 0)
+        return NULL;
+    kill(child, SIGKILL);
+    if (in_time)
+        waitpid(child, NULL, 0);
+    else
+        late = child;
+    return in_time ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+}
+
+json_t *apart_processes(const struct fsroot *root, int deadline_ms)
+{
+    json_t *array = still_late() ? NULL : ask_child(root, deadline_ms);
+
+    return array ? array : read_processes(root, 0);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file own_set.c  See own_set.h. */
+#include "serve/own_set.h"
+
+#include "base/clock.h"
+#include "serve/own_round.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct own_set {
+    const struct fsroot *root;
+    double period_s, late_s;
+    void (*complain)(const char *why);
+    bool complained;
+
+    pid_t child;    /* 0: none */
+    int fd;         /* -1: none; what the child tells */
+    bool killed;    /* it was late, and ends when the kernel lets go of it */
+    double began_s; /* the child, by clock_ns() */
+    double next_s;  /* when another may begin */
+    size_t length;
+    char text[WIRE_LINE_MAX];
+
+    json_t *told;  /* by the last round; NULL: nothing */
+    double told_s; /* when that ended */
+};
+
+static double now_s(void)
+{
+    return (double)clock_ns() / 1e9;
+}
+
+int own_set_new(struct own_set **out, const struct fsroot *root, double period_s, double late_s,
+                void (*complain)(const char *why), struct error *error)
+{
+    int rc = own_round_check(root, error);
+    struct own_set *own = rc == 0 ? calloc(1, sizeof(*own)) : NULL;
+
+    if (rc < 0)
+        return rc;
+    if (!own)
+        return error_set(error, -ENOMEM, "out of memory");
+    *own = (struct own_set){
+        .root = root, .period_s = period_s, .late_s = late_s, .complain = complain, .fd = -1};
+    *out = own;
+    return 0;
+}
+
+void own_set_free(struct own_set *own)
+{
+    if (!own)
+        return;
+    if (own->child > 0 && kill(own->child, SIGKILL) == 0)
+        waitpid(own->child, NULL, WNOHANG); /* init does, should it be in the kernel's hands */
+    if (own->fd >= 0)
+        close(own->fd);
+    json_decref(own->told);
+    free(own);
+}
+
+/* --- in the child ------------------------------------------------------------------------------ */
+
+/* The host's port above all: as long as anybody has it open, nobody else may. */
+static void close_all_but(int one, int other)
+{
+    long limit = sysconf(_SC_OPEN_MAX);
+
+    for (int fd = STDERR_FILENO + 1; fd < (limit > 0 && limit < 4096 ? limit : 4096); fd++)
+        if (fd != one && fd != other)
+            close(fd);
+}
+
+static void __attribute__((noreturn)) run_round(const struct own_set *own, int fd, pid_t parent)
+{
+    struct error error = {0};
+    json_t *told;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    close_all_but(fd, own->root->dirfd);
+    told = own_round(own->root, own->period_s, &error);
+    if (!told)
+        told = json_pack("{ss}", "error", error.text);
+    _exit(told && json_dumpfd(told, fd, JSON_COMPACT) == 0 ? 0 : 1);
+}
+
+/* --- its life ---------------------------------------------------------------------------------- */
+
+static void failed(struct own_set *own, const char *why)
+{
+    json_decref(own->told);
+    own->told = NULL;
+    if (!own->complained)
+        own->complain(why);
+    own->complained = true;
+}
+
+static void hang_up(struct own_set *own)
+{
+    close(own->fd);
+    own->fd = -1;
+}
+
+static bool begin(struct own_set *own)
+{
+    pid_t parent = getpid();
+    int ends[2];
+
+    own->began_s = now_s();
+    own->next_s = own->began_s + own->period_s; /* if this fails */
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+        failed(own, strerror(errno));
+        return false;
+    }
+    own->child = fork();
+    if (own->child == 0)
+        run_round(own, ends[1], parent);
+    close(ends[1]);
+    own->killed = false;
+    own->length = 0;
+    own->fd = ends[0];
+    if (own->child > 0)
+        return true;
+    failed(own, strerror(errno));
+    own->child = 0;
+    hang_up(own);
+    return false;
+}
+
+static void take(struct own_set *own)
+{
+    json_t *told = json_loadb(own->text, own->length, JSON_REJECT_DUPLICATES, NULL);
+    const char *why = json_string_value(json_object_get(told, "error"));
+
+    if (!told || why) {
+        failed(own, why           ? why
+                    : own->killed ? "it took too long: somebody holds a process's mappings?"
+                                  : "it came to no end");
+        json_decref(told);
+        return;
+    }
+    json_decref(own->told);
+    own->told = told;
+    own->told_s = now_s();
+    own->complained = false;
+}
+
+/* Its CPU time, with that of its own children, and the share that it may have. */
+static void reap(struct own_set *own)
+{
+    struct rusage usage = {0};
+    double cpu_s;
+
+    if (wait4(own->child, NULL, WNOHANG, &usage) == 0)
+        return; /* killed, and still in the kernel's hands */
+    cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    own->child = 0;
+    own->next_s = fmax(now_s(), own->began_s + cpu_s / OWN_SET_CPU);
+    take(own);
+}
+
+/* True at the end of what it says. */
+static bool hear(struct own_set *own)
+{
+    for (;;) {
+        size_t room = sizeof(own->text) - own->length;
+        ssize_t n = room ? read(own->fd, own->text + own->length, room) : 0;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0 || errno != EAGAIN;
+        own->length += (size_t)n;
+    }
+}
+
+static double late_at_s(const struct own_set *own)
+{
+    return own->began_s + own->period_s + own->late_s;
+}
+
+bool own_set_turn(struct own_set *own)
+{
+    if (own->fd >= 0 && hear(own))
+        hang_up(own);
+    if (own->child > 0 && !own->killed && now_s() >= late_at_s(own)) {
+        own->killed = true;
+        kill(own->child, SIGKILL);
+    }
+    if (own->child > 0 && own->fd < 0)
+        reap(own);
+    return own->child == 0 && now_s() >= own->next_s && begin(own);
+}
+
+int own_set_fd(const struct own_set *own)
+{
+    return own->fd;
+}
+
+/* Until it can be waited for: it has closed its end, and is all but gone. */
+#define REAP_MS 20
+
+int own_set_wait_ms(const struct own_set *own)
+{
+    double until_s = own->child == 0 ? own->next_s : late_at_s(own);
+
+    if (own->child > 0 && own->fd < 0)
+        return REAP_MS;
+    if (own->child > 0 && own->killed)
+        return -1;
+    return (int)fmin(fmax(ceil((until_s - now_s()) * 1000), 0), 1e9);
+}
+
+bool own_set_add(const struct own_set *own, json_t *report)
+{
+    double age_s = now_s() - own->told_s;
+    json_t *set = json_deep_copy(json_object_get(own->told, "working_set"));
+
+    if (!set)
+        return false;
+    json_object_set_new(set, "age_s", json_real(age_s));
+    json_object_set_new(report, "working_set", set);
+    return age_s < 2 * own->period_s &&
+           json_object_set(report, "processes", json_object_get(own->told, "processes")) == 0;
+}

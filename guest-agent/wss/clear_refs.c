@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file clear_refs.c  Method `clear_refs`: the accessed bits in the page tables of the process itself.
+ *
+ * Theory of operation. Writing 1 to /proc/PID/clear_refs clears the accessed bit of each mapped page, and the page's own
+ * referenced and young flags (fs/proc/task_mmu.c, clear_refs_pte_range()); "Referenced" of smaps counts what has either
+ * again. So it is exact for what only this process maps, and of pages that others use too (libraries) it counts what
+ * anybody had the kernel mark as referenced.
+ *
+ * What it disturbs: reclaim looks at the same bits, and takes pages for unused that are not.
+ *
+ * What it cannot see: a page whose translation a CPU still holds is touched without its accessed bit being set. Up to Linux
+ * 5.5 the write ended with a flush of the TLB. Since 0758cd830494 ("asm-generic/tlb: avoid potential double flush") it does
+ * not, and what repaired that ("mm: proc: Invalidate TLB after clearing soft-dirty page state", 5.11) flushes for 4 only, for
+ * ageing was held not to need it. Writing 4 after 1 would flush; but it clears the soft-dirty bits, without which the next
+ * incremental checkpoint of the process would miss changes. So watch_mark() sees to it, see tlb_evict.h.
+ */
+#include "wss/method.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+static int check(const struct fsroot *root, struct error *why)
+{
+    if (fsroot_exists(root, "proc/self/clear_refs"))
+        return 0;
+    return error_set(
+        why, -ENOTSUP,
+        "this kernel has no /proc/PID/clear_refs: it needs CONFIG_PROC_PAGE_MONITOR=y");
+}
+
+static int mark(const struct wss_subject *subject, void **state)
+{
+    (void)state;
+    cleanup_close int fd = fsroot_openf(subject->root, O_WRONLY, "proc/%d/clear_refs",
+                                        (int)subject->pid);
+
+    if (fd < 0)
+        return fd == -ENOENT ? -ESRCH : fd;
+    return write(fd, "1", 1) == 1 ? 0 : -errno;
+}
+
+static int read_referenced(const struct wss_subject *subject, void *state,
+                           struct wss_reading *reading)
+{
+    (void)state;
+    reading->unmeasurable_bytes = 0;
+    return process_memory_read(subject->root, subject->pid, &reading->memory);
+}
+
+const struct wss_method wss_clear_refs = {
+    .name = "clear_refs",
+    .check = check,
+    .mark = mark,
+    .read = read_referenced,
+    .reads_memory = true,
+};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file method.c  See method.h. */
+#include "wss/method.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct wss_method *const methods[] = {&wss_page_idle, &wss_clear_refs};
+#define N_METHODS (sizeof(methods) / sizeof(methods[0]))
+
+const struct wss_method *wss_method_find(const struct fsroot *root, const char *name,
+                                         struct error *why)
+{
+    bool automatic = !strcmp(name, "auto");
+
+    for (size_t i = 0; i < N_METHODS; i++) {
+        if (!automatic && strcmp(methods[i]->name, name) != 0)
+            continue;
+        if (methods[i]->check(root, why) == 0)
+            return methods[i];
+        if (!automatic)
+            return NULL;
+    }
+    if (!automatic)
+        error_set(why, -EINVAL, "'%s' is no method; there are page_idle and clear_refs", name);
+    return NULL;
+}

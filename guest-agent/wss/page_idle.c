@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file page_idle.c  Method `page_idle`: the idle flags of the page frames behind a process.
+ *
+ * Theory of operation. /proc/PID/smaps says where the process has memory, its pagemap which frames are there, and
+ * /proc/kpageflags which of them are tails of a larger folio, whose flag is its head's. Setting a frame's bit in the idle
+ * bitmap clears the accessed bits of all its mappings; a frame whose bit is gone was touched. Reclaim is not disturbed: the
+ * kernel keeps what it has cleared in a flag of its own for it (PG_young).
+ *
+ * What it cannot see: hugetlb pages, and pages that are on no LRU list (just faulted in, pinned, isolated), always read "not
+ * idle". So after marking the flag is looked for, and what does not have it is unmeasurable; never silently touched.
+ * A page that others map too (a library, shared memory) counts as touched when any of them touches it. One touched piece
+ * of a huge page counts as all of it that the process maps. Marking does not flush the TLB either, see tlb_evict.h.
+ *
+ * Left behind: idle flags, which nothing but page_idle and DAMON reads.
+ */
+#include "wss/idle_walk.h"
+#include "wss/method.h"
+
+#include "sample/kernel/idle_bitmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Frames that did not take the mark, ascending within each batch, sorted when all are there. */
+struct lost {
+    uint64_t *head;
+    size_t n, room;
+};
+
+static int lost_add(struct lost *lost, uint64_t head)
+{
+    if (lost->n > 0 && lost->head[lost->n - 1] == head)
+        return 0;
+    if (lost->n == lost->room) {
+        size_t room = lost->room ? lost->room * 2 : 256;
+        uint64_t *larger = reallocarray(lost->head, room, sizeof(*larger));
+
+        if (!larger)
+            return -ENOMEM;
+        lost->head = larger;
+        lost->room = room;
+    }
+    lost->head[lost->n++] = head;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool is_lost(const struct lost *lost, uint64_t head)
+{
+    return lost->n > 0 && bsearch(&head, lost->head, lost->n, sizeof(head), by_number);
+}
+
+static void forget(void *state)
+{
+    struct lost *lost = state;
+
+    if (lost)
+        free(lost->head);
+    free(lost);
+}
+
+/* Marks the frames of a batch, and notes which did not take it. */
+static int mark_batch(struct idle_walk *walk, void *context)
+{
+    struct lost *lost = context;
+    size_t n = idle_walk_trackable(walk);
+    int rc = idle_bitmap_mark(walk->bitmap_fd, walk->head, n);
+
+    if (rc == 0)
+        rc = kpageflags_read(walk->flags_fd, walk->head, n, walk->flags);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if (!(walk->flags[i] & KPF_IDLE))
+            rc = lost_add(lost, walk->head[i]);
+    /* By the time of reading they may be on a list, and without a mark: as if touched. */
+    for (size_t i = 0; rc == 0 && i < walk->n_late; i++)
+        rc = lost_add(lost, walk->late[i]);
+    return rc;
+}
+
+static int mark(const struct wss_subject *subject, void **state)
+{
+    struct lost *lost = *state ? *state : calloc(1, sizeof(*lost));
+
+    if (!lost)
+        return -ENOMEM;
+    *state = lost;
+    lost->n = 0;
+
+    int rc = idle_walk(subject, mark_batch, lost);
+
+    if (lost->n > 1)
+        qsort(lost->head, lost->n, sizeof(*lost->head), by_number);
+    return rc;
+}
+
+struct counting {
+    const struct lost *lost;
+    uint64_t touched_pages, unmeasurable_pages;
+};
+
+static int count_batch(struct idle_walk *walk, void *context)
+{
+    struct counting *counting = context;
+    size_t n = idle_walk_trackable(walk);
+    int rc = idle_bitmap_read(walk->bitmap_fd, walk->head, n, walk->bit);
+
+    counting->unmeasurable_pages += idle_walk_present(walk) - n;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        bool unknown = walk->bit[i] == IDLE_BITMAP_UNKNOWN ||
+                       (!walk->bit[i] && is_lost(counting->lost, walk->head[i]));
+
+        counting->unmeasurable_pages += unknown;
+        counting->touched_pages += !unknown && !walk->bit[i];
+    }
+    return rc;
+}
+
+static int read_touched(const struct wss_subject *subject, void *state, struct wss_reading *reading)
+{
+    struct counting counting = {.lost = state};
+    int rc = idle_walk(subject, count_batch, &counting);
+
+    reading->memory.referenced_bytes = counting.touched_pages * IDLE_WALK_PAGE_BYTES;
+    reading->unmeasurable_bytes = counting.unmeasurable_pages * IDLE_WALK_PAGE_BYTES;
+    return rc;
+}
+
+static int check(const struct fsroot *root, struct error *why)
+{
+    int fd = idle_bitmap_open(root, why);
+
+    if (fd < 0)
+        return fd;
+    close(fd);
+    fd = kpageflags_open(root, why);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
+}
+
+const struct wss_method wss_page_idle = {
+    .name = "page_idle",
+    .check = check,
+    .mark = mark,
+    .read = read_touched,
+    .forget = forget,
+};

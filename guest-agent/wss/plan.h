@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file plan.h  When to read: once, again and again, or after times that double. */
+#pragma once
+
+#include <stdbool.h>
+
+enum plan_kind {
+    PLAN_ONCE,
+    PLAN_GROWTH,    /* every duration, counting from one mark */
+    PLAN_PROFILE,   /* after duration, twice, four times, ... counting from one mark */
+    PLAN_SNAPSHOTS, /* a mark and a duration each, with a pause between them */
+};
+
+struct plan {
+    enum plan_kind kind;
+    double duration_s;
+    double pause_s;
+    double total_s; /* of growth and snapshots; 0: until interrupted */
+    unsigned steps; /* of a profile */
+};
+
+/** Is there a reading number @p k (from 0), when @p elapsed_s have passed since the first mark? */
+bool plan_goes_on(const struct plan *plan, unsigned k, double elapsed_s);
+
+/** How long after the last mark reading @p k is due. */
+double plan_due_s(const struct plan *plan, unsigned k);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file subject.h  Whom a method looks at, and until when. */
+#pragma once
+
+#include "base/fsroot.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct wss_subject {
+    const struct fsroot *root;
+    pid_t pid;
+    const volatile int *interrupted; /* not 0: give up; may be NULL */
+};
+
+static inline bool wss_interrupted(const volatile int *interrupted)
+{
+    return interrupted && *interrupted;
+}

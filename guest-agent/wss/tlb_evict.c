@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file tlb_evict.c  See tlb_evict.h. */
+#include "wss/tlb_evict.h"
+
+#include "base/clock.h"
+#include "wss/subject.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHILDREN 8 /* six, and two to spare */
+#define PATIENCE_NS 1000000000ULL
+
+/* sched_setaffinity() returns on each CPU only when we run there. At once if we may have real-time priority, which is for
+ * microseconds; otherwise a busy CPU lets us wait for a time slice. */
+static void visit(const cpu_set_t *cpus)
+{
+    const struct sched_param first = {.sched_priority = 1};
+
+    sched_setscheduler(0, SCHED_FIFO, &first);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        cpu_set_t one;
+
+        if (!CPU_ISSET(cpu, cpus))
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof(one), &one);
+    }
+}
+
+/* A CPU that somebody of a higher priority never leaves is not visited: then not for ever. */
+static void wait_for(const pid_t *child, size_t n, const volatile int *interrupted)
+{
+    const uint64_t until_ns = clock_ns() + PATIENCE_NS;
+
+    for (size_t i = 0; i < n; i++) {
+        while (waitpid(child[i], NULL, WNOHANG) == 0 && clock_ns() < until_ns &&
+               !wss_interrupted(interrupted))
+            nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+        kill(child[i], SIGKILL);
+        while (waitpid(child[i], NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+}
+
+int tlb_evict(const volatile int *interrupted)
+{
+    cpu_set_t cpus;
+    pid_t child[CHILDREN];
+    int rc = 0;
+    size_t n = 0;
+
+    /* What we may use at most: our own affinity may be narrower than that. */
+    memset(&cpus, 0xff, sizeof(cpus));
+    for (; rc == 0 && n < CHILDREN; n += rc == 0) {
+        child[n] = fork();
+        if (child[n] == 0) {
+            sched_setaffinity(0, sizeof(cpus), &cpus);
+            sched_getaffinity(0, sizeof(cpus), &cpus);
+            visit(&cpus);
+            _exit(0);
+        }
+        rc = child[n] < 0 ? -errno : 0;
+    }
+    wait_for(child, n, interrupted);
+    return wss_interrupted(interrupted) ? -EINTR : rc;
+}

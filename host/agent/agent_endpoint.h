@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file agent_endpoint.h  Where the host reaches a guest's agent: QEMU's end of the virtio-serial port, or AF_VSOCK. */
+#pragma once
+
+#include "base/error.h"
+#include "domain/agent_port.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct agent_endpoint {
+    char path[256];     /* of the Unix socket; empty: vsock */
+    uint32_t vsock_cid; /* if path is empty */
+    bool closed;        /* nobody in the guest had the port open when libvirt was asked */
+};
+
+/**
+ * The way to take, as the domain's live XML has it: the port, unless only vsock is left because nobody in the guest has
+ * the port open.
+ * @return 0; -ENOENT there is none: the message has the XML that makes one; -EOPNOTSUPP the port leads elsewhere
+ */
+int agent_endpoint_choose(const struct agent_port *port, struct agent_endpoint *out,
+                          struct error *error);
+
+/**
+ * Begins to connect; never waits.
+ * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as many wait there
+ *         already as QEMU lets, for it serves one client at a time; or what open(2), socket(2) or connect(2) said, with
+ *         the message.
+ */
+int agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);
+
+/** "socket PATH" or "vsock CID:PORT", for messages. */
+char *agent_endpoint_name(const struct agent_endpoint *endpoint, char *text, size_t size);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file command.c  See command.h. */
+#include "base/command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *program_name = "vmwss";
+
+/* --- messages, output -------------------------------------------------------------------------- */
+
+void command_error(const char *format, ...)
+{
+    bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+    va_list args;
+
+    fprintf(stderr, colour ? "\033[31m%s:\033[0m " : "%s: ", program_name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int command_bad_value(const char *option, const char *value, const char *expected)
+{
+    command_error("%s %s: expected %s", option, value, expected);
+    return -EINVAL;
+}
+
+int command_cannot(const struct error *error)
+{
+    command_error("%s", error->text);
+    return EXIT_CANNOT;
+}
+
+int command_flush(struct error *error)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+
+    int rc = errno ? -errno : -EIO;
+
+    return error_set(error, rc, "standard output: %s", strerror(-rc));
+}
+
+/* --- main() ------------------------------------------------------------------------------------ */
+
+static void print_help(const struct program *program, FILE *out)
+{
+    fprintf(out, "Usage: %s COMMAND [OPTIONS]\n\n%s\n\nCommands:\n", program->name,
+            program->purpose);
+    for (size_t i = 0; i < program->n_commands; i++)
+        fprintf(out, "  %-10s %s\n", program->commands[i].name, program->commands[i].summary);
+    fprintf(out,
+            "\nOptions:\n"
+            "  -h, --help     this text; after a command, that command's\n"
+            "  -V, --version  version\n\n"
+            "Exit status: %s.\n"
+            "See %s(1).\n",
+            program->statuses, program->name);
+}
+
+/* A command that has done its work has failed all the same if nobody can have read it. */
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct error error = {0};
+    int code = command->run(argc, argv);
+
+    return code != EXIT_DONE || command_flush(&error) == 0 ? code : command_cannot(&error);
+}
+
+int command_main(const struct program *program, int argc, char **argv)
+{
+    program_name = program->name;
+    if (argc < 2) {
+        print_help(program, stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+        print_help(program, stdout);
+        return EXIT_DONE;
+    }
+    if (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version")) {
+        printf("%s " VMWSS_VERSION "\n", program->name);
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < program->n_commands; i++)
+        if (!strcmp(argv[1], program->commands[i].name)) {
+            char name[64]; /* with which getopt begins its messages */
+
+            snprintf(name, sizeof(name), "%s %s", program->name, argv[1]);
+            argv[1] = name;
+            return run(&program->commands[i], argc - 1, argv + 1);
+        }
+    command_error("no command '%s'; see %s --help", argv[1], program->name);
+    return EXIT_USAGE;
+}

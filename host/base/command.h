@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file command.h  What a program of subcommands is made of: their table, exit codes, messages, output. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_USAGE = 1,
+    EXIT_CANNOT = 2,   /* one line says what and what to do */
+    EXIT_VANISHED = 3, /* the guest vanished meanwhile */
+    EXIT_INTERRUPTED = 130,
+};
+
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is "PROGRAM NAME"; returns an exit code */
+};
+
+struct program {
+    const char *name;
+    const char *purpose;  /* sentences, for --help */
+    const char *statuses; /* what its exit codes mean, for --help */
+    const struct command *commands;
+    size_t n_commands;
+};
+
+/** main() of @p program: runs the command that argv[1] names, or prints help or version; the exit code. */
+int command_main(const struct program *program, int argc, char **argv);
+
+/** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. */
+void command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */
+int command_bad_value(const char *option, const char *value, const char *expected);
+
+/** Prints the error's text; returns EXIT_CANNOT. */
+int command_cannot(const struct error *error);
+
+/** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: nobody reads it any more. */
+int command_flush(struct error *error);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file cond.h  Condition variables by CLOCK_MONOTONIC: whoever waits for a time is not misled by a clock that is set.
+ * All moments are clock_ns()'s.
+ */
+#pragma once
+
+#include "base/clock.h"
+
+#include <pthread.h>
+
+/** Like pthread_cond_init(), for cond_wait_until(). */
+static inline void cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/** Waits, with @p mutex held, until somebody signals, or until @p until_ns. 0 or ETIMEDOUT. */
+static inline int cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until_ns)
+{
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000ULL),
+                                   .tv_nsec = (long)(until_ns % 1000000000ULL)};
+
+    return pthread_cond_timedwait(cond, mutex, &until);
+}
+
+/** The moment in so many seconds. */
+static inline uint64_t cond_in_s(double seconds)
+{
+    return clock_ns() + (uint64_t)(seconds * 1e9);
+}

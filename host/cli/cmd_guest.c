@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_guest.c  vmwss guest: asks the agent in a guest, and shows its word beside what the host knows. */
+#include "agent/agent_ask.h"
+#include "base/clock.h"
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "guest_ram/resident.h"
+#include "show/guest_view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+static void print_help(void)
+{
+    puts(
+        "Usage: vmwss guest DOMAIN [OPTIONS]\n\n"
+        "What the guest says of its own memory, asked of the agent vmwss-guest in it: memory, pressure,\n"
+        "paging, its largest processes. It is the guest's word, checked for form and range only; beside it\n"
+        "stands what the host knows without the guest. Of a guest without an agent the statistics of its\n"
+        "balloon driver are shown, if there are any. Every answer has a deadline of 2 seconds.\n\n"
+        "  -c, --connect URI  libvirt connection (qemu:///system)\n"
+        "  -i, --interval S   seconds between two questions (5); paging is shown as rates between them\n"
+        "  -k, --count N      ask N times (1; with --interval 2)\n"
+        "  -j, --json         one JSON object per line, schema vmwss.guest.v1\n"
+        "  -h, --help         this text\n\n"
+        "Exit status: 0 the guest told something, 1 usage, 2 it did not, 3 the guest vanished.");
+}
+
+struct choice {
+    const char *uri, *domain;
+    double interval_s;
+    uint64_t count;
+    bool json;
+};
+
+/* What is asked again and again. */
+struct inquiry {
+    const struct choice *choice;
+    struct domain_connection *connection;
+    struct fsroot root;
+    struct guest guest;
+    struct guest_ram ram;
+    struct resident_meter meter;
+    bool metered;
+    struct agent_channel *channel; /* NULL: no way to an agent, and missing says why */
+    struct error missing;
+    struct word_report before;
+    bool has_before, told; /* told: anything, ever */
+};
+
+/* --- the host's side --------------------------------------------------------------------------- */
+
+static uint64_t resident_bytes(const struct inquiry *inquiry)
+{
+    struct resident_now now;
+
+    if (!inquiry->metered ||
+        resident_meter_read(&inquiry->meter, &inquiry->root, inquiry->guest.process.pid, &now) < 0)
+        return AGENT_UNKNOWN;
+    return now.resident_bytes;
+}
+
+/* Without it the view has no resident bytes: it needs rights that asking the agent does not. */
+static void find_ram(struct inquiry *inquiry)
+{
+    struct error ignored;
+
+    if (guest_ram_locate(&inquiry->root, &inquiry->guest.process, &inquiry->guest.ram,
+                         &inquiry->ram, &ignored) == 0)
+        inquiry->metered = resident_meter_init(&inquiry->meter, &inquiry->root,
+                                               inquiry->guest.process.pid, &inquiry->ram) == 0;
+}
+
+/* --- the guest's side -------------------------------------------------------------------------- */
+
+static void open_channel(struct inquiry *inquiry)
+{
+    struct agent_endpoint endpoint;
+
+    if (agent_endpoint_choose(&inquiry->guest.agent_port, &endpoint, &inquiry->missing) < 0)
+        return;
+    if (endpoint.closed) {
+        error_set(&inquiry->missing, -ENOTCONN,
+                  "nobody in the guest has the port open: is vmwss-guest running there?");
+        return;
+    }
+    inquiry->channel = agent_channel_new(&endpoint, inquiry->guest.ram.total_bytes);
+    if (!inquiry->channel)
+        error_set(&inquiry->missing, -ENOMEM, "out of memory");
+}
+
+static void make_word(struct inquiry *inquiry, struct guest_view *view,
+                      const struct word_report *now)
+{
+    const struct word_host host = {
+        .ram_bytes = view->memory.current_bytes != DOMAIN_MEMORY_UNKNOWN
+                         ? view->memory.current_bytes
+                         : view->assigned_bytes,
+        .resident_bytes = view->resident_bytes == AGENT_UNKNOWN ? 0 : view->resident_bytes,
+    };
+    bool follows = inquiry->has_before && word_follows(&inquiry->before, now);
+
+    view->before = follows ? &inquiry->before.report : NULL;
+    guest_word_make(&view->word, follows ? &inquiry->before : NULL, now, &host);
+}
+
+/* 0, or the agent's failure, with inquiry->missing set. */
+static int ask(struct inquiry *inquiry, struct word_report *now, struct agent_top *top)
+{
+    struct agent_event event;
+
+    /* After a failure it is not asked again so soon: what was wrong then still is. */
+    if (!inquiry->channel || agent_channel_backoff_ns(inquiry->channel) > clock_ns())
+        return inquiry->missing.code;
+
+    int rc = agent_ask(inquiry->channel, &event, NULL, NULL);
+
+    if (rc < 0) {
+        inquiry->missing = event.error;
+        return rc;
+    }
+    word_report_agent(now, agent_channel_hello(inquiry->channel), &event.message.report,
+                      (double)clock_ns() / 1e9);
+    *top = event.message.top;
+    return 0;
+}
+
+/* --- together ---------------------------------------------------------------------------------- */
+
+static void show(const struct choice *choice, const struct guest_view *view)
+{
+    if (choice->json)
+        guest_view_print_json(view);
+    else
+        guest_view_print(view);
+}
+
+static double unix_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int inquire(struct inquiry *inquiry, struct error *error)
+{
+    struct guest_view view = {.domain = inquiry->guest.name,
+                              .uuid = inquiry->guest.uuid,
+                              .pid = inquiry->guest.process.pid,
+                              .assigned_bytes = inquiry->guest.ram.total_bytes};
+    struct word_report now;
+    struct agent_top top;
+    int rc = domain_memory_fetch(inquiry->connection, inquiry->guest.uuid, &view.memory, error);
+
+    if (rc < 0)
+        return rc == -ENOENT ? -ESRCH : rc;
+    view.resident_bytes = resident_bytes(inquiry);
+    rc = ask(inquiry, &now, &top);
+    view.unix_s = unix_now();
+    if (rc == 0) {
+        view.hello = agent_channel_hello(inquiry->channel);
+        view.report = &now.report;
+        view.top = &top;
+        make_word(inquiry, &view, &now);
+    } else {
+        view.missing = inquiry->missing.text;
+        guest_word_none(&view.word, "%s", view.missing);
+        command_error("domain %s: %s", view.domain, view.missing);
+    }
+    show(inquiry->choice, &view);
+    inquiry->told |= rc == 0 || domain_memory_is_told(&view.memory);
+    if (rc == 0) {
+        inquiry->before = now;
+        inquiry->has_before = true;
+    }
+    return command_flush(error);
+}
+
+static int inquire_often(struct inquiry *inquiry, struct error *error)
+{
+    const struct choice *choice = inquiry->choice;
+    const struct timespec pause = {.tv_sec = (time_t)choice->interval_s,
+                                   .tv_nsec = (long)(fmod(choice->interval_s, 1) * 1e9)};
+    int rc = 0;
+
+    for (uint64_t i = 0; rc == 0 && i < choice->count; i++) {
+        if (i > 0) {
+            nanosleep(&pause, NULL);
+            if (!choice->json)
+                putchar('\n');
+        }
+        rc = inquire(inquiry, error);
+    }
+    return rc;
+}
+
+static int open_all(struct inquiry *inquiry, struct error *error)
+{
+    const struct choice *choice = inquiry->choice;
+    int rc = domain_connect(choice->uri, &inquiry->connection, error);
+
+    if (rc == 0)
+        rc = guest_open_domain(inquiry->connection, &inquiry->root, choice->domain, &inquiry->guest,
+                               error);
+    if (rc < 0)
+        return rc;
+    find_ram(inquiry);
+    open_channel(inquiry);
+    return 0;
+}
+
+static void close_all(struct inquiry *inquiry)
+{
+    agent_channel_free(inquiry->channel);
+    if (inquiry->metered)
+        resident_meter_free(&inquiry->meter);
+    guest_ram_free(&inquiry->ram);
+    guest_close(&inquiry->guest);
+    domain_disconnect(inquiry->connection);
+    fsroot_close(&inquiry->root);
+}
+
+static int run(const struct choice *choice)
+{
+    struct inquiry inquiry = {.choice = choice, .guest.process.pidfd = -1};
+    struct error error = {0};
+
+    if (fsroot_open(&inquiry.root, "/") < 0)
+        return EXIT_CANNOT;
+
+    int rc = open_all(&inquiry, &error);
+    bool opened = rc == 0;
+
+    if (opened)
+        rc = inquire_often(&inquiry, &error);
+    close_all(&inquiry);
+    if (rc == -EPIPE)
+        return EXIT_DONE;
+    if (rc < 0) {
+        command_error("%s", error.text);
+        return opened && rc == -ESRCH ? EXIT_VANISHED : EXIT_CANNOT;
+    }
+    return inquiry.told ? EXIT_DONE : EXIT_CANNOT;
+}
+
+/* 0; 1: help was shown; -EINVAL after printing what is wrong. */
+static int take_option(struct choice *choice, int option, const char *value)
+{
+    switch (option) {
+    case 'c':
+        choice->uri = value;
+        return 0;
+    case 'i':
+        return parse_seconds(value, &choice->interval_s) < 0
+                   ? command_bad_value("--interval", value, "a number of seconds")
+                   : 0;
+    case 'k':
+        return parse_u64(value, 1, UINT64_MAX, &choice->count) < 0
+                   ? command_bad_value("--count", value, "a number, 1 or more")
+                   : 0;
+    case 'j':
+        choice->json = true;
+        return 0;
+    case 'h':
+        print_help();
+        return 1;
+    default:
+        return -EINVAL; /* getopt has said why */
+    }
+}
+
+int cmd_guest(int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"connect", required_argument, NULL, 'c'}, {"interval", required_argument, NULL, 'i'},
+        {"count", required_argument, NULL, 'k'},   {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {0},
+    };
+    struct choice choice = {0};
+    int option, rc;
+
+    while ((option = getopt_long(argc, argv, "c:i:k:jh", longs, NULL)) >= 0) {
+        rc = take_option(&choice, option, optarg);
+        if (rc != 0)
+            return rc < 0 ? EXIT_USAGE : EXIT_DONE;
+    }
+    if (optind != argc - 1) {
+        command_error("name one DOMAIN; see vmwss guest --help");
+        return EXIT_USAGE;
+    }
+    choice.domain = argv[optind];
+    if (choice.count == 0)
+        choice.count = choice.interval_s > 0 ? 2 : 1;
+    if (choice.interval_s <= 0)
+        choice.interval_s = 5;
+    return run(&choice);
+}

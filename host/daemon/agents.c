@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file agents.c  The thread, and what the others say and are told; see agents.h. Asking: agents_ask.c. */
+#include "daemon/agents.h"
+
+#include "base/clock.h"
+#include "daemon/agents_private.h"
+#include "keep/store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STALE_PERIODS 3 /* an answer that came before that is none */
+#define STALE_S 10
+#define END_NS 250000000L
+
+static void wake(struct agents *agents)
+{
+    const uint64_t one = 1;
+
+    /* It can fail only when it is awake already. */
+    if (write(agents->wake_fd, &one, sizeof(one)) < 0)
+        return;
+}
+
+void agents_switch(struct agents *agents, bool on, double period_s)
+{
+    pthread_mutex_lock(&agents->mutex);
+    agents->on = on;
+    agents->rounds.wanted_s = period_s;
+    pthread_mutex_unlock(&agents->mutex);
+    wake(agents);
+}
+
+double agents_pace(struct agents *agents, double period_s, uint64_t held_until_ns)
+{
+    pthread_mutex_lock(&agents->mutex);
+    agents->rounds.planned_s = period_s;
+    agents->rounds.held_until_ns = held_until_ns;
+
+    double cost_s = agents->on ? agents->rounds.cost_s : 0;
+
+    pthread_mutex_unlock(&agents->mutex);
+    return cost_s;
+}
+
+void agents_source(struct agents *agents, unsigned source, struct connection *connection,
+                   bool wanted)
+{
+    if (source >= AGENTS_MAX_SOURCES)
+        return;
+    pthread_mutex_lock(&agents->mutex);
+    agents->sources[source].connection = connection;
+    agents->sources[source].wanted = wanted;
+    pthread_mutex_unlock(&agents->mutex);
+    wake(agents);
+}
+
+static struct asked *find(struct agents *agents, const char *uuid)
+{
+    struct asked *one = agents->list;
+
+    while (one && strcmp(one->uuid, uuid) != 0)
+        one = one->next;
+    return one;
+}
+
+void agents_plugged(struct agents *agents, const char *uuid)
+{
+    pthread_mutex_lock(&agents->mutex);
+
+    struct asked *asked = find(agents, uuid);
+
+    if (asked)
+        asked->xml.plugged = true;
+    pthread_mutex_unlock(&agents->mutex);
+}
+
+void agents_tell(struct agents *agents, struct sample_record *record)
+{
+    const double now_s = store_clock_now().steady_s;
+
+    pthread_mutex_lock(&agents->mutex);
+
+    struct asked *asked = agents->on ? find(agents, record->uuid) : NULL;
+
+    if (asked)
+        word_follower_tell(&asked->follower, record, now_s,
+                           STALE_PERIODS * rounds_period_s(&agents->rounds) + STALE_S);
+    else if (agents->on)
+        guest_word_none(&record->guest, "not asked yet");
+    pthread_mutex_unlock(&agents->mutex);
+}
+
+/* --- the thread -------------------------------------------------------------------------------- */
+
+static void *run(void *context)
+{
+    struct agents *agents = context;
+    bool was_on = false;
+
+    for (;;) {
+        pthread_mutex_lock(&agents->mutex);
+
+        uint64_t now_ns = clock_ns();
+        bool stop = agents->stop;
+        bool on = agents->on;
+        bool begins = on && now_ns >= rounds_due_ns(&agents->rounds);
+
+        if (begins)
+            rounds_begin(&agents->rounds, now_ns, thread_cpu_s());
+        if (!on)
+            agents->rounds.began_ns = 0; /* at once when it is on again */
+
+        uint64_t until_ns = on ? rounds_due_ns(&agents->rounds) : UINT64_MAX;
+        bool held = rounds_held(&agents->rounds, now_ns);
+
+        pthread_mutex_unlock(&agents->mutex);
+        if (stop)
+            return NULL;
+        if (was_on && !on)
+            agents_forget(agents);
+        if (begins)
+            agents_round(agents);
+        was_on = on;
+        agents_listen(agents, until_ns, held);
+    }
+}
+
+int agents_start(struct agents **out, struct error *error)
+{
+    struct agents *agents = calloc(1, sizeof(*agents));
+    int rc;
+
+    if (!agents)
+        return error_set(error, -ENOMEM, "out of memory");
+    pthread_mutex_init(&agents->mutex, NULL);
+    agents->rounds.wanted_s = 1;
+    agents->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rc = agents->wake_fd < 0 ? -errno : -pthread_create(&agents->thread, NULL, run, agents);
+    if (rc < 0) {
+        if (agents->wake_fd >= 0)
+            close(agents->wake_fd);
+        free(agents);
+        return error_set(error, rc, "no thread to ask guests: %s", strerror(-rc));
+    }
+    *out = agents;
+    return 0;
+}
+
+void agents_end(struct agents *agents)
+{
+    pthread_mutex_lock(&agents->mutex);
+    agents->stop = true;
+    pthread_mutex_unlock(&agents->mutex);
+    wake(agents);
+}
+
+void agents_wait(struct agents *agents)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += END_NS;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_clockjoin_np(agents->thread, NULL, CLOCK_MONOTONIC, &until);
+}

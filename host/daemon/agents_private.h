@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file agents_private.h  What agents.c, agents_ask.c and agents_hear.c share. */
+#pragma once
+
+#include "agent/agent_channel.h"
+#include "daemon/agents.h"
+#include "daemon/rounds.h"
+#include "record/word_follower.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+/* After a stall it is asked at once, but not for every one of many: what is told in less time makes no rates. */
+#define ASK_AGAIN_NS 5000000000ULL
+
+/* One guest. Only the thread adds, removes and uses it; the follower also those who are told, under the mutex. */
+struct asked {
+    struct asked *next;
+    unsigned source;
+    char uuid[37];
+    char name[256];
+    int id; /* of this run, in libvirt */
+    bool there;
+    struct agent_channel *channel; /* NULL: it has none */
+    struct xml_turn xml;           /* plugged: under the mutex */
+    uint64_t asked_ns;
+    bool told;                    /* that it answers: said once */
+    char lack[WORD_MISSING_TEXT]; /* why its agent tells nothing; "": it does, or is yet to */
+    struct word_follower follower;
+};
+
+struct agent_source {
+    struct connection *connection; /* the daemon's own, of the same URI; NULL: not used yet */
+    bool wanted;
+    /* the thread's own */
+    struct domain_connection *libvirt; /* NULL: not connected */
+    bool said;                         /* that it fails */
+    uint64_t retry_ns;                 /* not connected before */
+};
+
+struct agents {
+    pthread_t thread;
+    int wake_fd;           /* eventfd: something changed */
+    pthread_mutex_t mutex; /* of what follows, and of followers and the list */
+    bool on, stop;
+    struct rounds rounds;
+    struct agent_source sources[AGENTS_MAX_SOURCES];
+    struct asked *list;
+    /* the thread's own */
+    size_t n;
+    size_t xml_left;    /* may be read in this round */
+    struct pollfd *fds; /* room for n_fds; the first is wake_fd */
+    size_t n_fds;
+};
+
+/** Asks libvirt and all agents. */
+void agents_round(struct agents *agents);
+
+/** Asks its agent, unless it is to be left alone for now. */
+void agents_ask(struct asked *asked);
+
+/** Its agent tells nothing, and why; the balloon may still. */
+void agents_miss(struct agents *agents, struct asked *asked, const char *why);
+
+/** What the agent lacks is told when the balloon says nothing in its place. */
+void agents_tell_lack(struct agents *agents, struct asked *asked);
+
+/** By the clock of the records, store_clock_now(). */
+double agents_boot_s(void);
+
+/** Waits until something comes, or @p until_ns, and hears it. @p held: nothing but answers. */
+void agents_listen(struct agents *agents, uint64_t until_ns, bool held);
+
+/** Lets all guests go. */
+void agents_forget(struct agents *agents);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file agent_port.h  Ways that a domain offers to our agent in its guest.
+ *
+ * Source: libvirt docs/formatdomain.rst, "Channel" (of a live domain it names the socket that QEMU serves, and for a
+ * virtio port whether the guest has it open) and "Vsock".
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct agent_port {
+    bool present;       /* a virtio-serial port of the name WIRE_PORT */
+    char path[256];     /* of the Unix socket that QEMU serves; empty when it serves none */
+    bool closed;        /* libvirt says that the guest does not have it open */
+    uint32_t vsock_cid; /* of the guest; 0: no vsock */
+};

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file domain_memory.c  See domain_memory.h. */
+#include "domain/domain_memory.h"
+
+#include "base/cleanup.h"
+#include "domain/libvirt.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* libvirt counts in KiB. */
+static const struct {
+    const char *field;
+    size_t offset;
+    uint64_t unit;
+} fields[] = {
+    {"balloon.current", offsetof(struct domain_memory, current_bytes), 1024},
+    {"balloon.maximum", offsetof(struct domain_memory, maximum_bytes), 1024},
+    {"balloon.available", offsetof(struct domain_memory, total_bytes), 1024},
+    {"balloon.unused", offsetof(struct domain_memory, free_bytes), 1024},
+    {"balloon.usable", offsetof(struct domain_memory, available_bytes), 1024},
+    {"balloon.disk_caches", offsetof(struct domain_memory, cache_bytes), 1024},
+    {"balloon.swap_in", offsetof(struct domain_memory, swap_in_bytes), 1024},
+    {"balloon.swap_out", offsetof(struct domain_memory, swap_out_bytes), 1024},
+    {"balloon.major_fault", offsetof(struct domain_memory, major_faults), 1},
+    {"balloon.last-update", offsetof(struct domain_memory, updated_s), 1},
+};
+
+/* --- what is believed -------------------------------------------------------------------------- */
+
+static void forget_words(struct domain_memory *memory)
+{
+    const size_t from = offsetof(struct domain_memory, total_bytes);
+
+    _Static_assert(offsetof(struct domain_memory, updated_s) ==
+                       offsetof(struct domain_memory, major_faults) + sizeof(uint64_t),
+                   "the driver's words are all that is between");
+    memset((char *)memory + from, 0xff, offsetof(struct domain_memory, updated_s) - from);
+}
+
+/* What is unknown is the largest number. */
+static bool is_within(uint64_t part, uint64_t whole)
+{
+    return part == DOMAIN_MEMORY_UNKNOWN || part <= whole;
+}
+
+void domain_memory_check(struct domain_memory *memory, uint64_t now_s)
+{
+    bool is_old = memory->updated_s == 0 || memory->updated_s + DOMAIN_MEMORY_MAX_AGE_S < now_s;
+    bool can_be = is_within(memory->total_bytes, memory->maximum_bytes) &&
+                  is_within(memory->free_bytes, memory->total_bytes) &&
+                  is_within(memory->available_bytes, memory->total_bytes);
+
+    if (is_old || !can_be)
+        forget_words(memory);
+    if (!is_within(memory->current_bytes, memory->maximum_bytes))
+        memory->current_bytes = memory->maximum_bytes;
+}
+
+bool domain_memory_is_told(const struct domain_memory *memory)
+{
+    return memory->total_bytes != DOMAIN_MEMORY_UNKNOWN ||
+           memory->free_bytes != DOMAIN_MEMORY_UNKNOWN ||
+           memory->available_bytes != DOMAIN_MEMORY_UNKNOWN;
+}
+
+/* --- libvirt ----------------------------------------------------------------------------------- */
+
+/* A guest may have told any number. */
+static void read_field(struct domain_memory *memory, const virTypedParameter *parameter)
+{
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (!strcmp(fields[i].field, parameter->field) &&
+            parameter->type == VIR_TYPED_PARAM_ULLONG &&
+            parameter->value.ul <= INT64_MAX / fields[i].unit) {
+            uint64_t value = parameter->value.ul * fields[i].unit;
+
+            memcpy((char *)memory + fields[i].offset, &value, sizeof(value));
+        }
+}
+
+/* False when it has gone meanwhile. */
+static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord *record)
+{
+    const char *name = virDomainGetName(record->dom);
+
+    memset(memory, 0xff, sizeof(*memory));
+    memory->updated_s = 0;
+    memory->suspended = false;
+    memory->id = (int)virDomainGetID(record->dom);
+    snprintf(memory->name, sizeof(memory->name), "%s", name ? name : "");
+    if (memory->id < 0 || virDomainGetUUIDString(record->dom, memory->uuid) < 0)
+        return false;
+    for (int i = 0; i < record->nparams; i++) {
+        const virTypedParameter *parameter = &record->params[i];
+
+        if (!strcmp(parameter->field, "state.state") && parameter->type == VIR_TYPED_PARAM_INT)
+            memory->suspended = parameter->value.i == VIR_DOMAIN_PAUSED ||
+                                parameter->value.i == VIR_DOMAIN_PMSUSPENDED;
+        else
+            read_field(memory, parameter);
+    }
+    domain_memory_check(memory, (uint64_t)time(NULL));
+    return true;
+}
+
+#define WANTED (VIR_DOMAIN_STATS_STATE | VIR_DOMAIN_STATS_BALLOON)
+
+ssize_t domain_memory_all(struct domain_connection *connection, struct domain_memory **out,
+                          struct error *error)
+{
+    virDomainStatsRecordPtr *records = NULL;
+    int n = virConnectGetAllDomainStats(connection->conn, WANTED, &records,
+                                        VIR_CONNECT_GET_ALL_DOMAINS_STATS_ACTIVE |
+                                            VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+    ssize_t count = 0;
+
+    if (n < 0)
+        return libvirt_failed(connection, NULL, error);
+    *out = calloc((size_t)n + 1, sizeof(**out));
+    for (int i = 0; *out && i < n; i++)
+        count += read_domain(&(*out)[count], records[i]);
+    virDomainStatsRecordListFree(records);
+    return *out ? count : error_set(error, -ENOMEM, "%s: out of memory", connection->uri);
+}
+
+int domain_memory_fetch(struct domain_connection *connection, const char *name,
+                        struct domain_memory *out, struct error *error)
+{
+    virDomainStatsRecordPtr *records = NULL;
+    struct error missing = {0};
+    cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &missing);
+
+    if (!domain)
+        return error_set(error, missing.code, "%s", missing.text);
+
+    virDomainPtr one[] = {domain, NULL};
+    int n = virDomainListGetStats(one, WANTED, &records, VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+
+    if (n < 0)
+        return libvirt_failed(connection, name, error);
+
+    bool runs = n == 1 && read_domain(out, records[0]);
+
+    virDomainStatsRecordListFree(records);
+    return runs ? 0 : error_set(error, -ENOENT, "domain %s: it does not run", name);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file guest_word.c  See guest_word.h. */
+#include "estimate/guest_word.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A rate below these is what an idle guest shows at times: a cron job that was swapped out long ago comes back, kswapd
+ * looks at a few pages. Bytes per second; 40 KiB/s are 300 pages in 30 s. */
+#define PAGING_BYTES_S (40.0 * 1024)
+#define REFAULT_BYTES_S (400.0 * 1024)
+#define SCAN_BYTES_S (40.0 * 1024)
+/* Shares of time. The defaults of userland killers begin at some 10 %; a guest that pages in earnest is far above. */
+#define PSI_SOME_NEAR 0.01
+#define PSI_SOME_PAGING 0.05
+#define PSI_FULL_PAGING 0.05
+#define LITTLE_AVAILABLE 0.05 /* of its memory */
+#define NEARLY_ALL 0.8        /* touched, of its memory: its kernel and its free reserve are not */
+#define MOSTLY_NOT 0.5
+
+/* Its own clock may stand nearly still, if it says so: no rate may become infinite by that. */
+#define SHORTEST_INTERVAL_S 0.01
+
+/* --- two reports ------------------------------------------------------------------------------- */
+
+void word_report_clear(struct word_report *report, enum word_source source)
+{
+    memset(report, 0, sizeof(*report));
+    report->source = source;
+    report->page_bytes = 4096;
+    /* All of them are uint64_t: every byte of AGENT_UNKNOWN is 0xff. */
+    memset(&report->report.memory, 0xff, sizeof(report->report.memory));
+    memset(&report->report.paging, 0xff, sizeof(report->report.paging));
+    report->report.working_set = (struct agent_working_set){
+        .anon_bytes = AGENT_UNKNOWN, .file_bytes = AGENT_UNKNOWN, .window_s = NAN, .age_s = NAN};
+}
+
+void word_report_agent(struct word_report *out, const struct agent_hello *hello,
+                       const struct agent_report *report, double host_s)
+{
+    *out = (struct word_report){
+        .source = WORD_AGENT,
+        .report = *report,
+        .page_bytes = agent_page_bytes(hello),
+        .host_s = host_s,
+    };
+    snprintf(out->boot_id, sizeof(out->boot_id), "%s", hello->boot_id);
+}
+
+bool word_follows(const struct word_report *before, const struct word_report *now)
+{
+    return before && before->source == now->source && !strcmp(before->boot_id, now->boot_id) &&
+           before->page_bytes == now->page_bytes &&
+           now->report.uptime_s - before->report.uptime_s >= SHORTEST_INTERVAL_S &&
+           now->host_s > before->host_s;
+}
+
+/* NAN if it is not told, or has not gone forward as a total does. */
+static double rate(uint64_t before, uint64_t now, double interval_s)
+{
+    if (before == AGENT_UNKNOWN || now == AGENT_UNKNOWN || now < before)
+        return NAN;
+    return (double)(now - before) / interval_s;
+}
+
+static double share(const struct agent_stalled *before, const struct agent_stalled *now,
+                    double interval_s)
+{
+    double part = rate(before->total_us, now->total_us, interval_s) / 1e6;
+
+    return part > 1 ? 1 : part;
+}
+
+/* NAN only if neither is known: an older kernel has one counter where a newer has two. */
+static double sum_known(double a, double b)
+{
+    if (isnan(a))
+        return b;
+    return isnan(b) ? a : a + b;
+}
+
+static void set_rates(struct guest_word *word, const struct word_report *before,
+                      const struct word_report *now)
+{
+    const struct agent_paging *a = &before->report.paging;
+    const struct agent_paging *b = &now->report.paging;
+    const double page = (double)now->page_bytes;
+    double s = now->report.uptime_s - before->report.uptime_s;
+
+    word->interval_s = s;
+    word->swap_in_bytes_s = page * rate(a->swap_in_pages, b->swap_in_pages, s);
+    word->swap_out_bytes_s = page * rate(a->swap_out_pages, b->swap_out_pages, s);
+    word->refault_bytes_s = page * sum_known(rate(a->refault_anon_pages, b->refault_anon_pages, s),
+                                             rate(a->refault_file_pages, b->refault_file_pages, s));
+    word->scan_bytes_s = page *
+                         sum_known(rate(a->scanned_kswapd_pages, b->scanned_kswapd_pages, s),
+                                   rate(a->scanned_direct_pages, b->scanned_direct_pages, s));
+    word->major_faults_s = rate(a->major_faults, b->major_faults, s);
+    if (!before->report.has_pressure || !now->report.has_pressure)
+        return;
+    word->psi_some = share(&before->report.memory_pressure.some, &now->report.memory_pressure.some,
+                           s);
+    word->psi_full = share(&before->report.memory_pressure.full, &now->report.memory_pressure.full,
+                           s);
+}
+
+/* --- what it has ------------------------------------------------------------------------------- */
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* What is not told counts as nothing. */
+static uint64_t or_0(uint64_t bytes)
+{
+    return bytes == AGENT_UNKNOWN ? 0 : bytes;
+}
+
+static void set_memory(struct guest_word *word, const struct agent_memory *memory)
+{
+    word->total_bytes = memory->total_bytes;
+    word->available_bytes = memory->available_bytes;
+    if (memory->total_bytes != AGENT_UNKNOWN && memory->available_bytes != AGENT_UNKNOWN)
+        word->used_bytes = less(memory->total_bytes, memory->available_bytes);
+    word->cache_warm_bytes = memory->active_file_bytes;
+    word->cache_cold_bytes = memory->inactive_file_bytes;
+}
+
+/* --- the host's WSS, split --------------------------------------------------------------------- */
+
+/* Of @p window, how much can lie in @p part bytes of @p ram bytes: at most all of the part; at least what finds no room
+ * in the rest. */
+static void bound(const struct word_window *window, uint64_t ram, uint64_t part, uint64_t *low,
+                  uint64_t *high)
+{
+    *low = less(window->wss_low_bytes, less(ram, part));
+    *high = window->wss_high_bytes < part ? window->wss_high_bytes : part;
+    if (*low > *high) /* a part larger than the RAM: the guest's word, and not the host's fault */
+        *low = *high;
+}
+
+static void split(struct guest_word *word, const struct agent_memory *memory,
+                  const struct word_host *host)
+{
+    const struct word_window *window = &host->window;
+
+    word->window_s = window->window_s;
+    if (!(window->window_s > 0))
+        return;
+    if (memory->active_file_bytes != AGENT_UNKNOWN &&
+        memory->inactive_file_bytes != AGENT_UNKNOWN) {
+        uint64_t file = memory->active_file_bytes + memory->inactive_file_bytes;
+        uint64_t unwritten = or_0(memory->dirty_bytes) + or_0(memory->writeback_bytes);
+
+        bound(window, host->ram_bytes, less(file, unwritten), &word->wss_cache_low_bytes,
+              &word->wss_cache_high_bytes);
+    }
+    if (memory->active_anon_bytes != AGENT_UNKNOWN && memory->inactive_anon_bytes != AGENT_UNKNOWN)
+        bound(window, host->ram_bytes,
+              memory->active_anon_bytes + memory->inactive_anon_bytes +
+                  or_0(memory->unevictable_bytes),
+              &word->wss_anon_low_bytes, &word->wss_anon_high_bytes);
+}
+
+/* --- the verdict ------------------------------------------------------------------------------- */
+
+/* Comparisons with NAN are false: what is not known is no reason. */
+static unsigned paging_reasons(const struct guest_word *word)
+{
+    bool waits = isnan(word->psi_some) || word->psi_some >= PSI_SOME_NEAR;
+    unsigned reasons = 0;
+
+    if (word->swap_in_bytes_s >= PAGING_BYTES_S && waits)
+        reasons |= REASON_SWAP_IN;
+    if (word->refault_bytes_s >= REFAULT_BYTES_S && word->psi_some >= PSI_SOME_PAGING)
+        reasons |= REASON_REFAULTS;
+    if (word->psi_full >= PSI_FULL_PAGING)
+        reasons |= REASON_PSI_FULL;
+    return reasons;
+}
+
+static unsigned scanning_reasons(const struct guest_word *word)
+{
+    unsigned reasons = 0;
+
+    if (word->scan_bytes_s >= SCAN_BYTES_S)
+        reasons |= REASON_SCANNING;
+    if (word->psi_some >= PSI_SOME_NEAR)
+        reasons |= REASON_PSI_SOME;
+    if (word->total_bytes != AGENT_UNKNOWN && word->available_bytes != AGENT_UNKNOWN &&
+        (double)word->available_bytes < LITTLE_AVAILABLE * (double)word->total_bytes)
+        reasons |= REASON_AVAILABLE;
+    return reasons;
+}
+
+static unsigned counted_reasons(const struct agent_paging *before, const struct agent_paging *now)
+{
+    unsigned reasons = 0;
+
+    if (rate(before->oom_kills, now->oom_kills, 1) > 0)
+        reasons |= REASON_OOM_KILL;
+    if (rate(before->direct_stalls, now->direct_stalls, 1) > 0)
+        reasons |= REASON_DIRECT_RECLAIM;
+    return reasons;
+}
+
+/* What the host sees of it. How much its balloon leaves it is what the guest says: it has at least what is resident. */
+static unsigned touched_reason(const struct word_host *host)
+{
+    double touched = (double)host->window.wss_high_bytes;
+    double has = fmax((double)host->ram_bytes, (double)host->resident_bytes);
+
+    if (!(host->window.window_s > 0) || host->ram_bytes == 0)
+        return 0;
+    if (touched >= NEARLY_ALL * has)
+        return REASON_TOUCHED;
+    return touched < MOSTLY_NOT * has ? REASON_UNTOUCHED : 0;
+}
+
+static void judge(struct guest_word *word, const struct word_report *before,
+                  const struct word_report *now, const struct word_host *host)
+{
+    unsigned paging = paging_reasons(word);
+    unsigned counted = counted_reasons(&before->report.paging, &now->report.paging);
+    unsigned scanning = scanning_reasons(word);
+
+    paging |= counted & REASON_OOM_KILL;
+    scanning |= counted & ~(unsigned)REASON_OOM_KILL;
+    word->reasons = paging | scanning;
+    if (paging) {
+        word->verdict = VERDICT_ABOVE;
+        word->reasons |= touched_reason(host);
+        word->at_least_allocation = word->reasons & REASON_TOUCHED;
+    } else if (scanning) {
+        word->verdict = VERDICT_NEAR;
+        word->reasons |= touched_reason(host) & REASON_TOUCHED;
+    } else if (!isnan(word->scan_bytes_s)) { /* else it may be near, and cannot tell */
+        word->verdict = VERDICT_BELOW;
+    }
+}
+
+/* --- all of it --------------------------------------------------------------------------------- */
+
+static void clear(struct guest_word *word)
+{
+    *word = (struct guest_word){
+        .total_bytes = AGENT_UNKNOWN,
+        .used_bytes = AGENT_UNKNOWN,
+        .available_bytes = AGENT_UNKNOWN,
+        .cache_warm_bytes = AGENT_UNKNOWN,
+        .cache_cold_bytes = AGENT_UNKNOWN,
+        .interval_s = NAN,
+        .psi_some = NAN,
+        .psi_full = NAN,
+        .swap_in_bytes_s = NAN,
+        .swap_out_bytes_s = NAN,
+        .refault_bytes_s = NAN,
+        .scan_bytes_s = NAN,
+        .major_faults_s = NAN,
+        .wss_cache_low_bytes = AGENT_UNKNOWN,
+        .wss_cache_high_bytes = AGENT_UNKNOWN,
+        .wss_anon_low_bytes = AGENT_UNKNOWN,
+        .wss_anon_high_bytes = AGENT_UNKNOWN,
+        .agreement = NAN,
+    };
+}
+
+void guest_word_make(struct guest_word *word, const struct word_report *before,
+                     const struct word_report *now, const struct word_host *host)
+{
+    clear(word);
+    word->source = now->source;
+    set_memory(word, &now->report.memory);
+    split(word, &now->report.memory, host);
+    if (!word_follows(before, now))
+        return;
+    set_rates(word, before, now);
+    judge(word, before, now, host);
+}
+
+void guest_word_none(struct guest_word *word, const char *why, ...)
+{
+    va_list arguments;
+
+    clear(word);
+    va_start(arguments, why);
+    vsnprintf(word->missing, sizeof(word->missing), why, arguments);
+    utf8_end(word->missing); /* an agent's own words may be among them */
+    va_end(arguments);
+}

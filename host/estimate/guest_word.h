@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file guest_word.h  What a guest says of its memory, laid beside what the host has measured.
+ *
+ * Theory of operation. The host sees which bytes are touched; the guest knows whose they are, and whether it hurts. A
+ * working set that is larger than the memory cannot be sampled (every page is touched, and no page is there that was
+ * not given), but the guest pages then: it swaps in, reads again what it has just dropped (refaults; mm/workingset.c of
+ * the kernel), and waits (PSI; Documentation/accounting/psi.rst). So the verdict is the guest's word, by the classical
+ * rule (paging: above; scanning without paging: near; neither: below), and the host's number says whether the memory is
+ * really touched meanwhile. The host's own numbers are never changed by any of it.
+ *
+ * Pure functions over plain structs. What is not known is AGENT_UNKNOWN, for doubles NAN.
+ */
+#pragma once
+
+#include "agent/agent_report.h"
+
+/** Where the words are from. */
+enum word_source {
+    WORD_NONE,    /* from nobody: guest_word.missing says why */
+    WORD_BALLOON, /* the balloon driver's statistics, by libvirt: no PSI, no scans, no cache */
+    WORD_AGENT,
+};
+
+/** How much memory the guest needs, against what it has. */
+enum word_verdict {
+    VERDICT_UNKNOWN,
+    VERDICT_BELOW,
+    VERDICT_NEAR,
+    VERDICT_ABOVE,
+};
+
+/** What a verdict stands on; a set of bits. */
+enum word_reason {
+    REASON_SWAP_IN = 1 << 0,        /* it swaps in, over and over */
+    REASON_REFAULTS = 1 << 1,       /* it reads again what it dropped, and waits for it */
+    REASON_PSI_FULL = 1 << 2,       /* nothing ran for a while, for want of memory */
+    REASON_PSI_SOME = 1 << 3,       /* something waited for memory */
+    REASON_OOM_KILL = 1 << 4,       /* it killed a process to get memory */
+    REASON_DIRECT_RECLAIM = 1 << 5, /* who wanted memory had to free some first */
+    REASON_SCANNING = 1 << 6,       /* it looks for pages to drop */
+    REASON_AVAILABLE = 1 << 7,      /* little is left that could be had without swapping */
+    REASON_TOUCHED = 1 << 8,        /* and the host sees nearly all of it touched */
+    REASON_UNTOUCHED =
+        1 << 9, /* but the host sees most of it untouched: a limit inside the guest? */
+};
+
+/** Where the guest's words and the host's numbers cannot both be right; a set of bits. */
+enum word_doubt {
+    DOUBT_TOTAL = 1 << 0,       /* it says it has more memory than it was given, or far less */
+    DOUBT_USED = 1 << 1,        /* it says it uses more than has ever been touched */
+    DOUBT_TOUCHED = 1 << 2,     /* more is touched than it says is in use */
+    DOUBT_WORKING_SET = 1 << 3, /* its own working set is larger than the host's */
+    DOUBT_TIME = 1 << 4,        /* its clock runs ahead, or it stalled longer than time went by */
+};
+
+/** At most so much has to be said: why there are no words. */
+#define WORD_MISSING_TEXT 128
+
+struct guest_word {
+    enum word_source source;
+    char missing[WORD_MISSING_TEXT]; /* WORD_NONE: why; "" when nobody asked */
+
+    /* Now; used is total less available: what cannot be had without swapping. */
+    uint64_t total_bytes, used_bytes, available_bytes;
+    /* Page cache that the guest keeps on its active and its inactive list; cold less what must be written first can be
+     * dropped at next to no cost. */
+    uint64_t cache_warm_bytes, cache_cold_bytes;
+
+    /* Over the time between two reports: NAN of a first one. */
+    double interval_s;
+    double psi_some, psi_full; /* share of the interval, 0 .. 1 */
+    double swap_in_bytes_s, swap_out_bytes_s, refault_bytes_s, scan_bytes_s; /* bytes per second */
+    double major_faults_s;
+
+    /* The host's WSS, split: page cache that could be dropped without writing, and memory of processes. Bounds, for
+     * the host cannot see whose a page is, and the guest not which of them are touched. */
+    double window_s; /* of the host's number; 0: there was none */
+    uint64_t wss_cache_low_bytes, wss_cache_high_bytes;
+    uint64_t wss_anon_low_bytes, wss_anon_high_bytes;
+
+    enum word_verdict verdict;
+    unsigned reasons; /* enum word_reason */
+    bool
+        at_least_allocation; /* the working set is at least what it has: the host's WSS is a lower bound */
+
+    double agreement; /* 0 .. 1, lately; see agreement.h */
+    unsigned doubts;  /* enum word_doubt, of this report */
+};
+
+/** "agent", "balloon", "none". */
+const char *word_source_name(enum word_source source);
+/** "above", "near", "below", "unknown". */
+const char *word_verdict_name(enum word_verdict verdict);
+/** "swap-in,touched"; as far as it fits; "" for none. */
+void word_reasons_text(char *text, size_t size, unsigned reasons);
+void word_doubts_text(char *text, size_t size, unsigned doubts);
+/** The way back; what is not known is left out, or WORD_NONE, VERDICT_UNKNOWN. */
+enum word_source word_source_parse(const char *name);
+enum word_verdict word_verdict_parse(const char *name);
+unsigned word_reasons_parse(const char *text);
+unsigned word_doubts_parse(const char *text);
+
+/** A report, and what is not in it. */
+struct word_report {
+    enum word_source source;
+    struct agent_report report;
+    char boot_id[AGENT_TEXT]; /* "" if there is none */
+    uint64_t page_bytes;      /* in which it counts */
+    double host_s;            /* when it came, by a clock of the host that is never set */
+};
+
+/** Nothing told, of everything: to be filled in. */
+void word_report_clear(struct word_report *report, enum word_source source);
+
+/** What an agent told; it came at @p host_s, as in struct word_report. */
+void word_report_agent(struct word_report *out, const struct agent_hello *hello,
+                       const struct agent_report *report, double host_s);
+
+/** One window of the host's. */
+struct word_window {
+    double window_s; /* 0: none */
+    uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
+};
+
+/** The host's numbers of the same time. */
+struct word_host {
+    /* What the guest was given: what its balloon leaves it, as the guest says, but at most what it has. */
+    uint64_t ram_bytes;
+    uint64_t resident_bytes; /* of it */
+    bool resident_whole;     /* whatever was touched is resident: nothing swapped, nothing merged */
+    struct word_window window; /* the shortest */
+    struct word_window
+        guest_window; /* the shortest that has all of the guest's own in it: agent_working_set_s() */
+};
+
+/** Is @p now a later word of the same boot than @p before, so that differences of totals mean something? */
+bool word_follows(const struct word_report *before, const struct word_report *now);
+
+/**
+ * Everything but the agreement, which is NAN.
+ * @param before  an earlier report; NULL, or one that does not go with it: no rates, and no verdict
+ * @param host    window.window_s is 0 when nothing was measured: no split, and nothing said of touched memory
+ */
+void guest_word_make(struct guest_word *word, const struct word_report *before,
+                     const struct word_report *now, const struct word_host *host);
+
+/** There is none, and why: printf-like. */
+void guest_word_none(struct guest_word *word, const char *why, ...)
+    __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file guest_view.c  See guest_view.h. */
+#include "show/guest_view.h"
+
+#include "show/guest_word.h"
+#include "show/table.h"
+#include "show/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- memory ------------------------------------------------------------------------------------ */
+
+static void memory_row(struct table *table, const char *whose, const char *what, uint64_t bytes,
+                       uint64_t of_bytes)
+{
+    char text[32], share[32] = "";
+
+    if (bytes == AGENT_UNKNOWN)
+        return;
+    if (of_bytes)
+        snprintf(share, sizeof(share), "%.1f%%", 100 * (double)bytes / (double)of_bytes);
+    show_bytes(text, sizeof(text), bytes);
+    table_row(table, (const char *const[]){whose, what, text, share});
+}
+
+static uint64_t less(uint64_t whole, uint64_t part)
+{
+    return whole == AGENT_UNKNOWN || part == AGENT_UNKNOWN || part > whole ? AGENT_UNKNOWN
+                                                                           : whole - part;
+}
+
+static void add_host(struct table *table, const struct guest_view *view)
+{
+    uint64_t ram = view->assigned_bytes;
+
+    memory_row(table, "host", "assigned", ram, ram);
+    memory_row(table, "host", "left by the balloon", view->memory.current_bytes, ram);
+    memory_row(table, "host", "resident", view->resident_bytes, ram);
+}
+
+static void add_balloon(struct table *table, const struct guest_view *view)
+{
+    const struct domain_memory *m = &view->memory;
+    uint64_t ram = view->assigned_bytes;
+
+    memory_row(table, "balloon", "total", m->total_bytes, ram);
+    memory_row(table, "balloon", "used", less(m->total_bytes, m->available_bytes), ram);
+    memory_row(table, "balloon", "available", m->available_bytes, ram);
+    memory_row(table, "balloon", "free", m->free_bytes, ram);
+    memory_row(table, "balloon", "page cache", m->cache_bytes, ram);
+}
+
+/* What it found itself, by clearing its own referenced bits. */
+static void add_working_set(struct table *table, const struct agent_working_set *own, uint64_t ram)
+{
+    char what[96], window[32], age[48] = "", span[32];
+
+    if (isnan(own->window_s))
+        return;
+    if (own->age_s >= 1)
+        snprintf(age, sizeof(age), ", %s ago", show_seconds(span, sizeof(span), own->age_s));
+    show_seconds(window, sizeof(window), own->window_s);
+    snprintf(what, sizeof(what), "touched in %s%s, anonymous", window, age);
+    memory_row(table, "guest", what, own->anon_bytes, ram);
+    snprintf(what, sizeof(what), "touched in %s%s, files", window, age);
+    memory_row(table, "guest", what, own->file_bytes, ram);
+}
+
+static void add_agent(struct table *table, const struct guest_view *view)
+{
+    const struct agent_memory *m = &view->report->memory;
+    uint64_t ram = view->assigned_bytes;
+
+    memory_row(table, "guest", "total", m->total_bytes, ram);
+    memory_row(table, "guest", "used", less(m->total_bytes, m->available_bytes), ram);
+    memory_row(table, "guest", "available", m->available_bytes, ram);
+    memory_row(table, "guest", "free", m->free_bytes, ram);
+    memory_row(table, "guest", "anonymous", m->anon_bytes, ram);
+    memory_row(table, "guest", "page cache, active", m->active_file_bytes, ram);
+    memory_row(table, "guest", "page cache, inactive", m->inactive_file_bytes, ram);
+    memory_row(table, "guest", "shared memory", m->shmem_bytes, ram);
+    memory_row(table, "guest", "slab, reclaimable", m->slab_reclaimable_bytes, ram);
+    memory_row(table, "guest", "slab, unreclaimable", m->slab_unreclaimable_bytes, ram);
+    memory_row(table, "guest", "page tables", m->page_tables_bytes, ram);
+    memory_row(table, "guest", "swapped", less(m->swap_total_bytes, m->swap_free_bytes), 0);
+    add_working_set(table, &view->report->working_set, ram);
+}
+
+static void print_memory(const struct guest_view *view)
+{
+    static const struct table_column columns[] = {
+        {.name = "WHOSE"},
+        {.name = "WHAT"},
+        {.name = "BYTES", .right = true},
+        {.name = "OF ASSIGNED", .right = true},
+    };
+    struct table *table = table_new(columns, 4);
+
+    if (!table)
+        return;
+    add_host(table, view);
+    if (view->report)
+        add_agent(table, view);
+    else
+        add_balloon(table, view);
+    table_print(table, true);
+    table_free(table);
+}
+
+/* --- pressure ---------------------------------------------------------------------------------- */
+
+static const char *percent(char *text, size_t size, double value)
+{
+    if (isfinite(value))
+        snprintf(text, size, "%.2f%%", value);
+    else
+        snprintf(text, size, "-");
+    return text;
+}
+
+static void pressure_row(struct table *table, const char *resource, const char *kind,
+                         const struct agent_stalled *stalled)
+{
+    char avg10[16], avg60[16], avg300[16], total[32] = "-";
+
+    if (isnan(stalled->avg10) && stalled->total_us == AGENT_UNKNOWN)
+        return;
+    if (stalled->total_us != AGENT_UNKNOWN)
+        snprintf(total, sizeof(total), "%.2fs", (double)stalled->total_us / 1e6);
+    table_row(table, (const char *const[]){
+                         "guest", resource, kind, percent(avg10, sizeof(avg10), stalled->avg10),
+                         percent(avg60, sizeof(avg60), stalled->avg60),
+                         percent(avg300, sizeof(avg300), stalled->avg300), total});
+}
+
+static void add_pressure(struct table *table, const char *resource,
+                         const struct agent_pressure *pressure)
+{
+    pressure_row(table, resource, "some", &pressure->some);
+    pressure_row(table, resource, "full", &pressure->full);
+}
+
+static void print_pressure(const struct agent_report *report)
+{
+    static const struct table_column columns[] = {
+        {.name = "WHOSE"},
+        {.name = "WAITS FOR"},
+        {.name = "WHO"},
+        {.name = "10S", .right = true},
+        {.name = "60S", .right = true},
+        {.name = "300S", .right = true},
+        {.name = "SINCE BOOT", .right = true},
+    };
+    struct table *table = report->has_pressure ? table_new(columns, 7) : NULL;
+
+    if (!report->has_pressure)
+        printf("\nguest: no pressure stall information%s%s\n", *report->pressure_off ? ": " : "",
+               report->pressure_off);
+    if (!table)
+        return;
+    add_pressure(table, "memory", &report->memory_pressure);
+    add_pressure(table, "io", &report->io_pressure);
+    add_pressure(table, "cpu", &report->cpu_pressure);
+    putchar('\n');
+    table_print(table, true);
+    table_free(table);
+}
+
+/* --- paging ------------------------------------------------------------------------------------ */
+
+struct rate_row {
+    const char *what;
+    uint64_t now, before; /* of pages or times; before is 0 at boot */
+    uint64_t unit_bytes;  /* 0: times */
+};
+
+static void amount(char *text, size_t size, double value, uint64_t unit_bytes)
+{
+    if (unit_bytes)
+        show_bytes(text, size, (uint64_t)fmin(value * (double)unit_bytes, 0x1p63));
+    else
+        snprintf(text, size, value < 10 ? "%.2f" : "%.0f", value);
+}
+
+static void rate_row(struct table *table, const struct rate_row *row, double seconds)
+{
+    char total[32], rate[32] = "-";
+
+    if (row->now == AGENT_UNKNOWN)
+        return;
+    if (row->unit_bytes)
+        amount(total, sizeof(total), (double)row->now, row->unit_bytes);
+    else
+        snprintf(total, sizeof(total), "%llu", (unsigned long long)row->now);
+    if (seconds > 0 && row->before <= row->now)
+        amount(rate, sizeof(rate), (double)(row->now - row->before) / seconds, row->unit_bytes);
+    table_row(table, (const char *const[]){"guest", row->what, total, rate});
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    if (a == AGENT_UNKNOWN || b == AGENT_UNKNOWN)
+        return a == AGENT_UNKNOWN ? b : a;
+    return a + b;
+}
+
+static void add_rates(struct table *table, const struct agent_paging *p,
+                      const struct agent_paging *b, uint64_t page, double seconds)
+{
+    const struct rate_row rows[] = {
+        {"swapped in", p->swap_in_pages, b->swap_in_pages, page},
+        {"swapped out", p->swap_out_pages, b->swap_out_pages, page},
+        {"refaults, anonymous", p->refault_anon_pages, b->refault_anon_pages, page},
+        {"refaults, page cache", p->refault_file_pages, b->refault_file_pages, page},
+        {"scanned for reclaim", sum(p->scanned_kswapd_pages, p->scanned_direct_pages),
+         sum(b->scanned_kswapd_pages, b->scanned_direct_pages), page},
+        {"direct reclaims", p->direct_stalls, b->direct_stalls, 0},
+        {"major faults", p->major_faults, b->major_faults, 0},
+        {"killed for memory", p->oom_kills, b->oom_kills, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        rate_row(table, &rows[i], seconds);
+}
+
+static void print_paging(const struct guest_view *view)
+{
+    static const struct agent_paging at_boot;
+    const struct agent_report *now = view->report;
+    bool over = view->before && now->uptime_s > view->before->uptime_s;
+    double seconds = over ? now->uptime_s - view->before->uptime_s : now->uptime_s;
+    uint64_t page = agent_page_bytes(view->hello);
+    char heading[48] = "PER SECOND SINCE BOOT", span[32];
+
+    if (over)
+        snprintf(heading, sizeof(heading), "PER SECOND OVER %s",
+                 show_seconds(span, sizeof(span), seconds));
+
+    const struct table_column columns[] = {
+        {.name = "WHOSE"},
+        {.name = "PAGING"},
+        {.name = "SINCE BOOT", .right = true},
+        {.name = heading, .right = true},
+    };
+    struct table *table = table_new(columns, 4);
+
+    if (!table)
+        return;
+    add_rates(table, &now->paging, over ? &view->before->paging : &at_boot, page, seconds);
+    putchar('\n');
+    table_print(table, true);
+    table_free(table);
+}
+
+/* --- processes --------------------------------------------------------------------------------- */
+
+static void print_processes(const struct agent_top *top)
+{
+    static const struct table_column columns[] = {
+        {.name = "WHOSE"},
+        {.name = "PID", .right = true},
+        {.name = "PSS", .right = true},
+        {.name = "RSS", .right = true},
+        {.name = "SWAPPED", .right = true},
+        {.name = "REFERENCED", .right = true},
+        {.name = "NAME", .last = true},
+    };
+    struct table *table = top->n ? table_new(columns, 7) : NULL;
+
+    for (size_t i = 0; table && i < top->n; i++) {
+        const struct agent_process *p = &top->process[i];
+        char pid[24] = "-", pss[32], rss[32], swap[32], referenced[32];
+
+        if (p->pid != AGENT_UNKNOWN)
+            snprintf(pid, sizeof(pid), "%llu", (unsigned long long)p->pid);
+        table_row(table, (const char *const[]){
+                             "guest", pid, word_bytes_text(pss, sizeof(pss), p->pss_bytes),
+                             word_bytes_text(rss, sizeof(rss), p->rss_bytes),
+                             word_bytes_text(swap, sizeof(swap), p->swap_bytes),
+                             word_bytes_text(referenced, sizeof(referenced), p->referenced_bytes),
+                             p->name});
+    }
+    if (!table)
+        return;
+    putchar('\n');
+    table_print(table, true);
+    table_free(table);
+}
+
+/* --- all --------------------------------------------------------------------------------------- */
+
+static void print_verdict(const struct guest_word *word)
+{
+    char reasons[128];
+
+    if (word->verdict == VERDICT_UNKNOWN)
+        return;
+    word_reasons_text(reasons, sizeof(reasons), word->reasons);
+    printf("\nThe guest's working set is %s its memory%s%s%s.\n", word_verdict_name(word->verdict),
+           *reasons ? ": " : "", reasons, *reasons ? "" : ": it neither pages nor scans");
+}
+
+void guest_view_print(const struct guest_view *view)
+{
+    char up[32] = "?";
+
+    if (view->report && isfinite(view->report->uptime_s))
+        show_seconds(up, sizeof(up), view->report->uptime_s);
+    if (view->report)
+        printf(
+            "%s: its agent is %s on Linux %s, up %s; lines of WHOSE guest are its word, not checked\n",
+            view->domain, *view->hello->agent ? view->hello->agent : "?",
+            *view->hello->kernel ? view->hello->kernel : "?", up);
+    else
+        printf("%s: no word from an agent: %s\n", view->domain, view->missing);
+    print_memory(view);
+    if (!view->report) {
+        if (!domain_memory_is_told(&view->memory))
+            puts("balloon: its driver in the guest has told nothing lately "
+                 "(<memballoon model='virtio'><stats period='10'/></memballoon> asks it)");
+        return;
+    }
+    print_pressure(view->report);
+    print_paging(view);
+    print_processes(view->top);
+    print_verdict(&view->word);
+}

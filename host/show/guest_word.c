@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file guest_word.c  See guest_word.h. */
+#include "show/guest_word.h"
+
+#include "show/json.h"
+#include "show/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool word_was_asked(const struct guest_word *word)
+{
+    return word->source != WORD_NONE || *word->missing;
+}
+
+/* --- JSON -------------------------------------------------------------------------------------- */
+
+static void set_bytes(json_t *object, const char *key, uint64_t bytes)
+{
+    if (bytes != AGENT_UNKNOWN)
+        json_object_set_new(object, key, json_integer((json_int_t)bytes));
+}
+
+/* As many digits as mean something. */
+static void set_real(json_t *object, const char *key, double value, double unit)
+{
+    if (isfinite(value))
+        json_object_set_new(object, key, json_real(round(value / unit) * unit));
+}
+
+/* The names in a text with commas. */
+static json_t *names_json(char *text)
+{
+    json_t *array = json_array();
+    char *rest = NULL;
+
+    for (char *name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        json_array_append_new(array, json_string(name));
+    return array;
+}
+
+static void set_rates(json_t *object, const struct guest_word *word)
+{
+    set_real(object, "interval_s", word->interval_s, 0.001);
+    set_real(object, "psi_some_ratio", word->psi_some, 0.00001);
+    set_real(object, "psi_full_ratio", word->psi_full, 0.00001);
+    set_real(object, "swap_in_bytes_per_s", word->swap_in_bytes_s, 1);
+    set_real(object, "swap_out_bytes_per_s", word->swap_out_bytes_s, 1);
+    set_real(object, "refault_bytes_per_s", word->refault_bytes_s, 1);
+    set_real(object, "scan_bytes_per_s", word->scan_bytes_s, 1);
+    set_real(object, "major_faults_per_s", word->major_faults_s, 0.001);
+}
+
+static void set_split(json_t *object, const struct guest_word *word)
+{
+    if (!(word->window_s > 0))
+        return;
+    set_real(object, "window_s", word->window_s, 0.001);
+    set_bytes(object, "wss_cache_low_bytes", word->wss_cache_low_bytes);
+    set_bytes(object, "wss_cache_high_bytes", word->wss_cache_high_bytes);
+    set_bytes(object, "wss_anon_low_bytes", word->wss_anon_low_bytes);
+    set_bytes(object, "wss_anon_high_bytes", word->wss_anon_high_bytes);
+}
+
+static void set_judgement(json_t *object, const struct guest_word *word)
+{
+    char reasons[256];
+    char doubts[256];
+
+    word_reasons_text(reasons, sizeof(reasons), word->reasons);
+    word_doubts_text(doubts, sizeof(doubts), word->doubts);
+    json_object_set_new(object, "verdict", json_string(word_verdict_name(word->verdict)));
+    json_object_set_new(object, "reasons", names_json(reasons));
+    json_object_set_new(object, "at_least_allocation", json_boolean(word->at_least_allocation));
+    set_real(object, "agreement", word->agreement, 0.001);
+    json_object_set_new(object, "doubts", names_json(doubts));
+}
+
+json_t *word_json(const struct guest_word *word)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "source", json_string(word_source_name(word->source)));
+    if (word->source == WORD_NONE) {
+        json_object_set_new(object, "missing", json_text(word->missing));
+        return object;
+    }
+    set_bytes(object, "total_bytes", word->total_bytes);
+    set_bytes(object, "used_bytes", word->used_bytes);
+    set_bytes(object, "available_bytes", word->available_bytes);
+    set_bytes(object, "cache_warm_bytes", word->cache_warm_bytes);
+    set_bytes(object, "cache_cold_bytes", word->cache_cold_bytes);
+    set_rates(object, word);
+    set_split(object, word);
+    set_judgement(object, word);
+    return object;
+}
+
+/* --- text -------------------------------------------------------------------------------------- */
+
+char *word_bytes_text(char *text, size_t size, uint64_t bytes)
+{
+    if (bytes == AGENT_UNKNOWN)
+        snprintf(text, size, "-");
+    else
+        show_bytes(text, size, bytes);
+    return text;
+}
+
+char *word_share_text(char *text, size_t size, double share)
+{
+    if (isfinite(share))
+        snprintf(text, size, "%.1f%%", 100 * share);
+    else
+        snprintf(text, size, "-");
+    return text;
+}
+
+char *word_verdict_text(char *text, size_t size, const struct guest_word *word)
+{
+    const char *verdict = word->verdict == VERDICT_UNKNOWN ? "-" : word_verdict_name(word->verdict);
+
+    snprintf(text, size, "%s", word->at_least_allocation ? ">= RAM" : verdict);
+    return text;
+}
+
+/* "12.0 KiB/s"; "-" */
+static char *rate_text(char *text, size_t size, double bytes_s)
+{
+    char bytes[32];
+
+    if (isfinite(bytes_s))
+        snprintf(text, size, "%s/s",
+                 show_bytes(bytes, sizeof(bytes),
+                            bytes_s < 0x1p63 ? (uint64_t)bytes_s : (uint64_t)1 << 63));
+    else
+        snprintf(text, size, "-");
+    return text;
+}
+
+static void memory_lines(char lines[2][WORD_LINE], const struct guest_word *word)
+{
+    char a[32];
+    char b[32];
+    char c[32];
+
+    snprintf(lines[0], WORD_LINE, "the guest says (%s): %s used, %s available of %s",
+             word_source_name(word->source), word_bytes_text(a, sizeof(a), word->used_bytes),
+             word_bytes_text(b, sizeof(b), word->available_bytes),
+             word_bytes_text(c, sizeof(c), word->total_bytes));
+    snprintf(lines[1], WORD_LINE, "  page cache %s warm, %s cold",
+             word_bytes_text(a, sizeof(a), word->cache_warm_bytes),
+             word_bytes_text(b, sizeof(b), word->cache_cold_bytes));
+}
+
+static void rate_lines(char *line, const struct guest_word *word)
+{
+    char a[32];
+    char b[32];
+    char c[32];
+    char d[32];
+
+    snprintf(line, WORD_LINE, "  waits for memory: some %s, all %s; swap in %s, refaults %s",
+             word_share_text(a, sizeof(a), word->psi_some),
+             word_share_text(b, sizeof(b), word->psi_full),
+             rate_text(c, sizeof(c), word->swap_in_bytes_s),
+             rate_text(d, sizeof(d), word->refault_bytes_s));
+}
+
+static void split_line(char *line, const struct guest_word *word)
+{
+    char a[32];
+    char b[32];
+    char c[32];
+    char d[32];
+
+    snprintf(line, WORD_LINE, "  of the WSS over %gs: page cache %s to %s, processes %s to %s",
+             word->window_s, word_bytes_text(a, sizeof(a), word->wss_cache_low_bytes),
+             word_bytes_text(b, sizeof(b), word->wss_cache_high_bytes),
+             word_bytes_text(c, sizeof(c), word->wss_anon_low_bytes),
+             word_bytes_text(d, sizeof(d), word->wss_anon_high_bytes));
+}
+
+static void judgement_lines(char lines[2][WORD_LINE], const struct guest_word *word)
+{
+    char reasons[128];
+    char doubts[64];
+    char share[32];
+
+    word_reasons_text(reasons, sizeof(reasons), word->reasons);
+    word_doubts_text(doubts, sizeof(doubts), word->doubts);
+    snprintf(lines[0], WORD_LINE, "  its working set is %s its memory%s%s%s%s",
+             word->at_least_allocation ? "at least" : word_verdict_name(word->verdict),
+             *reasons ? " (" : "", reasons, *reasons ? ")" : "",
+             word->verdict == VERDICT_UNKNOWN ? ": it has not told enough" : "");
+    snprintf(lines[1], WORD_LINE, "  agrees with what the host sees: %s%s%s%s",
+             word_share_text(share, sizeof(share), word->agreement), *doubts ? " (not with: " : "",
+             doubts, *doubts ? ")" : "");
+}
+
+size_t word_lines(char lines[WORD_LINES][WORD_LINE], const struct guest_word *word)
+{
+    size_t n = 3;
+
+    if (word->source == WORD_NONE) {
+        snprintf(lines[0], WORD_LINE, "the guest says nothing: %s", word->missing);
+        return word_was_asked(word);
+    }
+    memory_lines(lines, word);
+    rate_lines(lines[2], word);
+    if (word->window_s > 0)
+        split_line(lines[n++], word);
+    judgement_lines(&lines[n], word);
+    return n + 2;
+}

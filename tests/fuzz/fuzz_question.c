@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file fuzz_question.c  The agent's side of the wire: lines out of a stream, and a question out of a line. */
+#include "fuzz.h"
+#include "serve/inbox.h"
+#include "serve/question.h"
+
+#include <unistd.h>
+
+/* The answers are not asked for here. */
+json_t *report_hello(const struct fsroot *root);
+json_t *report_now(const struct fsroot *root, const struct own_set *own_set);
+
+json_t *report_hello(const struct fsroot *root)
+{
+    (void)root;
+    return json_object();
+}
+
+json_t *report_now(const struct fsroot *root, const struct own_set *own_set)
+{
+    (void)own_set;
+    return report_hello(root);
+}
+
+static void take(struct inbox *inbox)
+{
+    struct question question;
+    const char *line;
+    size_t length;
+
+    while (inbox_line(inbox, &line, &length)) {
+        CLAIM(length < WIRE_LINE_MAX);
+        if (question_parse(&question, line, length)) {
+            CLAIM(question.seq >= 0);
+            json_decref(question_answer(&question, NULL, NULL));
+        }
+    }
+    CLAIM(inbox->length <= sizeof(inbox->text));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct inbox inbox;
+    int ends[2];
+
+    CLAIM(pipe2(ends, 0) == 0);
+    inbox_reset(&inbox);
+    for (size_t at = 0; at < size;) {
+        ssize_t n = write(ends[1], data + at, size - at < 4096 ? size - at : 4096);
+
+        CLAIM(n > 0);
+        at += (size_t)n;
+        CLAIM(inbox_fill(&inbox, ends[0]) > 0);
+        take(&inbox);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return 0;
+}

@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# A hostile agent in a real Linux guest: whatever it sends, `vmwss guest` ends with one clear line, in bounded memory, and
+# with the host's figures; and works when the agent behaves. Then the same guest under vmwssd, beside another guest: the
+# daemon's memory, and how often the other is looked at, are what they are while the agent is honest.
+#
+#   --all   all behaviours under vmwssd, not only three of them: four minutes
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/embed.sh
+. "$root/tests/lib/embed.sh"
+# shellcheck source=../lib/libvirtd.sh
+. "$root/tests/lib/libvirtd.sh"
+libvirtd_reexec "$@"
+embed_reexec "$@"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/linux_guest.sh
+. "$root/tests/lib/linux_guest.sh"
+
+daemon=
+end_all() {
+	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
+	libvirtd_end
+	end_guests
+}
+trap end_all EXIT
+if ! libvirtd_begin; then
+	fail "libvirtd starts"
+	finish
+	exit
+fi
+
+gcc -std=gnu11 -O2 -static -Wall -Wextra -Werror "$root/vm-images/linux/hostile.c" -o "$embed_dir/hostile" || exit 1
+linux_image "$embed_dir/hostile" "$agent_program" || exit 1
+
+# Peak resident memory is what the kernel counts of a child that has ended (getrusage(2)).
+# shellcheck disable=SC2016 # Python's
+measured='
+import json, resource, subprocess, sys, time
+began = time.monotonic()
+ran = subprocess.run(["timeout", "60"] + sys.argv[2:], capture_output=True, text=True)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as out:
+    out.write(ran.stdout)
+lines = ran.stderr.splitlines()
+print(json.dumps({"status": ran.returncode, "lines": len(lines), "said": "".join(lines[:1]),
+                  "peak_kib": usage.ru_maxrss, "seconds": round(time.monotonic() - began, 1)}))
+'
+largest_kib=0
+
+# ask: vmwss guest on h1; sets answer (how it went), said (its messages) and leaves its output in $embed_dir/view.
+ask() {
+	answer=$(python3 -c "$measured" "$embed_dir/view" "$vmwss" guest -c "$embed_uri" --json "$@")
+	said=$(jq -r .said <<<"$answer")
+	local kib
+	kib=$(jq .peak_kib <<<"$answer")
+	((kib <= largest_kib)) || largest_kib=$kib
+}
+
+# Its figures of the host are there all the same.
+host_is_told() {
+	jq -e '.host.assigned_bytes == 134217728 and .host.resident_bytes > 0 and .report == null and (.missing | length) > 0' \
+		"$embed_dir/view" >/dev/null
+}
+
+is_refused() { [[ $(jq .status <<<"$answer") == 2 && $(jq .lines <<<"$answer") == 1 && $said =~ $1 ]] && host_is_told; }
+
+# Printable ASCII in one line, whatever the guest sent.
+is_printable() { [[ -n $said && ! $said =~ [^[:print:]] ]]; }
+
+# how the agent misbehaves, and what is said of it
+behaviours=(
+	flood 'it floods: more than 64 KiB'
+	long 'it floods.*first a line of more than 16384 bytes'
+	stalls 'it floods.*64 lines'
+	newlines 'it floods: more than 64 KiB'
+	truncated 'no answer within 2 s'
+	cut 'ends too early'
+	nul 'a control character, at byte 1'
+	utf8 'invalid UTF-8'
+	twice 'a key twice'
+	1e999 'a number too large'
+	escape 'report.pressure_off: has control characters'
+	lie 'report.memory.total_bytes: 1125899906842624 bytes, but .* 134217728'
+	sequence 'an answer to another question'
+	drip 'no answer within 2 s'
+	silent 'no answer within 2 s'
+)
+
+# Under vmwssd so many in turn, then it is honest again: after each that failed it is asked later.
+turns=("flood long drip")
+[[ ${1:-} != --all ]] || turns=("flood long drip truncated twice" "stalls cut nul escape silent" "newlines utf8 1e999 lie sequence")
+
+words=hostile
+for ((i = 0; i < ${#behaviours[@]}; i += 2)); do words+=,${behaviours[i]}; done
+words+=,honest,honest
+for turn in "${turns[@]}"; do words+=,${turn// /,},honest; done
+memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+export RAM_XML=$memfd
+if ! linux_create h1 128 "guest.toucher=no guest.run=$words" || ! linux_says h1 'hostile: ready' 180; then
+	fail "the hostile guest starts"
+	finish
+	exit
+fi
+
+echo "# one line for each, the host's figures untouched"
+for ((i = 0; i < ${#behaviours[@]}; i += 2)); do
+	ask h1
+	check "${behaviours[i]}" is_refused "domain h1: .*${behaviours[i + 1]}"
+	check "${behaviours[i]}: nothing of the guest's in it" is_printable
+	printf '  %s s, %s KiB: %s\n' "$(jq .seconds <<<"$answer")" "$(jq .peak_kib <<<"$answer")" "$said"
+done
+
+echo "# then it behaves"
+behaves() {
+	[[ $(jq .status <<<"$answer") == 0 && $(jq .lines <<<"$answer") == 0 ]] &&
+		jq -e '.hello.agent == "hostile" and .report.uptime_s == 5 and .report.memory.total_bytes == 8388608 and
+			.missing == null and .guest.source == "agent"' "$embed_dir/view" >/dev/null
+}
+ask h1
+check "an answer" behaves
+honest_kib=$(jq .peak_kib <<<"$answer")
+printf 'peak of resident memory: %d KiB with an honest agent, %d KiB at most with a hostile one\n' "$honest_kib" "$largest_kib"
+# A line, the bucket and the parser's tree of one message.
+check "hostile bytes cost less than a MiB" holds "$largest_kib - $honest_kib < 1024"
+
+echo "# under vmwssd, beside another guest"
+db=$guests_dir/history.db
+log=$guests_dir/vmwssd.log
+sql() { sqlite3 -batch -readonly "$db" "$1" 2>/dev/null; }
+# switch yes|no: asks agents, or lets them go; a file that is read when it starts, or by SIGHUP.
+switch() {
+	printf '%s\n' '[vmwssd]' "connect = $embed_uri" "database = $db" 'period = 1' 'max-period = none' 'window = 2,4' \
+		'samples = 500' 'budget = 50%' 'guest-budget = 20%' "agents = $1" >"$guests_dir/conf"
+	[[ -n $daemon ]] || return 0
+	local before
+	before=$(grep -c '^<5>reloaded' "$log")
+	kill -HUP "$daemon"
+	reloaded() { (($(grep -c '^<5>reloaded' "$log") > before)); }
+	settles reloaded
+}
+# eventually COMMAND...: it succeeds within three minutes.
+eventually() {
+	local i
+	for ((i = 0; i < 720; i++)); do
+		if "$@"; then return 0; fi
+		sleep 0.25
+	done
+	return 1
+}
+answers() { grep -c 'domain h1: its agent answers' "$log"; }
+has_answered() { (($(answers) >= $1)); }
+last_id() { sql "SELECT coalesce(max(id), 0) FROM sample"; }
+records() { sql "SELECT count(*) FROM sample s JOIN guest g ON g.id = guest_id WHERE g.name = '$1' AND s.id > $2"; }
+has_records() { (($(records "$1" "$2") >= $3)); }
+# periods NAME FROM TO: how many from one record to the next, their median in ms, and how many of them took twice as long
+# as they should: a look was left out.
+periods() {
+	sql "WITH p AS (SELECT time_ms - lag(time_ms) OVER (ORDER BY s.id) AS ms FROM sample s JOIN guest g ON g.id = guest_id
+		WHERE g.name = '$1' AND s.id > $2 AND s.id <= $3) SELECT count(*) || ' ' || (SELECT ms FROM p WHERE ms IS NOT NULL
+		ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 2 FROM p WHERE ms IS NOT NULL)) || ' ' || total(ms >= 2000) FROM p WHERE ms IS NOT NULL"
+}
+memory() { awk -v key="$1:" '$1 == key { print $2 }' "/proc/$daemon/status"; }
+
+check "another guest starts" embed_create other 64 "total=32M hot=8M" "$memfd"
+switch yes
+"$build/host/vmwssd" --foreground --config "$guests_dir/conf" 2>"$log" &
+daemon=$!
+check "the agent answers" eventually has_answered 1
+check "records come" eventually has_records other 0 3
+calm_from=$(last_id)
+check "a calm time" eventually has_records other "$calm_from" 15
+calm_to=$(last_id)
+read -r calm_n calm_ms calm_late <<<"$(periods other "$calm_from" "$calm_to")"
+calm_kib=$(memory VmRSS)
+echo 5 >"/proc/$daemon/clear_refs" # its peak begins anew
+for turn in "${turns[@]}"; do
+	before=$(answers) line=$(wc -l <"$log")
+	switch no
+	switch yes
+	check "after $turn it answers again" eventually has_answered $((before + 1))
+	tail -n +$((line + 1)) "$log" | grep 'domain h1: its agent (' >"$guests_dir/faults"
+	check "what was wrong is said" test -s "$guests_dir/faults"
+	check "once for each kind" test -z "$(grep -oE 'its agent \([a-z]+\)' "$guests_dir/faults" | sort | uniq -d)"
+	sed 's/^/  /' "$guests_dir/faults"
+done
+hostile_to=$(last_id)
+peak_kib=$(memory VmHWM)
+read -r hostile_n hostile_ms hostile_late <<<"$(periods other "$calm_to" "$hostile_to")"
+printf 'other: %d periods of %d ms with an honest agent beside it, %d late; %d of %d ms with a hostile one, %d late\n' \
+	"$calm_n" "$calm_ms" "${calm_late%.*}" "$hostile_n" "$hostile_ms" "${hostile_late%.*}"
+printf 'vmwssd: %d KiB before, %d at most, %d after\n' "$calm_kib" "$peak_kib" "$(memory VmRSS)"
+check "the other is looked at as often" holds "$hostile_late <= 2 + $calm_late * $hostile_n / $calm_n"
+check "and the hostile one" test "$(records h1 "$calm_to")" -ge $((hostile_n / 2))
+check "the daemon's memory is what it was" holds "$peak_kib - $calm_kib < 2048"
+kill -TERM "$daemon"
+check "ends" wait "$daemon"
+daemon=
+
+finish

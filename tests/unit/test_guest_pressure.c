@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_guest_pressure.c  Pressure, its triggers, paging, and the kernel's own memory, as kernels 4.19 to 6.12 tell them. */
+#include "fixture.h"
+#include "proc/cgroup.h"
+#include "proc/kernel_memory.h"
+#include "proc/keyed.h"
+#include "proc/meminfo.h"
+#include "proc/paging_rates.h"
+#include "proc/pressure_survey.h"
+#include "proc/stall.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+START_TEST(pressure_is_read)
+{
+    struct fsroot root = fixture_open("guest-6.12");
+    struct pressure pressure;
+
+    ck_assert_int_eq(pressure_read(&root, NULL, "memory", &pressure, NULL), 0);
+    ck_assert_double_eq(pressure.some.avg10, 1.25);
+    ck_assert_double_eq(pressure.some.avg300, 0.10);
+    ck_assert_double_eq(pressure.full.avg60, 0.20);
+    ck_assert_uint_eq(pressure.full.total_us, 2100456);
+    ck_assert_int_eq(
+        pressure_read(&root, "sys/fs/cgroup/system.slice/db.service", "memory", &pressure, NULL),
+        0);
+    ck_assert_double_eq(pressure.some.avg10, 33);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(a_cpu_is_not_full_before_5_13)
+{
+    struct fsroot root = fixture_open("guest-5.10");
+    struct pressure pressure;
+
+    ck_assert_int_eq(pressure_read(&root, NULL, "cpu", &pressure, NULL), 0);
+    ck_assert_uint_eq(pressure.some.total_us, 77000333);
+    ck_assert_uint_eq(pressure.full.total_us, KEYED_UNKNOWN);
+    ck_assert(isnan(pressure.full.avg10));
+
+    json_t *json = pressure_json(&pressure);
+
+    ck_assert_uint_eq(json_object_size(json), 1);
+    json_decref(json);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(pressure_that_is_off_says_how_to_turn_it_on)
+{
+    struct fsroot root = fixture_open("guest-4.19");
+    struct error error = {0};
+    struct pressure pressure;
+
+    ck_assert_int_eq(pressure_read(&root, NULL, "memory", &pressure, &error), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(error.text, "psi=1"));
+    ck_assert_ptr_nonnull(strstr(error.text, "4.20"));
+    /* A file that is there and does not open, before 6.1. */
+    ck_assert_int_eq(pressure_why_not(-EOPNOTSUPP, "proc/pressure/io", &error), -EOPNOTSUPP);
+    ck_assert_str_eq(error.text, "PSI is off: boot the guest with psi=1");
+    /* Of a cgroup it is the cgroup that is missing. */
+    pressure_why_not(-ENOENT, "sys/fs/cgroup/x/io.pressure", &error);
+    ck_assert_ptr_nonnull(strstr(error.text, "/sys/fs/cgroup/x/io.pressure"));
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(what_is_no_pressure_is_refused)
+{
+    struct pressure pressure;
+
+    ck_assert_int_eq(pressure_parse("", &pressure), -ENODATA);
+    ck_assert_int_eq(pressure_parse("some avg10=1 avg60=1\n", &pressure), -ENODATA);
+    ck_assert_int_eq(pressure_parse("full avg10=0 avg60=0 avg300=0 total=1\n", &pressure),
+                     -ENODATA);
+    ck_assert_int_eq(pressure_parse("x\n\nsome avg10=0 avg60=0 avg300=0 total=1", &pressure), 0);
+    ck_assert_uint_eq(pressure.some.total_us, 1);
+}
+END_TEST
+
+START_TEST(triggers_are_parsed)
+{
+    static const char *const bad[] = {
+        "",
+        "memory",
+        "memory:some:150000",
+        "disk:some:150000:1000000",
+        "memory:most:150000:1000000",
+        "memory:some:0:1000000",
+        "memory:some:1000001:1000000",
+        "memory:some:1:499999",
+        "memory:some:1:10000001",
+        "memory:some:150000:1000000:",
+        "memory:some:150000:1000000 ",
+        "memory:some:-1:1000000",
+        "memory:some:99999999999999999999999:1000000",
+    };
+    struct stall_trigger trigger;
+
+    ck_assert_int_eq(stall_trigger_parse("io:full:2000000:2000000", &trigger), 0);
+    ck_assert_str_eq(trigger.resource, "io");
+    ck_assert_str_eq(trigger.kind, "full");
+    ck_assert_uint_eq(trigger.threshold_us, 2000000);
+    ck_assert_uint_eq(trigger.window_us, 2000000);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        ck_assert_msg(stall_trigger_parse(bad[i], &trigger) == -EINVAL, "'%s'", bad[i]);
+}
+END_TEST
+
+START_TEST(paging_has_one_meaning_in_all_kernels)
+{
+    static const char *const names[] = {"guest-4.19", "guest-5.10", "guest-6.12"};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct fsroot root = fixture_open(names[i]);
+        struct paging paging;
+
+        ck_assert_int_eq(paging_read(&root, &paging, NULL), 0);
+        ck_assert_uint_eq(paging.swap_in_pages, 311);
+        ck_assert_uint_eq(paging.swap_out_pages, 3007);
+        ck_assert_uint_eq(paging.major_faults, 1420);
+        ck_assert_uint_eq(paging.scanned_kswapd_pages, 70012);
+        ck_assert_uint_eq(paging.scanned_direct_pages, 2408);
+        ck_assert_uint_eq(paging.kswapd_runs, 38);
+        ck_assert_uint_eq(paging.direct_stalls, 64);
+        ck_assert_uint_eq(paging.refault_file_pages, i == 0 ? 5123 : 4913);
+        ck_assert_uint_eq(paging.refault_anon_pages, i == 0 ? KEYED_UNKNOWN : 210);
+        ck_assert_uint_eq(paging.activate_file_pages, i == 0 ? 812 : 710);
+        ck_assert_uint_eq(paging.activate_anon_pages, i == 0 ? KEYED_UNKNOWN : 102);
+        ck_assert_uint_eq(paging.oom_kills, i == 0 ? 0 : 1);
+
+        json_t *json = paging_json(&paging);
+
+        ck_assert_uint_eq(json_object_size(json), i == 0 ? 10 : 12);
+        ck_assert_int_eq(json_integer_value(json_object_get(json, "activate_file_pages")),
+                         i == 0 ? 812 : 710);
+        json_decref(json);
+        fsroot_close(&root);
+    }
+}
+END_TEST
+
+static struct paging_rates rates_of(struct paging now)
+{
+    struct paging zero = {0};
+    struct paging_rates rates;
+
+    paging_rates(&zero, &now, 2, &rates);
+    return rates;
+}
+
+static enum paging_verdict verdict_of(struct paging now)
+{
+    struct paging_rates rates = rates_of(now);
+
+    return paging_verdict(&rates);
+}
+
+START_TEST(the_classical_rule)
+{
+    ck_assert_int_eq(verdict_of((struct paging){0}), PAGING_BELOW);
+    /* Over two seconds: 31.5 and 32 a second. */
+    ck_assert_int_eq(verdict_of((struct paging){.scanned_kswapd_pages = 63}), PAGING_BELOW);
+    ck_assert_int_eq(verdict_of((struct paging){.scanned_direct_pages = 64}), PAGING_NEAR);
+    ck_assert_int_eq(verdict_of((struct paging){.scanned_kswapd_pages = 64, .swap_in_pages = 19}),
+                     PAGING_NEAR);
+    ck_assert_int_eq(verdict_of((struct paging){.scanned_kswapd_pages = 64, .swap_in_pages = 20}),
+                     PAGING_ABOVE);
+    ck_assert_int_eq(
+        verdict_of((struct paging){.scanned_kswapd_pages = 64, .refault_file_pages = 20}),
+        PAGING_ABOVE);
+    /* One page: refaulted, and therefore swapped in. */
+    ck_assert_int_eq(verdict_of((struct paging){.scanned_kswapd_pages = 64,
+                                                .swap_in_pages = 10,
+                                                .refault_anon_pages = 10}),
+                     PAGING_NEAR);
+    /* What leaves, and what is read for the first time, is no shortage; nor what a control group does within itself. */
+    ck_assert_int_eq(verdict_of((struct paging){.swap_out_pages = 9999, .major_faults = 9999}),
+                     PAGING_BELOW);
+    ck_assert_int_eq(verdict_of((struct paging){.refault_file_pages = 9999}), PAGING_BELOW);
+}
+END_TEST
+
+START_TEST(a_reason_says_the_numbers)
+{
+    struct paging_rates rates = rates_of(
+        (struct paging){.scanned_kswapd_pages = 1000, .swap_in_pages = 50});
+    char text[200];
+
+    ck_assert_str_eq(paging_reason(&rates, text, sizeof(text)),
+                     "500.0 pages scanned a second (from 32), 25.0 came back after they were "
+                     "reclaimed (from 10)");
+    rates = rates_of((struct paging){.refault_file_pages = 50});
+    ck_assert_ptr_nonnull(strstr(paging_reason(&rates, text, sizeof(text)), "control group"));
+}
+END_TEST
+
+START_TEST(what_is_unknown_or_fell_has_no_rate)
+{
+    struct paging before = {.swap_in_pages = 7, .refault_anon_pages = KEYED_UNKNOWN};
+    struct paging now = {.swap_in_pages = 3, .refault_anon_pages = 5, .oom_kills = 4};
+    struct paging_rates rates;
+
+    paging_rates(&before, &now, 4, &rates);
+    for (size_t i = 0; i < PAGING_COUNTERS; i++)
+        if (!strcmp(paging_counter_name(i), "swap_in_pages") ||
+            !strcmp(paging_counter_name(i), "refault_anon_pages"))
+            ck_assert(isnan(rates.per_s[i]));
+        else
+            ck_assert_double_eq(rates.per_s[i],
+                                strcmp(paging_counter_name(i), "oom_kills") == 0 ? 1 : 0);
+    ck_assert_int_eq(paging_verdict(&rates), PAGING_BELOW);
+}
+END_TEST
+
+START_TEST(cgroups_of_version_2_are_found)
+{
+    struct fsroot root = fixture_open("guest-6.12");
+    struct cgroups cgroups;
+
+    ck_assert_int_eq(cgroups_list(&root, &cgroups, NULL), 0);
+    ck_assert_uint_eq(cgroups.n, 3);
+    ck_assert_str_eq(cgroups.path[0], "/system.slice");
+    ck_assert_str_eq(cgroups.path[1], "/system.slice/db.service");
+    ck_assert_str_eq(cgroups.path[2], "/user.slice");
+    cgroups_free(&cgroups);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(without_version_2_it_is_said)
+{
+    struct fsroot root = fixture_open("guest-4.19");
+    struct error error = {0};
+
+    ck_assert_ptr_null(cgroup_mount(&root, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "v1 only"));
+    fsroot_close(&root);
+    root = fixture_open("guest-5.10");
+    ck_assert_ptr_null(cgroup_mount(&root, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "no cgroup v2"));
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(all_groups_are_surveyed)
+{
+    struct fsroot root = fixture_open("guest-6.12");
+    struct pressure_survey survey;
+    struct error error = {0};
+
+    ck_assert_int_eq(
+        pressure_survey_take(&root, &(struct pressure_scope){.all = true}, &survey, &error), 0);
+    ck_assert_uint_eq(survey.n, 4);
+
+    const struct pressure_group *db = pressure_survey_find(&survey, "/system.slice/db.service");
+
+    ck_assert_double_eq(db->of[0].full.avg10, 30);
+    ck_assert_ptr_null(pressure_survey_find(&survey, "/x"));
+    ck_assert_ptr_eq(pressure_survey_find(&survey, NULL), &survey.group[0]);
+    pressure_survey_free(&survey);
+    ck_assert_int_lt(
+        pressure_survey_take(&root, &(struct pressure_scope){.cgroup = "/x"}, &survey, &error), 0);
+    ck_assert_ptr_nonnull(strstr(error.text, "/sys/fs/cgroup/x/"));
+    fsroot_close(&root);
+}
+END_TEST
+
+#define MANY_TIMEOUT_S 60
+
+/* As many as are followed. To look for each of them one after the other, ten times, takes 100 s of CPU time and more, where
+ * this takes less than one. */
+START_TEST(of_many_groups_each_is_found)
+{
+    enum { MANY = 65536, TIMES = 10 };
+    unsigned found = 0;
+    struct pressure_survey survey = {.group = calloc(MANY, sizeof(*survey.group)), .n = MANY};
+
+    /* The whole guest, and groups in no order of their names. */
+    for (unsigned i = 1; i < MANY; i++)
+        found += asprintf(&survey.group[i].cgroup, "/user.slice/%u/x-%u", i % 7, i) > 0;
+    ck_assert_uint_eq(found, MANY - 1);
+    found = 0;
+    ck_assert_int_eq(pressure_survey_index(&survey), 0);
+    for (unsigned i = 0; i < TIMES * MANY; i++)
+        found += pressure_survey_find(&survey, survey.group[i % MANY].cgroup) ==
+                 &survey.group[i % MANY];
+    ck_assert_uint_eq(found, TIMES * MANY);
+    ck_assert_ptr_null(pressure_survey_find(&survey, "/user.slice"));
+    pressure_survey_free(&survey);
+    ck_assert_int_eq(pressure_survey_index(&survey), 0);
+    ck_assert_ptr_null(pressure_survey_find(&survey, NULL));
+    pressure_survey_free(&survey);
+}
+END_TEST
+
+START_TEST(a_share_is_of_the_interval)
+{
+    struct stalled before = {.total_us = 1000000}, after = {.total_us = 1500000};
+
+    ck_assert_double_eq(pressure_share(&before, &after, 2000000000), 25);
+    ck_assert(isnan(pressure_share(&after, &before, 2000000000)));
+    after.total_us = KEYED_UNKNOWN;
+    ck_assert(isnan(pressure_share(&before, &after, 2000000000)));
+}
+END_TEST
+
+/* 6.12 has huge pages of another size besides, and a line for all of them; the others say how many, and of what size. */
+START_TEST(huge_pages_and_buffers_are_told)
+{
+    static const struct {
+        const char *tree;
+        uint64_t hugetlb_kib, free_kib;
+    } trees[] = {{"guest-4.19", 0, UINT64_MAX / 1024},
+                 {"guest-5.10", 16384, UINT64_MAX / 1024},
+                 {"guest-6.12", 33792, 8192}};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct fsroot root = fixture_open(trees[i].tree);
+        struct meminfo meminfo;
+        json_t *json;
+
+        ck_assert_int_eq(meminfo_read(&root, &meminfo, NULL), 0);
+        ck_assert_uint_eq(meminfo.buffers_bytes, 20480 * 1024);
+        ck_assert_uint_eq(meminfo.hugetlb_bytes, trees[i].hugetlb_kib * 1024);
+        ck_assert_uint_eq(meminfo.hugetlb_free_bytes / 1024, trees[i].free_kib);
+        json = meminfo_json(&meminfo);
+        ck_assert_int_eq(json_integer_value(json_object_get(json, "buffers_bytes")), 20480 * 1024);
+        ck_assert_int_eq(json_object_get(json, "hugetlb_free_bytes") != NULL, i == 2);
+        json_decref(json);
+        fsroot_close(&root);
+    }
+}
+END_TEST
+
+START_TEST(the_kernel_s_own_memory_is_read)
+{
+    struct fsroot root = fixture_open("guest-6.12");
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct kernel_items items;
+    struct error error = {0};
+
+    ck_assert_int_eq(slab_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n, 2);
+    ck_assert_str_eq(items.item[0].name, "ext4_inode_cache");
+    ck_assert_uint_eq(items.item[0].bytes, 45 * 8 * page);
+    ck_assert_uint_eq(items.item[0].count, 1215);
+    ck_assert_uint_eq(items.item[1].bytes, 243 * page);
+    kernel_items_free(&items);
+
+    ck_assert_int_eq(allocinfo_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n, 3);
+    ck_assert_uint_eq(items.item[0].bytes, 12582912);
+    ck_assert_uint_eq(items.item[0].count, 3072);
+    ck_assert_str_eq(items.item[2].name, "fs/ext4/super.c:5200 [ext4] func:ext4_fill_super");
+
+    json_t *json = kernel_items_json(&items, 2);
+
+    ck_assert_uint_eq(json_array_size(json), 2);
+    json_decref(json);
+    kernel_items_free(&items);
+    fsroot_close(&root);
+
+    root = fixture_open("guest-4.19");
+    ck_assert_int_lt(slab_read(&root, &items, &error), 0);
+    ck_assert_int_lt(allocinfo_read(&root, &items, &error), 0);
+    ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_MEM_ALLOC_PROFILING"));
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(profiling_that_is_off_says_how_to_turn_it_on)
+{
+    struct fsroot root = fixture_open("guest-alloc-off");
+    struct kernel_items items;
+    struct error error = {0};
+
+    ck_assert_int_lt(allocinfo_read(&root, &items, &error), 0);
+    ck_assert_ptr_nonnull(strstr(error.text, "echo 1 >/proc/sys/vm/mem_profiling"));
+    fsroot_close(&root);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("guest_pressure");
+    TCase *tcase = tcase_create("all");
+    TCase *many = tcase_create("many");
+
+    tcase_add_test(tcase, pressure_is_read);
+    tcase_add_test(tcase, a_cpu_is_not_full_before_5_13);
+    tcase_add_test(tcase, pressure_that_is_off_says_how_to_turn_it_on);
+    tcase_add_test(tcase, what_is_no_pressure_is_refused);
+    tcase_add_test(tcase, triggers_are_parsed);
+    tcase_add_test(tcase, paging_has_one_meaning_in_all_kernels);
+    tcase_add_test(tcase, the_classical_rule);
+    tcase_add_test(tcase, a_reason_says_the_numbers);
+    tcase_add_test(tcase, what_is_unknown_or_fell_has_no_rate);
+    tcase_add_test(tcase, cgroups_of_version_2_are_found);
+    tcase_add_test(tcase, without_version_2_it_is_said);
+    tcase_add_test(tcase, all_groups_are_surveyed);
+    tcase_add_test(many, of_many_groups_each_is_found);
+    tcase_set_timeout(many, MANY_TIMEOUT_S);
+    tcase_add_test(tcase, a_share_is_of_the_interval);
+    tcase_add_test(tcase, huge_pages_and_buffers_are_told);
+    tcase_add_test(tcase, the_kernel_s_own_memory_is_read);
+    tcase_add_test(tcase, profiling_that_is_off_says_how_to_turn_it_on);
+    suite_add_tcase(suite, tcase);
+    suite_add_tcase(suite, many);
+    return run_suite(suite);
+}

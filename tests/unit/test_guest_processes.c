@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_guest_processes.c  What vmwss-guest reads of processes: other kernels' files, hostile names, processes that end or
+ *  may not be looked at. */
+#include "base/utf8.h"
+#include "proc/keyed.h"
+#include "proc/processes.h"
+
+#include "base/proc_pid.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KIB 1024ULL
+
+static char dir[64];
+static struct fsroot root;
+
+static void write_file(int pid, const char *name, const char *text)
+{
+    char path[160];
+
+    snprintf(path, sizeof(path), "%s/proc/%d", dir, pid);
+    mkdir(path, 0755);
+    snprintf(path, sizeof(path), "%s/proc/%d/%s", dir, pid, name);
+
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* A process of @p rss_kib by statm; @p pss_kib by smaps_rollup, which is not there for a negative one. */
+static void make_process(int pid, const char *name, unsigned rss_kib, int pss_kib)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text),
+             "%d (%s) S 1 1 1 0 -1 4194560 5 6 7 8 30 12 0 0 20 0 3 0 %d 1000 2", pid, name,
+             pid * 10);
+    write_file(pid, "stat", text);
+    snprintf(text, sizeof(text), "%u %u 1 1 0 1 0\n", rss_kib / 4 + 10, rss_kib / 4);
+    write_file(pid, "statm", text);
+    if (pss_kib < 0)
+        return;
+    snprintf(text, sizeof(text),
+             "559-7ff ---p 00000000 00:00 0    [rollup]\nRss: %u kB\nPss: %d kB\nPss_Dirty: 1 kB\n"
+             "Referenced: 3 kB\nSwap: 2 kB\nSwapPss: 1 kB\n",
+             rss_kib, pss_kib);
+    write_file(pid, "smaps_rollup", text);
+}
+
+static void make_root(void)
+{
+    char path[80];
+
+    strcpy(dir, "/tmp/vmwss-processes-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/proc", dir);
+    mkdir(path, 0755);
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+}
+
+static void remove_root(void)
+{
+    char command[96];
+
+    fsroot_close(&root);
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static const struct {
+    const char *stat, *name;
+} names[] = {
+    {"1 (bash) S 1", "bash"},
+    {"1 (a) R (S 2) S 1", "a) R (S 2"},
+    {"1 () S 1", ""},
+    {"1 ( x\ty ) S 1", " x?y "},
+    {"1 (two\nlines\\n) S 1", "two?lines\\n"},
+    {"1 (\xff\xc3\xa9\x1b[2J\xc2\x9b) S 1", "?\xc3\xa9?[2J??"},
+    {"1 (cut \xe2\x82) S 1", "cut ??"},
+};
+
+START_TEST(a_name_is_what_stands_between_the_outermost_parentheses)
+{
+    char name[PROCESS_NAME_MAX];
+
+    ck_assert_int_eq(proc_stat_name(names[_i].stat, name, sizeof(name)), 0);
+    ck_assert_str_eq(name, names[_i].name);
+}
+END_TEST
+
+START_TEST(a_line_without_a_name_is_refused)
+{
+    char name[PROCESS_NAME_MAX];
+
+    ck_assert_int_eq(proc_stat_name("", name, sizeof(name)), -EINVAL);
+    ck_assert_int_eq(proc_stat_name("1 )x( S", name, sizeof(name)), -EINVAL);
+    ck_assert_int_eq(proc_stat_name("1 (x S", name, sizeof(name)), -EINVAL);
+}
+END_TEST
+
+START_TEST(processes_are_listed_with_what_is_known_cheaply)
+{
+    struct processes processes;
+
+    make_process(20, "b) (c", 400, 100);
+    make_process(3, "a", 40, 40);
+    write_file(5, "stat", "5 (kthreadd) S 0 0 0 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 7 0 0");
+    write_file(5, "statm", "0 0 0 0 0 0 0\n");
+    write_file(6, "cmdline", "ended while the directory was read");
+    ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
+    ck_assert_uint_eq(processes.n, 2);
+    ck_assert_int_eq(processes.process[0].pid, 3);
+    ck_assert_str_eq(processes.process[1].name, "b) (c");
+    ck_assert_uint_eq(processes.process[1].start_ticks, 200);
+    ck_assert_uint_eq(processes.process[1].memory.rss_bytes, 400 * KIB);
+    ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
+    processes_free(&processes);
+}
+END_TEST
+
+START_TEST(memory_is_summed_up_from_smaps_where_there_is_no_rollup)
+{
+    struct process_memory memory;
+    char *text = malloc(200000);
+    size_t at = 0;
+
+    /* More than one chunk, and a path in which a field seems to stand. */
+    for (unsigned i = 0; i < 1000; i++)
+        at += (size_t)sprintf(
+            text + at,
+            "%x000-%x000 rw-p 00000000 00:00 0    /tmp/x\\012Rss: 5 kB\nSize: 8 kB\n"
+            "Rss: 4 kB\nPss: 2 kB\nReferenced: 1 kB\nSwap: 3 kB\nVmFlags: rd\n",
+            i + 1, i + 2);
+    make_process(7, "x", 4000, -1);
+    write_file(7, "smaps", text);
+    free(text);
+    ck_assert_int_eq(process_memory_read(&root, 7, &memory), 0);
+    ck_assert_uint_eq(memory.rss_bytes, 4000 * KIB);
+    ck_assert_uint_eq(memory.pss_bytes, 2000 * KIB);
+    ck_assert_uint_eq(memory.referenced_bytes, 1000 * KIB);
+    ck_assert_uint_eq(memory.swap_bytes, 3000 * KIB);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_says_why)
+{
+    struct process_memory memory;
+    struct processes processes;
+    struct error error = {0};
+
+    ck_assert_int_eq(process_memory_read(&root, 7, &memory), -ESRCH);
+    make_process(7, "x", 4, -1);
+    ck_assert_int_eq(process_memory_read(&root, 7, &memory), -ENOTSUP);
+    ck_assert_uint_eq(memory.rss_bytes, KEYED_UNKNOWN);
+    write_file(7, "smaps_rollup", "not a smaps\n");
+    ck_assert_int_eq(process_memory_read(&root, 7, &memory), -ENODATA);
+    write_file(8, "smaps_rollup", "");
+    write_file(8, "statm", "0 0 0 0 0 0 0\n");
+    ck_assert_int_eq(process_memory_read(&root, 8, &memory), 0);
+    ck_assert_uint_eq(memory.rss_bytes, 0);
+    make_process(9, "y", 4, -1);
+    ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
+    ck_assert_int_eq(processes_read(&root, &processes, &error), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_PROC_PAGE_MONITOR"));
+    processes_free(&processes);
+}
+END_TEST
+
+/* A directory opens for reading and cannot be read, for root too: it stands for a file that may not be opened. */
+static void make_unreadable(int pid)
+{
+    char path[160];
+
+    snprintf(path, sizeof(path), "%s/proc/%d/smaps_rollup", dir, pid);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+static void remove_process(int pid)
+{
+    char command[160];
+
+    snprintf(command, sizeof(command), "rm -r %s/proc/%d", dir, pid);
+    ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped)
+{
+    struct processes processes;
+
+    make_process(1, "fine", 40, 20);
+    make_process(2, "broken", 80, -1);
+    make_unreadable(2);
+    make_process(3, "ends", 120, 1);
+    ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
+    remove_process(3);
+    ck_assert_int_eq(processes_read(&root, &processes, NULL), 0);
+    ck_assert_uint_eq(processes.n, 2);
+    ck_assert_uint_eq(processes.ended, 1);
+    ck_assert_uint_eq(processes.refused, 0);
+    ck_assert_uint_eq(processes.failed, 1);
+    ck_assert_str_eq(processes.failure.text, "process 2: Is a directory");
+    ck_assert_uint_eq(processes.process[0].memory.pss_bytes, 20 * KIB);
+    ck_assert_uint_eq(processes.process[1].memory.rss_bytes, 80 * KIB);
+    ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
+    processes_sort(&processes, PROCESS_PSS);
+    ck_assert_str_eq(processes.process[0].name, "fine"); /* unknown is not the largest */
+    processes_sort(&processes, PROCESS_RSS);
+    ck_assert_str_eq(processes.process[0].name, "broken");
+    processes_free(&processes);
+}
+END_TEST
+
+/* As somebody who is not root, for whom a file may be closed. */
+START_TEST(what_is_refused_is_told_from_what_has_ended)
+{
+    struct processes processes;
+    char path[160];
+
+    make_process(1, "fine", 40, 20);
+    make_process(2, "its page tables are not ours to see", 80, 30);
+    make_process(3, "nor is anything of it", 120, 1);
+    write_file(4, "cmdline", "ended");
+    ck_assert_int_eq(chmod(dir, 0755), 0);
+    snprintf(path, sizeof(path), "%s/proc/2/smaps_rollup", dir);
+    ck_assert_int_eq(chmod(path, 0), 0);
+    snprintf(path, sizeof(path), "%s/proc/3/stat", dir);
+    ck_assert_int_eq(chmod(path, 0), 0);
+    ck_assert(geteuid() != 0 || seteuid(65534) == 0);
+    ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
+    ck_assert_int_eq(processes_read(&root, &processes, NULL), 0);
+    ck_assert(getuid() != 0 || seteuid(0) == 0);
+    ck_assert_uint_eq(processes.n, 2);
+    ck_assert_uint_eq(processes.ended, 1);
+    ck_assert_uint_eq(processes.refused, 2);
+    ck_assert_uint_eq(processes.failed, 0);
+    ck_assert_uint_eq(processes.process[1].memory.rss_bytes, 80 * KIB);
+    ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
+    processes_free(&processes);
+}
+END_TEST
+
+static void expect_largest(size_t n, uint64_t walk_bytes, const char *expected)
+{
+    struct processes processes;
+    char text[64] = "";
+
+    ck_assert_int_eq(processes_largest(&root, n, walk_bytes, &processes, NULL), 0);
+    for (size_t i = 0; i < processes.n; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d", i ? " " : "",
+                 processes.process[i].pid);
+    ck_assert_str_eq(text, expected);
+    processes_free(&processes);
+}
+
+START_TEST(the_largest_by_pss_are_found)
+{
+    make_process(1, "large rss, small pss", 1000, 10);
+    make_process(2, "second", 500, 300);
+    make_process(3, "third", 400, 100);
+    make_process(4, "first", 350, 350);
+    make_process(5, "small", 90, 90);
+    expect_largest(3, UINT64_MAX, "4 2 3");
+    expect_largest(1, UINT64_MAX, "4");
+    expect_largest(0, UINT64_MAX, "");
+    expect_largest(99, UINT64_MAX, "4 2 3 5 1");
+    /* The first may not be walked: its RSS counts. */
+    expect_largest(3, 999 * KIB, "1 4 2");
+    expect_largest(2, 0, "1 2");
+}
+END_TEST
+
+/* Of 100 kB in memory 1000 are walked when 900 more are swapped out. */
+START_TEST(what_is_swapped_out_is_walked_too)
+{
+    struct processes processes;
+
+    make_process(1, "swapped out", 100, 50);
+    write_file(1, "status", "Name:\tswapped out\nVmRSS:\t     100 kB\nVmSwap:\t     900 kB\n");
+    make_process(2, "small", 90, 80);
+    ck_assert_int_eq(processes_largest(&root, 2, 999 * KIB, &processes, NULL), 0);
+    ck_assert_uint_eq(processes.n, 2);
+    ck_assert_int_eq(processes.process[0].pid, 1);
+    ck_assert_uint_eq(processes.process[0].memory.pss_bytes, KEYED_UNKNOWN);
+    ck_assert_uint_eq(processes.process[0].memory.rss_bytes, 100 * KIB);
+    ck_assert_uint_eq(processes.process[0].memory.swap_bytes, 900 * KIB);
+    ck_assert_uint_eq(processes.process[1].memory.pss_bytes, 80 * KIB);
+    processes_free(&processes);
+    ck_assert_int_eq(processes_largest(&root, 2, 1090 * KIB, &processes, NULL), 0);
+    ck_assert_int_eq(processes.process[1].pid, 1);
+    ck_assert_uint_eq(processes.process[1].memory.pss_bytes, 50 * KIB);
+    ck_assert_uint_eq(processes.process[1].memory.swap_bytes, 2 * KIB); /* as smaps_rollup says */
+    processes_free(&processes);
+}
+END_TEST
+
+START_TEST(page_tables_are_walked_only_where_it_can_matter)
+{
+    make_process(1, "a", 1000, 500);
+    make_process(2, "b", 400, 900); /* which cannot be: so that it shows if it was read */
+    expect_largest(1, UINT64_MAX, "1");
+    expect_largest(2, UINT64_MAX, "2 1");
+}
+END_TEST
+
+/* 6.18 is captured; the others are written as those kernels' fs/proc/task_mmu.c prints them. */
+static const struct {
+    const char *tree;
+    pid_t pid;
+    const char *name;
+    uint64_t rss_kib, pss_kib, referenced_kib, swap_kib;
+} trees[] = {
+    {"guest-processes-4.19", 1, "systemd", 8836, 3071, 8724, 64},
+    {"guest-processes-6.18", 42, "sleep", 1748, 180, 1748, 0},
+    {"guest-processes-no-rollup", 314, "my) R (prog", 148, 124, 52, 28},
+};
+
+START_TEST(other_kernels_are_understood)
+{
+    struct fsroot tree = fixture_open(trees[_i].tree);
+    struct processes processes;
+
+    ck_assert_int_eq(processes_list(&tree, &processes, NULL), 0);
+    ck_assert_int_eq(processes_read(&tree, &processes, NULL), 0);
+    ck_assert_uint_eq(processes.n, 1); /* kernel threads are not among them */
+    ck_assert_int_eq(processes.process[0].pid, trees[_i].pid);
+    ck_assert_str_eq(processes.process[0].name, trees[_i].name);
+    ck_assert_uint_eq(processes.process[0].memory.rss_bytes, trees[_i].rss_kib * KIB);
+    ck_assert_uint_eq(processes.process[0].memory.pss_bytes, trees[_i].pss_kib * KIB);
+    ck_assert_uint_eq(processes.process[0].memory.referenced_bytes, trees[_i].referenced_kib * KIB);
+    ck_assert_uint_eq(processes.process[0].memory.swap_bytes, trees[_i].swap_kib * KIB);
+    processes_free(&processes);
+    fsroot_close(&tree);
+}
+END_TEST
+
+START_TEST(json_is_as_on_the_wire)
+{
+    struct process process = {.pid = 7, .name = "a) \"b\\n", .memory = {8, 4, 3, KEYED_UNKNOWN}};
+    struct processes processes = {.process = &process, .n = 1};
+    json_t *array = processes_json(&processes, true);
+    char *text = json_dumps(array, JSON_COMPACT);
+
+    ck_assert_str_eq(text, "[{\"pid\":7,\"name\":\"a) \\\"b\\\\n\",\"rss_bytes\":8,\"pss_bytes\":4,"
+                           "\"referenced_bytes\":3}]");
+    free(text);
+    json_decref(array);
+}
+END_TEST
+
+START_TEST(this_process_is_as_large_as_the_kernel_says)
+{
+    struct fsroot live;
+    struct process process;
+    struct process_memory memory;
+
+    ck_assert_int_eq(fsroot_open(&live, "/"), 0);
+    ck_assert_int_eq(process_identify(&live, getpid(), &process), 0);
+    ck_assert_int_eq(process_memory_read(&live, getpid(), &memory), 0);
+    ck_assert_str_eq(process.name, "test_guest_proc"); /* the first 15 bytes */
+    ck_assert_uint_gt(memory.rss_bytes, 100 * KIB);
+    ck_assert_uint_le(memory.pss_bytes, memory.rss_bytes);
+    ck_assert_uint_le(memory.referenced_bytes, memory.rss_bytes);
+    fsroot_close(&live);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("guest_processes");
+    TCase *made = tcase_create("made trees");
+    TCase *rest = tcase_create("the rest");
+
+    tcase_add_checked_fixture(made, make_root, remove_root);
+    tcase_add_test(made, processes_are_listed_with_what_is_known_cheaply);
+    tcase_add_test(made, memory_is_summed_up_from_smaps_where_there_is_no_rollup);
+    tcase_add_test(made, what_cannot_be_read_says_why);
+    tcase_add_test(made, one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped);
+    tcase_add_test(made, what_is_refused_is_told_from_what_has_ended);
+    tcase_add_test(made, the_largest_by_pss_are_found);
+    tcase_add_test(made, what_is_swapped_out_is_walked_too);
+    tcase_add_test(made, page_tables_are_walked_only_where_it_can_matter);
+    tcase_add_loop_test(rest, a_name_is_what_stands_between_the_outermost_parentheses, 0,
+                        sizeof(names) / sizeof(names[0]));
+    tcase_add_test(rest, a_line_without_a_name_is_refused);
+    tcase_add_loop_test(rest, other_kernels_are_understood, 0, sizeof(trees) / sizeof(trees[0]));
+    tcase_add_test(rest, json_is_as_on_the_wire);
+    tcase_add_test(rest, this_process_is_as_large_as_the_kernel_says);
+    suite_add_tcase(suite, made);
+    suite_add_tcase(suite, rest);
+    return run_suite(suite);
+}

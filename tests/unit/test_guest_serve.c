@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_guest_serve.c  The agent at one end of a socket, all kinds of hosts at the other. */
+#include "base/clock.h"
+#include "fixture.h"
+#include "serve/agent.h"
+#include "serve/apart.h"
+#include "serve/endpoint.h"
+#include "serve/inbox.h"
+#include "serve/outbox.h"
+#include "wire.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static struct fsroot root;
+static struct agent *agent;
+static int host; /* our end */
+
+static void setup_with(const char *fixture)
+{
+    int pair[2];
+
+    root = fixture_open(fixture);
+    ck_assert_int_eq(agent_new(&agent, &root, NULL), 0);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    ck_assert_int_eq(agent_attach(agent, pair[1]), 0);
+    host = pair[0];
+}
+
+static void setup(void)
+{
+    setup_with("guest-6.12");
+}
+
+static void teardown(void)
+{
+    agent_free(agent);
+    close(host);
+    fsroot_close(&root);
+}
+
+static void turns(int n)
+{
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(agent_turn(agent, 0), 0);
+}
+
+/* What the host's side takes of it; the rest is lost, as when it was too slow. */
+static size_t ask(const char *text)
+{
+    ssize_t n = write(host, text, strlen(text));
+
+    return n > 0 ? (size_t)n : 0;
+}
+
+static const char *heard(void)
+{
+    static char text[1 << 20];
+    size_t length = 0;
+    ssize_t n;
+
+    while ((n = read(host, text + length, sizeof(text) - 1 - length)) > 0) {
+        length += (size_t)n;
+        turns(2);
+    }
+    text[length] = '\0';
+    return text;
+}
+
+/* The answer to one question. */
+static json_t *answer_to(const char *question)
+{
+    json_t *answer;
+
+    ask(question);
+    turns(4);
+    answer = json_loads(heard(), JSON_REJECT_DUPLICATES, NULL);
+    ck_assert_msg(answer != NULL, "no one JSON object for %s", question);
+    return answer;
+}
+
+static json_int_t number(const json_t *object, const char *a, const char *b)
+{
+    const json_t *inner = json_object_get(object, a);
+    const json_t *value = json_object_get(inner, b);
+
+    ck_assert_msg(json_is_integer(value), "no %s.%s", a, b);
+    return json_integer_value(value);
+}
+
+/* All lines of @p text are whole; the seq of the last. */
+static json_int_t last_seq(const char *text, int *n_lines)
+{
+    json_int_t seq = -1;
+
+    for (*n_lines = 0; *text; (*n_lines)++) {
+        const char *end = strchr(text, '\n');
+
+        ck_assert_msg(end != NULL, "a line without an end");
+
+        json_t *answer = json_loadb(text, (size_t)(end - text), JSON_REJECT_DUPLICATES, NULL);
+
+        ck_assert_msg(answer != NULL, "half a line: %.80s", text);
+        seq = json_integer_value(json_object_get(answer, "seq"));
+        json_decref(answer);
+        text = end + 1;
+    }
+    return seq;
+}
+
+START_TEST(hello_says_who_it_is)
+{
+    json_t *answer = answer_to("{\"ask\":\"hello\",\"seq\":7}\n");
+    const json_t *hello = json_object_get(answer, "hello");
+
+    ck_assert_int_eq(json_integer_value(json_object_get(answer, "seq")), 7);
+    ck_assert_int_eq(number(answer, "hello", "protocol"), WIRE_PROTOCOL);
+    ck_assert_int_eq(number(answer, "hello", "page_bytes"), sysconf(_SC_PAGESIZE));
+    ck_assert_str_eq(json_string_value(json_object_get(hello, "kernel")), "6.12.9-amd64");
+    ck_assert_str_eq(json_string_value(json_object_get(hello, "agent")), VMWSS_VERSION);
+    ck_assert_int_eq((int)json_string_length(json_object_get(hello, "boot_id")), 36);
+    json_decref(answer);
+}
+END_TEST
+
+START_TEST(a_report_says_what_proc_does)
+{
+    json_t *answer = answer_to("{\"ask\":\"report\",\"seq\":0}\n");
+    json_t *report = json_object_get(answer, "report");
+    double avg10;
+    json_int_t total_us;
+
+    ck_assert_double_eq(json_real_value(json_object_get(report, "uptime_s")), 812.34);
+    ck_assert_int_eq(number(report, "memory", "total_bytes"), 1014576 * 1024);
+    ck_assert_int_eq(number(report, "memory", "anon_bytes"), 263640 * 1024);
+    ck_assert_int_eq(number(report, "paging", "refault_anon_pages"), 210);
+    ck_assert_int_eq(json_unpack(report, "{s{s{s{sF sI}}}}", "pressure", "memory", "full", "avg10",
+                                 &avg10, "total_us", &total_us),
+                     0);
+    ck_assert_double_eq(avg10, 0.75);
+    ck_assert_int_eq(total_us, 2100456);
+    ck_assert_ptr_null(json_object_get(report, "pressure_off"));
+    ck_assert(json_is_array(json_object_get(report, "processes")));
+    ck_assert_ptr_null(json_object_get(report, "working_set"));
+    json_decref(answer);
+}
+END_TEST
+
+START_TEST(why_there_is_no_pressure_is_said)
+{
+    teardown();
+    setup_with("guest-4.19");
+
+    json_t *answer = answer_to("{\"ask\":\"report\",\"seq\":1}\n");
+    const json_t *report = json_object_get(answer, "report");
+    const char *why = json_string_value(json_object_get(report, "pressure_off"));
+
+    ck_assert_ptr_null(json_object_get(report, "pressure"));
+    ck_assert_ptr_nonnull(why);
+    ck_assert_ptr_nonnull(strstr(why, "psi=1"));
+    ck_assert_uint_le(strlen(why), WIRE_TEXT_MAX);
+    json_decref(answer);
+}
+END_TEST
+
+START_TEST(what_is_no_question_is_not_answered)
+{
+    ask("\n{}\nnonsense\n[1]\n{\"ask\":\"hello\"}\n{\"ask\":\"hello\",\"seq\":-1}\n"
+        "{\"ask\":\"hello\",\"seq\":1.5}\n{\"ask\":\"hello\",\"seq\":1,\"seq\":2}\n"
+        "{\"ask\":\"hello\",\"seq\":99999999999999999999}\n{\"ask\":\"\\u0000\",\"seq\":4}\n\xff\n");
+    turns(8);
+    ck_assert_str_eq(heard(), "");
+
+    json_t *answer = answer_to("{\"ask\":\"format\",\"seq\":5,\"new\":[{}]}\n");
+
+    ck_assert_int_eq(json_integer_value(json_object_get(answer, "seq")), 5);
+    ck_assert(json_is_string(json_object_get(answer, "error")));
+    json_decref(answer);
+}
+END_TEST
+
+START_TEST(of_each_kind_the_newest_is_answered)
+{
+    int n_lines;
+
+    ask("{\"ask\":\"report\",\"seq\":1}\n{\"ask\":\"report\",\"seq\":2}\n{\"ask\":\"hello\",\"seq\":3}\n"
+        "{\"ask\":\"x\",\"seq\":4}\n{\"ask\":\"report\",\"seq\":5}\n");
+    turns(8);
+
+    const char *text = heard();
+
+    ck_assert_int_eq(last_seq(text, &n_lines), 5);
+    ck_assert_int_eq(n_lines, 3);
+    ck_assert_ptr_nonnull(strstr(text, "{\"seq\":3,\"hello\":"));
+    ck_assert_ptr_nonnull(strstr(text, "{\"seq\":4,\"error\":"));
+}
+END_TEST
+
+START_TEST(a_question_may_come_in_pieces)
+{
+    ask("{\"ask\":\"he");
+    turns(3);
+    ck_assert_str_eq(heard(), "");
+    ask("llo\",\"se");
+    turns(3);
+    json_decref(answer_to("q\":3}\n"));
+}
+END_TEST
+
+START_TEST(a_line_of_10_mib_is_thrown_away)
+{
+    static char piece[65536];
+    size_t sent = 0;
+
+    memset(piece, '[', sizeof(piece) - 1);
+    while (sent < (size_t)10 << 20) {
+        sent += ask(piece);
+        turns(8);
+    }
+    ck_assert_str_eq(heard(), "");
+    ask("\n");
+    json_decref(answer_to("{\"ask\":\"hello\",\"seq\":3}\n"));
+}
+END_TEST
+
+START_TEST(the_longest_line_is_taken)
+{
+    char line[WIRE_LINE_MAX + 1];
+    static const char question[] = "{\"ask\":\"hello\",\"seq\":1}";
+
+    memset(line, ' ', sizeof(line));
+    memcpy(line, question, sizeof(question) - 1);
+    line[WIRE_LINE_MAX - 1] = '\n';
+    line[WIRE_LINE_MAX] = '\0';
+    json_decref(answer_to(line));
+    line[WIRE_LINE_MAX - 1] = ' ';
+    ask(line);
+    ask("\n");
+    turns(6);
+    ck_assert_str_eq(heard(), "");
+    json_decref(answer_to("{\"ask\":\"hello\",\"seq\":2}\n"));
+}
+END_TEST
+
+START_TEST(a_flood_that_nobody_reads_leaves_the_newest)
+{
+    const int small = 4096; /* so that lines are cut by the buffer, too */
+    const int n = 20000;
+    char question[64];
+    int n_lines;
+
+    setsockopt(host, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    for (int i = 0; i < n; i++) {
+        snprintf(question, sizeof(question), "{\"ask\":\"hello\",\"seq\":%d}\n", i);
+        while (ask(question) == 0)
+            turns(1);
+        turns(1);
+    }
+    turns(8);
+
+    /* What waited in the sockets is as old as it is; the last is the newest, and there are few between. */
+    ck_assert_int_eq(last_seq(heard(), &n_lines), n - 1);
+    ck_assert_int_lt(n_lines, n / 4);
+    json_decref(answer_to("{\"ask\":\"report\",\"seq\":1}\n"));
+}
+END_TEST
+
+START_TEST(what_was_cut_is_followed_by_a_newline)
+{
+    struct outbox outbox = {0};
+    char filler[4096] = {0}, text[8192];
+    const int small = 4096;
+    int pair[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+    ck_assert_int_eq(outbox_put(&outbox, json_pack("{si}", "a", 1)), 0);
+    outbox.written = 3; /* as after a write that took but these */
+    outbox.cut = true;
+    outbox_drop(&outbox);
+    ck_assert(outbox_free(&outbox));
+    ck_assert_int_eq(outbox_put(&outbox, json_pack("{si}", "b", 2)), 0);
+    ck_assert_int_eq(outbox_write(&outbox, pair[1]), 0);
+    ck_assert_int_eq(outbox_put(&outbox, json_pack("{si}", "c", 3)), 0);
+    ck_assert_int_eq(outbox_write(&outbox, pair[1]), 0);
+
+    ssize_t n = read(pair[0], text, sizeof(text) - 1);
+
+    text[n > 0 ? n : 0] = '\0';
+    ck_assert_str_eq(text, "\n{\"b\":2}\n{\"c\":3}\n");
+
+    while (write(pair[1], filler, sizeof(filler)) > 0)
+        ;
+    ck_assert_int_eq(outbox_put(&outbox, json_pack("{si}", "d", 4)), 0);
+    ck_assert_int_eq(outbox_write(&outbox, pair[1]), -EAGAIN);
+    ck_assert(!outbox_free(&outbox));
+    close(pair[0]);
+    ck_assert_int_eq(outbox_write(&outbox, pair[1]), -EPIPE);
+    outbox_drop(&outbox);
+    close(pair[1]);
+}
+END_TEST
+
+START_TEST(too_long_an_answer_is_refused)
+{
+    static char text[WIRE_LINE_MAX];
+    struct outbox outbox = {0};
+
+    memset(text, 'x', sizeof(text) - 1);
+    ck_assert_int_eq(outbox_put(&outbox, json_pack("[s]", text)), -EMSGSIZE);
+    ck_assert(outbox_free(&outbox));
+    ck_assert_int_eq(outbox_put(&outbox, NULL), -ENOMEM);
+}
+END_TEST
+
+START_TEST(a_connection_that_is_closed_is_over)
+{
+    close(host);
+    turns(3);
+    ck_assert(!agent_attached(agent));
+    host = -1;
+}
+END_TEST
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+START_TEST(the_newest_connection_counts)
+{
+    char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/socket", dir);
+    close(host);
+
+    int listener = endpoint_listen_unix(path, NULL);
+
+    ck_assert_int_ge(listener, 0);
+    ck_assert_int_lt(endpoint_listen_unix(path, NULL), 0);
+    ck_assert_int_eq(agent_listen(agent, listener), 0);
+    turns(3);
+    ck_assert(!agent_attached(agent));
+
+    int old = connect_to(path);
+
+    turns(3);
+    host = old;
+    json_decref(answer_to("{\"ask\":\"hello\",\"seq\":1}\n"));
+    host = connect_to(path);
+    turns(3);
+    json_decref(answer_to("{\"ask\":\"hello\",\"seq\":1}\n"));
+
+    char byte;
+
+    ck_assert_int_eq(read(old, &byte, 1), 0);
+    close(old);
+    unlink(path);
+    rmdir(dir);
+}
+END_TEST
+
+/* Without a descriptor for who connects it waits a while, and does not turn and turn; then it takes him. */
+START_TEST(without_descriptors_it_rests)
+{
+    char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
+    struct rlimit before, none;
+    int listener, n = 0;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/socket", dir);
+    listener = endpoint_listen_unix(path, NULL);
+    ck_assert_int_eq(agent_listen(agent, listener), 0);
+    close(host);
+    turns(3);
+    host = connect_to(path);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    for (uint64_t until_ns = clock_ns() + 300000000; clock_ns() < until_ns; n++)
+        ck_assert_int_eq(agent_turn(agent, 100), 0);
+    ck_assert_int_lt(n, 20);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int i = 0; i < 10 && !agent_attached(agent); i++)
+        ck_assert_int_eq(agent_turn(agent, -1), 0);
+    ck_assert(agent_attached(agent));
+    json_decref(answer_to("{\"ask\":\"hello\",\"seq\":1}\n"));
+    unlink(path);
+    rmdir(dir);
+}
+END_TEST
+
+/* A trigger that fires: out-of-band data is what else poll() reports as POLLPRI. */
+static int fake_trigger(int *fire)
+{
+    int pair[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    *fire = pair[0];
+    return pair[1];
+}
+
+static const struct stall_trigger trigger = {"memory", "full", 150000, 1000000};
+
+START_TEST(a_stall_is_told_once_and_first)
+{
+    int fire, n_lines, fd = fake_trigger(&fire);
+
+    ck_assert_int_eq(agent_watch(agent, &trigger, fd), 0);
+    turns(3);
+    ck_assert_str_eq(heard(), "");
+    ask("{\"ask\":\"hello\",\"seq\":1}\n");
+    ck_assert_int_eq(send(fire, "!", 1, MSG_OOB), 1);
+    turns(6);
+
+    const char *text = heard();
+
+    ck_assert_ptr_eq(
+        strstr(text, "{\"stall\":{\"resource\":\"memory\",\"kind\":\"full\",\"threshold_us\":"
+                     "150000,\"window_us\":1000000,\"uptime_s\":812.34,\"total_us\":"
+                     "2100456}}\n"),
+        text);
+    last_seq(text, &n_lines);
+    ck_assert_int_eq(n_lines, 2);
+    close(fire);
+}
+END_TEST
+
+START_TEST(a_stall_while_nobody_listens_is_not_told)
+{
+    int fire, pair[2], fd = fake_trigger(&fire);
+
+    ck_assert_int_eq(agent_watch(agent, &trigger, fd), 0);
+    close(host);
+    turns(3);
+    ck_assert_int_eq(send(fire, "!", 1, MSG_OOB), 1);
+    turns(3);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    ck_assert_int_eq(agent_attach(agent, pair[1]), 0);
+    host = pair[0];
+    turns(3);
+    ck_assert_str_eq(heard(), "");
+    close(fire);
+}
+END_TEST
+
+START_TEST(there_is_an_end_to_triggers)
+{
+    int fire, fd = fake_trigger(&fire);
+
+    for (int i = 0; i < AGENT_TRIGGERS_MAX; i++)
+        ck_assert_int_eq(agent_watch(agent, &trigger, dup(fd)), 0);
+    ck_assert_int_eq(agent_watch(agent, &trigger, fd), -E2BIG);
+    close(fire);
+    close(fd);
+}
+END_TEST
+
+/* Somebody holds the lock of a process's mappings: the report comes all the same, without what needs that lock. */
+START_TEST(a_process_that_cannot_be_looked_at_delays_nobody)
+{
+    char dir[] = "/tmp/vmwss-apart.XXXXXX";
+    char command[512];
+    struct fsroot tree;
+    json_t *all;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(command, sizeof(command), "cp -r %s/guest-processes-6.18/proc %s/", FIXTURES, dir);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(fsroot_open(&tree, dir), 0);
+    all = apart_processes(&tree, 5000);
+    ck_assert_uint_gt(json_array_size(all), 0);
+    ck_assert_ptr_nonnull(json_object_get(json_array_get(all, 0), "pss_bytes"));
+
+    /* Who opens it waits for a writer. */
+    snprintf(command, sizeof(command), "cd %s/proc && rm 42/smaps_rollup && mkfifo 42/smaps_rollup",
+             dir);
+    ck_assert_int_eq(system(command), 0);
+    for (int i = 0; i < 2; i++) {
+        json_t *some = apart_processes(&tree, 100);
+
+        ck_assert_uint_eq(json_array_size(some), json_array_size(all));
+        ck_assert_ptr_null(json_object_get(json_array_get(some, 0), "pss_bytes"));
+        ck_assert_ptr_nonnull(json_object_get(json_array_get(some, 0), "rss_bytes"));
+        json_decref(some);
+    }
+    json_decref(all);
+    fsroot_close(&tree);
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("guest_serve");
+    TCase *tcase = tcase_create("all");
+
+    signal(SIGPIPE, SIG_IGN);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, hello_says_who_it_is);
+    tcase_add_test(tcase, a_report_says_what_proc_does);
+    tcase_add_test(tcase, why_there_is_no_pressure_is_said);
+    tcase_add_test(tcase, a_process_that_cannot_be_looked_at_delays_nobody);
+    tcase_add_test(tcase, what_is_no_question_is_not_answered);
+    tcase_add_test(tcase, of_each_kind_the_newest_is_answered);
+    tcase_add_test(tcase, a_question_may_come_in_pieces);
+    tcase_add_test(tcase, a_line_of_10_mib_is_thrown_away);
+    tcase_add_test(tcase, the_longest_line_is_taken);
+    tcase_add_test(tcase, a_flood_that_nobody_reads_leaves_the_newest);
+    tcase_add_test(tcase, what_was_cut_is_followed_by_a_newline);
+    tcase_add_test(tcase, too_long_an_answer_is_refused);
+    tcase_add_test(tcase, a_connection_that_is_closed_is_over);
+    tcase_add_test(tcase, the_newest_connection_counts);
+    tcase_add_test(tcase, without_descriptors_it_rests);
+    tcase_add_test(tcase, a_stall_is_told_once_and_first);
+    tcase_add_test(tcase, a_stall_while_nobody_listens_is_not_told);
+    tcase_add_test(tcase, there_is_an_end_to_triggers);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_word_kept.c  The guest's word in the history: kept, summed up, deleted, and in databases that had none. */
+#include "kept.h"
+
+#include "keep/history.h"
+#include "keep/stream.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define T0 1700002800.0 /* a full hour */
+
+static struct kept_dir kept;
+
+static void setup(void)
+{
+    kept = kept_dir_make();
+}
+
+static void teardown(void)
+{
+    kept_dir_remove(&kept);
+}
+
+static struct ages_record told(double at_s, uint64_t available_mib, double psi_some)
+{
+    struct ages_record record = kept_record("web1", UUID_1, at_s, 100);
+    struct guest_word *word = &record.sample.guest;
+
+    guest_word_none(word, "%s", "");
+    word->source = WORD_AGENT;
+    word->total_bytes = 470 * MIB;
+    word->available_bytes = available_mib * MIB;
+    word->used_bytes = (470 - available_mib) * MIB;
+    word->cache_warm_bytes = 20 * MIB;
+    word->cache_cold_bytes = available_mib * MIB / 2;
+    word->interval_s = 30;
+    word->psi_some = psi_some;
+    word->swap_in_bytes_s = 4096;
+    word->window_s = 10;
+    word->wss_cache_low_bytes = 1;
+    word->wss_cache_high_bytes = 2;
+    word->wss_anon_low_bytes = 3;
+    word->wss_anon_high_bytes = 4;
+    word->verdict = VERDICT_BELOW;
+    word->agreement = 0.875;
+    return record;
+}
+
+static void add(const struct ages_record *record, double period_s)
+{
+    struct store *store = kept_open(kept.path);
+    const struct store_entry entry = {record, period_s, 0.022};
+    struct error error = {0};
+
+    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
+    store_close(store);
+}
+
+static int see_latest(const struct kept_sample *sample, void *context)
+{
+    *(struct guest_word *)context = sample->record.sample.guest;
+    return 0;
+}
+
+static struct guest_word latest(void)
+{
+    struct guest_word word;
+    struct store *store = NULL;
+    struct error error = {0};
+
+    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(history_latest(store, see_latest, &word, &error), 0);
+    store_close(store);
+    return word;
+}
+
+static int see_point(const struct history_point *point, void *context)
+{
+    *(struct history_point *)context = *point;
+    return 0;
+}
+
+static struct guest_word bucket(int level_s)
+{
+    struct history_point point = {0};
+    struct history_guest guest;
+    struct store *store = NULL;
+    struct error error = {0};
+    const struct history_query query = {level_s, 0, 1e10, 10};
+
+    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(history_find(store, UUID_1, &guest, &error), 0);
+    ck_assert_msg(history_points(store, &guest, &query, see_point, &point, &error) == 0, "%s",
+                  error.text);
+    store_close(store);
+    return point.guest;
+}
+
+/* --- as it was --------------------------------------------------------------------------------- */
+
+START_TEST(a_word_comes_back_as_it_was)
+{
+    struct ages_record record = told(T0, 300, 0.25);
+    struct guest_word *was = &record.sample.guest;
+
+    was->verdict = VERDICT_ABOVE;
+    was->reasons = REASON_SWAP_IN | REASON_TOUCHED;
+    was->at_least_allocation = true;
+    was->doubts = DOUBT_USED | DOUBT_TIME;
+    add(&record, 30);
+
+    struct guest_word is = latest();
+
+    ck_assert_int_eq(is.source, WORD_AGENT);
+    ck_assert_uint_eq(is.total_bytes, 470 * MIB);
+    ck_assert_uint_eq(is.used_bytes, 170 * MIB);
+    ck_assert_uint_eq(is.available_bytes, 300 * MIB);
+    ck_assert_uint_eq(is.cache_warm_bytes, 20 * MIB);
+    ck_assert_uint_eq(is.cache_cold_bytes, 150 * MIB);
+    ck_assert_double_eq(is.interval_s, 30);
+    ck_assert_double_eq(is.psi_some, 0.25);
+    ck_assert(isnan(is.psi_full) && isnan(is.refault_bytes_s) && isnan(is.major_faults_s));
+    ck_assert_double_eq(is.swap_in_bytes_s, 4096);
+    ck_assert_uint_eq(is.wss_cache_low_bytes, 1);
+    ck_assert_uint_eq(is.wss_cache_high_bytes, 2);
+    ck_assert_uint_eq(is.wss_anon_low_bytes, 3);
+    ck_assert_uint_eq(is.wss_anon_high_bytes, 4);
+    ck_assert_int_eq(is.verdict, VERDICT_ABOVE);
+    ck_assert_uint_eq(is.reasons, was->reasons);
+    ck_assert_uint_eq(is.doubts, was->doubts);
+    ck_assert(is.at_least_allocation);
+    ck_assert_double_eq(is.agreement, 0.875);
+}
+END_TEST
+
+START_TEST(why_there_is_none_comes_back)
+{
+    struct ages_record record = kept_record("web1", UUID_1, T0, 100);
+
+    guest_word_none(&record.sample.guest, "no port %s", "for it");
+    add(&record, 30);
+
+    struct guest_word is = latest();
+
+    ck_assert_int_eq(is.source, WORD_NONE);
+    ck_assert_str_eq(is.missing, "no port for it");
+    ck_assert_uint_eq(is.used_bytes, AGENT_UNKNOWN);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM word_bucket", "0");
+    ck_assert_int_eq(bucket(BUCKET_MINUTE).source, WORD_NONE);
+}
+END_TEST
+
+START_TEST(who_was_not_asked_has_no_row)
+{
+    struct ages_record record = kept_record("web1", UUID_1, T0, 100);
+
+    add(&record, 30);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM word", "0");
+    ck_assert_int_eq(latest().source, WORD_NONE);
+    ck_assert_str_eq(latest().missing, "");
+}
+END_TEST
+
+START_TEST(the_stream_has_it)
+{
+    struct ages_record record = kept_record("web1", UUID_1, T0, 100);
+    struct guest_word word = {0};
+    struct stream *stream = NULL;
+    struct error error = {0};
+
+    add(&record, 30);
+    ck_assert_int_eq(stream_open(kept.path, &stream, &error), 0);
+    record = told(T0 + 30, 300, 0.5);
+    add(&record, 30);
+    ck_assert_int_eq(stream_next(stream, see_latest, &word, &error), 0);
+    ck_assert_double_eq(word.psi_some, 0.5);
+    stream_close(stream);
+}
+END_TEST
+
+/* --- minutes and hours ------------------------------------------------------------------------- */
+
+/* 10 s at 0.1, 30 s at 0.5: 0.4; the least available, the most used, the worst verdict, the lowest agreement. */
+START_TEST(a_minute_sums_up)
+{
+    struct ages_record first = told(T0 + 10, 300, 0.1);
+    struct ages_record second = told(T0 + 40, 100, 0.5);
+
+    first.sample.guest.verdict = VERDICT_NEAR;
+    first.sample.guest.agreement = 0.5;
+    first.sample.guest.at_least_allocation = true;
+    add(&first, 10);
+    add(&second, 30);
+    for (int level_s = BUCKET_MINUTE; level_s;
+         level_s = level_s == BUCKET_MINUTE ? BUCKET_HOUR : 0) {
+        struct guest_word word = bucket(level_s);
+
+        ck_assert_int_eq(word.source, WORD_AGENT);
+        ck_assert_double_eq_tol(word.psi_some, 0.4, 1e-4);
+        ck_assert_uint_eq(word.available_bytes, 100 * MIB);
+        ck_assert_uint_eq(word.used_bytes, 370 * MIB);
+        ck_assert_int_le(llabs((long long)word.cache_cold_bytes - (long long)(75 * MIB)), 8192);
+        ck_assert_int_eq(word.verdict, VERDICT_NEAR);
+        ck_assert(word.at_least_allocation);
+        ck_assert_double_eq(word.agreement, 0.5);
+        ck_assert(isnan(word.psi_full));
+    }
+}
+END_TEST
+
+/* The first report after a boot has no rates: it does not count among them. */
+START_TEST(what_is_unknown_does_not_count)
+{
+    struct ages_record first = told(T0 + 10, 300, NAN);
+    struct ages_record second = told(T0 + 20, 200, 0.5);
+    struct ages_record third = told(T0 + 30, 250, NAN);
+
+    first.sample.guest.agreement = NAN;
+    third.sample.guest.available_bytes = AGENT_UNKNOWN;
+    add(&first, 10);
+    add(&second, 10);
+    add(&third, 10);
+
+    struct guest_word word = bucket(BUCKET_MINUTE);
+
+    ck_assert_double_eq_tol(word.psi_some, 0.5, 1e-9);
+    ck_assert_uint_eq(word.available_bytes, 200 * MIB);
+    ck_assert_double_eq(word.agreement, 0.875);
+}
+END_TEST
+
+/* --- retention and migration ------------------------------------------------------------------- */
+
+START_TEST(it_goes_with_its_record)
+{
+    const struct store_retention retention = {6000, 360000, 720000};
+    struct ages_record record = told(T0, 300, 0.1);
+    struct store *store;
+
+    add(&record, 30);
+    record = told(T0 + 7000, 300, 0.1);
+    add(&record, 30);
+    store = kept_open(kept.path);
+    for (int i = 0; i < 3; i++) {
+        const struct store_clock clock = {T0 + 6500 + 1800.0 * i, 1800.0 * i};
+
+        ck_assert_int_eq(store_maintain(store, &retention, &clock, NULL), 0);
+    }
+    ck_assert_sql(kept.path, "SELECT count(*) FROM word", "1");
+    ck_assert_sql(kept.path, "SELECT sample_id FROM word", "2");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM word_bucket", "4");
+    for (int i = 0; i < 3; i++) {
+        const struct store_clock clock = {T0 + 1e6 + 3600.0 * i, 1e6 + 3600.0 * i};
+
+        ck_assert_int_eq(store_maintain(store, &retention, &clock, NULL), 0);
+    }
+    ck_assert_sql(kept.path, "SELECT count(*) FROM word", "0");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM word_bucket", "0");
+    store_close(store);
+}
+END_TEST
+
+/* 10 s at 0.1, 20 s in which no PSI was told, 30 s at 0.5: 0.4. */
+START_TEST(means_weigh_only_what_was_told)
+{
+    struct ages_record records[] = {told(T0 + 10, 300, 0.1), told(T0 + 20, 300, NAN),
+                                    told(T0 + 50, 300, 0.5)};
+    const double periods_s[] = {10, 20, 30};
+
+    records[1].sample.guest.cache_cold_bytes = AGENT_UNKNOWN;
+    records[0].sample.guest.swap_in_bytes_s = NAN;
+    for (int i = 0; i < 3; i++)
+        add(&records[i], periods_s[i]);
+
+    struct guest_word word = bucket(BUCKET_MINUTE);
+
+    ck_assert_double_eq_tol(word.psi_some, 0.4, 1e-4);
+    ck_assert_uint_eq(word.cache_cold_bytes, records[0].sample.guest.cache_cold_bytes);
+    ck_assert_double_eq_tol(word.swap_in_bytes_s, records[1].sample.guest.swap_in_bytes_s, 1e-6);
+    ck_assert_sql(kept.path, "SELECT psi_some_ms / 1000 FROM word_bucket WHERE level_s = 60", "40");
+}
+END_TEST
+
+/* A database of version 3 weighs what it has by all of its time. */
+START_TEST(version_3_is_brought_up_to_date)
+{
+    static const char *const older[] = {
+        "CREATE TABLE older AS SELECT level_s, start_s, guest_id, period_ms, source, verdict,"
+        " at_least, agreement, total_bytes, used_bytes, available_bytes, cache_warm_bytes,"
+        " cache_cold_bytes, psi_some, psi_full, swap_in_bytes_s, refault_bytes_s FROM word_bucket",
+        "DROP TABLE word_bucket",
+        "ALTER TABLE older RENAME TO word_bucket",
+        "UPDATE word_bucket SET swap_in_bytes_s = NULL",
+        "PRAGMA user_version = 3",
+    };
+    struct ages_record first = told(T0 + 10, 300, 0.1);
+    struct ages_record second = told(T0 + 40, 300, 0.5);
+
+    add(&first, 10);
+    for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++)
+        free(kept_ask(kept.path, older[i]));
+    add(&second, 30);
+    ck_assert_sql(kept.path, "PRAGMA user_version", "4");
+    ck_assert_double_eq_tol(bucket(BUCKET_HOUR).psi_some, 0.4, 1e-4);
+    ck_assert_sql(kept.path, "SELECT swap_in_bytes_s_ms / 1000 FROM word_bucket WHERE level_s = 60",
+                  "30");
+}
+END_TEST
+
+/* A database of version 2 keeps what it has, and takes words from then on. */
+START_TEST(version_2_is_brought_up_to_date)
+{
+    struct ages_record record = told(T0 + 86400, 300, 0.1);
+    struct store *store;
+    struct error error = {0};
+
+    kept_load(kept.path, "history-2.sql");
+    ck_assert_int_eq(history_open(kept.path, &store, &error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "schema version 2"));
+    store = kept_open(kept.path);
+    ck_assert_str_eq(store_notice(store), "");
+    store_close(store);
+    ck_assert_sql(kept.path, "PRAGMA user_version", "4");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "3");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM bucket WHERE level_s = 60", "2");
+    ck_assert_sql(kept.path, "PRAGMA integrity_check", "ok");
+    ck_assert_int_eq(latest().source, WORD_NONE);
+    ck_assert_int_eq(bucket(BUCKET_HOUR).source, WORD_NONE);
+    add(&record, 30);
+    ck_assert_int_eq(latest().source, WORD_AGENT);
+}
+END_TEST
+
+static const char strange_word[] =
+    "INSERT INTO word(sample_id, source, missing, window_s, verdict, reasons, at_least, doubts)"
+    " VALUES (1, 'agent', '', 10, 'near', '', 0, '')";
+
+/* What a guest says must not make the host's record beside it unreadable: a rate that is none is not known. */
+START_TEST(a_figure_that_is_none_is_unknown)
+{
+    static const char *const strange[] = {
+        "UPDATE word SET psi_some = -1, agreement = 9e999, swap_in_bytes_s = 9e999",
+        "UPDATE word SET psi_some = -9e999, agreement = -1, swap_in_bytes_s = -5",
+    };
+    struct ages_record record = told(T0, 300, 0.1);
+
+    add(&record, 30);
+    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+        free(kept_ask(kept.path, "DELETE FROM word"));
+        free(kept_ask(kept.path, strange_word));
+        free(kept_ask(kept.path, strange[i]));
+        ck_assert_int_eq(latest().source, WORD_AGENT);
+        ck_assert(isnan(latest().psi_some));
+        ck_assert(isnan(latest().agreement));
+        ck_assert(isnan(latest().swap_in_bytes_s));
+    }
+}
+END_TEST
+
+/* And an infinite one is not even kept. */
+START_TEST(an_infinite_rate_is_not_kept)
+{
+    struct ages_record record = told(T0, 300, 0.1);
+
+    record.sample.guest.swap_in_bytes_s = INFINITY;
+    add(&record, 30);
+    ck_assert(isnan(latest().swap_in_bytes_s));
+    ck_assert(isnan(bucket(BUCKET_MINUTE).swap_in_bytes_s));
+}
+END_TEST
+
+/* Whatever somebody wrote into the file is refused. */
+START_TEST(a_strange_row_is_refused)
+{
+    static const char *const strange[] = {
+        "UPDATE word SET total_bytes = -1",
+        "UPDATE word SET missing = hex(zeroblob(1000))",
+    };
+    struct ages_record record = told(T0, 300, 0.1);
+    struct guest_word word;
+
+    add(&record, 30);
+    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+        struct store *store = NULL;
+        struct error error = {0};
+
+        free(kept_ask(kept.path, "DELETE FROM word"));
+        free(kept_ask(kept.path, strange_word));
+        free(kept_ask(kept.path, strange[i]));
+        ck_assert_int_eq(history_open(kept.path, &store, &error), 0);
+        ck_assert_int_eq(history_latest(store, see_latest, &word, &error), -EUCLEAN);
+        store_close(store);
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("word_kept");
+    TCase *tcase = tcase_create("word_kept");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, a_word_comes_back_as_it_was);
+    tcase_add_test(tcase, why_there_is_none_comes_back);
+    tcase_add_test(tcase, who_was_not_asked_has_no_row);
+    tcase_add_test(tcase, the_stream_has_it);
+    tcase_add_test(tcase, a_minute_sums_up);
+    tcase_add_test(tcase, what_is_unknown_does_not_count);
+    tcase_add_test(tcase, it_goes_with_its_record);
+    tcase_add_test(tcase, means_weigh_only_what_was_told);
+    tcase_add_test(tcase, version_3_is_brought_up_to_date);
+    tcase_add_test(tcase, version_2_is_brought_up_to_date);
+    tcase_add_test(tcase, a_figure_that_is_none_is_unknown);
+    tcase_add_test(tcase, an_infinite_rate_is_not_kept);
+    tcase_add_test(tcase, a_strange_row_is_refused);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
