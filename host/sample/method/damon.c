@@ -36,6 +36,7 @@
 #include "base/cleanup.h"
 #include "sample/kernel/damon_sysfs.h"
 #include "sample/kernel/damon_trace.h"
+#include "sample/kernel/kpage_shared.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/trace_event.h"
@@ -364,7 +365,7 @@ static void damon_close(void *state)
     damon_slot_give_back(damon->slot);
     damon_trace_free(damon->trace);
     cleanup_close_at(&damon->pagemap_fd);
-    cleanup_close_at(&damon->flags_fd);
+    kpage_release(&damon->flags_fd);
     cleanup_close_at(&damon->wake_fd);
     free(damon->regions);
     free(damon->pfn);
@@ -397,7 +398,7 @@ static int open_all(struct damon *damon, struct error *error)
     damon->pagemap_fd = pagemap_open(target, error);
     if (damon->pagemap_fd < 0)
         return damon->pagemap_fd;
-    damon->flags_fd = kpageflags_open(target->root, error);
+    damon->flags_fd = kpageflags_share(target->root, error);
     if (damon->flags_fd < 0)
         return damon->flags_fd;
     damon->wake_fd = trace_wake_open();

@@ -3,6 +3,7 @@
 #include "sample/method/idle_frames.h"
 
 #include "base/cleanup.h"
+#include "sample/kernel/kpage_shared.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/u64_file.h"
@@ -33,13 +34,13 @@ int frames_open(struct frames *frames, const struct target *target, struct page_
     frames->set = set;
     frames->guess = HUGE_ORDER;
     frames->pagemap_fd = frames->count_fd = -1;
-    frames->flags_fd = kpageflags_open(target->root, error);
+    frames->flags_fd = kpageflags_share(target->root, error);
     if (frames->flags_fd < 0)
         return frames->flags_fd;
     frames->pagemap_fd = pagemap_open(target, error);
     if (frames->pagemap_fd < 0 || !ksm_merged_some(target))
         return frames->pagemap_fd < 0 ? frames->pagemap_fd : 0;
-    frames->count_fd = kpagecount_open(target->root, error);
+    frames->count_fd = kpagecount_share(target->root, error);
     return frames->count_fd < 0 ? frames->count_fd : 0;
 }
 
@@ -47,8 +48,8 @@ void frames_close(struct frames *frames)
 {
     frames_end(frames);
     cleanup_close_at(&frames->pagemap_fd);
-    cleanup_close_at(&frames->flags_fd);
-    cleanup_close_at(&frames->count_fd);
+    kpage_release(&frames->flags_fd);
+    kpage_release(&frames->count_fd);
 }
 
 /* --- room -------------------------------------------------------------------------------------- */

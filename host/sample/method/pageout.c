@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "sample/kernel/advise.h"
 #include "sample/kernel/backing_file.h"
+#include "sample/kernel/kpage_shared.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/u64_file.h"
@@ -338,8 +339,8 @@ static void pageout_close(void *state)
     for (size_t b = 0; pageout->file_fds && b < pageout->target->ram->n_blocks; b++)
         cleanup_close_at(&pageout->file_fds[b]);
     cleanup_close_at(&pageout->pagemap_fd);
-    cleanup_close_at(&pageout->flags_fd);
-    cleanup_close_at(&pageout->count_fd);
+    kpage_release(&pageout->flags_fd);
+    kpage_release(&pageout->count_fd);
     free(pageout->file_fds);
     free(pageout->advised);
     free(pageout->entry);
@@ -371,10 +372,10 @@ static int open_kernel_files(struct pageout *pageout, struct error *error)
     pageout->pagemap_fd = pagemap_open(pageout->target, error);
     if (pageout->pagemap_fd < 0)
         return pageout->pagemap_fd;
-    pageout->flags_fd = kpageflags_open(pageout->target->root, error);
+    pageout->flags_fd = kpageflags_share(pageout->target->root, error);
     if (pageout->flags_fd < 0)
         return pageout->flags_fd;
-    pageout->count_fd = kpagecount_open(pageout->target->root, error);
+    pageout->count_fd = kpagecount_share(pageout->target->root, error);
     return pageout->count_fd < 0 ? pageout->count_fd : 0;
 }
 
