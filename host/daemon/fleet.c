@@ -2,16 +2,18 @@
 /** @file fleet.c  The table of guests; see fleet.h. The threads: fleet_workers.c. */
 #include "daemon/fleet_private.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "daemon/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define FILES_A_GUEST 24 /* at most, of the dearest method */
+#define FILES_A_GUEST 64 /* far more than most take; each block of its RAM is five */
 #define FILES_ELSE 64
 #define FILES_WAIT_S 10
 
@@ -205,18 +207,31 @@ static void say_opening_late(struct fleet *fleet, bool late)
     fleet->opening_late = (fleet->opening_late || late) && waiting > 0;
 }
 
+/* The kernel gives the lowest number that is free, so it tells how many are not. */
+static rlim_t files_open(const struct rlimit *limit)
+{
+    cleanup_close int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+
+    return fd < 0 ? limit->rlim_cur : (rlim_t)fd;
+}
+
 /* Without files nothing works any more, and guests that are there seem to have ended. */
 static bool has_files(struct fleet *fleet)
 {
-    struct rlimit limit = {0};
-    bool has = getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-               (fleet->n + 1) * FILES_A_GUEST + FILES_ELSE <= limit.rlim_cur;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return true;
+
+    rlim_t open = files_open(&limit);
+    bool has = open + FILES_A_GUEST + FILES_ELSE <= limit.rlim_cur;
 
     if (!has && !fleet->short_of_files)
-        log_line(
-            LOG_CLASS_DAEMON, LOG_WARNING,
-            "%zu guests are not opened: each takes %d files, and the limit is %llu (ulimit -n, LimitNOFILE)",
-            fleet_waiting(fleet), FILES_A_GUEST, (unsigned long long)limit.rlim_cur);
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                 "%zu guests are not opened: %llu files are open of the %llu that the limit allows "
+                 "(ulimit -n, LimitNOFILE), and %d are kept free",
+                 fleet_waiting(fleet), (unsigned long long)open, (unsigned long long)limit.rlim_cur,
+                 FILES_A_GUEST + FILES_ELSE);
     fleet->short_of_files = !has;
     return has;
 }
