@@ -62,15 +62,6 @@ newest_windows_are() {
 }
 goes_on() { records_after "$1" "$(newest_id "$1")" "${2:-1}"; }
 
-# eventually COMMAND...: it succeeds within two minutes.
-eventually() {
-	local i
-	for ((i = 0; i < 240; i++)); do
-		if "$@"; then return 0; fi
-		sleep 0.5
-	done
-	return 1
-}
 let_go='(no longer watched|its process has ended)'
 logged() { grep -qE -- "$1" "$log"; }
 

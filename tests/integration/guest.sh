@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# vmwss guest: the agent in a real Linux guest is asked, also for the guest's own working set; and guests that have none, have not opened the port, whose port is
-# in use, or that are paused.
+# vmwss guest: the agent in a real Linux guest is asked, also for the guest's own working set; and guests that have none,
+# have not opened the port, whose port is in use, or that are paused.
 
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -21,23 +21,9 @@ embed_begin
 trap 'embed_end; end_guests' EXIT
 linux_image "$agent_program" || exit 1
 
-guest() { "$vmwss" guest -c "$embed_uri" "$@"; }
-view() { jq -e "$1" "$guests_dir/view" >/dev/null; }
-
-# until_told NAME: the guest's agent has started.
-until_told() {
-	local i
-	for ((i = 0; i < 180; i++)); do
-		if guest --json "$1" >"$guests_dir/view" 2>"$guests_dir/messages" && view '.report != null'; then return 0; fi
-		sleep 1
-	done
-	cat "$guests_dir/messages" >&2
-	return 1
-}
-
 echo "# a guest with an agent"
 linux_create g1 160 "toucher.total=48M toucher.hot=32M guest.run=vmwss-guest,serve,--working-set=3" || fail "g1 starts"
-if until_told g1; then
+if until_so 180 told g1; then
 	pass "the agent answers"
 	check "its hello" view '.hello.protocol == 1 and (.hello.kernel | startswith("6.1")) and .hello.page_bytes == 4096'
 	check "its memory is within what the domain has" view '.report.memory.total_bytes > 67108864 and
@@ -51,10 +37,9 @@ if until_told g1; then
 	check "over an interval there are rates and a verdict" view '.guest.verdict == "below" and .guest.interval_s > 0.5'
 
 	echo "# the guest's own working set, beside a toucher of 32 MiB"
-	own_is_told() { guest --json g1 >"$guests_dir/view" 2>"$guests_dir/messages" && view "$1"; }
 	# The toucher's set, and what the shell and the agent touch; not what it filled at first, 48 MiB.
 	own='.report.working_set | .anon_bytes >= 32 * 1048576 and .anon_bytes <= 35 * 1048576 and .file_bytes < 8 * 1048576'
-	check "is told" settles own_is_told "$own"
+	check "is told" until_so 60 told g1 "$own"
 	jq -c '"# \(.report.working_set) \(.report.processes[0])"' -r "$guests_dir/view"
 	check "of a window as asked for" view '.report.working_set | .how == "clear_refs" and .window_s >= 3 and .age_s >= 0'
 	check "the toucher touches most, its 32 MiB and its code, of 48" view '.report.processes[0] | .name == "toucher" and
@@ -75,12 +60,12 @@ s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print("connected", fl
 	expect_exit "the port is in use" 2 'g1: .*in use here, by vmwssd' guest g1
 	kill "$holder"
 	wait "$holder" 2>/dev/null
-	check "and when it is free again" until_told g1
+	check "and when it is free again" until_so 180 told g1
 
 	embed_virsh suspend g1 >/dev/null
 	expect_exit "a paused guest" 2 'g1 is paused' guest g1
 	embed_virsh resume g1 >/dev/null
-	check "resumed" until_told g1
+	check "resumed" until_so 180 told g1
 else
 	fail "the agent answers"
 fi
@@ -103,8 +88,7 @@ balloon_tells() {
 		view '.balloon.total_bytes > 67108864 and .balloon.total_bytes < 134217728 and .report == null' &&
 		grep -q 'nobody in the guest' "$guests_dir/messages"
 }
-for ((i = 0; i < 180; i++)); do if balloon_tells; then break; fi; sleep 1; done
-check "the balloon's driver tells instead" balloon_tells
+check "the balloon's driver tells instead" until_so 180 balloon_tells
 embed_virsh destroy g3 >/dev/null 2>&1
 
 # 464 MiB in random order, in 512 of which the kernel keeps some 60: nearly every page that the guest has is touched, and

@@ -36,13 +36,9 @@ end_all() {
 }
 trap end_all EXIT
 
-# eventually COMMAND...: it succeeds within two minutes.
-eventually() {
-	local i
-	for ((i = 0; i < 480; i++)); do
-		if "$@"; then return 0; fi
-		sleep 0.25
-	done
+# comes_true COMMAND... DOMAIN: eventually; else what its last record is.
+comes_true() {
+	eventually "$@" && return
 	newest "${!#}" | sed 's/^/# /'
 	return 1
 }
@@ -85,14 +81,14 @@ echo "# a guest without an agent"
 export BALLOON=none
 check "starts" embed_create mute 96 "total=64M hot=16M" "$memfd"
 start_daemon
-check "has every figure of the host" eventually word '.wss_bytes > 0 and .resident_bytes > 0' mute
-check "and says why the guest's are missing" eventually word '.guest.source == "none" and (.guest.missing | contains("org.vmwss.guest.0"))' mute
+check "has every figure of the host" comes_true word '.wss_bytes > 0 and .resident_bytes > 0' mute
+check "and says why the guest's are missing" comes_true word '.guest.source == "none" and (.guest.missing | contains("org.vmwss.guest.0"))' mute
 embed_virsh suspend mute >/dev/null # leave the processor to the other
 
 echo "# a guest without an agent, whose balloon driver tells"
 NO_AGENT=yes BALLOON=virtio RAM_XML=$memfd linux_create driver 96 "guest.toucher=no" || fail "it starts"
 embed_virsh dommemstat driver --period 1 --live >/dev/null
-check "its word is the balloon's" eventually word '.guest.source == "balloon" and .guest.verdict == "unknown" and
+check "its word is the balloon's" comes_true word '.guest.source == "balloon" and .guest.verdict == "unknown" and
 	(.guest.total_bytes | . > 24 * 1048576 and . < 96 * 1048576) and .guest.available_bytes <= .guest.total_bytes' driver
 newest driver | jq -c .guest | sed 's/^/# /'
 embed_virsh destroy driver >/dev/null
@@ -101,17 +97,17 @@ echo "# what a guest says that has one"
 export BALLOON=virtio RAM_XML=$memfd
 check "a guest with the agent starts" linux_create told 256 "psi=1 guest.zram=128M guest.run=vmwss-guest,serve toucher.total=96M toucher.hot=96M"
 check "the guest gets ready" linux_says told 'vmwss-toucher ready' 120
-check "its agent answers" eventually word '.guest.source == "agent"' told
+check "its agent answers" comes_true word '.guest.source == "agent"' told
 check "the log says so, once" test "$(grep -c 'domain told: its agent answers' "$log")" = 1
-check "its working set is below its memory" eventually word '.guest.verdict == "below"' told
-check "it agrees with what the host sees" eventually word '.guest.agreement > 0.9 and .guest.doubts == []' told
+check "its working set is below its memory" comes_true word '.guest.verdict == "below"' told
+check "it agrees with what the host sees" comes_true word '.guest.agreement > 0.9 and .guest.doubts == []' told
 total_is() { newest told | jq -e --argjson ram $((256 << 20)) '.guest.total_bytes | . > 0.7 * $ram and . < $ram' >/dev/null; }
 check "its memory is that of the domain, less what its kernel keeps" total_is
 check "PSI, as shares" word '.guest | .psi_some_ratio >= 0 and .psi_some_ratio <= 0.05 and .psi_full_ratio >= 0' told
 # The toucher's 96 MiB are anonymous: they must be within the bounds, and cannot all be cache.
 check "of its working set the cache has its bounds" \
 	word '.guest | .wss_cache_high_bytes < 96 * 1048576 and .wss_cache_low_bytes <= .wss_cache_high_bytes' told
-check "and the processes, which hold 96 MiB" eventually word '.guest.wss_anon_high_bytes >= 90 * 1048576' told
+check "and the processes, which hold 96 MiB" comes_true word '.guest.wss_anon_high_bytes >= 90 * 1048576' told
 
 echo "# shown alike"
 watch_json() { timeout 60 "$vmwss" watch "$1" --database "$db" --count 1 --json 2>/dev/null; }
@@ -124,7 +120,7 @@ same_everywhere() {
 	[[ $(sed -n 's/^vmwss_guest_memory_available_bytes{domain="told"} //p' <<<"$exported") == $(jq .guest.available_bytes <<<"$kept") ]] &&
 		grep -qF "vmwss_guest_verdict{domain=\"told\",verdict=\"$(jq -r .guest.verdict <<<"$kept")\",source=\"agent\"} 1" <<<"$exported"
 }
-check "history, watch and exporter show the same" eventually same_everywhere
+check "history, watch and exporter show the same" comes_true same_everywhere
 check "the exporter says nothing for the other" test -z "$("$exporter" --print --database "$db" | grep 'vmwss_guest_memory.*mute')"
 table() { "$vmwss" history --database "$db" --since 1h --window 2 --step record "$1"; }
 check "a table for people" test -n "$(table told | head -n 1 | grep 'GUEST AVAIL *PSI *NEEDS')"
@@ -132,40 +128,40 @@ check "CSV has the columns" test -n "$("$vmwss" history --database "$db" --since
 
 echo "# memory is taken away"
 embed_virsh setmem told 112M --live >/dev/null
-check "it says that it needs more than it has" eventually word '.guest.verdict == "above"' told
+check "it says that it needs more than it has" comes_true word '.guest.verdict == "above"' told
 record=$(newest told)
 echo "# $record"
 check "because it pages" test -n "$(jq -r '.guest.reasons | join(" ")' <<<"$record" | grep -E 'swap-in|refaults|psi-full')"
-check "PSI tells" eventually word '.guest.psi_some_ratio > 0.01' told
-check "the log tells of a stall" eventually logged 'domain told: says that it stalls for memory'
+check "PSI tells" comes_true word '.guest.psi_some_ratio > 0.01' told
+check "the log tells of a stall" comes_true logged 'domain told: says that it stalls for memory'
 check "for people" test -n "$(table told | grep -E ' (above|>= RAM)')"
 embed_virsh setmem told 256M --live >/dev/null
-check "given back, it is below again" eventually word '.guest.verdict == "below"' told
+check "given back, it is below again" comes_true word '.guest.verdict == "below"' told
 check "in its hour the worst remains" test "$("$vmwss" history --database "$db" --since 1h --window 2 --step hour --json told | tail -n 1 | jq -r .guest.verdict)" = above
 
 echo "# libvirtd hangs"
 kill -STOP "$libvirtd_pid"
-check "the guest is not heard for a while" eventually word '.guest.source == "none"' told
-check "but then it is, though libvirtd hangs on" eventually word '.guest.source == "agent"' told
+check "the guest is not heard for a while" comes_true word '.guest.source == "none"' told
+check "but then it is, though libvirtd hangs on" comes_true word '.guest.source == "agent"' told
 kill -CONT "$libvirtd_pid"
 
 echo "# its channel is unplugged"
 xmllint --xpath '//channel[target/@name="org.vmwss.guest.0"]' <(embed_virsh dumpxml told) >channel.xml
 embed_virsh dommemstat told --period 1 --live >/dev/null
 check "libvirt does it" embed_virsh detach-device told channel.xml --live
-check "its balloon tells in its place" eventually word '.guest.source == "balloon"' told
+check "its balloon tells in its place" comes_true word '.guest.source == "balloon"' told
 embed_virsh dommemstat told --period 0 --live >/dev/null
-check "it has none, when that is old" eventually word '.guest.missing // "" | startswith("no channel")' told
+check "it has none, when that is old" comes_true word '.guest.missing // "" | startswith("no channel")' told
 check "and is plugged in again" embed_virsh attach-device told channel.xml --live
-check "it has one" eventually word '.guest.missing // "" | startswith("no channel") | not' told
+check "it has one" comes_true word '.guest.missing // "" | startswith("no channel") | not' told
 
 echo "# endings"
 kill -STOP "$(<"/run/libvirt/qemu/told.pid")"
 embed_virsh resume mute >/dev/null
-check "a guest that is stopped is silent" eventually logged 'domain told: its agent \((silent|busy)\)'
+check "a guest that is stopped is silent" comes_true logged 'domain told: its agent \((silent|busy)\)'
 n=$("$vmwss" history --database "$db" --since 1h --window 2 --step record --json mute | wc -l)
 more_of_mute() { (($("$vmwss" history --database "$db" --since 1h --window 2 --step record --json mute | wc -l) > n + 3)); }
-check "and does not hold up the other" eventually more_of_mute
+check "and does not hold up the other" comes_true more_of_mute
 before=$(date +%s%N)
 check "SIGTERM ends it, whatever guests do" end_daemon TERM
 echo "# within $((($(date +%s%N) - before) / 1000000)) ms"
@@ -173,7 +169,7 @@ kill -CONT "$(<"/run/libvirt/qemu/told.pid")"
 n_told() { sqlite3 -batch -readonly "$db" "SELECT count(*) FROM word"; }
 n=$(n_told)
 start_daemon --agents no
-check "without agents nobody is asked" eventually word '.guest == null' told
+check "without agents nobody is asked" comes_true word '.guest == null' told
 check "and nothing is kept" test "$(n_told)" = "$n"
 check "ends" end_daemon TERM
 expect_exit "a bad value" 1 '--agents maybe: expected yes or no' "$vmwssd" --agents maybe

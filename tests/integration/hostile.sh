@@ -145,15 +145,6 @@ switch() {
 	reloaded() { (($(grep -c '^<5>reloaded' "$log") > before)); }
 	settles reloaded
 }
-# eventually COMMAND...: it succeeds within three minutes.
-eventually() {
-	local i
-	for ((i = 0; i < 720; i++)); do
-		if "$@"; then return 0; fi
-		sleep 0.25
-	done
-	return 1
-}
 answers() { grep -c 'domain h1: its agent answers' "$log"; }
 has_answered() { (($(answers) >= $1)); }
 last_id() { sql "SELECT coalesce(max(id), 0) FROM sample"; }

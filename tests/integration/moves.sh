@@ -61,15 +61,6 @@ begin_there() {
 	settles test -S "$there/libvirt-sock" && settles virsh -q -c "$there_uri" list >/dev/null
 }
 
-# eventually COMMAND...: it succeeds within two minutes.
-eventually() {
-	local i
-	for ((i = 0; i < 240; i++)); do
-		if "$@"; then return 0; fi
-		sleep 0.5
-	done
-	return 1
-}
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name = 'one'"
 newest_id() { sql "SELECT coalesce(max(sample.id), 0) FROM $of"; }
 newest_pid() { sql "SELECT pid FROM $of ORDER BY sample.id DESC LIMIT 1"; }

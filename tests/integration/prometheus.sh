@@ -47,14 +47,6 @@ status() { get --output /dev/null --write-out '%{http_code}' "$@"; }
 has_status() { [[ $(status "$1") == "$2" ]]; }
 # answers URL PATTERN [OPTION...]: with a line like that
 answers() { get "${@:3}" "$1" 2>/dev/null | grep -E -- "$2" >/dev/null; }
-eventually() {
-	local i
-	for ((i = 0; i < 240; i++)); do
-		if "$@"; then return 0; fi
-		sleep 0.5
-	done
-	return 1
-}
 not() { ! "$@"; }
 quietly() { "$@" >/dev/null 2>&1; }
 gone() { [[ ! -e $1 ]]; }

@@ -38,15 +38,6 @@ end_all() {
 }
 trap end_all EXIT
 
-# eventually COMMAND...: it succeeds within two minutes.
-eventually() {
-	local i
-	for ((i = 0; i < 480; i++)); do
-		if "$@"; then return 0; fi
-		sleep 0.25
-	done
-	return 1
-}
 logged() { grep -qE -- "$1" "$log"; }
 
 # --- what is published ------------------------------------------------------------------------------

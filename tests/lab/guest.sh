@@ -54,25 +54,10 @@ done < <(console | grep '^wss')
 check "both ways" test "$(console | grep -c '^wss')" = 2
 check "who in the kernel allocated" bash -c "tr -d '\r' <'$embed_dir/g1.out' | grep -qE '^memory: .*[a-z_]+\.[ch]:[0-9]+'"
 
-guest() { "$vmwss" guest -c "$embed_uri" "$@"; }
-told() { guest --json g1 >"$guests_dir/view" 2>"$guests_dir/messages" && jq -e '.report != null' "$guests_dir/view" >/dev/null; }
+check "the agent answers" until_so 60 told g1
 # Its page tables are walked within a second, or it is shown without.
-seen() {
-	told && jq -e '.report.processes[0].name == "toucher" and .report.processes[0].pss_bytes > 96 * 1048576' \
-		"$guests_dir/view" >/dev/null
-}
-# until_so COMMAND...: within a minute.
-until_so() {
-	local i
-	for ((i = 0; i < 60; i++)); do
-		if "$@"; then return 0; fi
-		sleep 1
-	done
-	cat "$guests_dir/messages" >&2
-	return 1
-}
-check "the agent answers" until_so told
-check "it has seen the toucher" until_so seen
+check "it has seen the toucher" until_so 60 told g1 \
+	'.report.processes[0].name == "toucher" and .report.processes[0].pss_bytes > 96 * 1048576'
 
 # --- beside the host's number --------------------------------------------------------------------------------------------
 
@@ -84,8 +69,7 @@ check "the host's number is the toucher's set and a little" holds \
 	"$(field wss_high_bytes) >= 33554432 && $(field wss_bytes) <= 33554432 + 24 * 1048576"
 check "with the guest's word" record_has '.guest.source == "agent" and .guest.total_bytes > 200 * 1048576'
 
-own_is_told() { told && jq -e "$1" "$guests_dir/view" >/dev/null; }
-check "the agent tells what was touched: the toucher's set and a little" until_so own_is_told \
+check "the agent tells what was touched: the toucher's set and a little" until_so 60 told g1 \
 	'.report.working_set | .window_s >= 5 and .anon_bytes >= 33554432 and .anon_bytes <= 33554432 + 4 * 1048576'
 jq -c '"# \(.report.working_set)"' -r "$guests_dir/view"
 

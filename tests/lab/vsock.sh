@@ -27,28 +27,15 @@ vsock() { echo "<vsock model='virtio'><cid auto='no' address='$1'/></vsock>"; }
 EMBED_TYPE=kvm linux_create g1 256 "guest.run=vmwss-guest,serve,--vsock toucher.total=64M toucher.hot=16M" "$(vsock 7)" ||
 	fail "g1 starts"
 
-guest() { "$vmwss" guest -c "$embed_uri" "$@"; }
-view() { jq -e "$1" "$guests_dir/view" >/dev/null; }
-told() { guest --json g1 >"$guests_dir/view" 2>"$guests_dir/messages" && view '.report != null'; }
 measured() {
 	measure -c "$embed_uri" g1 -w 2 --agent && record_has '.guest.source == "agent" and .guest.total_bytes > 200 * 1048576'
 }
-# until_so COMMAND...: the agent has two seconds for an answer, of an emulated vCPU's time that a busy machine makes long.
-until_so() {
-	local i
-	for ((i = 0; i < 60; i++)); do
-		if "$@"; then return 0; fi
-		sleep 1
-	done
-	cat "$guests_dir/messages" "$embed_dir/g1.out" >&2
-	return 1
-}
-check "the agent answers" until_so told
+check "the agent answers" until_so 60 told g1
 check "with what the guest has" view '.hello.protocol == 1 and (.hello.kernel | startswith("6.12")) and
 	.report.memory.total_bytes > 200 * 1048576 and .guest.source == "agent"'
 check "nobody has the port open" bash -c "virsh -q -c '$embed_uri' dumpxml g1 | grep -q \"org.vmwss.guest.0' state='disconnected'\""
-check "the next host is answered too" until_so told
-check "measure has its word beside the host's number" until_so measured
+check "the next host is answered too" until_so 60 told g1
+check "measure has its word beside the host's number" until_so 60 measured
 echo "# host: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)] by $(field method); guest: $(jq -c .guest <<<"$record")"
 embed_virsh destroy g1 >/dev/null 2>&1
 

@@ -55,6 +55,16 @@ settles() {
 	return 1
 }
 
+# eventually COMMAND...: likewise, of what takes some periods of vmwssd: three minutes at most.
+eventually() {
+	local i
+	for ((i = 0; i < 360; i++)); do
+		if "$@"; then return 0; fi
+		sleep 0.5
+	done
+	return 1
+}
+
 finish() {
 	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 	((failed == 0 && passed > 0))

@@ -18,8 +18,7 @@ linux_image() {
 }
 
 # linux_create NAME MIB WORDS [XML]: starts a Linux guest, without huge pages, whose kernel command line has these WORDS
-# (and no_timer_check: on a busy host the kernel's trial of its timer fails, and it panics)
-# (see vm-images/README.md). XML goes among its devices: disks for instance. NO_AGENT=yes leaves the channel out,
+# (see vm-images/README.md; and no_timer_check: on a busy host the kernel's trial of its timer fails, and it panics). XML goes among its devices: disks for instance. NO_AGENT=yes leaves the channel out,
 # EMBED_TYPE=kvm makes it a KVM guest, BALLOON=virtio gives it that balloon, QEMU_ARGS="ARG..." more arguments of QEMU's,
 # RAM_XML is put among the domain's elements. Its console is $embed_dir/NAME.out.
 linux_create() {
@@ -69,4 +68,28 @@ linux_says() {
 linux_disk() {
 	printf "<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='%s'/><target dev='%s' bus='virtio'/></disk>" \
 		"$1" "$2"
+}
+
+# --- asking its agent: needs guests.sh --------------------------------------------------------------
+
+guest() { "$vmwss" guest -c "$embed_uri" "$@"; }
+
+# view FILTER: it holds for what the agent of the last told has said.
+view() { jq -e "$1" "$guests_dir/view" >/dev/null; }
+
+# told NAME [FILTER]: the agent of this guest answers, and the FILTER holds.
+told() {
+	guest --json "$1" >"$guests_dir/view" 2>"$guests_dir/messages" && view '.report != null' && view "${2:-true}"
+}
+
+# until_so TIMES COMMAND...: with a second between them. The agent has two for an answer, of an emulated vCPU's time that a
+# busy machine makes long.
+until_so() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		if "${@:2}"; then return 0; fi
+		sleep 1
+	done
+	cat "$guests_dir/messages" >&2
+	return 1
 }

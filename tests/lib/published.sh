@@ -1,8 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What vmwssd has published in libvirt's metadata, held against its history. Needs embed.sh, $db, and the script's own
-# eventually.
+# What vmwssd has published in libvirt's metadata, held against its history. Needs check.sh, embed.sh and $db.
 
 namespace=urn:vmwss:domain:1
 
