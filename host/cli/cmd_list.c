@@ -298,7 +298,5 @@ int cmd_list(int argc, char **argv)
         table_print(output.table, true);
     table_free(output.table);
     fsroot_close(&root);
-    if (rc < 0)
-        command_error("%s", error.text);
-    return rc < 0 ? EXIT_CANNOT : 0;
+    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
 }

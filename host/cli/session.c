@@ -428,10 +428,8 @@ int session_run(const struct sampling_choice *choice,
     struct session session;
     struct error error = {0};
 
-    if (choice->svg && chart_check(choice->svg, &error) < 0) {
-        command_error("%s", error.text);
-        return EXIT_CANNOT;
-    }
+    if (choice->svg && chart_check(choice->svg, &error) < 0)
+        return command_cannot(&error);
 
     int rc = session_open(&session, choice, &error);
 
