@@ -17,14 +17,14 @@ libvirtd_reexec "$@"
 embed_reexec "$@"
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/migrate.sh
+. "$root/tests/lib/migrate.sh"
 # shellcheck source=../lib/published.sh
 . "$root/tests/lib/published.sh"
 
 db=$guests_dir/history.db
 log=$guests_dir/vmwssd.log
-daemon='' there_pid='' moving=''
-there=$guests_dir/there
-there_uri="qemu+unix:///system?socket=$there/libvirt-sock"
+daemon='' moving=''
 uuid=$(cat /proc/sys/kernel/random/uuid)
 elements="<uuid>$uuid</uuid><memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 # Small, for there are many migrations, and a busy machine gives each little time.
@@ -34,32 +34,11 @@ want=$(truth "$params")
 end_all() {
 	local process
 	for process in $moving $daemon $(processes); do kill -KILL "$process" 2>/dev/null; done
-	[[ -z $there_pid ]] || kill "$there_pid" 2>/dev/null
+	end_there
 	libvirtd_end
 	end_guests
 }
 trap end_all EXIT
-
-# begin_there: the second libvirtd, as another host would have it. Its directories are empty ones, its socket is below
-# $there, where both can reach it.
-begin_there() {
-	mkdir "$there"
-	cat /etc/libvirt/qemu.conf >"$there/qemu.conf"
-	{
-		cat /etc/libvirt/libvirtd.conf
-		printf 'unix_sock_dir = "%s"\nhost_uuid = "22222222-2222-4222-8222-222222222222"\n' "$there"
-	} >"$there/libvirtd.conf"
-	# shellcheck disable=SC2016 # expanded inside
-	LIBVIRT_LOG_OUTPUTS=4:stderr unshare --mount --uts --propagation private -- bash -c '
-		for dir in /run /etc/libvirt /var/lib /var/log /var/cache; do
-			mount -t tmpfs -o mode=755 tmpfs "$dir" || exit 1
-		done
-		hostname there
-		cp "$1/qemu.conf" "$1/libvirtd.conf" /etc/libvirt/
-		exec "$2" libvirtd' bash "$there" "$nothp" >"$there/messages" 2>&1 &
-	there_pid=$!
-	settles test -S "$there/libvirt-sock" && settles virsh -q -c "$there_uri" list >/dev/null
-}
 
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name = 'one'"
 newest_id() { sql "SELECT coalesce(max(sample.id), 0) FROM $of"; }
@@ -100,13 +79,6 @@ gap() {
 	sql "SELECT (SELECT min(time_ms) FROM $of AND pid = $2) - (SELECT max(time_ms) FROM $of AND pid = $1)"
 }
 
-# migrate FROM TO [OPTION...]: one that does not get on, as the guest writes faster than it is copied, stands still for the rest.
-migrate() {
-	local from=$1 to=$2
-	shift 2
-	virsh -q -c "$from" migrate --live one "$to" --migrateuri "unix://$there/stream" --timeout "${patience:-10}" "$@"
-}
-
 watch() {
 	{
 		printf '[vmwssd]\n'
@@ -144,7 +116,7 @@ watched_anew "restore"
 
 echo "# a migration that is given up"
 before=$(newest_id) pid=$(processes)
-patience=600 migrate "$embed_uri" "$there_uri" --bandwidth 1 >/dev/null 2>&1 &
+patience=600 migrate one "$embed_uri" "$there_uri" --bandwidth 1 >/dev/null 2>&1 &
 moving=$!
 copying() { embed_virsh domjobinfo one | grep -q 'Memory processed: *[1-9]'; }
 check "under way" eventually copying
@@ -165,7 +137,7 @@ check "the truth" holds_truth
 check "it was never let go" said 2 "$let_go"
 
 echo "# a migration there, and back"
-check "migrated" migrate "$embed_uri" "$there_uri"
+check "migrated" migrate one "$embed_uri" "$there_uri"
 moved=$(date -u +%FT%T.%3NZ)
 watched_anew "there"
 echo "# $(gap "$pid" "$(processes)") ms without a record"
@@ -177,7 +149,7 @@ check "as the history has it" as_kept one
 check "let go here, once" eventually said 3 "$let_go"
 check "of the old process nothing more" test -z "$(sql "SELECT sample.id FROM $of AND pid = $pid AND sample.id > (SELECT min(id) FROM sample WHERE pid = $(processes)) LIMIT 1")"
 pid=$(processes)
-check "and back" migrate "$there_uri" "$embed_uri"
+check "and back" migrate one "$there_uri" "$embed_uri"
 watched_anew "back"
 echo "# $(gap "$pid" "$(processes)") ms without a record"
 check "let go there, once" eventually said 4 "$let_go"
@@ -187,12 +159,12 @@ watch "$embed_uri"
 kill -HUP "$daemon"
 check "reloaded" eventually said 1 '^<5>reloaded'
 check "goes on" goes_on 2
-check "migrated away" migrate "$embed_uri" "$there_uri"
+check "migrated away" migrate one "$embed_uri" "$there_uri"
 check "let go" eventually said 5 "$let_go"
 pid=$(processes)
 check "no record of it any more" test -z "$(sql "SELECT sample.id FROM $of AND pid = $pid")"
 check "nothing of it is locked" test -z "$(find /run/vmwss -name '*.lock' ! -name vmwssd.lock)"
-check "migrated here" migrate "$there_uri" "$embed_uri"
+check "migrated here" migrate one "$there_uri" "$embed_uri"
 watched_anew "here again"
 
 echo "# all in all"

@@ -84,13 +84,15 @@ need() {
 	((${#missing[@]} == 0)) || die "missing commands; install them with: apt-get install ${missing[*]}"
 }
 
+# The newest version of a package; nothing if apt does not know it.
 candidate_version() {
-	apt-cache "${apt_options[@]}" show --no-all-versions "$1" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1
+	{ apt-cache "${apt_options[@]}" show --no-all-versions "$1" 2>/dev/null || true; } |
+		sed -n 's/^Version: //p' | head -n 1
 }
 
-# The package that a meta package stands for, e.g. linux-image-6.1.0-56-amd64.
+# The package that a meta package stands for, e.g. linux-image-6.1.0-56-amd64; nothing if apt does not know it.
 real_image_package() {
-	apt-cache "${apt_options[@]}" depends --no-recommends --no-suggests "$1" 2>/dev/null |
+	{ apt-cache "${apt_options[@]}" depends --no-recommends --no-suggests "$1" 2>/dev/null || true; } |
 		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1
 }
 

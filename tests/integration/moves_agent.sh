@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# A Linux guest with the agent in it that is suspended, saved, and migrated live between two libvirtds of this machine under
+# vmwssd, which asks the agent wherever the guest runs.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/embed.sh
+. "$root/tests/lib/embed.sh"
+# shellcheck source=../lib/libvirtd.sh
+. "$root/tests/lib/libvirtd.sh"
+libvirtd_reexec "$@"
+embed_reexec "$@"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/linux_guest.sh
+. "$root/tests/lib/linux_guest.sh"
+# shellcheck source=../lib/migrate.sh
+. "$root/tests/lib/migrate.sh"
+
+db=$guests_dir/history.db
+log=$guests_dir/vmwssd.log
+daemon=
+uuid=$(cat /proc/sys/kernel/random/uuid)
+
+processes() { pgrep -f -- "-uuid $uuid"; }
+end_all() {
+	local process
+	for process in $daemon $(processes); do kill -KILL "$process" 2>/dev/null; done
+	end_there
+	libvirtd_end
+	end_guests
+}
+trap end_all EXIT
+
+sql() { sqlite3 -batch -readonly "$db" "$1" 2>/dev/null; }
+logged() { grep -qE -- "$1" "$log"; }
+newest_id() { sql "SELECT coalesce(max(id), 0) FROM sample"; }
+
+# A host that reads nothing of the other's has the socket of the channel elsewhere.
+channel() { echo "<channel type='unix'><source mode='bind' path='$guests_dir/$1.sock'/><target type='virtio' name='org.vmwss.guest.0'/></channel>"; }
+# moved_to NAME: the domain's XML with the channel's socket of that name.
+moved_to() {
+	local from=$1
+	virsh -q -c "$from" dumpxml told --migratable | sed "s|$guests_dir/[a-z]*\.sock|$guests_dir/$2.sock|" >"$guests_dir/$2.xml"
+	echo "$guests_dir/$2.xml"
+}
+
+# told_by PID AFTER [CONDITION]: a record of this process, later than AFTER, has the agent's word.
+told_by() {
+	[[ -n $(sql "SELECT sample.id FROM sample JOIN word ON word.sample_id = sample.id
+		WHERE pid = $1 AND sample.id > $2 AND source = 'agent' AND ${3:-1} LIMIT 1") ]]
+}
+# answers WHERE: the guest's only process has records with the agent's word from now on, and these are sane: figures of before
+# the guest moved must not be mixed with those of after.
+answers() {
+	local pid first
+	first=$(newest_id)
+	pid=$(processes)
+	check "$1: the agent answers" eventually told_by "$pid" "$first"
+	check "$1: and has rates" eventually told_by "$pid" "$first" "interval_s > 0 AND psi_some BETWEEN 0 AND 1"
+	check "$1: the guest has enough" eventually told_by "$pid" "$first" "verdict = 'below'"
+	check "$1: it agrees with what the host sees" eventually told_by "$pid" "$first" "agreement > 0.9"
+	check "$1: nothing is doubted" test -z "$(sql "SELECT word.doubts FROM sample JOIN word ON word.sample_id = sample.id
+		WHERE pid = $pid AND sample.id > $first AND doubts <> '' LIMIT 1")"
+}
+
+if ! libvirtd_begin || ! begin_there; then
+	fail "two libvirtds start" "$(tail -n 3 "$there/messages")"
+	finish
+	exit 1
+fi
+linux_image "$agent_program" || exit 1
+cat >"$guests_dir/conf" <<-END
+	[vmwssd]
+	connect = $embed_uri
+	connect = $there_uri
+	database = $db
+	period = 1
+	max-period = none
+	window = 2,4
+	samples = 1000
+	budget = 50%
+	guest-budget = 20%
+	log-level = debug
+END
+"$build/host/vmwssd" --foreground --config "$guests_dir/conf" 2>"$log" &
+daemon=$!
+export NO_AGENT=yes RAM_XML="<uuid>$uuid</uuid><memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+check "a guest starts" linux_create told 112 "psi=1 guest.run=vmwss-guest,serve toucher.total=32M toucher.hot=2M" "$(channel here)"
+check "it gets ready" linux_says told 'vmwss-toucher ready' 120
+answers "started"
+
+echo "# suspended"
+embed_virsh suspend told
+check "no records of it" eventually logged 'domain told: .*suspended'
+embed_virsh resume told
+answers "resumed"
+
+echo "# saved and restored"
+check "save" embed_virsh save told "$guests_dir/saved"
+check "restore" embed_virsh restore "$guests_dir/saved"
+answers "restored"
+
+echo "# migrated there, and back"
+before=$(processes)
+check "there" migrate told "$embed_uri" "$there_uri" --xml "$(moved_to "$embed_uri" there)"
+check "in another process" test "$(processes)" != "$before"
+answers "there"
+check "back" migrate told "$there_uri" "$embed_uri" --xml "$(moved_to "$there_uri" again)"
+answers "back"
+
+echo "# all in all"
+check "the guest is one on each host" test "$(sql "SELECT count(*) FROM guest WHERE uuid = '$uuid'")" -le 2
+kill -TERM "$daemon"
+check "SIGTERM: exit 0" wait "$daemon"
+daemon=
+grep -v '^<7>' "$log" | sed 's/^/# /'
+finish
