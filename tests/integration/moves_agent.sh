@@ -91,8 +91,12 @@ END
 "$build/host/vmwssd" --foreground --config "$guests_dir/conf" 2>"$log" &
 daemon=$!
 export NO_AGENT=yes RAM_XML="<uuid>$uuid</uuid><memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
-check "a guest starts" linux_create told 112 "psi=1 guest.run=vmwss-guest,serve toucher.total=32M toucher.hot=2M" "$(channel here)"
-check "it gets ready" linux_says told 'vmwss-toucher ready' 120
+check "a guest starts" linux_create told 160 "psi=1 guest.run=vmwss-guest,serve toucher.total=32M toucher.hot=2M" "$(channel here)"
+if ! linux_says told 'vmwss-toucher ready' 120; then
+	fail "it gets ready"
+	finish
+	exit 1
+fi
 answers "started"
 
 echo "# suspended"
