@@ -215,27 +215,27 @@ static int compare_ram(struct connection *connection, const char *uuid)
     return 0;
 }
 
+static void say(const struct domain_event *event)
+{
+    if (event->moved)
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", event->name, event->moved);
+    if (event->change == DOMAIN_CHANGE_REBOOT)
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: reset; its panel goes on", event->name);
+    if (event->change == DOMAIN_CHANGE_BALLOON)
+        log_line(LOG_CLASS_GUEST, LOG_DEBUG, "domain %s: the balloon leaves it %llu MiB",
+                 event->name, (unsigned long long)(event->bytes >> 20));
+}
+
 static int handle(struct connection *connection, const struct domain_event *event)
 {
     struct domain_info info;
     int rc = 0;
 
-    if (event->moved)
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", event->uuid, event->moved);
-    switch (event->change) {
-    case DOMAIN_CHANGE_REBOOT:
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: reset; its panel goes on", event->uuid);
+    say(event);
+    if (event->change == DOMAIN_CHANGE_REBOOT || event->change == DOMAIN_CHANGE_BALLOON)
         return 0;
-    case DOMAIN_CHANGE_BALLOON:
-        log_line(LOG_CLASS_GUEST, LOG_DEBUG, "domain %s: the balloon leaves it %llu MiB",
-                 event->uuid, (unsigned long long)(event->bytes >> 20));
-        return 0;
-    case DOMAIN_CHANGE_DEVICES:
+    if (event->change == DOMAIN_CHANGE_DEVICES)
         rc = compare_ram(connection, event->uuid);
-        break;
-    default:
-        break;
-    }
     if (rc == 0)
         rc = domain_find(connection->libvirt, connection->root, event->uuid, &info, NULL);
     if (rc == -ENOENT) {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <libvirt/virterror.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define KEEPALIVE_S 5
@@ -26,8 +27,11 @@ static void hand_on(void *opaque, struct domain_event *event, virDomainPtr domai
 {
     const struct listener *listener = opaque;
 
-    if (!domain || virDomainGetUUIDString(domain, event->uuid) == 0)
-        listener->handler(event, listener->context);
+    if (domain && virDomainGetUUIDString(domain, event->uuid) < 0)
+        return;
+    if (domain)
+        snprintf(event->name, sizeof(event->name), "%s", virDomainGetName(domain));
+    listener->handler(event, listener->context);
 }
 
 static void tell(void *opaque, enum domain_change change, virDomainPtr domain, uint64_t bytes)

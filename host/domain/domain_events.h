@@ -20,6 +20,7 @@ enum domain_change {
 struct domain_event {
     enum domain_change change;
     char uuid[37];
+    char name[256];
     uint64_t bytes;
     const char *moved; /* how its state changed, where it came from or goes elsewhere; else NULL */
 };

@@ -159,7 +159,7 @@ embed_virsh resume one >/dev/null
 check "resumed: goes on" records_after one "$before" 2
 check "the same panel: not begun anew" test -z "$(sql "SELECT sample.id FROM $of 'one' AND sample.id > $before AND flags LIKE '%new-panel%' LIMIT 1")"
 embed_virsh reset two >/dev/null
-check "reset: said" eventually logged 'reset; its panel goes on'
+check "reset: said" eventually logged "domain two: reset; its panel goes on"
 check "reset: goes on" goes_on two
 embed_create three 128 "total=96M hot=16M" "$memfd"
 check "a third is found" eventually logged 'domain three: watched'
