@@ -112,7 +112,7 @@ static void *run(void *context)
         bool begins = on && now_ns >= rounds_due_ns(&agents->rounds);
 
         if (begins)
-            rounds_begin(&agents->rounds, now_ns, thread_cpu_s());
+            rounds_begin(&agents->rounds, now_ns, thread_cpu_s() + agents->news_cpu_s);
         if (!on)
             agents->rounds.began_ns = 0; /* at once when it is on again */
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "daemon/connection.h"
 #include "daemon/log.h"
+#include "daemon/memory_news.h"
 #include "daemon/privileges.h"
 #include "domain/domain_events.h"
 #include "domain/domain_xml.h"
@@ -18,6 +19,12 @@
 
 /* A libvirtd that hangs is found out by this connection and by the daemon's own within seconds of each other. */
 #define RETRY_NS 10000000000ULL
+/* It may be libvirtd that hangs and not a QEMU: by then that is known, see domain_keep_alive(). */
+#define HANGS_NS 30000000000ULL
+
+/* A thousand QEMUs that all answer take a second or two, more on a busy host. */
+#define PATIENCE_S 3
+#define PATIENCE_A_GUEST_S 0.02
 
 /* --- what is known of one guest ---------------------------------------------------------------- */
 
@@ -238,7 +245,8 @@ static ssize_t connect_and_read(struct agents *agents, struct agent_source *sour
         domain_keep_alive(source->libvirt);
         doubt_ways(agents, source);
     }
-    return domain_memory_all(source->libvirt, memory, error);
+    return memory_news(&source->libvirt, PATIENCE_S + PATIENCE_A_GUEST_S * (double)agents->n,
+                       memory, &agents->news_cpu_s, error);
 }
 
 /* Connecting waits for a libvirtd that hangs, for as long as it does: once it has failed that is left to a thread that
@@ -246,6 +254,20 @@ static ssize_t connect_and_read(struct agents *agents, struct agent_source *sour
 static bool may_connect(const struct agent_source *source)
 {
     return !source->said || (clock_ns() >= source->retry_ns && connection_up(source->connection));
+}
+
+static void fails(struct agent_source *source, int rc, const struct error *error)
+{
+    bool hangs = rc == -ETIMEDOUT;
+
+    if (hangs)
+        log_line(LOG_CLASS_CONNECTION, LOG_NOTICE, "%s: %s; the others are asked as before",
+                 connection_uri(source->connection), error->text);
+    else if (!source->said)
+        log_line(LOG_CLASS_CONNECTION, LOG_INFO, "no news of guests to ask: %s", error->text);
+    source->said = true;
+    source->retry_ns = clock_ns() + (hangs ? HANGS_NS : RETRY_NS);
+    hang_up(source);
 }
 
 /* Guests of a libvirtd that is away are asked as before. */
@@ -261,11 +283,7 @@ static void read_source(struct agents *agents, unsigned number)
     n = connect_and_read(agents, source, &memory, &error);
 
     if (n < 0) {
-        if (!source->said)
-            log_line(LOG_CLASS_CONNECTION, LOG_INFO, "no news of guests to ask: %s", error.text);
-        source->said = true;
-        source->retry_ns = clock_ns() + RETRY_NS;
-        hang_up(source);
+        fails(source, (int)n, &error);
         return;
     }
     source->said = false;

@@ -49,6 +49,7 @@ struct agents {
     /* the thread's own */
     size_t n;
     size_t xml_left;    /* may be read in this round */
+    double news_cpu_s;  /* used by threads that asked libvirt for it */
     struct pollfd *fds; /* room for n_fds; the first is wake_fd */
     size_t n_fds;
 };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # A Linux guest with the agent in it that is suspended, saved, and migrated live between two libvirtds of this machine under
-# vmwssd, which asks the agent wherever the guest runs.
+# vmwssd, which asks the agent wherever the guest runs, also while another guest hangs.
 
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -24,13 +24,14 @@ embed_reexec "$@"
 
 db=$guests_dir/history.db
 log=$guests_dir/vmwssd.log
-daemon=
+daemon='' stuck=''
+memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 uuid=$(cat /proc/sys/kernel/random/uuid)
 
 processes() { pgrep -f -- "-uuid $uuid"; }
 end_all() {
 	local process
-	for process in $daemon $(processes); do kill -KILL "$process" 2>/dev/null; done
+	for process in $daemon $stuck $(processes); do kill -KILL "$process" 2>/dev/null; done
 	end_there
 	libvirtd_end
 	end_guests
@@ -90,7 +91,7 @@ cat >"$guests_dir/conf" <<-END
 END
 "$build/host/vmwssd" --foreground --config "$guests_dir/conf" 2>"$log" &
 daemon=$!
-export NO_AGENT=yes RAM_XML="<uuid>$uuid</uuid><memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+export NO_AGENT=yes RAM_XML="<uuid>$uuid</uuid>$memfd"
 check "a guest starts" linux_create told 160 "psi=1 guest.run=vmwss-guest,serve toucher.total=32M toucher.hot=2M" "$(channel here)"
 if ! linux_says told 'vmwss-toucher ready' 120; then
 	fail "it gets ready"
@@ -98,6 +99,21 @@ if ! linux_says told 'vmwss-toucher ready' 120; then
 	exit 1
 fi
 answers "started"
+
+echo "# another guest hangs"
+# The agent's word is gone from records when it is older than three periods and 10 s.
+later() { sql "SELECT coalesce(max(id), 0) FROM sample WHERE time_ms > 1000 * ($1 + 20)"; }
+RAM_XML='' BALLOON=virtio check "another guest starts" embed_create stuck 32 'total=8M hot=2M idle=yes' "$memfd"
+stuck=$(pgrep -f -- "-name guest=stuck," | head -n 1)
+check "it is watched" eventually logged 'domain stuck: watched'
+kill -STOP "$stuck"
+stopped=$(date +%s)
+check "libvirt waits for it" eventually logged 'libvirt waits for a guest that does not answer; the others'
+is_later() { (($(later "$stopped") > 0)); }
+check "20 seconds later" eventually is_later
+check "the agent is asked as before" eventually told_by "$(processes)" "$(later "$stopped")" "interval_s > 0"
+kill -CONT "$stuck"
+check "it ends" embed_virsh destroy stuck
 
 echo "# suspended"
 embed_virsh suspend told
