@@ -94,11 +94,36 @@ measure_it_running() {
 	done
 }
 
+# longer SECONDS[,SECONDS...] FACTOR
+longer() { awk -F, -v OFS=, -v factor="$2" '{ for (i = 1; i <= NF; i++) $i *= factor; print }' <<<"$1"; }
+
+# census_of_all TRUTH ARGS...: measures, with -w SECONDS among ARGS, a window in which the guest got through its whole working
+# set. Where mappings were dropped each page costs it a fault, on a busy machine for longer than the window: what lacks then
+# was not touched. So a number below TRUTH is asked for again in windows of two and four times that; one that is wrong is
+# below it in these too.
+census_of_all() {
+	local truth=$1 args=() seconds factor
+	shift
+	while (($#)); do
+		if [[ $1 == -w ]]; then
+			seconds=$2
+			shift
+		else
+			args+=("$1")
+		fi
+		shift
+	done
+	for factor in 1 2 4; do
+		measure_it_running --census -w "$(longer "$seconds" $factor)" "${args[@]}" || return 1
+		if holds "$(field wss_bytes) >= $truth"; then break; fi
+	done
+}
+
 # check_census WHAT TRUTH PERCENT ARGS...: census within PERCENT of the truth, the truth within its bounds.
 check_census() {
 	local what=$1 truth=$2 percent=$3
 	shift 3
-	if ! measure_it_running --census "$@"; then
+	if ! census_of_all "$(awk "BEGIN { print int($truth * (1 - $percent / 100)) }")" "$@"; then
 		fail "$what: census" "no measurement"
 		return
 	fi
