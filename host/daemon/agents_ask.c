@@ -261,7 +261,7 @@ static void fails(struct agent_source *source, int rc, const struct error *error
     bool hangs = rc == -ETIMEDOUT;
 
     if (hangs)
-        log_line(LOG_CLASS_CONNECTION, LOG_NOTICE, "%s: %s; the others are asked as before",
+        log_line(LOG_CLASS_CONNECTION, LOG_NOTICE, "%s: %s; guests are asked as before",
                  connection_uri(source->connection), error->text);
     else if (!source->said)
         log_line(LOG_CLASS_CONNECTION, LOG_INFO, "no news of guests to ask: %s", error->text);

@@ -100,7 +100,8 @@ ssize_t memory_news(struct domain_connection **libvirt, double patience_s,
     if (!wait_for(call, patience_s)) {
         pthread_detach(thread);
         *libvirt = NULL;
-        return error_set(error, -ETIMEDOUT, "libvirt waits for a guest that does not answer");
+        return error_set(error, -ETIMEDOUT,
+                         "libvirt does not answer, or waits for a guest that does not");
     }
     pthread_join(thread, NULL);
     n = call->n;
