@@ -21,6 +21,8 @@
 #define SECOND_NS 1000000000ULL
 #define PLAN_EVERY_NS (30 * SECOND_NS)
 #define ACCOUNT_S 10 /* in less time one guest that is opened looks like a way of life */
+/* What else costs comes in bursts: of a thousand guests the XML of a hundred is read at once. */
+#define OVERHEAD_LATELY_S 60
 #define SHOW_UP_NS (10 * SECOND_NS)
 #define BUSY_NS (2 * SECOND_NS) /* somebody else measures it: again soon */
 /* It could not be measured: perhaps soon, for a guest that has just started has hardly a page to try a method on;
@@ -62,10 +64,11 @@ static void account(struct fleet *fleet, uint64_t now_ns)
         return;
     if (fleet->plan_ns > 0) {
         double looks_s = fleet->looks_cpu_s - fleet->plan_looks_s;
+        double overhead = fmax(0, (cpu_s - fleet->plan_cpu_s - looks_s) / since_s -
+                                      fleet->round_s / fleet->plan.period_s);
 
         fleet->recent_share = (cpu_s - fleet->plan_cpu_s) / since_s;
-        fleet->overhead = fmax(0, (cpu_s - fleet->plan_cpu_s - looks_s) / since_s -
-                                      fleet->round_s / fleet->plan.period_s);
+        fleet->overhead += (overhead - fleet->overhead) * since_s / (since_s + OVERHEAD_LATELY_S);
     }
     fleet->plan_ns = now_ns;
     fleet->plan_cpu_s = cpu_s;
