@@ -31,20 +31,12 @@ trap end_all EXIT
 methods=(zap)
 [[ ! -e /sys/kernel/mm/page_idle/bitmap ]] || methods=(idle zap)
 
-within_a_minute() {
-	local i
-	for ((i = 0; i < 120; i++)); do
-		if "$@"; then return 0; fi
-		sleep 0.5
-	done
-	return 1
-}
 logged() { grep -qE -- "$1" "$log"; }
 sql() { sqlite3 -readonly "$db" "$1" 2>/dev/null; }
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name ="
 newest_id() { sql "SELECT coalesce(max(sample.id), 0) FROM $of '$1'"; }
 newer() { (($(sql "SELECT count(*) FROM $of '$1' AND sample.id > $2") >= $3)); }
-goes_on() { within_a_minute newer "$1" "$(newest_id "$1")" "$2"; }
+goes_on() { eventually newer "$1" "$(newest_id "$1")" "$2"; }
 newest() { sql "SELECT $2 FROM $of '$1' ORDER BY sample.id DESC LIMIT 1"; }
 
 # holds_truth NAME TRUTH: a window that begins from now on, at twice its width, as check_panel has it.
@@ -86,8 +78,8 @@ before=$(kernel_state)
 for method in "${methods[@]}"; do
 	echo "# $method"
 	start_daemon "$method"
-	check "$method: watched" within_a_minute logged "domain one: watched, by $method"
-	check "$method: both" within_a_minute logged "domain two: watched, by $method"
+	check "$method: watched" eventually logged "domain one: watched, by $method"
+	check "$method: both" eventually logged "domain two: watched, by $method"
 	check "$method: one: the truth" holds_truth one "$(truth "$one")"
 	check "$method: two: the truth" holds_truth two "$(truth "$two memory=256M")"
 	check "$method: they are KVM guests" test "$(newest one accel)" = kvm
@@ -100,14 +92,14 @@ done
 
 echo "# a DIMM"
 start_daemon auto
-check "watched again" within_a_minute logged "domain two: watched, by ${methods[0]}"
+check "watched again" eventually logged "domain two: watched, by ${methods[0]}"
 goes_on two 1
 cat >"$guests_dir/dimm.xml" <<-END
 	<memory model='dimm'><target><size unit='MiB'>128</size><node>0</node></target></memory>
 END
 check "it is plugged" embed_virsh attach-device two "$guests_dir/dimm.xml" --live
 ram_is() { [[ $(newest two ram_bytes) == "$1" ]]; }
-check "its RAM has grown" within_a_minute ram_is $((384 << 20))
+check "its RAM has grown" eventually ram_is $((384 << 20))
 check "the truth is what it was" holds_truth two "$(truth "$two memory=256M")"
 kill -TERM "$daemon"
 check "SIGTERM ends it" wait "$daemon"
