@@ -281,8 +281,8 @@ static void write_news(struct publisher *publisher, struct entry *entry)
         source->retry_ns = clock_ns() + RETRY_NS;
     if (run == entry->run)
         settle(entry, &news, rc);
-    else
-        entry->hold_ns = hold_ns(rc);
+    else /* whatever was wrong, it is another run */
+        entry->hold_ns = clock_ns() + INTERVAL_NS;
     free(news);
 }
 

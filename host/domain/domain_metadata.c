@@ -16,9 +16,14 @@ static int put(const struct domain_connection *connection, virDomainPtr domain, 
     if (libvirt_has_job(domain))
         return error_set(error, -EBUSY, "domain %s: it is being migrated, saved or dumped", name);
     if (virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, element, DOMAIN_METADATA_KEY,
-                             DOMAIN_METADATA_URI, VIR_DOMAIN_AFFECT_LIVE) < 0)
-        return libvirt_failed(connection, name, error);
-    return 0;
+                             DOMAIN_METADATA_URI, VIR_DOMAIN_AFFECT_LIVE) == 0)
+        return 0;
+
+    int rc = libvirt_failed(connection, name, error);
+
+    return rc == -EIO && virDomainIsActive(domain) == 0
+               ? error_set(error, -ENOENT, "domain %s: it does not run any more", name)
+               : rc;
 }
 
 int domain_metadata_set(struct domain_connection *connection, const char *uuid, const char *element,

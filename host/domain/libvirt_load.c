@@ -80,6 +80,7 @@ PASS_ON(const char *, virDomainGetName, (virDomainPtr domain), (domain))
 PASS_ON(int, virDomainGetState, (virDomainPtr domain, int *state, int *reason, unsigned int flags),
         (domain, state, reason, flags))
 PASS_ON(int, virDomainGetUUIDString, (virDomainPtr domain, char *buf), (domain, buf))
+PASS_ON(int, virDomainIsActive, (virDomainPtr domain), (domain))
 PASS_ON(char *, virDomainGetXMLDesc, (virDomainPtr domain, unsigned int flags), (domain, flags))
 PASS_ON(virDomainPtr, virDomainLookupByID, (virConnectPtr conn, int id), (conn, id))
 PASS_ON(virDomainPtr, virDomainLookupByName, (virConnectPtr conn, const char *name), (conn, name))
