@@ -5,7 +5,7 @@
  * Once a period it asks libvirt which domains run, and what their balloon drivers tell, and the agent of each domain that
  * has a channel for it; agent/agent_channel.h bounds what one guest can cost, and no guest waits for another.
  * Between two periods it hears stalls, after which it asks at once. Looks at guests never wait for it: they take what
- * was said last. It has read-only connections of its own, for libvirt may block.
+ * was said last. It has read-only connections of its own, for libvirt may block, and may leave them: memory_news.h.
  *
  * While it holds a guest's channel, QEMU serves nobody else there.
  */
