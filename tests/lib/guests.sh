@@ -98,12 +98,12 @@ measure_it_running() {
 longer() { awk -F, -v OFS=, -v factor="$2" '{ for (i = 1; i <= NF; i++) $i *= factor; print }' <<<"$1"; }
 
 # census_of_all TRUTH ARGS...: measures, with -w SECONDS among ARGS, a window in which the guest got through its whole working
-# set. Where mappings were dropped each page costs it a fault, on a busy machine for longer than the window: what lacks then
-# was not touched. So a number below TRUTH is asked for again in windows of two and four times that; one that is wrong is
-# below it in these too.
+# set. Where zap dropped the mappings each page costs it a fault, on a busy machine for longer than the window: what lacks
+# then was not touched. So, of zap only, a number below TRUTH is asked for again in windows of two and four times that.
 census_of_all() {
-	local truth=$1 args=() seconds factor
+	local truth=$1 args=() seconds factor factors=(1)
 	shift
+	[[ " $* " != *' -m zap'* ]] || factors=(1 2 4)
 	while (($#)); do
 		if [[ $1 == -w ]]; then
 			seconds=$2
@@ -113,8 +113,8 @@ census_of_all() {
 		fi
 		shift
 	done
-	for factor in 1 2 4; do
-		measure_it_running --census -w "$(longer "$seconds" $factor)" "${args[@]}" || return 1
+	for factor in "${factors[@]}"; do
+		measure_it_running --census -w "$(longer "$seconds" "$factor")" "${args[@]}" || return 1
 		if holds "$(field wss_bytes) >= $truth"; then break; fi
 	done
 }

@@ -18,7 +18,8 @@ linux_image() {
 }
 
 # linux_create NAME MIB WORDS [XML]: starts a Linux guest, without huge pages, whose kernel command line has these WORDS
-# (see vm-images/README.md; and no_timer_check: on a busy host the kernel's trial of its timer fails, and it panics). XML goes among its devices: disks for instance. NO_AGENT=yes leaves the channel out,
+# (see vm-images/README.md; and no_timer_check: on a busy host the kernel's trial of its timer fails, and it panics). XML
+# goes among its devices: disks for instance. NO_AGENT=yes leaves the channel out,
 # EMBED_TYPE=kvm makes it a KVM guest, BALLOON=virtio gives it that balloon, QEMU_ARGS="ARG..." more arguments of QEMU's,
 # RAM_XML is put among the domain's elements. Its console is $embed_dir/NAME.out.
 linux_create() {
