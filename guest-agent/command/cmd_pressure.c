@@ -5,6 +5,7 @@
 #include "command/pressure_print.h"
 #include "command/pressure_stalls.h"
 #include "command/repeat.h"
+#include "command/triggers.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -27,20 +28,9 @@ static const char help[] =
 struct options {
     struct pressure_scope scope;
     struct repeat repeat;
-    unsigned n_triggers;
-    struct stall_trigger trigger[STALLS_MAX];
+    struct triggers triggers;
     bool json;
 };
-
-static int add_trigger(struct options *options, const char *text)
-{
-    if (options->n_triggers == STALLS_MAX)
-        return command_bad_value("--trigger", text, "fewer triggers");
-    if (stall_trigger_parse(text, &options->trigger[options->n_triggers]) < 0)
-        return command_bad_value("--trigger", text, STALL_TRIGGER_EXPECTED);
-    options->n_triggers++;
-    return 0;
-}
 
 static int parse_option(struct options *options, int option)
 {
@@ -55,7 +45,7 @@ static int parse_option(struct options *options, int option)
     case 'k':
         return repeat_option(&options->repeat, option, optarg);
     case 't':
-        return add_trigger(options, optarg);
+        return triggers_option(&options->triggers, optarg);
     case 'j':
         options->json = true;
         return 0;
@@ -89,9 +79,9 @@ static int parse_options(struct options *options, int argc, char **argv)
         return rc;
     if (optind < argc)
         return complain("pressure takes no argument");
-    if (options->scope.all && (options->scope.cgroup || options->n_triggers))
+    if (options->scope.all && (options->scope.cgroup || options->triggers.n))
         return complain("--cgroups goes with neither --cgroup nor --trigger");
-    if (options->n_triggers && options->repeat.interval_s > 0)
+    if (options->triggers.n && options->repeat.interval_s > 0)
         return complain("--trigger waits for stalls, not for an --interval");
     return 0;
 }
@@ -127,9 +117,9 @@ int cmd_pressure(int argc, char **argv)
         return rc > 0 ? EXIT_DONE : EXIT_USAGE;
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
-    if (options.n_triggers > 0)
-        rc = pressure_stalls(&root, options.scope.cgroup, options.trigger, options.n_triggers,
-                             options.repeat.count, options.json, &error);
+    if (options.triggers.n > 0)
+        rc = pressure_stalls(&root, options.scope.cgroup, &options.triggers, options.repeat.count,
+                             options.json, &error);
     else
         rc = survey(&root, &options, &error);
     fsroot_close(&root);

@@ -2,6 +2,7 @@
 /** @file cmd_serve.c  vmwss-guest serve: the agent. */
 #include "base/parse.h"
 #include "command/command.h"
+#include "command/triggers.h"
 #include "serve/agent.h"
 #include "serve/endpoint.h"
 #include "wire.h"
@@ -48,20 +49,10 @@ struct options {
     uint64_t vsock_port; /* 0: no vsock */
     uint64_t period_s;   /* of the working set; 0: none is measured */
     bool no_triggers;
-    unsigned n_triggers;
-    struct stall_trigger trigger[AGENT_TRIGGERS_MAX];
+    struct triggers triggers;
 };
 
-static int add_trigger(struct options *options, const char *text)
-{
-    if (options->n_triggers == AGENT_TRIGGERS_MAX)
-        return command_bad_value("--trigger", text,
-                                 "at most " TEXT(AGENT_TRIGGERS_MAX) " triggers");
-    if (stall_trigger_parse(text, &options->trigger[options->n_triggers]) < 0)
-        return command_bad_value("--trigger", text, STALL_TRIGGER_EXPECTED);
-    options->n_triggers++;
-    return 0;
-}
+_Static_assert(TRIGGERS_MAX <= AGENT_TRIGGERS_MAX, "the agent watches all that can be given");
 
 static int parse_option(struct options *options, int option)
 {
@@ -78,7 +69,7 @@ static int parse_option(struct options *options, int option)
             return 0;
         return command_bad_value("--vsock", optarg, "a port");
     case 't':
-        return add_trigger(options, optarg);
+        return triggers_option(&options->triggers, optarg);
     case 'w':
         options->period_s = PERIOD_S;
         if (!optarg || parse_u64(optarg, 1, PERIOD_MAX_S, &options->period_s) == 0)
@@ -112,7 +103,9 @@ static int parse_options(struct options *options, int argc, char **argv)
             return rc;
     }
     if (optind == argc)
-        return options->n_triggers || options->no_triggers ? 0 : add_trigger(options, TRIGGER);
+        return options->triggers.n || options->no_triggers
+                   ? 0
+                   : triggers_option(&options->triggers, TRIGGER);
     command_error("serve takes no argument: '%s'", argv[optind]);
     return -EINVAL;
 }
@@ -165,10 +158,12 @@ static int connect_agent(struct agent *agent, const struct options *options, str
 /* A guest that does not get a trigger is still worth asking: that is said, and gone on. */
 static void arm(struct agent *agent, const struct fsroot *root, const struct options *options)
 {
-    for (unsigned i = 0; !options->no_triggers && i < options->n_triggers; i++) {
+    const struct triggers *triggers = &options->triggers;
+
+    for (unsigned i = 0; !options->no_triggers && i < triggers->n; i++) {
         struct error error = {0};
-        int fd = stall_trigger_open(root, NULL, &options->trigger[i], &error);
-        int rc = fd < 0 ? fd : agent_watch(agent, &options->trigger[i], fd);
+        int fd = stall_trigger_open(root, NULL, &triggers->trigger[i], &error);
+        int rc = fd < 0 ? fd : agent_watch(agent, &triggers->trigger[i], fd);
 
         if (rc < 0)
             command_error("stalls are not told at once: %s",

@@ -67,21 +67,20 @@ static int wait_for_stalls(const struct stall_trigger *trigger, struct pollfd *f
     return 0;
 }
 
-int pressure_stalls(const struct fsroot *root, const char *cgroup,
-                    const struct stall_trigger *trigger, unsigned n, uint64_t count, bool json,
-                    struct error *error)
+int pressure_stalls(const struct fsroot *root, const char *cgroup, const struct triggers *triggers,
+                    uint64_t count, bool json, struct error *error)
 {
     cleanup_free char *path = cgroup ? pressure_scope_path(root, cgroup, error) : NULL;
-    struct pollfd fds[STALLS_MAX];
+    struct pollfd fds[TRIGGERS_MAX];
     unsigned armed = 0;
     int rc = cgroup && !path ? -ENOTSUP : 0;
 
-    for (; rc >= 0 && armed < n; armed += rc >= 0) {
-        rc = stall_trigger_open(root, path, &trigger[armed], error);
+    for (; rc >= 0 && armed < triggers->n; armed += rc >= 0) {
+        rc = stall_trigger_open(root, path, &triggers->trigger[armed], error);
         fds[armed] = (struct pollfd){.fd = rc, .events = POLLPRI};
     }
     if (rc >= 0)
-        rc = wait_for_stalls(trigger, fds, n, count, json, error);
+        rc = wait_for_stalls(triggers->trigger, fds, triggers->n, count, json, error);
     while (armed > 0)
         close(fds[--armed].fd);
     return rc;

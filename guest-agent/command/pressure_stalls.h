@@ -4,13 +4,10 @@
 
 #include "base/error.h"
 #include "base/fsroot.h"
-#include "proc/stall.h"
+#include "command/triggers.h"
 
 #include <stdbool.h>
 
-#define STALLS_MAX 8
-
 /** Prints a line for each stall, @p count of them or (0) for ever. 0, or a negative errno with the message. */
-int pressure_stalls(const struct fsroot *root, const char *cgroup,
-                    const struct stall_trigger *trigger, unsigned n, uint64_t count, bool json,
-                    struct error *error);
+int pressure_stalls(const struct fsroot *root, const char *cgroup, const struct triggers *triggers,
+                    uint64_t count, bool json, struct error *error);

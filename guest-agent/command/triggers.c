@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file triggers.c  See triggers.h. */
+#include "command/triggers.h"
+
+#include "command/command.h"
+
+#define TEXT_OF(value) #value
+#define TEXT(value) TEXT_OF(value)
+
+int triggers_option(struct triggers *triggers, const char *value)
+{
+    if (triggers->n == TRIGGERS_MAX)
+        return command_bad_value("--trigger", value, "at most " TEXT(TRIGGERS_MAX) " triggers");
+    if (stall_trigger_parse(value, &triggers->trigger[triggers->n]) < 0)
+        return command_bad_value("--trigger", value, STALL_TRIGGER_EXPECTED);
+    triggers->n++;
+    return 0;
+}

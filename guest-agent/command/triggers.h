@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file triggers.h  --trigger, which may be given again and again to those commands that have it. */
+#pragma once
+
+#include "proc/stall.h"
+
+#define TRIGGERS_MAX 8
+
+struct triggers {
+    unsigned n;
+    struct stall_trigger trigger[TRIGGERS_MAX];
+};
+
+/** Takes another value of the option. 0, or -EINVAL after printing why. */
+int triggers_option(struct triggers *triggers, const char *value);
