@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <x86intrin.h>
 
 static const char usage[] =
     "Usage: toucher [--KEY VALUE]...\n"
@@ -43,9 +44,26 @@ static void populate(const struct params *params, char *region)
             *word_of(region, page) = page + 1;
 }
 
+/* Both as in the payload's spin.c. */
+#define LEAVE_EVERY_CYCLES (UINT64_C(1) << 25)
+#define ACCESSES_PER_LOOK 4096
+
+/** QEMU's emulated SVM may have entered the guest deaf to interrupts, its own timer's too: see there. */
+static void leave_now_and_then(uint64_t *next)
+{
+    uint32_t leaf = 0, subleaf = 0;
+
+    if (__rdtsc() < *next)
+        return;
+    __asm__ volatile("cpuid" : "+a"(leaf), "+c"(subleaf) : : "ebx", "edx");
+    *next = __rdtsc() + LEAVE_EVERY_CYCLES;
+}
+
 static void touch_for_ever(const struct params *params, char *region)
 {
-    for (uint64_t loop = 0;; loop++)
+    uint64_t next_leave = 0;
+
+    for (uint64_t loop = 0;; loop++) {
         for (uint64_t j = 0; j < params->hot_pages; j++) {
             volatile uint64_t *word = word_of(region, pattern_page(&params->pattern, j));
 
@@ -53,7 +71,11 @@ static void touch_for_ever(const struct params *params, char *region)
                 *word = loop;
             else
                 (void)*word;
+            if (j % ACCESSES_PER_LOOK == ACCESSES_PER_LOOK - 1)
+                leave_now_and_then(&next_leave);
         }
+        leave_now_and_then(&next_leave);
+    }
 }
 
 /** "--total 256M --hot 64M" as "total=256M hot=64M "; NULL when that is not what the arguments are.
