@@ -75,20 +75,34 @@ jq -c '"# \(.report.working_set)"' -r "$guests_dir/view"
 
 # --- what the agent costs ------------------------------------------------------------------------------------------------
 
-first=$(console | grep -c '^agent')
-for ((i = 0; i < 6; i++)); do
-	guest --json g1 >/dev/null 2>&1
-	sleep 10
-done
-# Ticks of 10 ms: the agent's, its rounds' (children of its own) and the dearest of these.
-read -r ticks rounds dearest seconds rss < <(console | grep '^agent' | tail -n "+$first" | awk '
-	NR == 1 { own = $3 + $4; children = $5 + $6; begin = $2 }
-	NR > 1 && $5 + $6 - last > dearest { dearest = $5 + $6 - last }
-	{ last = $5 + $6 }
-	END { print $3 + $4 - own, last - children, dearest + 0, $2 - begin, $7 }')
-echo "# the agent: $ticks ticks of 10 ms in $seconds s of the guest, asked every 10 s; $rss KiB resident"
-echo "# to tell what was touched: $rounds ticks, at most $dearest at once"
-check "what was touched is told for 0.5 % of a vCPU" holds "$rounds <= $dearest + 0.005 * 100 * $seconds"
+samples() { console | grep '^agent'; }
+# agent_cost COMMAND: while it runs, ticks of 10 ms of the agent's own and of its children, the most of these between two
+# samples, the seconds, and KiB resident.
+agent_cost() {
+	local first
+	first=$(($(samples | wc -l) + 1)) # the last one is older than what was asked before
+	"$@"
+	samples | tail -n "+$first" | awk '
+		NR == 1 { own = $3 + $4; children = $5 + $6; begin = $2 }
+		NR > 1 && $5 + $6 - last > dearest { dearest = $5 + $6 - last }
+		{ last = $5 + $6 }
+		END { print $3 + $4 - own, last - children, dearest + 0, $2 - begin, $7 }'
+}
+ask_for_a_minute() {
+	for ((i = 0; i < 6; i++)); do
+		guest --json g1 >/dev/null 2>&1
+		sleep 10
+	done
+}
+
+# Its children are the rounds, while nobody asks: for a report it has a child that reads the largest processes, too. One
+# round may begin before the others have been paid for; the kernel cuts user's and system's time to ticks each.
+read -r _ rounds dearest seconds _ < <(agent_cost sleep 60)
+echo "# to tell what was touched: $rounds ticks of 10 ms in $seconds s of the guest, at most $dearest at once"
+check "there were rounds" holds "$rounds > 0 && $seconds > 30"
+check "what was touched is told for 0.5 % of a vCPU" holds "$rounds <= $dearest + 2 + 0.005 * 100 * $seconds"
+read -r ticks all _ seconds rss < <(agent_cost ask_for_a_minute)
+echo "# asked every 10 s: $ticks ticks of its own in $seconds s, $all of its rounds and for reports; $rss KiB resident"
 check "the agent was there all the time" holds "$seconds > 30"
 check "at most 4 MiB" holds "$rss > 0 && $rss <= 4096"
 
