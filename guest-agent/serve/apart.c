@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "proc/processes.h"
+#include "serve/child.h"
 #include "wire.h"
 
 #include <errno.h>
@@ -35,12 +36,13 @@ static json_t *read_processes(const struct fsroot *root, uint64_t walk_bytes)
     return array;
 }
 
-static void __attribute__((noreturn)) serve_once(const struct fsroot *root, int fd)
+static void __attribute__((noreturn)) serve_once(const struct fsroot *root, int fd, pid_t parent)
 {
-    json_t *array = read_processes(root, WALK_BYTES);
-    int rc = array ? json_dumpfd(array, fd, JSON_COMPACT) : -1;
+    json_t *array;
 
-    _exit(rc == 0 ? 0 : 1);
+    child_begin(parent, fd, root->dirfd);
+    array = read_processes(root, WALK_BYTES);
+    _exit(array && json_dumpfd(array, fd, JSON_COMPACT) == 0 ? 0 : 1);
 }
 
 /* All that comes until the other end is closed; false when that is not in time, or too much. */
@@ -78,15 +80,15 @@ static bool still_late(void)
 static json_t *ask_child(const struct fsroot *root, int deadline_ms)
 {
     char text[WIRE_LINE_MAX];
+    pid_t child, parent = getpid();
     int ends[2];
     bool in_time;
-    pid_t child;
 
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
         return NULL;
     child = fork();
     if (child == 0)
-        serve_once(root, ends[1]);
+        serve_once(root, ends[1], parent);
     close(ends[1]);
     in_time = child > 0 && read_all(ends[0], text, sizeof(text), deadline_ms);
     close(ends[0]);

@@ -3,6 +3,7 @@
 #include "serve/own_set.h"
 
 #include "base/clock.h"
+#include "serve/child.h"
 #include "serve/own_round.h"
 #include "wire.h"
 
@@ -12,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,25 +69,12 @@ void own_set_free(struct own_set *own)
 
 /* --- in the child ------------------------------------------------------------------------------ */
 
-/* The host's port above all: as long as anybody has it open, nobody else may. */
-static void close_all_but(int one, int other)
-{
-    long limit = sysconf(_SC_OPEN_MAX);
-
-    for (int fd = STDERR_FILENO + 1; fd < (limit > 0 && limit < 4096 ? limit : 4096); fd++)
-        if (fd != one && fd != other)
-            close(fd);
-}
-
 static void __attribute__((noreturn)) run_round(const struct own_set *own, int fd, pid_t parent)
 {
     struct error error = {0};
     json_t *told;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
-    close_all_but(fd, own->root->dirfd);
+    child_begin(parent, fd, own->root->dirfd);
     told = own_round(own->root, own->period_s, &error);
     if (!told)
         told = json_pack("{ss}", "error", error.text);
