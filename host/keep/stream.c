@@ -95,6 +95,17 @@ static int follow_file(struct stream *stream, struct error *error)
     return rc == -ENOENT || rc == -EBUSY ? 0 : rc;
 }
 
+/* A table that was emptied, as all in it had grown old, counts from one again. */
+static int follow_ids(struct stream *stream, struct error *error)
+{
+    int64_t last = 0;
+    int rc = last_id(stream->store, &last, error);
+
+    if (rc == 0 && last < stream->last_id)
+        stream->last_id = 0;
+    return rc;
+}
+
 static int read_records(struct stream *stream,
                         int (*see)(const struct kept_sample *sample, void *context), void *context,
                         struct error *error)
@@ -126,6 +137,8 @@ int stream_next(struct stream *stream, int (*see)(const struct kept_sample *samp
 
     if (rc < 0 || !stream->store)
         return rc;
-    rc = read_records(stream, see, context, error);
+    rc = follow_ids(stream, error);
+    if (rc == 0)
+        rc = read_records(stream, see, context, error);
     return rc == 0 ? history_refresh(stream->store, error) : rc;
 }

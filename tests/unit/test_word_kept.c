@@ -179,6 +179,31 @@ START_TEST(the_stream_has_it)
 }
 END_TEST
 
+/* When all samples had grown old their numbers begin at one again. */
+START_TEST(the_stream_goes_on_after_the_table_was_emptied)
+{
+    struct ages_record record = told(T0, 300, 0.1);
+    struct guest_word word = {0};
+    struct stream *stream = NULL;
+    struct error error = {0};
+    sqlite3 *sql;
+
+    for (int i = 0; i < 3; i++)
+        add(&record, 30);
+    ck_assert_int_eq(stream_open(kept.path, &stream, &error), 0);
+    ck_assert_int_eq(sqlite3_open(kept.path, &sql), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(sql, "DELETE FROM word; DELETE FROM sample", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(sql);
+    record = told(T0 + 86400, 300, 0.5);
+    add(&record, 30);
+    ck_assert_sql(kept.path, "SELECT id FROM sample", "1");
+    ck_assert_int_eq(stream_next(stream, see_latest, &word, &error), 0);
+    ck_assert_double_eq(word.psi_some, 0.5);
+    stream_close(stream);
+}
+END_TEST
+
 /* --- minutes and hours ------------------------------------------------------------------------- */
 
 /* 10 s at 0.1, 30 s at 0.5: 0.4; the least available, the most used, the worst verdict, the lowest agreement. */
@@ -405,6 +430,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, why_there_is_none_comes_back);
     tcase_add_test(tcase, who_was_not_asked_has_no_row);
     tcase_add_test(tcase, the_stream_has_it);
+    tcase_add_test(tcase, the_stream_goes_on_after_the_table_was_emptied);
     tcase_add_test(tcase, a_minute_sums_up);
     tcase_add_test(tcase, what_is_unknown_does_not_count);
     tcase_add_test(tcase, it_goes_with_its_record);
