@@ -17,6 +17,8 @@
 #define FIRST_RETRY_S 1
 #define LAST_RETRY_S 60
 #define LIST_AGAIN_S 600 /* should an event have been lost */
+#define LIST_RETRY_S 5   /* libvirt has failed */
+#define EVENTS_RETRY_S 1
 
 struct connection {
     unsigned number;
@@ -34,6 +36,7 @@ struct connection {
     struct domain_subscription *subscription;
     unsigned retry_s;
     bool said_down;
+    bool said_unlisted;
     uint64_t list_ns; /* when to list all domains again */
     struct openings openings;
     uint64_t open_ns;   /* when the next of them may be opened, for the budget's sake */
@@ -44,10 +47,19 @@ struct connection {
 
 static void *run_events(void *context)
 {
+    bool said = false;
+
     (void)context;
-    while (domain_events_run_once() == 0)
-        ;
-    log_line(LOG_CLASS_CONNECTION, LOG_ERR, "libvirt's event loop has failed");
+    for (;;) {
+        bool failed = domain_events_run_once() < 0;
+
+        if (failed && !said)
+            log_line(LOG_CLASS_CONNECTION, LOG_ERR,
+                     "libvirt's event loop has failed; trying again");
+        said = failed;
+        if (failed)
+            sleep(EVENTS_RETRY_S);
+    }
     return NULL;
 }
 
@@ -177,6 +189,16 @@ static int newest_last(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
+/* A list that failed is asked for again soon, or guests that ran before us would be unknown for long. */
+static void plan_list(struct connection *connection, bool failed, const struct error *error)
+{
+    connection->list_ns = cond_in_s(failed ? LIST_RETRY_S : LIST_AGAIN_S);
+    if (failed && !connection->said_unlisted)
+        log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "%s: domains are not known: %s; trying again",
+                 connection->uri, error->text);
+    connection->said_unlisted = failed;
+}
+
 static int list_domains(struct connection *connection)
 {
     struct domain_info *list = NULL;
@@ -185,7 +207,7 @@ static int list_domains(struct connection *connection)
     char(*uuids)[37] = n >= 0 ? calloc((size_t)n + 1, sizeof(*uuids)) : NULL;
     size_t kept = 0;
 
-    connection->list_ns = cond_in_s(LIST_AGAIN_S);
+    plan_list(connection, n < 0, &error);
     for (ssize_t i = 0; uuids && i < n; i++)
         if (has_process(&list[i]) || list[i].two_processes)
             memcpy(uuids[kept++], list[i].uuid, sizeof(*uuids));
@@ -244,6 +266,8 @@ static int handle(struct connection *connection, const struct domain_event *even
     }
     if (rc == 0)
         compare_domain(connection, &info);
+    else if (rc != -ENOENT) /* what the event was about must not be missed */
+        connection->list_ns = cond_in_s(LIST_RETRY_S);
     return rc == -ENOTCONN ? rc : 0;
 }
 

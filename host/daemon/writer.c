@@ -26,11 +26,13 @@ struct writer {
     size_t n;
     struct queued *queue[QUEUE_RECORDS];
     uint64_t written, dropped;
+    bool full; /* the queue, and it was said */
     struct store_retention retention;
     /* the thread's own */
     struct store *store; /* NULL: it could not be opened again */
     char *path;
     int failing;         /* the error that was said last; 0: all is well */
+    int not_maintained;  /* likewise */
     double maintained_s; /* CLOCK_BOOTTIME */
 };
 
@@ -121,8 +123,8 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
     count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
 }
 
-/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and as it is the database that
- * fails, adding records will say so. */
+/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and said again when it has worked
+ * meanwhile, or fails by another reason. */
 static void maintain(struct writer *writer)
 {
     struct store_clock clock = store_clock_now();
@@ -138,8 +140,9 @@ static void maintain(struct writer *writer)
 
     int rc = store_maintain(writer->store, &retention, &clock, &error);
 
-    if (rc < 0)
+    if (rc < 0 && rc != writer->not_maintained)
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", error.text);
+    writer->not_maintained = rc;
 }
 
 /* Waits for records, and a little longer for more of them; none come from a host without guests, whose history grows old
@@ -162,6 +165,7 @@ static bool gather(struct writer *writer, struct queued **list, size_t *n)
     *n = writer->n;
     memcpy(list, writer->queue, *n * sizeof(struct queued *));
     writer->n = 0;
+    writer->full = false;
     pthread_mutex_unlock(&writer->mutex);
     return goes_on;
 }
@@ -235,9 +239,12 @@ void writer_put(struct writer *writer, const struct ages_record *record, double 
         writer->queue[writer->n++] = one;
         one = NULL;
         pthread_cond_signal(&writer->more);
-    } else if (writer->dropped++ == 0) {
-        log_line(LOG_CLASS_HISTORY, LOG_WARNING,
-                 "the history's disk does not keep up: records are dropped");
+    } else {
+        writer->dropped++;
+        if (!writer->full)
+            log_line(LOG_CLASS_HISTORY, LOG_WARNING,
+                     "the history's disk does not keep up: records are dropped");
+        writer->full = true;
     }
     pthread_mutex_unlock(&writer->mutex);
     free(one);
