@@ -392,7 +392,7 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
 
 struct fleet_state fleet_state(struct fleet *fleet)
 {
-    struct fleet_state state = {.alive = true};
+    struct fleet_state state = {0};
     uint64_t now_ns = clock_ns();
 
     pthread_mutex_lock(&fleet->mutex);
@@ -405,8 +405,7 @@ struct fleet_state fleet_state(struct fleet *fleet)
         state.refused += one->refused;
         state.suspended += one->suspended;
     }
-    for (size_t i = 0; i < FLEET_WORKERS; i++)
-        state.alive &= now_ns - fleet->seen_ns[i] < FLEET_STUCK_NS;
+    state.alive = fleet_workers_alive(fleet, now_ns);
     pthread_mutex_unlock(&fleet->mutex);
     return state;
 }
@@ -455,6 +454,15 @@ void fleet_stop(struct fleet *fleet)
     uint64_t begin_ns = clock_ns();
 
     fleet_stop_workers(fleet);
+    pthread_mutex_lock(&fleet->mutex);
+    for (const struct member *one = fleet->members; one; one = one->next) {
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                 "domain %s: not restored, for looking at it hangs: what ends with this process "
+                 "ends now",
+                 one->name);
+        n--;
+    }
+    pthread_mutex_unlock(&fleet->mutex);
     log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guests restored in %.3g s", n,
              (double)(clock_ns() - begin_ns) / 1e9);
 }

@@ -3,8 +3,8 @@
  * @file fleet.h  All guests that are watched, and the threads that look at them when they are due.
  *
  * Connections say which guests there are; nothing here speaks to libvirt. A guest is the same as long as its
- * QEMU process is: it keeps its panel while libvirtd is away. A guest that takes long holds up one of the
- * threads, and none of the other guests that the second has time for.
+ * QEMU process is: it keeps its panel while libvirtd is away. A guest that takes long holds up one of two
+ * threads, and none of the other guests that the second has time for; one that hangs gets another thread in its place.
  */
 #pragma once
 
@@ -77,7 +77,11 @@ struct fleet_state {
     double period_s;  /* planned */
     double share;     /* of one core, lately */
     uint64_t records; /* so far */
-    bool alive;       /* all threads have shown themselves lately */
+    bool alive;       /* all threads have shown themselves lately, but for those whose look hangs */
 };
+
+/** To be called every few seconds: says which looks hang (@p now_ns by clock_ns()), and starts threads in their place, as long
+ *  as there are not too many. */
+void fleet_relieve(struct fleet *fleet, uint64_t now_ns);
 
 struct fleet_state fleet_state(struct fleet *fleet);

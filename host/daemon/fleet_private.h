@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fleet_private.h  What fleet.c and fleet_workers.c share. */
+/** @file fleet_private.h  What fleet.c, fleet_workers.c and fleet_threads.c share. */
 #pragma once
 
 #include "daemon/budget.h"
@@ -11,10 +11,21 @@
 
 #include <pthread.h>
 
-#define FLEET_WORKERS 2
+#define FLEET_WORKERS 2 /* that are free to look at guests */
+#define FLEET_WORKERS_MAX 16
 
-/** A thread that has not shown itself for so long hangs: in a look, for otherwise it does every few seconds. */
+/** A look that takes so long hangs: somebody holds the lock of QEMU's mappings, say. Another thread takes the place. */
+#define FLEET_HANGS_NS 10000000000ULL
+/** A thread that looks at nothing shows itself every few seconds. */
 #define FLEET_STUCK_NS 60000000000ULL
+
+struct fleet_worker {
+    struct fleet *fleet;
+    pthread_t thread;
+    uint64_t seen_ns;
+    const struct member *at; /* whom it looks at; NULL: nobody */
+    bool said;               /* that this look hangs */
+};
 
 struct member {
     struct due due; /* first, so that the one is the other */
@@ -38,11 +49,12 @@ struct member {
     struct watched *watched;
     struct budget_cost cost;
     struct pace pace;
-    uint64_t generation;  /* of the rules that its panel follows */
-    uint64_t look_due_ns; /* due.at_ns may be a fetch before that */
-    double cpu_s;         /* not in a record yet */
-    uint64_t recorded_ns; /* 0: there is no record yet */
-    char said[200];       /* why it was refused */
+    uint64_t generation;        /* of the rules that its panel follows */
+    uint64_t look_due_ns;       /* due.at_ns may be a fetch before that */
+    double cpu_s;               /* not in a record yet */
+    uint64_t recorded_ns;       /* 0: there is no record yet */
+    uint64_t recorded_still_ns; /* how long it had stood still by then */
+    char said[200];             /* why it was refused */
 };
 
 struct fleet {
@@ -75,9 +87,8 @@ struct fleet {
     uint64_t held_until_ns; /* the ledger has all wait, those who ask them as well */
     uint64_t records;
     bool stop;
-    size_t n_workers;
-    pthread_t workers[FLEET_WORKERS];
-    uint64_t seen_ns[FLEET_WORKERS];
+    size_t n_workers; /* that were started */
+    struct fleet_worker workers[FLEET_WORKERS_MAX];
 };
 
 /** Guests that wait to be opened, of all sources. */
@@ -89,7 +100,14 @@ void member_free(struct member *member);
  *  without the mutex. */
 void fleet_unlink(struct fleet *fleet, struct member *member, struct member **freed);
 
+/** What a thread does until the fleet stops; @p worker is its own. */
+void *fleet_work(void *worker);
+
 int fleet_start_workers(struct fleet *fleet);
 
-/** Ends the threads, which restore and free all guests before they go. */
+/** Ends the threads, which restore and free all guests before they go; but for those whose look hangs, which are left to the
+ *  end of the process, as are their guests. */
 void fleet_stop_workers(struct fleet *fleet);
+
+/** Does every thread that does not look at a guest show itself? The mutex is held. */
+bool fleet_workers_alive(const struct fleet *fleet, uint64_t now_ns);

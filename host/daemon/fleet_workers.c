@@ -107,7 +107,8 @@ struct order {
     struct watch_rules rules;
     uint64_t samples;
     double planned_s;
-    double max_period_s; /* for a guest that does not change */
+    double max_period_s;     /* for a guest that does not change */
+    uint64_t stood_still_ns; /* all its life */
 };
 
 static struct order order_for(struct fleet *fleet, struct member *member)
@@ -120,6 +121,7 @@ static struct order order_for(struct fleet *fleet, struct member *member)
         .samples = (uint64_t)budget_samples(&fleet->plan, &limits, &member->cost),
         .planned_s = fleet->plan.period_s,
         .max_period_s = config_max_period_s(&fleet->config),
+        .stood_still_ns = member->stood_still_ns,
     };
 
     memcpy(order.rules.window_s, fleet->config.window_s, sizeof(order.rules.window_s));
@@ -148,14 +150,37 @@ static void publish(struct fleet *fleet, const struct member *member,
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-static void keep(struct fleet *fleet, struct member *member, const struct order *order,
-                 struct ages_record *record)
+/* The time that a record stands for, by which reports weigh it and readers tell its age: not that in which the guest was
+ * suspended, for which there is no record. */
+static double period_until(struct member *member, const struct order *order, uint64_t now_ns)
 {
-    uint64_t now_ns = clock_ns();
-    double period_s = member->recorded_ns ? (double)(now_ns - member->recorded_ns) / 1e9
+    uint64_t still_ns = order->stood_still_ns - member->recorded_still_ns;
+    double period_s = member->recorded_ns ? (double)(now_ns - member->recorded_ns - still_ns) / 1e9
                                           : order->planned_s;
 
     member->recorded_ns = now_ns;
+    member->recorded_still_ns = order->stood_still_ns;
+    return period_s;
+}
+
+/* The end of a look that hung, and for which the others did not wait: there is no writer any more. */
+static bool is_late(struct fleet *fleet)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    bool stop = fleet->stop;
+
+    pthread_mutex_unlock(&fleet->mutex);
+    return stop;
+}
+
+static void keep(struct fleet *fleet, struct member *member, const struct order *order,
+                 struct ages_record *record)
+{
+    double period_s = period_until(member, order, clock_ns());
+
+    if (is_late(fleet))
+        return;
     agents_tell(fleet->agents, &record->sample);
     if (fleet->writer)
         writer_put(fleet->writer, record, period_s, precision_of(record->sample.samples));
@@ -242,7 +267,7 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
 /* --- the threads ------------------------------------------------------------------------------- */
 
 /* Without the mutex from here on, for as long as the look takes. */
-static void serve(struct fleet *fleet, struct member *member)
+static void serve(struct fleet *fleet, struct fleet_worker *worker, struct member *member)
 {
     struct order order = order_for(fleet, member);
     uint64_t due_ns = member->look_due_ns ? member->look_due_ns : member->due.at_ns;
@@ -253,6 +278,7 @@ static void serve(struct fleet *fleet, struct member *member)
 
     due_remove(&fleet->queue, &member->due);
     member->busy = true;
+    worker->at = member;
     pthread_mutex_unlock(&fleet->mutex);
     if (is_look)
         due_ns = look(fleet, member, &order, due_ns, &told);
@@ -262,6 +288,7 @@ static void serve(struct fleet *fleet, struct member *member)
 
     pthread_mutex_lock(&fleet->mutex);
     member->busy = false;
+    worker->at = NULL;
     member->look_due_ns = due_ns;
     fleet->looks_cpu_s += cpu_s;
     fleet->records += told;
@@ -350,54 +377,29 @@ static void restore_guests(struct fleet *fleet)
     }
 }
 
-static void *work(void *context)
+void *fleet_work(void *context)
 {
-    struct fleet *fleet = context;
+    struct fleet_worker *worker = context;
+    struct fleet *fleet = worker->fleet;
 
     pthread_mutex_lock(&fleet->mutex);
-
-    size_t number = fleet->n_workers++;
-
     while (!fleet->stop) {
         uint64_t now_ns = clock_ns();
         uint64_t until_ns;
 
-        fleet->seen_ns[number] = now_ns;
+        worker->seen_ns = now_ns;
+        worker->said = false;
         if (fleet->replan || fleet->plan_ns == 0 || now_ns - fleet->plan_ns > PLAN_EVERY_NS)
             plan_anew(fleet, now_ns);
 
         struct member *member = next_member(fleet, now_ns, &until_ns);
 
         if (member)
-            serve(fleet, member);
+            serve(fleet, worker, member);
         else if (until_ns > now_ns)
             cond_wait_until(&fleet->changed, &fleet->mutex, until_ns);
     }
     restore_guests(fleet);
     pthread_mutex_unlock(&fleet->mutex);
     return NULL;
-}
-
-int fleet_start_workers(struct fleet *fleet)
-{
-    int rc = 0;
-
-    pthread_mutex_init(&fleet->mutex, NULL);
-    cond_init(&fleet->changed);
-    for (size_t i = 0; i < FLEET_WORKERS; i++)
-        fleet->seen_ns[i] = clock_ns();
-    for (size_t i = 0; rc == 0 && i < FLEET_WORKERS; i++)
-        rc = -pthread_create(&fleet->workers[i], NULL, work, fleet);
-    return rc;
-}
-
-void fleet_stop_workers(struct fleet *fleet)
-{
-    pthread_mutex_lock(&fleet->mutex);
-    fleet->stop = true;
-    pthread_cond_broadcast(&fleet->changed);
-    pthread_mutex_unlock(&fleet->mutex);
-    for (size_t i = 0; i < FLEET_WORKERS; i++)
-        if (fleet->workers[i])
-            pthread_join(fleet->workers[i], NULL);
 }

@@ -58,7 +58,8 @@ static int take_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* A guest takes some twenty files, and there may be thousands. Above the hard limit only who has CAP_SYS_RESOURCE comes. */
+/* A guest takes a dozen files, and there may be thousands. Above the hard limit only who has CAP_SYS_RESOURCE comes, which
+ * privileges_drop() gives up. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -169,9 +170,12 @@ static void reload(struct daemon *daemon)
 
 static void tell_status(const struct daemon *daemon)
 {
-    const struct fleet_state state = fleet_state(daemon->fleet);
     uint64_t written = 0;
     uint64_t dropped = 0;
+
+    fleet_relieve(daemon->fleet, clock_ns());
+
+    const struct fleet_state state = fleet_state(daemon->fleet);
 
     if (daemon->writer)
         writer_counts(daemon->writer, &written, &dropped);
@@ -186,7 +190,7 @@ static void tell_status(const struct daemon *daemon)
     if (state.alive)
         sd_notify(0, "WATCHDOG=1");
     else
-        log_line(LOG_CLASS_DAEMON, LOG_ERR, "a look at a guest hangs: the watchdog may end us");
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "a thread hangs: the watchdog may end us");
 }
 
 static void take_signal(struct daemon *daemon)
@@ -236,11 +240,11 @@ static int start(struct daemon *daemon, struct error *error)
 
     if (rc == 0)
         rc = run_lock_host(&daemon->lock, &daemon->root, "vmwssd", &at_once, error);
+    raise_file_limit();
     if (rc == 0 && !has_embedded(config))
         rc = privileges_drop(config->agents, error);
     if (rc == 0)
         rc = daemon->signal_fd = take_signals();
-    raise_file_limit();
     if (rc >= 0 && *config->database)
         rc = writer_start(&daemon->writer, config->database, &config->retention, error);
     if (rc >= 0)

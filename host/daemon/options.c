@@ -26,7 +26,8 @@ static void print_help(void)
     fputs("  -h, --help               this text\n"
           "  -V, --version            version\n\n"
           "Each key of the configuration file is an option of the same name, which prevails.\n"
-          "SIGHUP: read the configuration again. SIGTERM: end, within a second.\n"
+          "SIGHUP: read the configuration again. SIGTERM: restore all and end,\n"
+          "within a second, unless libvirt or a look at a guest hangs.\n"
           "Exit status: 0 ended by a signal, 1 usage, 2 cannot work. See vmwssd(8).\n",
           stdout);
 }

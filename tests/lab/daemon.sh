@@ -75,6 +75,7 @@ if ! libvirtd_begin || ! embed_create one 256 "$one" "$host_cpu" || ! embed_crea
 	exit 1
 fi
 before=$(kernel_state)
+as_before() { [[ $(kernel_state) == "$before" ]]; }
 for method in "${methods[@]}"; do
 	echo "# $method"
 	start_daemon "$method"
@@ -87,7 +88,7 @@ for method in "${methods[@]}"; do
 	kill -KILL "$daemon"
 	wait "$daemon" 2>/dev/null
 	daemon=
-	check "$method: kill -9 leaves nothing in the kernel" settles test "$(kernel_state)" = "$before"
+	check "$method: kill -9 leaves nothing in the kernel" settles as_before
 done
 
 echo "# a DIMM"
@@ -104,6 +105,17 @@ check "the truth is what it was" holds_truth two "$(truth "$two memory=256M")"
 kill -TERM "$daemon"
 check "SIGTERM ends it" wait "$daemon"
 daemon=
-check "nothing is left in the kernel" settles test "$(kernel_state)" = "$before"
+check "nothing is left in the kernel" settles as_before
+
+echo "# files"
+# In vain: a socket that nobody listens to. It drops what it may all the same.
+prlimit --nofile=2000:2000 "$build/host/vmwssd" --foreground --connect "qemu:///system?socket=$guests_dir/nobody" \
+	--database "$db" 2>"$log" &
+daemon=$!
+has_many_files() { grep -qE '^Max open files +524288 +524288 ' "/proc/$daemon/limits"; }
+check "root raises the limit of open files" eventually has_many_files
+kill -TERM "$daemon"
+check "SIGTERM ends it without a connection, too" wait "$daemon"
+daemon=
 
 finish

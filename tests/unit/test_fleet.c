@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_fleet.c  The threads of a fleet, with guests at whom nobody can look: what there is of them in /proc are pipes
+ *  that nobody writes to, as a read waits there while somebody holds the lock of a process's mappings. */
+#include "base/clock.h"
+#include "daemon/fleet.h"
+#include "fixture.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SECOND 1000000000ULL
+#define FIRST_PID 100
+
+static char dir[32];
+static struct fsroot root;
+static struct fleet *fleet; /* threads may use it until the process ends */
+
+static void setup(void)
+{
+    struct fleet_outlets outlets = {0};
+    static struct config config;
+    char path[64];
+
+    strcpy(dir, "/tmp/vmwss-fleet.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/proc", dir);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+    config_init(&config);
+    ck_assert_int_eq(publisher_start(&outlets.publisher, NULL), 0);
+    ck_assert_int_eq(agents_start(&outlets.agents, NULL), 0);
+    ck_assert_int_eq(fleet_start(&fleet, &root, &config, &outlets, NULL), 0);
+}
+
+static void teardown(void)
+{
+    char command[64];
+
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void make_hang(int pid)
+{
+    static const char *const names[] = {"stat", "status", "smaps", "maps"};
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/proc/%d", dir, pid);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/proc/%d/%s", dir, pid, names[i]);
+        ck_assert_int_eq(mkfifo(path, 0600), 0);
+    }
+}
+
+static void add(int pid)
+{
+    struct guest guest = {.process = {.pid = pid, .start_ticks = 1}};
+
+    guest.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    snprintf(guest.name, sizeof(guest.name), "g%d", pid);
+    snprintf(guest.uuid, sizeof(guest.uuid), "00000000-0000-4000-8000-%012d", pid);
+    fleet_add(fleet, 0, &guest);
+}
+
+static bool has_guests(size_t n)
+{
+    return fleet_state(fleet).guests == n;
+}
+
+/* Within ten seconds. */
+static bool becomes(size_t n)
+{
+    for (int i = 0; i < 1000 && !has_guests(n); i++)
+        usleep(10000);
+    return has_guests(n);
+}
+
+/* One that is not there is let go as soon as somebody looks. */
+START_TEST(others_are_looked_at_while_some_hang)
+{
+    for (int pid = FIRST_PID; pid < FIRST_PID + 5; pid++)
+        make_hang(pid);
+    add(FIRST_PID);
+    usleep(100000);
+    add(FIRST_PID + 10);
+    ck_assert(becomes(1)); /* by the second thread */
+    for (int pid = FIRST_PID + 1; pid < FIRST_PID + 5; pid++)
+        add(pid);
+    usleep(100000);
+    add(FIRST_PID + 11);
+    usleep(500000);
+    ck_assert(has_guests(6)); /* both hang */
+    fleet_relieve(fleet, clock_ns());
+    usleep(500000);
+    ck_assert(has_guests(6)); /* not for long */
+    for (int i = 0; i < 3 && !has_guests(5); i++) {
+        fleet_relieve(fleet, clock_ns() + 20 * SECOND);
+        usleep(500000);
+    }
+    ck_assert(becomes(5));
+    ck_assert(fleet_state(fleet).alive); /* the service manager need not end us for that */
+}
+END_TEST
+
+START_TEST(the_end_does_not_wait_for_those_that_hang)
+{
+    make_hang(FIRST_PID);
+    add(FIRST_PID);
+    usleep(100000);
+    fleet_stop(fleet);
+    ck_assert(has_guests(1)); /* left to the end of the process */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fleet");
+    TCase *tcase = tcase_create("all");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, others_are_looked_at_while_some_hang);
+    tcase_add_test(tcase, the_end_does_not_wait_for_those_that_hang);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
