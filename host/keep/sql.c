@@ -51,7 +51,7 @@ static const char *remedy(int code)
     case -ENOSPC:
         return ": make room on its file system";
     case -EUCLEAN:
-        return ": it is damaged; vmwssd sets a damaged history aside when it starts";
+        return ": it is damaged; vmwssd sets a damaged history aside when it starts or writes to it";
     case -EBUSY:
         return ": another process holds it; end what has it open for writing";
     default:
