@@ -41,6 +41,11 @@ int agent_endpoint_choose(const struct agent_port *port, struct agent_endpoint *
         " (virsh edit; virsh attach-device for a running one)");
 }
 
+bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_endpoint *other)
+{
+    return strcmp(one->path, other->path) == 0 && one->vsock_cid == other->vsock_cid;
+}
+
 char *agent_endpoint_name(const struct agent_endpoint *endpoint, char *text, size_t size)
 {
     if (endpoint->path[0])

@@ -23,6 +23,9 @@ struct agent_endpoint {
 int agent_endpoint_choose(const struct agent_port *port, struct agent_endpoint *out,
                           struct error *error);
 
+/** Do both lead to the same place? */
+bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_endpoint *other);
+
 /**
  * Begins to connect; never waits.
  * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as many wait there

@@ -102,7 +102,7 @@ void agents_forget(struct agents *agents)
 /* --- the way to its agent ---------------------------------------------------------------------- */
 
 /* 0; -ENOENT: it has no channel; else it cannot be known. */
-static int read_endpoint(const struct agent_source *source, const struct asked *asked,
+static int read_endpoint(const struct agent_source *source, struct asked *asked,
                          struct agent_endpoint *endpoint, uint64_t *ram_bytes)
 {
     cleanup_free char *xml = NULL;
@@ -114,9 +114,7 @@ static int read_endpoint(const struct agent_source *source, const struct asked *
     if (rc < 0)
         return rc == -ENOENT ? -ESRCH : rc;
     *ram_bytes = description.ram.total_bytes;
-    /* The daemon may not have sockets of AF_VSOCK, and a port that the guest has yet to open is still the way. */
-    if (*description.agent_port.path)
-        description.agent_port.vsock_cid = 0;
+    asked->two_ways = *description.agent_port.path && description.agent_port.vsock_cid;
     rc = agent_endpoint_choose(&description.agent_port, endpoint, NULL);
     domain_description_free(&description);
     return rc;
@@ -139,7 +137,7 @@ static void take_way(struct agents *agents, struct asked *asked,
     if (!asked->channel) {
         asked->channel = agent_channel_new(endpoint, ram_bytes);
         agents_miss(agents, asked, "its agent has not answered yet");
-    } else if (strcmp(agent_channel_endpoint(asked->channel)->path, endpoint->path) != 0) {
+    } else if (!agent_endpoint_same(agent_channel_endpoint(asked->channel), endpoint)) {
         agent_channel_set_endpoint(asked->channel, endpoint);
     }
 }

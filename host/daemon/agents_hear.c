@@ -71,6 +71,8 @@ static void hear_fault(struct agents *agents, struct asked *asked, const struct 
     if (event->kind != AGENT_FAILED)
         return;
     asked->told = false;
+    if (asked->two_ways)
+        agents_plugged(agents, asked->uuid);
     snprintf(why, sizeof(why), "agent %s: %s", agent_fault_name(event->fault), event->error.text);
     agents_miss(agents, asked, why);
 }

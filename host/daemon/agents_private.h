@@ -24,6 +24,7 @@ struct asked {
     struct agent_channel *channel; /* NULL: it has none */
     struct xml_turn xml;           /* plugged: under the mutex */
     uint64_t asked_ns;
+    bool two_ways;                /* a port and vsock: when one fails the XML has which of them */
     bool told;                    /* that it answers: said once */
     char lack[WORD_MISSING_TEXT]; /* why its agent tells nothing; "": it does, or is yet to */
     struct word_follower follower;

@@ -100,19 +100,21 @@ static int refuse_socket(scmp_filter_ctx filter, enum scmp_compare compare, unsi
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, &families);
 }
 
-/* No socket but local ones, and netlink's, by which libraries ask for the machine's interfaces. */
-static int refuse_networks(scmp_filter_ctx filter)
+/* No socket but local ones, netlink's, by which libraries ask for the machine's interfaces, and for agents vsock's. */
+static int refuse_networks(scmp_filter_ctx filter, bool agents)
 {
-    int rc = refuse_socket(filter, SCMP_CMP_GT, AF_NETLINK);
+    const unsigned last = agents ? AF_VSOCK : AF_NETLINK;
+    int rc = refuse_socket(filter, SCMP_CMP_GT, last);
 
-    for (unsigned family = AF_UNIX + 1; rc == 0 && family < AF_NETLINK; family++)
-        rc = refuse_socket(filter, SCMP_CMP_EQ, family);
+    for (unsigned family = AF_UNIX + 1; rc == 0 && family < last; family++)
+        if (family != AF_NETLINK)
+            rc = refuse_socket(filter, SCMP_CMP_EQ, family);
     return rc;
 }
 
 /* A list of what is refused, not of what is allowed: what libvirt, SQLite and the C library need differs from one
  * release to the next, and where the unit file is used systemd keeps such a list (@system-service). */
-static int refuse_system_calls(void)
+static int refuse_system_calls(bool agents)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     int rc = filter ? 0 : -ENOMEM;
@@ -120,7 +122,7 @@ static int refuse_system_calls(void)
     for (size_t i = 0; rc == 0 && i < sizeof(never) / sizeof(never[0]); i++)
         rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), never[i], 0, NULL);
     if (rc == 0)
-        rc = refuse_networks(filter);
+        rc = refuse_networks(filter, agents);
     if (rc == 0)
         rc = seccomp_load(filter);
     seccomp_release(filter);
@@ -134,6 +136,6 @@ int privileges_drop(bool agents, struct error *error)
 
     if (rc < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, -EPERM, "capabilities could not be dropped");
-    rc = refuse_system_calls();
+    rc = refuse_system_calls(agents);
     return rc < 0 ? error_set(error, rc, "the seccomp filter: %s", strerror(-rc)) : 0;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# In the lab, whose stock kernel has vhost_vsock: the agent in a guest of real KVM, reached through AF_VSOCK. The domain has
-# the virtio-serial port too, which nobody in the guest opens.
+# In the lab, whose stock kernel has vhost_vsock: the agent in a guest of real KVM, reached through AF_VSOCK by vmwss and by
+# vmwssd. The domain has the virtio-serial port too, which nobody in the guest opens.
 
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -11,15 +11,30 @@ build=${BUILD:-$root/build/release}
 . "$root/tests/lib/check.sh"
 # shellcheck source=../lib/embed.sh
 . "$root/tests/lib/embed.sh"
+# shellcheck source=../lib/libvirtd.sh
+. "$root/tests/lib/libvirtd.sh"
+libvirtd_reexec "$@"
 embed_reexec "$@"
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
 # shellcheck source=../lib/linux_guest.sh
 . "$root/tests/lib/linux_guest.sh"
 
-embed_begin
-trap 'embed_end; end_guests' EXIT
+db=$guests_dir/history.db
+log=$guests_dir/vmwssd.log
+daemon=
+end_all() {
+	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
+	libvirtd_end
+	end_guests
+}
+trap end_all EXIT
 
+if ! libvirtd_begin; then
+	fail "libvirtd starts"
+	finish
+	exit
+fi
 check "the host has vsock" modprobe vhost_vsock
 linux_image --kernel 6.12 "$agent_program" || exit 1
 # What a nested guest runs must spin, or it may sleep for ever.
@@ -37,10 +52,37 @@ check "nobody has the port open" bash -c "virsh -q -c '$embed_uri' dumpxml g1 | 
 check "the next host is answered too" until_so 60 told g1
 check "measure has its word beside the host's number" until_so 60 measured
 echo "# host: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)] by $(field method); guest: $(jq -c .guest <<<"$record")"
+
+# Without a network, as the unit has it.
+start_daemon() {
+	unshare --net "$build/host/vmwssd" --foreground --connect "$embed_uri" --database "$db" --period 1 --window 3 \
+		--samples 1000 --budget 30% --guest-budget 20% 2>"$log" &
+	daemon=$!
+}
+end_daemon() {
+	kill -TERM "$daemon"
+	wait "$daemon"
+	local status=$?
+	daemon=
+	return $status
+}
+logged() { grep -qE -- "$1" "$log"; }
+keeps() {
+	"$vmwss" history --database "$db" --since 1h --window 3 --step record --json g1 2>/dev/null | tail -n 1 >"$guests_dir/kept"
+	jq -e '.guest.source == "agent" and .guest.total_bytes > 200 * 1048576' "$guests_dir/kept" >/dev/null
+}
+start_daemon
+check "vmwssd hears it" eventually logged 'domain g1: its agent answers .*Linux 6\.12'
+check "and keeps what it says beside its own number" eventually keeps
+jq -c .guest "$guests_dir/kept" | sed 's/^/# /'
+check "it ends when it is told to" end_daemon
 embed_virsh destroy g1 >/dev/null 2>&1
 
 EMBED_TYPE=kvm NO_AGENT=yes linux_create g2 256 "toucher.total=64M toucher.hot=16M" "$(vsock 8)" || fail "g2 starts"
 linux_says g2 'vmwss-toucher ready' 120 || fail "g2 gets ready"
 expect_exit "nobody listens there" 2 'domain g2: .*nobody listens in the guest' guest g2
+start_daemon
+check "which vmwssd says, too" eventually logged 'domain g2: its agent \(connect\): .*nobody listens in the guest'
+check "and ends when it is told to" end_daemon
 embed_virsh destroy g2 >/dev/null 2>&1
 finish

@@ -58,7 +58,7 @@ static bool stops_nobody(void)
 
 static bool talks_to_no_network(void)
 {
-    static const int families[] = {AF_INET, AF_INET6, AF_PACKET, AF_VSOCK, AF_ALG};
+    static const int families[] = {AF_INET, AF_INET6, AF_PACKET, AF_TIPC, AF_ALG};
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
         if (!refused(socket(families[i], SOCK_STREAM, 0)))
@@ -69,6 +69,12 @@ static bool talks_to_no_network(void)
 static bool talks_to_this_host(void)
 {
     return socket(AF_UNIX, SOCK_STREAM, 0) >= 0 && socket(AF_NETLINK, SOCK_RAW, 0) >= 0;
+}
+
+/* Whether this kernel has it or not. */
+static bool talks_to_guests(void)
+{
+    return !refused(socket(AF_VSOCK, SOCK_STREAM, 0));
 }
 
 static bool gets_nothing_back(void)
@@ -101,6 +107,7 @@ static const struct {
     {"stops nobody", stops_nobody},
     {"talks to no network", talks_to_no_network},
     {"talks to this host", talks_to_this_host},
+    {"talks to its guests", talks_to_guests},
     {"gets nothing back", gets_nothing_back},
     {"still works", still_works},
 };
@@ -124,6 +131,23 @@ START_TEST(what_is_given_up)
 }
 END_TEST
 
+START_TEST(without_agents_guests_are_a_network_too)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        struct error error = {0};
+
+        _exit(privileges_drop(false, &error) < 0 ? 2 : talks_to_guests() || !talks_to_no_network());
+    }
+
+    int status;
+
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+END_TEST
+
 /* Without the filter the same calls do something else: the test can fail. */
 START_TEST(they_were_possible_before)
 {
@@ -139,6 +163,7 @@ int main(void)
     TCase *tcase = tcase_create("privileges");
 
     tcase_add_loop_test(tcase, what_is_given_up, 0, sizeof(promises) / sizeof(promises[0]));
+    tcase_add_test(tcase, without_agents_guests_are_a_network_too);
     tcase_add_test(tcase, they_were_possible_before);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
