@@ -206,7 +206,7 @@ cat >"$dir/guest-wss" <<-'END'
 		ready
 		: >/tmp/out
 		vmwss-guest wss --method page_idle $big 1 >/tmp/out &
-		until ls -l /proc/$!/fd | grep -q pagemap; do sleep 0.1; done
+		until ls -l /proc/$!/fd | grep pagemap >/dev/null; do sleep 0.1; done
 		kill -INT $!
 		wait $!
 		echo "interrupted $? $(wc -l </tmp/out)"
@@ -286,7 +286,7 @@ else
 	skip "inside a guest, kernel 5.10" "no mirror that still has Debian 11"
 fi
 # The lab's own kernel takes minutes to build; where it is, it is used.
-if "$root/vm-images/lab/kernels.sh" --list | grep -q page_idle; then
+if "$root/vm-images/lab/kernels.sh" --list | grep page_idle >/dev/null; then
 	inside page_idle 6 cachestat
 else
 	echo "# page_idle inside a guest is not looked at here: the lab's kernel is not in the cache (kernels.sh page_idle)"

@@ -36,13 +36,24 @@ static void tell(struct guest_word *word, uint64_t available_bytes)
     word->verdict = VERDICT_BELOW;
 }
 
+/* All that was touched was so within ten seconds. */
+static void fill_ages(struct ages_record *record, uint64_t wss_bytes)
+{
+    const uint64_t resident_bytes = record->sample.resident_bytes;
+    const uint64_t rest_bytes = wss_bytes < resident_bytes ? resident_bytes - wss_bytes : 0;
+
+    record->n_bins = 3;
+    record->bins[0] = (struct age_bin){0, 10, wss_bytes, wss_bytes, wss_bytes};
+    record->bins[1] = (struct age_bin){10, 60, 0, 0, 0};
+    record->bins[2] = (struct age_bin){60, HUGE_VAL, rest_bytes, rest_bytes, rest_bytes};
+}
+
 static void fill(struct ages_record *record, const struct wish *wish)
 {
     struct sample_record *sample = &record->sample;
     uint64_t wss_bytes = (uint64_t)(wish->mib * (double)MIB);
 
-    *record = (struct ages_record){.n_bins = 1};
-    record->bins[0].to_s = HUGE_VAL;
+    *record = (struct ages_record){.n_bins = 0};
     sample->time.tv_sec = (time_t)wish->time_s;
     gethostname(sample->host, sizeof(sample->host) - 1);
     snprintf(sample->domain, sizeof(sample->domain), "%s", wish->name);
@@ -64,6 +75,7 @@ static void fill(struct ages_record *record, const struct wish *wish)
             .wss_high_bytes = wss_bytes * 2,
             .touched_fraction = wish->mib / 512,
         };
+    fill_ages(record, wss_bytes);
     if (!isnan(wish->available_mib))
         tell(&sample->guest, (uint64_t)(wish->available_mib * (double)MIB));
 }

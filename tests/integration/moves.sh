@@ -118,7 +118,7 @@ echo "# a migration that is given up"
 before=$(newest_id) pid=$(processes)
 patience=600 migrate one "$embed_uri" "$there_uri" --bandwidth 1 >/dev/null 2>&1 &
 moving=$!
-copying() { embed_virsh domjobinfo one | grep -q 'Memory processed: *[1-9]'; }
+copying() { embed_virsh domjobinfo one | grep 'Memory processed: *[1-9]' >/dev/null; }
 check "under way" eventually copying
 flagged() { [[ -n $(sql "SELECT sample.id FROM $of AND sample.id > $before AND flags LIKE '%migrating%' LIMIT 1") ]]; }
 check "its records say so" eventually flagged

@@ -55,6 +55,8 @@ check "it installs" apt_inside install --no-install-recommends /tmp/vmwss.deb
 check "vmwss runs" inside bash -c 'vmwss --version >/dev/null'
 check "vmwss says what this host can do" inside bash -c 'vmwss doctor >/dev/null'
 check "its manual page is there" test -s "$fresh/usr/share/man/man1/vmwss-measure.1.gz"
+completions() { diff <(inside ls /usr/share/bash-completion/completions | grep '^vmwss') <(ls "$root/host/completion"); }
+check "so are its completions" completions
 check "its configuration is what the daemon has without one" \
 	inside bash -c 'diff <(vmwssd --dump-config) <(vmwssd --config /dev/null --dump-config)'
 check "the service is enabled" test -L "$fresh/etc/systemd/system/multi-user.target.wants/vmwssd.service"

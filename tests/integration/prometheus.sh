@@ -207,7 +207,7 @@ check "each" both_uuids
 check "which Prometheus takes" eventually says 'count(vmwss_ram_bytes{instance="exporter",domain="third"})' 2
 refused() { grep -qE 'Error on ingesting|append failed' "$guests_dir/prometheus.log"; }
 check "without refusing any" not refused
-alone() { "$exporter" --print --database "$db" --stale 1 | grep -q '^vmwss_ram_bytes{domain="third"} '; }
+alone() { "$exporter" --print --database "$db" --stale 1 | grep '^vmwss_ram_bytes{domain="third"} ' >/dev/null; }
 check "the name is the new one's alone once the old one is stale" eventually alone
 
 # --- faults --------------------------------------------------------------------------------------------------------

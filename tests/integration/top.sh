@@ -45,10 +45,10 @@ run() {
 }
 screen() { terminal capture-pane -p -t top; }
 keys() { terminal send-keys -t top "$@"; }
-shows() { screen | grep -qE -- "$1"; }
+shows() { screen | grep -E -- "$1" >/dev/null; }
 lacks() { ! shows "$1"; }
 # line N PATTERN: of the screen, from 1.
-line() { screen | sed -n "${1}p" | grep -qE -- "$2"; }
+line() { screen | sed -n "${1}p" | grep -E -- "$2" >/dev/null; }
 
 run 120 20
 check "the sums" settles line 1 '^3 guests  WSS 320.0 MiB  resident 1.5 GiB  RAM 3.0 GiB'
@@ -63,6 +63,8 @@ keys a r
 check "the other way round" settles line 3 '^evil'
 keys r Down Enter
 check "more of the selected one: its windows" settles shows '^ +10s +10.10s +100.0 MiB'
+check "how long ago its memory was touched" shows '^ +0s \.\. 10s +100.0 MiB +19.5% +#'
+check "and what was not" shows '^ +> 60s +412.0 MiB +80.5% +#{24}$'
 check "its last hour" shows 'the last hour .*█'
 check "from 100 to 130 MiB" shows 'over 10s: 100.0 MiB to 130.0 MiB'
 record web1 1 0 400 | write >/dev/null

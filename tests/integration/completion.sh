@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What Tab offers in bash: of each program and command the options that --help has and no others, values of some of them,
+# and the domains of a libvirt connection.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+
+declare -A function_of=() program_of=(
+	[vmwss]=$build/host/vmwss [vmwssd]=$build/host/vmwssd [vmwss-exporter]=$build/host/vmwss-exporter
+	[vmwss-guest]=$build/guest-agent/vmwss-guest
+)
+for name in vmwss-virsh-{dashboard,guest,balloon}; do program_of[$name]=$root/host/virsh/$name; done
+
+for file in "$root"/host/completion/* "$root"/guest-agent/completion/*; do
+	# shellcheck source=/dev/null
+	check "${file##*/} can be read" source "$file"
+done
+while read -r _ _ how name; do
+	function_of[$name]=$how
+done < <(complete -p | awk '$2 == "-F"')
+
+# tab WORD...: what Tab offers at the end of the last word, one a line.
+tab() {
+	# shellcheck disable=SC2034 # the functions read them
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+	COMPREPLY=()
+	"${function_of[$1]}" "$1" "${!#}" "${@: -2:1}" 2>/dev/null
+	printf '%s\n' "${COMPREPLY[@]}"
+}
+offered() { tab "$@" -- | grep -- '^--' | sort; }
+# documented PROGRAM [COMMAND]: the options at the beginning of a line of --help, and those after them: -a, --all.
+documented() { "${program_of[$1]}" "${@:2}" --help | grep -oE '^ +(-[^ ,]+, )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort -u; }
+has_all() {
+	offered "$@" >"$dir/offered"
+	documented "$@" >"$dir/documented"
+	diff "$dir/documented" "$dir/offered" | sed -n 's/^</# not offered:/p; s/^>/# not in --help:/p'
+	[[ -s $dir/documented ]] && cmp -s "$dir/documented" "$dir/offered"
+}
+commands_of() { "${program_of[$1]}" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+# offers VALUE WORD...: the value is among what Tab offers.
+offers() { tab "${@:2}" | grep -xF -- "$1" >/dev/null; }
+offers_all_commands() {
+	local command
+	for command in $(commands_of "$1"); do offers "$command" "$1" '' || return 1; done
+	[[ -n ${command:-} ]]
+}
+
+dir=$(mktemp -d /tmp/vmwss-completion.XXXX)
+trap 'rm -rf -- "$dir"' EXIT
+for name in "${!program_of[@]}"; do
+	check "$name has a completion" test -n "${function_of[$name]:-}"
+	check "$name: the options of --help, and no others" has_all "$name"
+done
+for name in vmwss vmwss-guest; do
+	check "$name: its commands" offers_all_commands "$name"
+	for command in $(commands_of "$name"); do
+		check "$name $command: the options of --help, and no others" has_all "$name" "$command"
+	done
+done
+
+check "a method" offers zap-all vmwss measure -m zap-
+check "only what goes on as it begins" test "$(tab vmwssd --log-level n)" = notice
+check "a value after =" offers yes vmwssd --publish = y
+touch "$dir/a.conf"
+check "a file" offers "$dir/a.conf" vmwssd --config "$dir/a"
+# libvirt's own test driver has one domain, of this name.
+check "a domain" offers test vmwss measure --connect test:///default te
+check "one is enough" test -z "$(tab vmwss measure --connect test:///default test t)"
+finish
