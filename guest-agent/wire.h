@@ -40,6 +40,7 @@
 #define WIRE_PORT "org.vmwss.guest.0"
 /** AF_VSOCK port on which the agent listens when told to. */
 #define WIRE_VSOCK_PORT 19178
+/** Counts up only when an older reader would misunderstand: the host does not ask an agent whose number is above its own. */
 #define WIRE_PROTOCOL 1
 /** A longer line is thrown away, up to its newline. */
 #define WIRE_LINE_MAX 16384

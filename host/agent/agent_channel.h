@@ -43,7 +43,7 @@ enum agent_fault {
     AGENT_FAULT_LONG,     /* a line of more than WIRE_LINE_MAX bytes */
     AGENT_FAULT_SEQUENCE, /* an answer to a question that was not the last */
     AGENT_FAULT_FLOOD,    /* more unasked bytes or lines than the buckets have */
-    AGENT_FAULT_REFUSED,  /* it answered with an error */
+    AGENT_FAULT_REFUSED,  /* it answered with an error, or speaks a protocol that is newer */
     AGENT_FAULTS,
 };
 

@@ -23,6 +23,12 @@ static bool take_hello(struct agent_channel *channel, const struct agent_message
 {
     if (message->kind != AGENT_MESSAGE_HELLO || channel->asked != ASK_HELLO)
         return false;
+    if (message->hello.protocol > WIRE_PROTOCOL) {
+        channel_fail(channel, AGENT_FAULT_REFUSED, -EPROTONOSUPPORT,
+                     "it speaks protocol %u, this host %d: a newer vmwss is needed here",
+                     message->hello.protocol, WIRE_PROTOCOL);
+        return true;
+    }
     channel->hello = message->hello;
     channel->has_hello = true;
     channel->greeted = true;

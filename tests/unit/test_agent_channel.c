@@ -476,6 +476,18 @@ START_TEST(a_suspended_guest_is_not_to_blame)
 }
 END_TEST
 
+START_TEST(a_newer_protocol_is_not_guessed_at)
+{
+    char line[128];
+
+    connect_to_it();
+    snprintf(line, sizeof(line), "{\"seq\":%llu,\"hello\":{\"protocol\":2}}\n", seq);
+    say(line);
+    expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, true, "speaks protocol 2, this host 1");
+    ck_assert_ptr_null(agent_channel_hello(channel));
+}
+END_TEST
+
 START_TEST(a_refusal_fails_in_its_words)
 {
     char line[256];
@@ -552,6 +564,7 @@ int main(void)
     tcase_add_test(tcase, no_socket_and_nobody_behind_it);
     tcase_add_test(tcase, a_restarted_guest_is_greeted_again);
     tcase_add_test(tcase, a_suspended_guest_is_not_to_blame);
+    tcase_add_test(tcase, a_newer_protocol_is_not_guessed_at);
     tcase_add_test(tcase, a_refusal_fails_in_its_words);
     tcase_add_test(tcase, another_socket_has_no_grudge);
     tcase_add_test(tcase, ways_to_an_agent);
