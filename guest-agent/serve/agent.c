@@ -36,6 +36,9 @@ enum source {
 
 #define LISTEN_PAUSE_MS 1000
 
+/* Who connected keeps the agent so long after he asked last. */
+#define HOST_HELD_NS 30000000000ULL
+
 struct watched {
     struct stall_trigger trigger;
     int fd;
@@ -276,10 +279,20 @@ static void listen_again(struct agent *agent)
     watch_listener(agent, true);
 }
 
+static bool is_held(const struct agent *agent)
+{
+    return agent->host >= 0 && clock_ns() - agent->heard_ns < HOST_HELD_NS;
+}
+
 static void take_connection(struct agent *agent)
 {
     int fd = endpoint_accept(agent->listener);
 
+    if (fd >= 0 && is_held(agent)) {
+        close(fd);
+        return;
+    }
+    agent->heard_ns = clock_ns();
     if (fd >= 0 && agent_attach(agent, fd) < 0)
         detach(agent);
     if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)

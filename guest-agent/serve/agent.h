@@ -25,8 +25,8 @@ void agent_free(struct agent *agent);
  *  negative errno. */
 int agent_attach(struct agent *agent, int fd);
 
-/** Takes connections from @p listener, which the agent closes. The newest counts: the host of an older one is gone, or
- *  has begun anew. 0 or a negative errno. */
+/** Takes connections from @p listener, which the agent closes: one at a time. Another is hung up on, unless nothing was asked
+ *  through the first for half a minute. 0 or a negative errno. */
 int agent_listen(struct agent *agent, int listener);
 
 /**

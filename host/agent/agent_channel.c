@@ -88,11 +88,16 @@ void agent_channel_suspend(struct agent_channel *channel)
     channel->failed.set = false;
 }
 
-void agent_channel_set_endpoint(struct agent_channel *channel,
-                                const struct agent_endpoint *endpoint)
+void agent_channel_redirect(struct agent_channel *channel, const struct agent_endpoint *endpoint)
 {
     agent_channel_suspend(channel);
     channel->endpoint = *endpoint;
+}
+
+void agent_channel_set_endpoint(struct agent_channel *channel,
+                                const struct agent_endpoint *endpoint)
+{
+    agent_channel_redirect(channel, endpoint);
     channel->failures = 0;
     channel->backoff_ns = 0;
 }
@@ -174,6 +179,21 @@ static void fail_unanswered(struct agent_channel *channel)
             name);
 }
 
+/* An agent that talks to another program by vsock takes the connection, and ends it at once: the port has QEMU for that. */
+void channel_lost(struct agent_channel *channel, int code)
+{
+    char name[300];
+
+    if (channel->asked == ASK_HELLO && !channel->greeted && !channel->endpoint.path[0])
+        channel_fail(channel, AGENT_FAULT_BUSY, -EBUSY,
+                     "%s: in use, by vmwssd or another program; the agent serves one at a time",
+                     agent_endpoint_name(&channel->endpoint, name, sizeof(name)));
+    else if (code == 0)
+        channel_fail(channel, AGENT_FAULT_CLOSED, -EPIPE, "the other end hung up");
+    else
+        channel_fail(channel, AGENT_FAULT_CLOSED, code, "the connection: %s", strerror(-code));
+}
+
 /* --- asking ------------------------------------------------------------------------------------ */
 
 void channel_ask(struct agent_channel *channel, enum question question, uint64_t now_ns)
@@ -190,7 +210,7 @@ void channel_ask(struct agent_channel *channel, enum question question, uint64_t
     if (sent == length)
         return;
     if (sent < 0 && errno != EAGAIN)
-        channel_fail(channel, AGENT_FAULT_CLOSED, -errno, "the question: %s", strerror(errno));
+        channel_lost(channel, -errno);
     else
         fail_unanswered(channel);
 }

@@ -80,6 +80,9 @@ void agent_channel_set_ram(struct agent_channel *channel, uint64_t ram_bytes);
 void agent_channel_set_endpoint(struct agent_channel *channel,
                                 const struct agent_endpoint *endpoint);
 
+/** The guest is to be tried another way from now on; how soon depends on how often it failed, all the same. */
+void agent_channel_redirect(struct agent_channel *channel, const struct agent_endpoint *endpoint);
+
 /**
  * Asks for a report, connecting and asking for a hello first where needed.
  * @return 0: a REPORT or FAILED will come; -EALREADY one is asked for already; -EAGAIN it backs off until

@@ -60,6 +60,9 @@ static inline void channel_tell(const struct wrong *wrong, bool news, enum agent
 void channel_fail(struct agent_channel *channel, enum agent_fault fault, int code,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/** The other end hung up (0), or the connection failed: a negative errno. */
+void channel_lost(struct agent_channel *channel, int code);
+
 /** Sends a question on an open connection; at worst it fails. */
 void channel_ask(struct agent_channel *channel, enum question question, uint64_t now_ns);
 

@@ -139,10 +139,8 @@ static void hear(struct agent_channel *channel, struct agent_event *event)
     ssize_t n = inbox_fill(channel->inbox, channel->fd);
 
     check_length(channel, event);
-    if (n == 0)
-        channel_fail(channel, AGENT_FAULT_CLOSED, -EPIPE, "the other end hung up");
-    else if (n < 0 && n != -EAGAIN)
-        channel_fail(channel, AGENT_FAULT_CLOSED, (int)n, "the connection: %s", strerror((int)-n));
+    if (n == 0 || (n < 0 && n != -EAGAIN))
+        channel_lost(channel, (int)n);
     else if (n > 0 && !agent_bucket_take(&channel->bytes, (double)n))
         flooded(channel);
 }

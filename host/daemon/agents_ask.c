@@ -124,7 +124,10 @@ static bool is_to_be_read(struct agents *agents, struct asked *asked)
 {
     pthread_mutex_lock(&agents->mutex);
 
-    bool due = rounds_xml_due(&asked->xml, asked->channel != NULL, &agents->xml_left);
+    /* Whoever answers by vsock, the port is the better way once somebody has it open. */
+    bool by_port = asked->channel && *agent_channel_endpoint(asked->channel)->path;
+    bool due = rounds_xml_due(&asked->xml, asked->channel && (by_port || !asked->two_ways),
+                              &agents->xml_left);
 
     pthread_mutex_unlock(&agents->mutex);
     return due;
@@ -138,7 +141,10 @@ static void take_way(struct agents *agents, struct asked *asked,
         asked->channel = agent_channel_new(endpoint, ram_bytes);
         agents_miss(agents, asked, "its agent has not answered yet");
     } else if (!agent_endpoint_same(agent_channel_endpoint(asked->channel), endpoint)) {
-        agent_channel_set_endpoint(asked->channel, endpoint);
+        if (asked->two_ways)
+            agent_channel_redirect(asked->channel, endpoint);
+        else
+            agent_channel_set_endpoint(asked->channel, endpoint);
     }
 }
 

@@ -53,6 +53,11 @@ static const int never[] = {
     SCMP_SYS(kcmp),
     SCMP_SYS(pidfd_getfd),
     SCMP_SYS(userfaultfd),
+    /* sockets that others connect to, and what makes sockets past this filter (IORING_OP_SOCKET) */
+    SCMP_SYS(listen),
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register),
     /* the kernel itself */
     SCMP_SYS(bpf),
     SCMP_SYS(init_module),

@@ -12,7 +12,7 @@
  *
  * And system calls that it never makes, whatever it may: to run a program, to write another process's memory or stop it,
  * to load code into the kernel, to mount, to set the clock, to talk to a network (seccomp(2)). They fail with EPERM. vsock(7)
- * is one only when no agents are to be asked: it reaches this host's guests and nobody else.
+ * is one only when no agents are to be asked. Nobody connects to vmwssd: listen(2) fails, too.
  */
 #pragma once
 

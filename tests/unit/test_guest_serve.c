@@ -342,7 +342,7 @@ static int connect_to(const char *path)
     return fd;
 }
 
-START_TEST(the_newest_connection_counts)
+START_TEST(who_connected_first_keeps_the_agent)
 {
     char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
 
@@ -358,19 +358,24 @@ START_TEST(the_newest_connection_counts)
     turns(3);
     ck_assert(!agent_attached(agent));
 
-    int old = connect_to(path);
+    int first = connect_to(path);
 
     turns(3);
-    host = old;
+    host = first;
     json_decref(answer_to("{\"ask\":\"hello\",\"seq\":1}\n"));
+
+    int second = connect_to(path);
+    char byte;
+
+    turns(3);
+    ck_assert_int_eq(read(second, &byte, 1), 0);
+    close(second);
+    json_decref(answer_to("{\"ask\":\"hello\",\"seq\":2}\n"));
+    close(first);
+    turns(3);
     host = connect_to(path);
     turns(3);
     json_decref(answer_to("{\"ask\":\"hello\",\"seq\":1}\n"));
-
-    char byte;
-
-    ck_assert_int_eq(read(old, &byte, 1), 0);
-    close(old);
     unlink(path);
     rmdir(dir);
 }
@@ -527,7 +532,7 @@ int main(void)
     tcase_add_test(tcase, what_was_cut_is_followed_by_a_newline);
     tcase_add_test(tcase, too_long_an_answer_is_refused);
     tcase_add_test(tcase, a_connection_that_is_closed_is_over);
-    tcase_add_test(tcase, the_newest_connection_counts);
+    tcase_add_test(tcase, who_connected_first_keeps_the_agent);
     tcase_add_test(tcase, without_descriptors_it_rests);
     tcase_add_test(tcase, a_stall_is_told_once_and_first);
     tcase_add_test(tcase, a_stall_while_nobody_listens_is_not_told);

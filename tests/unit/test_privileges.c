@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,12 +59,18 @@ static bool stops_nobody(void)
 
 static bool talks_to_no_network(void)
 {
-    static const int families[] = {AF_INET, AF_INET6, AF_PACKET, AF_TIPC, AF_ALG};
+    static const int families[] = {AF_INET, AF_INET6, AF_PACKET, AF_TIPC, AF_ALG, AF_XDP};
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
         if (!refused(socket(families[i], SOCK_STREAM, 0)))
             return false;
     return true;
+}
+
+static bool waits_for_nobody(void)
+{
+    return refused(listen(socket(AF_UNIX, SOCK_STREAM, 0), 1)) &&
+           refused(syscall(SYS_io_uring_setup, 1, NULL));
 }
 
 static bool talks_to_this_host(void)
@@ -106,6 +113,7 @@ static const struct {
     {"makes no namespace", makes_no_namespace},
     {"stops nobody", stops_nobody},
     {"talks to no network", talks_to_no_network},
+    {"waits for nobody", waits_for_nobody},
     {"talks to this host", talks_to_this_host},
     {"talks to its guests", talks_to_guests},
     {"gets nothing back", gets_nothing_back},
@@ -153,6 +161,7 @@ START_TEST(they_were_possible_before)
 {
     ck_assert(!writes_no_memory());
     ck_assert(!talks_to_no_network());
+    ck_assert(!waits_for_nobody());
     ck_assert(!gets_nothing_back());
 }
 END_TEST
