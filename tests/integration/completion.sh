@@ -69,6 +69,6 @@ check "a value after =" offers yes vmwssd --publish = y
 touch "$dir/a.conf"
 check "a file" offers "$dir/a.conf" vmwssd --config "$dir/a"
 # libvirt's own test driver has one domain, of this name.
-check "a domain" offers test vmwss measure --connect test:///default te
+check "a domain" settles offers test vmwss measure --connect test:///default te
 check "one is enough" test -z "$(tab vmwss measure --connect test:///default test t)"
 finish

@@ -98,7 +98,7 @@ export BALLOON=virtio RAM_XML=$memfd
 check "a guest with the agent starts" linux_create told 256 "psi=1 guest.zram=128M guest.run=vmwss-guest,serve toucher.total=96M toucher.hot=96M"
 check "the guest gets ready" linux_says told 'vmwss-toucher ready' 120
 check "its agent answers" comes_true word '.guest.source == "agent"' told
-check "the log says so, once" test "$(grep -c 'domain told: its agent answers' "$log")" = 1
+check "the log says so" logged 'domain told: its agent answers'
 check "its working set is below its memory" comes_true word '.guest.verdict == "below"' told
 check "it agrees with what the host sees" comes_true word '.guest.agreement > 0.9 and .guest.doubts == []' told
 total_is() { newest told | jq -e --argjson ram $((256 << 20)) '.guest.total_bytes | . > 0.7 * $ram and . < $ram' >/dev/null; }
@@ -128,16 +128,17 @@ check "CSV has the columns" test -n "$("$vmwss" history --database "$db" --since
 
 echo "# memory is taken away"
 embed_virsh setmem told 112M --live >/dev/null
-check "it says that it needs more than it has" comes_true word '.guest.verdict == "above"' told
-record=$(newest told)
-echo "# $record"
-check "because it pages" test -n "$(jq -r '.guest.reasons | join(" ")' <<<"$record" | grep -E 'swap-in|refaults|psi-full')"
+check "it says that it needs more than it has, because it pages" comes_true word '.guest.verdict == "above" and
+	any(.guest.reasons[]; test("swap-in|refaults|psi-full"))' told
+echo "# $(newest told)"
 check "PSI tells" comes_true word '.guest.psi_some_ratio > 0.01' told
 check "the log tells of a stall" comes_true logged 'domain told: says that it stalls for memory'
 check "for people" test -n "$(table told | grep -E ' (above|>= RAM)')"
 embed_virsh setmem told 256M --live >/dev/null
 check "given back, it is below again" comes_true word '.guest.verdict == "below"' told
-check "in its hour the worst remains" test "$("$vmwss" history --database "$db" --since 1h --window 2 --step hour --json told | tail -n 1 | jq -r .guest.verdict)" = above
+# An hour may have ended meanwhile.
+worst() { "$vmwss" history --database "$db" --since 2h --window 2 --step hour --json told | jq -se 'any(.[]; .guest.verdict == "above")' >/dev/null; }
+check "in its hour the worst remains" worst
 
 echo "# libvirtd hangs"
 kill -STOP "$libvirtd_pid"

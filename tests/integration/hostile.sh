@@ -168,7 +168,7 @@ check "records come" eventually has_records other 0 3
 calm_from=$(last_id)
 # What it says when it behaves has the form, and is a lie: 8 MiB, of 128 that the host knows of.
 word() { "$vmwss" history --database "$db" --since 1h --window 2 --step record --json h1 | tail -n 1 | jq -c .guest; }
-is_doubted() { jq -e '.source == "agent" and .agreement < 0.2 and (.doubts | index("total"))' <<<"$(word)" >/dev/null; }
+is_doubted() { jq -e '.source == "agent" and .agreement != null and .agreement < 0.2 and (.doubts | index("total"))' <<<"$(word)" >/dev/null; }
 check "who lies is scored, and what about" eventually is_doubted
 printf '  %s\n' "$(word)"
 check "a calm time" eventually has_records other "$calm_from" 15

@@ -163,7 +163,8 @@ check "migrated away" migrate one "$embed_uri" "$there_uri"
 check "let go" eventually said 5 "$let_go"
 pid=$(processes)
 check "no record of it any more" test -z "$(sql "SELECT sample.id FROM $of AND pid = $pid")"
-check "nothing of it is locked" test -z "$(find /run/vmwss -name '*.lock' ! -name vmwssd.lock)"
+none_is_locked() { [[ -z $(find /run/vmwss -name '*.lock' ! -name vmwssd.lock) ]]; }
+check "nothing of it is locked" settles none_is_locked
 check "migrated here" migrate one "$there_uri" "$embed_uri"
 watched_anew "here again"
 

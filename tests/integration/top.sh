@@ -63,10 +63,10 @@ keys a r
 check "the other way round" settles line 3 '^evil'
 keys r Down Enter
 check "more of the selected one: its windows" settles shows '^ +10s +10.10s +100.0 MiB'
-check "how long ago its memory was touched" shows '^ +0s \.\. 10s +100.0 MiB +19.5% +#'
-check "and what was not" shows '^ +> 60s +412.0 MiB +80.5% +#{24}$'
-check "its last hour" shows 'the last hour .*█'
-check "from 100 to 130 MiB" shows 'over 10s: 100.0 MiB to 130.0 MiB'
+check "how long ago its memory was touched" settles shows '^ +0s \.\. 10s +100.0 MiB +19.5% +#'
+check "and what was not" settles shows '^ +> 60s +412.0 MiB +80.5% +#{24}$'
+check "its last hour" settles shows 'the last hour .*█'
+check "from 100 to 130 MiB" settles shows 'over 10s: 100.0 MiB to 130.0 MiB'
 record web1 1 0 400 | write >/dev/null
 check "a new record is seen" settles shows '^ +10s +10.10s +400.0 MiB'
 keys q

@@ -38,16 +38,17 @@ def gaps(rows):
 
 
 def verdicts(rows, truths):
-    """(window, whether it holds the truth, error in points of what is resident) of the shortest window that each record
-    answers: a guest that touches the same all the time has the same set in every window. Where looks are further apart
-    than a window is long, the record leaves it out."""
+    """(window, whether it holds the truth, whether it would twice as wide, error in points of what is resident) of the
+    shortest window that each record answers: a guest that touches the same all the time has the same set in every window.
+    Where looks are further apart than a window is long, the record leaves it out."""
     found = []
     for row in rows:
         answered = [window for window in json.loads(row["windows"]) if window[2] is not None]
         if answered:
             window, _, wss, low, high, *_ = min(answered)
             truth = truths[row["name"]]
-            found.append((window, low <= truth <= high, 100 * (wss - truth) / row["resident_bytes"]))
+            twice = 2 * low - wss <= truth <= 2 * high - wss
+            found.append((window, low <= truth <= high, twice, 100 * (wss - truth) / row["resident_bytes"]))
     return found
 
 
@@ -67,10 +68,11 @@ def judge(rows, truths):
         "every_s": statistics.median(between) if between else None,
         "longest_s": max(between, default=None),
         "answered": len(held),
-        "window_s": max((window for window, _, _ in held), default=None),
-        "held": sum(ok for _, ok, _ in held),
-        "rms_error_points": rms([error for _, _, error in held]),
-        "bias_points": statistics.mean(error for _, _, error in held) if held else None,
+        "window_s": max((window for window, *_ in held), default=None),
+        "held": sum(ok for _, ok, *_ in held),
+        "held_twice": sum(ok for _, _, ok, _ in held),
+        "rms_error_points": rms([error for *_, error in held]),
+        "bias_points": statistics.mean(error for *_, error in held) if held else None,
         "vcpu_percent": 100 * sum(row["vcpu_s"] for row in rows) / period_s,
         "methods": sorted({row["method"] for row in rows}),
     }
