@@ -19,12 +19,16 @@ SHORT, LONG, SPAN_S = "2", "6", 30
 INSTANCE = 'instance="exporter"'
 
 
+# What is scraped gets the time at which that began, and can be asked for when it has ended, a second later at most.
+SETTLED_S = 3
+
+
 class Prometheus:
-    """The server at @url, asked as of one moment."""
+    """The server at @url, asked as of one moment, of which nothing is still to come."""
 
     def __init__(self, url):
         self.url = url
-        self.now = float(self.ask("time()", None)["result"][0])
+        self.now = float(self.ask("time()", None)["result"][0]) - SETTLED_S
 
     def ask(self, query, at):
         parameters = {"query": query} if at is None else {"query": query, "time": f"{at:.3f}"}
