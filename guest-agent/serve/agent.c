@@ -292,9 +292,11 @@ static void take_connection(struct agent *agent)
         close(fd);
         return;
     }
-    agent->heard_ns = clock_ns();
-    if (fd >= 0 && agent_attach(agent, fd) < 0)
-        detach(agent);
+    if (fd >= 0) {
+        agent->heard_ns = clock_ns();
+        if (agent_attach(agent, fd) < 0)
+            detach(agent);
+    }
     if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
         rest(agent);
 }
