@@ -98,7 +98,14 @@ export BALLOON=virtio RAM_XML=$memfd
 check "a guest with the agent starts" linux_create told 256 "psi=1 guest.zram=128M guest.run=vmwss-guest,serve toucher.total=96M toucher.hot=96M"
 check "the guest gets ready" linux_says told 'vmwss-toucher ready' 120
 check "its agent answers" comes_true word '.guest.source == "agent"' told
-check "the log says so" logged 'domain told: its agent answers'
+# Again only after it did not: of a guest that is slow while it fills its memory.
+said_once() {
+	local n faults
+	n=$(grep -c 'domain told: its agent answers' "$log")
+	faults=$(grep -c 'domain told: its agent (' "$log")
+	((n >= 1 && n <= 1 + faults))
+}
+check "the log says so, once" said_once
 check "its working set is below its memory" comes_true word '.guest.verdict == "below"' told
 check "it agrees with what the host sees" comes_true word '.guest.agreement > 0.9 and .guest.doubts == []' told
 total_is() { newest told | jq -e --argjson ram $((256 << 20)) '.guest.total_bytes | . > 0.7 * $ram and . < $ram' >/dev/null; }

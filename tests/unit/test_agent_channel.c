@@ -77,21 +77,26 @@ static void say(const char *text)
     say_bytes(text, strlen(text));
 }
 
-static void say_hello(void)
+/* To the last question heard; BODY without its braces. */
+static void say_answer(const char *body)
 {
     char line[256];
 
-    snprintf(line, sizeof(line), "{\"seq\":%llu,\"hello\":{\"protocol\":1,\"agent\":\"0.1\"}}\n",
-             seq);
+    snprintf(line, sizeof(line), "{\"seq\":%llu,%s}\n", seq, body);
     say(line);
+}
+
+static void say_hello(void)
+{
+    say_answer("\"hello\":{\"protocol\":1,\"agent\":\"0.1\"}");
 }
 
 static void say_report(double uptime_s)
 {
-    char line[256];
+    char body[64];
 
-    snprintf(line, sizeof(line), "{\"seq\":%llu,\"report\":{\"uptime_s\":%g}}\n", seq, uptime_s);
-    say(line);
+    snprintf(body, sizeof(body), "\"report\":{\"uptime_s\":%g}", uptime_s);
+    say_answer(body);
 }
 
 /* Up to the question for a hello. */
@@ -483,11 +488,8 @@ END_TEST
 
 START_TEST(a_newer_protocol_is_not_guessed_at)
 {
-    char line[128];
-
     connect_to_it();
-    snprintf(line, sizeof(line), "{\"seq\":%llu,\"hello\":{\"protocol\":2}}\n", seq);
-    say(line);
+    say_answer("\"hello\":{\"protocol\":2}");
     expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, true, "speaks protocol 2, this host 1");
     ck_assert_ptr_null(agent_channel_hello(channel));
 }
@@ -495,11 +497,8 @@ END_TEST
 
 START_TEST(a_refusal_fails_in_its_words)
 {
-    char line[256];
-
     connect_to_it();
-    snprintf(line, sizeof(line), "{\"seq\":%llu,\"error\":\"no such question\"}\n", seq);
-    say(line);
+    say_answer("\"error\":\"no such question\"");
     expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, true, "refuses the question: no such question");
 }
 END_TEST

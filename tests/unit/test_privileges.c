@@ -120,39 +120,37 @@ static const struct {
     {"still works", still_works},
 };
 
+static bool networks_and_guests_are_out_of_reach(void)
+{
+    return talks_to_no_network() && !talks_to_guests();
+}
+
 /* In a process of its own, which ends before anything of the test's needs what was given up. */
-START_TEST(what_is_given_up)
+static void expect_after_drop(bool agents, const char *what, bool (*holds)(void))
 {
     pid_t child = fork();
 
     if (child == 0) {
         struct error error = {0};
 
-        _exit(privileges_drop(true, &error) < 0 ? 2 : !promises[_i].holds());
+        _exit(privileges_drop(agents, &error) < 0 ? 2 : !holds());
     }
 
     int status;
 
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: %d", promises[_i].what,
-                  status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: %d", what, status);
+}
+
+START_TEST(what_is_given_up)
+{
+    expect_after_drop(true, promises[_i].what, promises[_i].holds);
 }
 END_TEST
 
 START_TEST(without_agents_guests_are_a_network_too)
 {
-    pid_t child = fork();
-
-    if (child == 0) {
-        struct error error = {0};
-
-        _exit(privileges_drop(false, &error) < 0 ? 2 : talks_to_guests() || !talks_to_no_network());
-    }
-
-    int status;
-
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    expect_after_drop(false, "without agents", networks_and_guests_are_out_of_reach);
 }
 END_TEST
 
