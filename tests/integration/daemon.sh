@@ -17,27 +17,14 @@ libvirtd_reexec "$@"
 embed_reexec "$@"
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 
 vmwssd=$build/host/vmwssd
-db=$guests_dir/history.db
-log=$guests_dir/vmwssd.log
-daemon=
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
-
-end_all() {
-	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
-	libvirtd_end
-	end_guests
-}
-trap end_all EXIT
 
 # guest_pid NAME: of our libvirtd's domain; its directory is ours alone.
 guest_pid() { cat "/run/libvirt/qemu/$1.pid"; }
-
-# sql QUERY: its only value.
-sql() { python3 -c 'import sqlite3, sys
-row = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute(sys.argv[2]).fetchone()
-print("" if row is None or row[0] is None else row[0])' "$db" "$1" 2>/dev/null; }
 
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name ="
 
@@ -63,7 +50,6 @@ newest_windows_are() {
 goes_on() { records_after "$1" "$(newest_id "$1")" "${2:-1}"; }
 
 let_go='(no longer watched|its process has ended)'
-logged() { grep -qE -- "$1" "$log"; }
 
 # Of a time in which the guest had a tenth of a core: with less it may not get through its set.
 ran="vcpu_s >= 0.1 * json_extract(windows, '\$[#-1][1]')"
@@ -81,8 +67,7 @@ holds_truth() {
 }
 
 start_daemon() {
-	NOTIFY_SOCKET=$guests_dir/notify WATCHDOG_USEC=120000000 "$vmwssd" --foreground --config "$guests_dir/conf" 2>>"$log" &
-	daemon=$!
+	NOTIFY_SOCKET=$guests_dir/notify WATCHDOG_USEC=120000000 vmwssd_begin --config "$guests_dir/conf"
 }
 files_open() { find "/proc/$daemon/fd" -mindepth 1 | wc -l; }
 panel_pages() { sql "SELECT samples FROM $of '$1' ORDER BY sample.id DESC LIMIT 1"; }
@@ -237,18 +222,17 @@ check "three guests later no more files are open than $before" eventually no_mor
 
 echo "# endings"
 integrity() { test "$(sql 'PRAGMA quick_check')" = ok; }
-kill -KILL "$daemon"
-wait "$daemon" 2>/dev/null
+vmwssd_end KILL
 check "kill -9: the history is whole" integrity
 check "minutes and hours are kept of what was recorded" test \
 	"$(sql "SELECT count(DISTINCT level_s) FROM bucket JOIN guest ON guest.id = guest_id WHERE guest.name = 'one'")" = 2
 
 echo "# too few files"
-prlimit --nofile=100 setpriv --bounding-set=-sys_resource "$vmwssd" --foreground --config "$guests_dir/conf" 2>>"$log" &
-daemon=$!
+vmwssd_under=(prlimit --nofile=100 setpriv --bounding-set=-sys_resource)
+vmwssd_begin --config "$guests_dir/conf"
+vmwssd_under=()
 check "no guest is opened, and it says why" eventually logged 'not opened: [0-9]+ files are open of the 100 that the limit allows'
-kill -TERM "$daemon"
-check "it ends as ever" wait "$daemon"
+check "it ends as ever" vmwssd_end TERM
 
 echo "# what is old goes, while others read"
 # Records, each with the word of an agent: more than are deleted at once, of a day; three of one minute; of a week ago, of
@@ -332,9 +316,7 @@ echo "# the end"
 mapped() { awk '/^RssShmem/ {print $2}' "/proc/$(guest_pid one)/status"; }
 before=$(mapped)
 stopping=$(date +%s%3N)
-kill -TERM "$daemon"
-check "SIGTERM: exit 0" wait "$daemon"
-daemon=
+check "SIGTERM: exit 0" vmwssd_end TERM
 echo "# after $(($(date +%s%3N) - stopping)) ms, everything restored:"
 check "the service manager hears of that too" eventually notified '^STOPPING=1'
 check "nothing is locked any more" test -z "$(find /run/vmwss -name '*.lock')"

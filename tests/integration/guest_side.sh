@@ -20,21 +20,12 @@ embed_reexec "$@"
 . "$root/tests/lib/guests.sh"
 # shellcheck source=../lib/linux_guest.sh
 . "$root/tests/lib/linux_guest.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 
-vmwssd=$build/host/vmwssd
 exporter=$build/host/vmwss-exporter
-db=$guests_dir/history.db
-log=$guests_dir/vmwssd.log
-daemon=''
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 cd "$guests_dir" || exit
-
-end_all() {
-	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
-	libvirtd_end
-	end_guests
-}
-trap end_all EXIT
 
 # comes_true COMMAND... DOMAIN: eventually; else what its last record is.
 comes_true() {
@@ -42,21 +33,12 @@ comes_true() {
 	newest "${!#}" | sed 's/^/# /'
 	return 1
 }
-logged() { grep -qE -- "$1" "$log"; }
 # newest DOMAIN: its last record, as vmwss history prints it.
 newest() { "$vmwss" history --database "$db" --since 1h --window 2 --step record --json "$1" 2>/dev/null | tail -n 1; }
 # word FILTER DOMAIN: the jq filter is true of the newest record.
 word() { newest "$2" | jq -e "$1" >/dev/null; }
 start_daemon() {
-	"$vmwssd" --foreground --config "$guests_dir/conf" "$@" 2>>"$log" &
-	daemon=$!
-}
-end_daemon() {
-	local status=0
-	kill "-$1" "$daemon"
-	wait "$daemon" 2>/dev/null || status=$?
-	daemon=
-	return $status
+	vmwssd_begin --config "$guests_dir/conf" "$@"
 }
 
 if ! libvirtd_begin; then
@@ -176,7 +158,7 @@ n=$("$vmwss" history --database "$db" --since 1h --window 2 --step record --json
 more_of_mute() { (($("$vmwss" history --database "$db" --since 1h --window 2 --step record --json mute | wc -l) > n + 3)); }
 check "and does not hold up the other" comes_true more_of_mute
 before=$(date +%s%N)
-check "SIGTERM ends it, whatever guests do" end_daemon TERM
+check "SIGTERM ends it, whatever guests do" vmwssd_end TERM
 echo "# within $((($(date +%s%N) - before) / 1000000)) ms"
 kill -CONT "$(<"/run/libvirt/qemu/told.pid")"
 n_told() { sqlite3 -batch -readonly "$db" "SELECT count(*) FROM word"; }
@@ -184,6 +166,6 @@ n=$(n_told)
 start_daemon --agents no
 check "without agents nobody is asked" comes_true word '.guest == null' told
 check "and nothing is kept" test "$(n_told)" = "$n"
-check "ends" end_daemon TERM
-expect_exit "a bad value" 1 '--agents maybe: expected yes or no' "$vmwssd" --agents maybe
+check "ends" vmwssd_end TERM
+expect_exit "a bad value" 1 '--agents maybe: expected yes or no' "$build/host/vmwssd" --agents maybe
 finish

@@ -22,14 +22,9 @@ embed_reexec "$@"
 . "$root/tests/lib/guests.sh"
 # shellcheck source=../lib/linux_guest.sh
 . "$root/tests/lib/linux_guest.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 
-daemon=
-end_all() {
-	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
-	libvirtd_end
-	end_guests
-}
-trap end_all EXIT
 if ! libvirtd_begin; then
 	fail "libvirtd starts"
 	finish
@@ -131,9 +126,6 @@ printf 'peak of resident memory: %d KiB with an honest agent, %d KiB at most wit
 check "hostile bytes cost less than a MiB" holds "$largest_kib - $honest_kib < 1024"
 
 echo "# under vmwssd, beside another guest"
-db=$guests_dir/history.db
-log=$guests_dir/vmwssd.log
-sql() { sqlite3 -batch -readonly "$db" "$1" 2>/dev/null; }
 # switch yes|no: asks agents, or lets them go; a file that is read when it starts, or by SIGHUP.
 switch() {
 	printf '%s\n' '[vmwssd]' "connect = $embed_uri" "database = $db" 'period = 1' 'max-period = none' 'window = 2,4' \
@@ -161,8 +153,7 @@ memory() { awk -v key="$1:" '$1 == key { print $2 }' "/proc/$daemon/status"; }
 
 check "another guest starts" embed_create other 64 "total=32M hot=8M" "$memfd"
 switch yes
-"$build/host/vmwssd" --foreground --config "$guests_dir/conf" 2>"$log" &
-daemon=$!
+vmwssd_begin --config "$guests_dir/conf"
 check "the agent answers" eventually has_answered 1
 check "records come" eventually has_records other 0 3
 calm_from=$(last_id)
@@ -195,8 +186,6 @@ printf 'vmwssd: %d KiB before, %d at most, %d after\n' "$calm_kib" "$peak_kib" "
 check "the other is looked at as often" holds "$hostile_late <= 2 + $calm_late * $hostile_n / $calm_n"
 check "and the hostile one" test "$(records h1 "$calm_to")" -ge $((hostile_n / 2))
 check "the daemon's memory is what it was" holds "$peak_kib - $calm_kib < 2048"
-kill -TERM "$daemon"
-check "ends" wait "$daemon"
-daemon=
+check "ends" vmwssd_end TERM
 
 finish

@@ -17,14 +17,14 @@ libvirtd_reexec "$@"
 embed_reexec "$@"
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 # shellcheck source=../lib/migrate.sh
 . "$root/tests/lib/migrate.sh"
 # shellcheck source=../lib/published.sh
 . "$root/tests/lib/published.sh"
 
-db=$guests_dir/history.db
-log=$guests_dir/vmwssd.log
-daemon='' moving=''
+moving=''
 uuid=$(cat /proc/sys/kernel/random/uuid)
 elements="<uuid>$uuid</uuid><memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 # Small, for there are many migrations, and a busy machine gives each little time.
@@ -94,8 +94,7 @@ if ! libvirtd_begin || ! begin_there; then
 	exit 1
 fi
 watch "$embed_uri" "$there_uri"
-"$build/host/vmwssd" --foreground --config "$guests_dir/conf" 2>"$log" &
-daemon=$!
+vmwssd_begin --config "$guests_dir/conf"
 check "both are connected" eventually said 2 ': connected'
 check "a guest starts" embed_create one 32 "$params" "$elements"
 embed_virsh dumpxml one --inactive >"$guests_dir/one.xml"
@@ -177,9 +176,7 @@ check "no record has more than there is" test -z "$(sql "SELECT sample.id FROM $
 	EXISTS (SELECT 1 FROM json_each(windows) w WHERE w.value ->> 4 > resident_bytes OR w.value ->> 2 > w.value ->> 4 OR w.value ->> 3 > w.value ->> 2))")"
 mapped() { awk '/^RssShmem/ {print $2}' "/proc/$(processes)/status"; }
 kib=$(mapped)
-kill -TERM "$daemon"
-check "SIGTERM: exit 0" wait "$daemon"
-daemon=
+check "SIGTERM: exit 0" vmwssd_end TERM
 check "what was unmapped is mapped again: $(mapped) kB instead of $kib" holds "$(mapped) > $kib + 100"
 check "nothing is locked" test -z "$(find /run/vmwss -name '*.lock')"
 grep -v '^<7>' "$log" | sed 's/^/# /'

@@ -19,12 +19,12 @@ embed_reexec "$@"
 . "$root/tests/lib/guests.sh"
 # shellcheck source=../lib/linux_guest.sh
 . "$root/tests/lib/linux_guest.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 # shellcheck source=../lib/migrate.sh
 . "$root/tests/lib/migrate.sh"
 
-db=$guests_dir/history.db
-log=$guests_dir/vmwssd.log
-daemon='' stuck=''
+stuck=''
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 uuid=$(cat /proc/sys/kernel/random/uuid)
 
@@ -38,8 +38,6 @@ end_all() {
 }
 trap end_all EXIT
 
-sql() { sqlite3 -batch -readonly "$db" "$1" 2>/dev/null; }
-logged() { grep -qE -- "$1" "$log"; }
 newest_id() { sql "SELECT coalesce(max(id), 0) FROM sample"; }
 
 # A host that reads nothing of the other's has the socket of the channel elsewhere.
@@ -89,8 +87,7 @@ cat >"$guests_dir/conf" <<-END
 	guest-budget = 20%
 	log-level = debug
 END
-"$build/host/vmwssd" --foreground --config "$guests_dir/conf" 2>"$log" &
-daemon=$!
+vmwssd_begin --config "$guests_dir/conf"
 export NO_AGENT=yes RAM_XML="<uuid>$uuid</uuid>$memfd"
 check "a guest starts" linux_create told 160 "psi=1 guest.run=vmwss-guest,serve toucher.total=32M toucher.hot=2M" "$(channel here)"
 if ! linux_says told 'vmwss-toucher ready' 120; then
@@ -136,8 +133,6 @@ answers "back"
 
 echo "# all in all"
 check "the guest is one on each host" test "$(sql "SELECT count(*) FROM guest WHERE uuid = '$uuid'")" -le 2
-kill -TERM "$daemon"
-check "SIGTERM: exit 0" wait "$daemon"
-daemon=
+check "SIGTERM: exit 0" vmwssd_end TERM
 grep -v '^<7>' "$log" | sed 's/^/# /'
 finish

@@ -18,6 +18,8 @@ libvirtd_reexec "$@"
 embed_reexec "$@"
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 
 state=$guests_dir/state
 db=$state/history.db
@@ -28,7 +30,6 @@ chmod 755 "$guests_dir"
 exporter=$guests_dir/vmwss-exporter
 cp "$build/host/vmwss-exporter" "$exporter"
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
-daemon=
 
 end_all() {
 	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
@@ -50,7 +51,8 @@ answers() { get "${@:3}" "$1" 2>/dev/null | grep -E -- "$2" >/dev/null; }
 not() { ! "$@"; }
 quietly() { "$@" >/dev/null 2>&1; }
 gone() { [[ ! -e $1 ]]; }
-logged() { grep -qE -- "$2" "$1"; }
+# says_in FILE PATTERN
+says_in() { grep -qE -- "$2" "$1"; }
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 user_of() { awk '/^Uid/ {print $2}' "/proc/$1/status"; }
 
@@ -110,13 +112,12 @@ libvirtd_begin || fail "libvirtd starts"
 check "a guest starts" embed_create one 256 "total=192M hot=32M" "$memfd"
 check "and another" embed_create two 256 "total=192M hot=96M pattern=random seed=3" "$memfd"
 start_daemon() {
-	"$build/host/vmwssd" --foreground --config /dev/null --database "$db" --period 1 --max-period none --window 2,6 --samples 1000 \
-		--budget 20% --guest-budget 10% 2>>"$guests_dir/vmwssd.log" &
-	daemon=$!
+	vmwssd_begin --config /dev/null --database "$db" --period 1 --max-period none --window 2,6 --samples 1000 --budget 20% \
+		--guest-budget 10%
 }
 start_daemon
 check "the history comes: 200" eventually has_status "$served_at/metrics" 200
-check "said as well" logged "$guests_dir/served" 'it works again'
+check "said as well" says_in "$guests_dir/served" 'it works again'
 check "a head is a head" answers "$served_at/metrics" '^Content-Type: text/plain; version=0.0.4' --head
 
 # As its unit has it: systemd opens the socket, and the exporter has no user, no network and no file system of its own.
@@ -212,8 +213,7 @@ check "the name is the new one's alone once the old one is stale" eventually alo
 
 # --- faults --------------------------------------------------------------------------------------------------------
 
-kill -KILL "$daemon"
-wait "$daemon" 2>/dev/null
+vmwssd_end KILL
 check "the daemon is killed: what it kept is served" answers "$at/metrics" '^vmwss_working_set_bytes\{domain="two",window="6"\} '
 start_daemon
 newest() { get "$at/metrics" | awk '/^vmwss_newest_record_timestamp_seconds / {print $2}'; }
@@ -245,7 +245,7 @@ head -c 60K /dev/zero >"$files/other"
 "${nobody[@]}" "$exporter" --database "$db" --textfile "$files/vmwss.prom" --interval 0.2 2>"$guests_dir/filed" &
 filing=$!
 pids+=("$filing")
-check "a full disk: said" settles logged "$guests_dir/filed" 'vmwss.prom: No space left on device'
+check "a full disk: said" settles says_in "$guests_dir/filed" 'vmwss.prom: No space left on device'
 sleep 1
 check "once" test "$(grep -c 'No space' "$guests_dir/filed")" = 1
 check "and half a file is not left" test "$(ls "$files")" = other

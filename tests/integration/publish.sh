@@ -17,15 +17,15 @@ libvirtd_reexec "$@"
 embed_reexec "$@"
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 # shellcheck source=../lib/published.sh
 . "$root/tests/lib/published.sh"
 
 vmwssd=$build/host/vmwssd
 scripts=$root/host/virsh
-db=$guests_dir/history.db
-log=$guests_dir/vmwssd.log
 events=$guests_dir/events
-daemon='' listener=''
+listener=''
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
 cd "$guests_dir" || exit
@@ -38,7 +38,6 @@ end_all() {
 }
 trap end_all EXIT
 
-logged() { grep -qE -- "$1" "$log"; }
 
 # --- what is published ------------------------------------------------------------------------------
 
@@ -65,15 +64,7 @@ never_within_a_minute() { written "$1" | awk '{ if (NR > 1 && $1 - last < 59.5) 
 # --- vmwssd -----------------------------------------------------------------------------------------
 
 start_daemon() {
-	"$vmwssd" --foreground --config "$guests_dir/conf" "$@" 2>>"$log" &
-	daemon=$!
-}
-end_daemon() {
-	local status=0
-	kill "-$1" "$daemon"
-	wait "$daemon" 2>/dev/null || status=$?
-	daemon=
-	return $status
+	vmwssd_begin --config "$guests_dir/conf" "$@"
 }
 # readonly_clients: "yes" or "no" for each connection that vmwssd has to libvirtd.
 readonly_clients() {
@@ -297,12 +288,12 @@ echo "# switched off, and endings"
 publish no
 for name in one busy "$odd_uuid"; do check "off: $name has none" eventually has_none "$name"; done
 check "and no connection can write" eventually clients_are "yes "
-check "SIGTERM: exit 0" end_daemon TERM
+check "SIGTERM: exit 0" vmwssd_end TERM
 embed_virsh resume "$odd_uuid" >/dev/null
 start_daemon --publish yes
 check "published again" eventually has_element one
 check "the odd one, too" eventually has_element "$odd_uuid"
-end_daemon KILL
+vmwssd_end KILL
 check "kill -9" test $? = 137
 check "leaves what was published" has_element "$odd_uuid"
 embed_virsh destroy "$odd_uuid" >/dev/null
@@ -315,7 +306,7 @@ check "and measures the restarted guest anew" eventually has_element "$odd_uuid"
 libvirtd_stop
 libvirtd_begin || fail "libvirtd starts again"
 check "libvirtd restarted: it is still there" has_element "$odd_uuid"
-check "SIGTERM: exit 0" end_daemon TERM
+check "SIGTERM: exit 0" vmwssd_end TERM
 for name in one busy "$odd_uuid"; do check "SIGTERM: $name has none" has_none "$name"; done
 check "said" logged "removed from [23] guests"
 finish

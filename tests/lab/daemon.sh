@@ -17,22 +17,12 @@ libvirtd_reexec "$@"
 embed_reexec "$@"
 # shellcheck source=../lib/guests.sh
 . "$root/tests/lib/guests.sh"
-
-db=$guests_dir/history.db
-log=$guests_dir/vmwssd.log
-daemon=
-end_all() {
-	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
-	libvirtd_end
-	end_guests
-}
-trap end_all EXIT
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 
 methods=(zap)
 [[ ! -e /sys/kernel/mm/page_idle/bitmap ]] || methods=(idle zap)
 
-logged() { grep -qE -- "$1" "$log"; }
-sql() { sqlite3 -readonly "$db" "$1" 2>/dev/null; }
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name ="
 newest_id() { sql "SELECT coalesce(max(sample.id), 0) FROM $of '$1'"; }
 newer() { (($(sql "SELECT count(*) FROM $of '$1' AND sample.id > $2") >= $3)); }
@@ -50,9 +40,9 @@ holds_truth() {
 }
 
 start_daemon() {
-	"$build/host/vmwssd" --foreground --connect qemu:///system --database "$db" --period 1 --max-period none --window 3,6 --samples 2000 \
-		--budget 30% --guest-budget 20% --method "$1" 2>"$log" &
-	daemon=$!
+	: >"$log"
+	vmwssd_begin --connect qemu:///system --database "$db" --period 1 --max-period none --window 3,6 --samples 2000 \
+		--budget 30% --guest-budget 20% --method "$1"
 }
 # What zap and others could leave: enabled events, their filters, a kdamond, threads that still trace.
 kernel_state() {
@@ -85,9 +75,7 @@ for method in "${methods[@]}"; do
 	check "$method: two: the truth" holds_truth two "$(truth "$two memory=256M")"
 	check "$method: they are KVM guests" test "$(newest one accel)" = kvm
 	check "$method: they ran" holds "$(newest one vcpu_s) > 0.03 * 6"
-	kill -KILL "$daemon"
-	wait "$daemon" 2>/dev/null
-	daemon=
+	vmwssd_end KILL
 	check "$method: kill -9 leaves nothing in the kernel" settles as_before
 done
 
@@ -102,20 +90,15 @@ check "it is plugged" embed_virsh attach-device two "$guests_dir/dimm.xml" --liv
 ram_is() { [[ $(newest two ram_bytes) == "$1" ]]; }
 check "its RAM has grown" eventually ram_is $((384 << 20))
 check "the truth is what it was" holds_truth two "$(truth "$two memory=256M")"
-kill -TERM "$daemon"
-check "SIGTERM ends it" wait "$daemon"
-daemon=
+check "SIGTERM ends it" vmwssd_end TERM
 check "nothing is left in the kernel" settles as_before
 
 echo "# files"
 # In vain: a socket that nobody listens to. It drops what it may all the same.
-prlimit --nofile=2000:2000 "$build/host/vmwssd" --foreground --connect "qemu:///system?socket=$guests_dir/nobody" \
-	--database "$db" 2>"$log" &
-daemon=$!
+vmwssd_under=(prlimit --nofile=2000:2000)
+vmwssd_begin --connect "qemu:///system?socket=$guests_dir/nobody" --database "$db"
 has_many_files() { grep -qE '^Max open files +524288 +524288 ' "/proc/$daemon/limits"; }
 check "root raises the limit of open files" eventually has_many_files
-kill -TERM "$daemon"
-check "SIGTERM ends it without a connection, too" wait "$daemon"
-daemon=
+check "SIGTERM ends it without a connection, too" vmwssd_end TERM
 
 finish

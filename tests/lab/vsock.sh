@@ -19,16 +19,8 @@ embed_reexec "$@"
 . "$root/tests/lib/guests.sh"
 # shellcheck source=../lib/linux_guest.sh
 . "$root/tests/lib/linux_guest.sh"
-
-db=$guests_dir/history.db
-log=$guests_dir/vmwssd.log
-daemon=
-end_all() {
-	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
-	libvirtd_end
-	end_guests
-}
-trap end_all EXIT
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
 
 if ! libvirtd_begin; then
 	fail "libvirtd starts"
@@ -54,19 +46,11 @@ check "measure has its word beside the host's number" until_so 60 measured
 echo "# host: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)] by $(field method); guest: $(jq -c .guest <<<"$record")"
 
 # Without a network, as the unit has it.
+vmwssd_under=(unshare --net)
 start_daemon() {
-	unshare --net "$build/host/vmwssd" --foreground --connect "$embed_uri" --database "$db" --period 1 --window 3 \
-		--samples 1000 --budget 30% --guest-budget 20% 2>"$log" &
-	daemon=$!
+	: >"$log"
+	vmwssd_begin --connect "$embed_uri" --database "$db" --period 1 --window 3 --samples 1000 --budget 30% --guest-budget 20%
 }
-end_daemon() {
-	kill -TERM "$daemon"
-	wait "$daemon"
-	local status=$?
-	daemon=
-	return $status
-}
-logged() { grep -qE -- "$1" "$log"; }
 keeps() {
 	"$vmwss" history --database "$db" --since 1h --window 3 --step record --json g1 2>/dev/null | tail -n 1 >"$guests_dir/kept"
 	jq -e '.guest.source == "agent" and .guest.total_bytes > 200 * 1048576' "$guests_dir/kept" >/dev/null
@@ -77,7 +61,7 @@ check "and keeps what it says beside its own number" eventually keeps
 jq -c .guest "$guests_dir/kept" | sed 's/^/# /'
 expect_exit "whoever asks meanwhile is told that it is in use" 2 'domain g1: .*vsock 7:19178: in use, by vmwssd' guest g1
 check "which disturbs vmwssd not" bash -c "! grep 'domain g1: its agent (' '$log'"
-check "it ends when it is told to" end_daemon
+check "it ends when it is told to" vmwssd_end TERM
 embed_virsh destroy g1 >/dev/null 2>&1
 
 EMBED_TYPE=kvm NO_AGENT=yes linux_create g2 256 "toucher.total=64M toucher.hot=16M" "$(vsock 8)" || fail "g2 starts"
@@ -87,7 +71,7 @@ check "nobody listens there" until_so 60 nobody_listens
 start_daemon
 # A guest that is slow to say so is said to be that.
 check "which vmwssd says, too" eventually logged 'domain g2: its agent \(connect\): '
-check "and ends when it is told to" end_daemon
+check "and ends when it is told to" vmwssd_end TERM
 embed_virsh destroy g2 >/dev/null 2>&1
 
 echo "# vsock and no port"
@@ -95,6 +79,6 @@ EMBED_TYPE=kvm NO_AGENT=yes linux_create g3 256 "guest.run=vmwss-guest,serve,--v
 	"$(vsock 9)" || fail "g3 starts"
 start_daemon
 check "vmwssd hears that one, too" eventually logged 'domain g3: its agent answers'
-check "it ends" end_daemon
+check "it ends" vmwssd_end TERM
 embed_virsh destroy g3 >/dev/null 2>&1
 finish

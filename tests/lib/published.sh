@@ -1,11 +1,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What vmwssd has published in libvirt's metadata, held against its history. Needs check.sh, embed.sh and $db.
+# What vmwssd has published in libvirt's metadata, held against its history. Needs check.sh, embed.sh and vmwssd.sh.
 
 namespace=urn:vmwss:domain:1
-
-sql() { sqlite3 -batch -readonly "$db" "$1" 2>/dev/null; }
 
 # element DOMAIN: as libvirt shows it now, that of $element_uri if this is set.
 element() { virsh -q -c "${element_uri:-$embed_uri}" metadata "$1" "$namespace" 2>/dev/null; }

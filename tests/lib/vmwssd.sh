@@ -1,0 +1,38 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The build's vmwssd beside a libvirtd of our own: how it begins and ends, what it logs, and what it keeps.
+# Needs libvirtd.sh and guests.sh.
+
+db=$guests_dir/history.db
+log=$guests_dir/vmwssd.log
+daemon=
+# A command that starts it with what comes after.
+vmwssd_under=()
+
+# vmwssd_begin ARG...: in the background; sets daemon. Its messages are added to $log.
+vmwssd_begin() {
+	"${vmwssd_under[@]}" "$build/host/vmwssd" --foreground "$@" 2>>"$log" &
+	daemon=$!
+}
+
+# vmwssd_end SIGNAL: returns its exit status.
+vmwssd_end() {
+	local status=0
+	kill "-$1" "$daemon"
+	wait "$daemon" 2>/dev/null || status=$?
+	daemon=
+	return $status
+}
+
+# A script that has more to end has an end_all of its own.
+end_all() {
+	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
+	libvirtd_end
+	end_guests
+}
+trap end_all EXIT
+
+# logged PATTERN: it has said so.
+logged() { grep -qE -- "$1" "$log"; }
+sql() { sqlite3 -batch -readonly "$db" "$1" 2>/dev/null; }
