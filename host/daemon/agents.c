@@ -96,6 +96,22 @@ void agents_tell(struct agents *agents, struct sample_record *record)
     pthread_mutex_unlock(&agents->mutex);
 }
 
+char *agents_take_told(struct agents *agents, const char *uuid)
+{
+    char *told = NULL;
+
+    pthread_mutex_lock(&agents->mutex);
+
+    struct asked *asked = agents->on ? find(agents, uuid) : NULL;
+
+    if (asked) {
+        told = asked->lines;
+        asked->lines = NULL;
+    }
+    pthread_mutex_unlock(&agents->mutex);
+    return told;
+}
+
 /* --- the thread -------------------------------------------------------------------------------- */
 
 static void *run(void *context)

@@ -44,6 +44,10 @@ void agents_plugged(struct agents *agents, const char *uuid);
  *  thread; never blocks for long. */
 void agents_tell(struct agents *agents, struct sample_record *record);
 
+/** What the agent of the guest of this UUID told, as of agent_told_text(), if that is new and worth keeping: once a minute.
+ *  NULL; else the caller frees it. From any thread; never blocks for long. */
+char *agents_take_told(struct agents *agents, const char *uuid);
+
 /** Begins to end. Returns at once. */
 void agents_end(struct agents *agents);
 

@@ -31,6 +31,7 @@
 static void free_asked(struct asked *asked)
 {
     agent_channel_free(asked->channel);
+    free(asked->lines);
     free(asked);
 }
 

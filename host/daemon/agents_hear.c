@@ -2,6 +2,7 @@
 /** @file agents_hear.c  What the agents say, and waiting for it; all of it the thread's. See agents.h. */
 #include "daemon/agents_private.h"
 
+#include "agent/agent_told.h"
 #include "base/clock.h"
 #include "daemon/log.h"
 #include "domain/domain_memory.h"
@@ -44,6 +45,22 @@ void agents_miss(struct agents *agents, struct asked *asked, const char *why)
 
 /* --- what it says ----------------------------------------------------------------------------- */
 
+/* All of it, its processes, too: they are not in a record. */
+static void keep_told(struct agents *agents, struct asked *asked, const struct agent_hello *hello,
+                      const struct agent_event *event)
+{
+    char *lines;
+
+    if (asked->lines_ns && clock_ns() - asked->lines_ns < KEEP_TOLD_NS)
+        return;
+    lines = agent_told_text(hello, &event->message.report, &event->message.top);
+    asked->lines_ns = clock_ns();
+    pthread_mutex_lock(&agents->mutex);
+    free(asked->lines);
+    asked->lines = lines;
+    pthread_mutex_unlock(&agents->mutex);
+}
+
 static void hear_report(struct agents *agents, struct asked *asked, const struct agent_event *event)
 {
     const struct agent_hello *hello = agent_channel_hello(asked->channel);
@@ -58,6 +75,7 @@ static void hear_report(struct agents *agents, struct asked *asked, const struct
     pthread_mutex_lock(&agents->mutex);
     word_follower_hear(&asked->follower, hello, &event->message.report, agents_boot_s());
     pthread_mutex_unlock(&agents->mutex);
+    keep_told(agents, asked, hello, event);
 }
 
 /* The rule that each fault is told once for a guest is the channel's. */

@@ -13,6 +13,9 @@
 /* After a stall it is asked at once, but not for every one of many: what is told in less time makes no rates. */
 #define ASK_AGAIN_NS 5000000000ULL
 
+/* So often what it told is kept as a whole: some 3 KB, for whoever asks beside vmwssd. */
+#define KEEP_TOLD_NS 60000000000ULL
+
 /* One guest. Only the thread adds, removes and uses it; the follower also those who are told, under the mutex. */
 struct asked {
     struct asked *next;
@@ -28,6 +31,8 @@ struct asked {
     bool told;                    /* that it answers: said once */
     char lack[WORD_MISSING_TEXT]; /* why its agent tells nothing; "": it does, or is yet to */
     struct word_follower follower;
+    uint64_t lines_ns; /* when lines was made */
+    char *lines;       /* what it told, until somebody takes it; under the mutex */
 };
 
 struct agent_source {

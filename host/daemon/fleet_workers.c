@@ -183,7 +183,8 @@ static void keep(struct fleet *fleet, struct member *member, const struct order 
         return;
     agents_tell(fleet->agents, &record->sample);
     if (fleet->writer)
-        writer_put(fleet->writer, record, period_s, precision_of(record->sample.samples));
+        writer_put(fleet->writer, record, period_s, precision_of(record->sample.samples),
+                   agents_take_told(fleet->agents, record->sample.uuid));
     publish(fleet, member, &record->sample);
 }
 

@@ -16,6 +16,7 @@
 struct queued {
     struct ages_record record;
     double period_s, precision;
+    char *told;
 };
 
 struct writer {
@@ -36,10 +37,17 @@ struct writer {
     double maintained_s; /* CLOCK_BOOTTIME */
 };
 
+static void queued_free(struct queued *one)
+{
+    if (one)
+        free(one->told);
+    free(one);
+}
+
 static void free_all(struct queued **list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        free(list[i]);
+        queued_free(list[i]);
 }
 
 static int open_store(struct writer *writer, struct error *error)
@@ -86,8 +94,10 @@ static void count(struct writer *writer, uint64_t written, uint64_t dropped)
 
 static struct store_entry entry_of(const struct queued *one)
 {
-    return (struct store_entry){
-        .record = &one->record, .period_s = one->period_s, .precision = one->precision};
+    return (struct store_entry){.record = &one->record,
+                                .period_s = one->period_s,
+                                .precision = one->precision,
+                                .told = one->told};
 }
 
 /* One that can never be kept must not take the others with it. */
@@ -228,12 +238,15 @@ void writer_retain(struct writer *writer, const struct store_retention *retentio
 }
 
 void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
-                double precision)
+                double precision, char *told)
 {
     struct queued *one = malloc(sizeof(*one));
 
     if (one)
-        *one = (struct queued){.record = *record, .period_s = period_s, .precision = precision};
+        *one = (struct queued){
+            .record = *record, .period_s = period_s, .precision = precision, .told = told};
+    else
+        free(told);
     pthread_mutex_lock(&writer->mutex);
     if (one && writer->n < QUEUE_RECORDS) {
         writer->queue[writer->n++] = one;
@@ -247,7 +260,7 @@ void writer_put(struct writer *writer, const struct ages_record *record, double 
         writer->full = true;
     }
     pthread_mutex_unlock(&writer->mutex);
-    free(one);
+    queued_free(one);
 }
 
 void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped)

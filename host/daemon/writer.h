@@ -20,9 +20,10 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
 /** How long what is kept, from now on. NULL is allowed for @p writer. */
 void writer_retain(struct writer *writer, const struct store_retention *retention);
 
-/** Queues a copy of @p record; see struct store_entry. From any thread; never blocks for long. */
+/** Queues a copy of @p record; see struct store_entry. From any thread; never blocks for long.
+ *  @param told  is the writer's from now on; NULL: nothing */
 void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
-                double precision);
+                double precision, char *told);
 
 /** How many records were written and dropped so far. */
 void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped);

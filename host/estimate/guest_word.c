@@ -131,6 +131,16 @@ static void set_memory(struct guest_word *word, const struct agent_memory *memor
     word->cache_cold_bytes = memory->inactive_file_bytes;
 }
 
+static void set_own(struct guest_word *word, const struct agent_working_set *own)
+{
+    if (isnan(own->window_s))
+        return;
+    word->own_window_s = own->window_s;
+    word->own_age_s = own->age_s;
+    word->own_anon_bytes = own->anon_bytes;
+    word->own_file_bytes = own->file_bytes;
+}
+
 /* --- the host's WSS, split --------------------------------------------------------------------- */
 
 /* Of @p window, how much can lie in @p part bytes of @p ram bytes: at most all of the part; at least what finds no room
@@ -266,6 +276,10 @@ static void clear(struct guest_word *word)
         .wss_cache_high_bytes = AGENT_UNKNOWN,
         .wss_anon_low_bytes = AGENT_UNKNOWN,
         .wss_anon_high_bytes = AGENT_UNKNOWN,
+        .own_window_s = NAN,
+        .own_age_s = NAN,
+        .own_anon_bytes = AGENT_UNKNOWN,
+        .own_file_bytes = AGENT_UNKNOWN,
         .agreement = NAN,
     };
 }
@@ -276,6 +290,7 @@ void guest_word_make(struct guest_word *word, const struct word_report *before,
     clear(word);
     word->source = now->source;
     set_memory(word, &now->report.memory);
+    set_own(word, &now->report.working_set);
     split(word, &now->report.memory, host);
     if (!word_follows(before, now))
         return;

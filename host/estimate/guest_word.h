@@ -79,6 +79,11 @@ struct guest_word {
     uint64_t wss_cache_low_bytes, wss_cache_high_bytes;
     uint64_t wss_anon_low_bytes, wss_anon_high_bytes;
 
+    /* What it found touched itself, by clearing its processes' referenced bits: memory of processes, and of page cache what
+     * they have mapped. In own_window_s, which ended own_age_s before it told; NAN: its owner does not let it. */
+    double own_window_s, own_age_s;
+    uint64_t own_anon_bytes, own_file_bytes;
+
     enum word_verdict verdict;
     unsigned reasons; /* enum word_reason */
     bool

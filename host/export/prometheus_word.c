@@ -39,6 +39,21 @@ static double cache_cold(const struct guest_word *word)
     return bytes(word->cache_cold_bytes);
 }
 
+static double own_window(const struct guest_word *word)
+{
+    return word->own_window_s;
+}
+
+static double own_anon(const struct guest_word *word)
+{
+    return bytes(word->own_anon_bytes);
+}
+
+static double own_file(const struct guest_word *word)
+{
+    return bytes(word->own_file_bytes);
+}
+
 static double psi_some(const struct guest_word *word)
 {
     return word->psi_some;
@@ -89,6 +104,12 @@ static const struct word_metric {
      available},
     {"vmwss_guest_cache_warm_bytes", SAID "page cache on its active list.", cache_warm},
     {"vmwss_guest_cache_cold_bytes", SAID "page cache on its inactive list.", cache_cold},
+    {"vmwss_guest_own_window_seconds", SAID "the window of its own working set.", own_window},
+    {"vmwss_guest_own_anon_bytes",
+     SAID "memory of processes in its own working set, by referenced bits.", own_anon},
+    {"vmwss_guest_own_file_bytes",
+     SAID "page cache in its own working set that processes have mapped, by referenced bits.",
+     own_file},
     {"vmwss_guest_pressure_some_ratio",
      SAID "share of the time in which something waited for memory (PSI), since its last report.",
      psi_some},

@@ -14,7 +14,7 @@
 
 struct adding {
     struct store *store;
-    sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample;
+    sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample, *add_told;
     struct rollup rollup;
     struct word_adding word;
 };
@@ -26,6 +26,8 @@ static const char add_sample[] =
     "INSERT INTO sample(guest_id, time_ms, period_s, pid, accel, method, mode, samples, precision,"
     " granularity_bytes, ram_bytes, resident_bytes, unmeasurable_bytes, vcpu_s, cpu_s, paused_s,"
     " flags, windows, ages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+static const char add_told[] =
+    "INSERT OR REPLACE INTO told(guest_id, time_ms, lines) VALUES (?, ?, ?)";
 
 /* --- what can be kept -------------------------------------------------------------------------- */
 
@@ -169,6 +171,17 @@ static int insert_word(const struct adding *adding, const struct store_entry *en
     return word_add(&adding->word, &place, &sample->guest, error);
 }
 
+static int insert_told(const struct adding *adding, const struct store_entry *entry, int64_t guest,
+                       struct error *error)
+{
+    if (!entry->told)
+        return 0;
+    sqlite3_bind_int64(adding->add_told, 1, guest);
+    sqlite3_bind_int64(adding->add_told, 2, time_ms(&entry->record->sample.time));
+    sql_bind_text(adding->add_told, 3, entry->told);
+    return sql_finish(adding->store, adding->add_told, error);
+}
+
 static int add_entry(struct adding *adding, const struct store_entry *entry, struct error *error)
 {
     int64_t guest = 0;
@@ -178,6 +191,8 @@ static int add_entry(struct adding *adding, const struct store_entry *entry, str
         rc = insert_sample(adding, entry, guest, error);
     if (rc == 0)
         rc = insert_word(adding, entry, guest, error);
+    if (rc == 0)
+        rc = insert_told(adding, entry, guest, error);
     return rc == 0 ? rollup_add(&adding->rollup, guest, entry, error) : rc;
 }
 
@@ -193,6 +208,8 @@ static int prepare(struct adding *adding, struct error *error)
     if (rc == 0)
         rc = sql_prepare(store, add_sample, &adding->add_sample, error);
     if (rc == 0)
+        rc = sql_prepare(store, add_told, &adding->add_told, error);
+    if (rc == 0)
         rc = word_adding_begin(&adding->word, store, error);
     if (rc == 0)
         rc = rollup_begin(&adding->rollup, store, error);
@@ -205,6 +222,7 @@ static void finalize(struct adding *adding)
     sqlite3_finalize(adding->add_guest);
     sqlite3_finalize(adding->rename_guest);
     sqlite3_finalize(adding->add_sample);
+    sqlite3_finalize(adding->add_told);
     word_adding_end(&adding->word);
     rollup_end(&adding->rollup);
 }

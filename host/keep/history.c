@@ -216,6 +216,17 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
 
 /* --- records ----------------------------------------------------------------------------------- */
 
+/* The last by the time of the record: the index has it at its end. */
+#define LATEST                                                                       \
+    "SELECT " KEPT_COLUMNS " FROM guest g JOIN sample s ON"                          \
+    " s.id = (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?1" \
+    " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1)" WORD_JOIN
+
+static void bind_now(sqlite3_stmt *statement)
+{
+    sqlite3_bind_int64(statement, 1, (int64_t)((store_clock_now().wall_s + FUTURE_S) * 1000));
+}
+
 int history_latest(struct store *store, int (*see)(const struct kept_sample *sample, void *context),
                    void *context, struct error *error)
 {
@@ -225,16 +236,44 @@ int history_latest(struct store *store, int (*see)(const struct kept_sample *sam
 
     if (!kept)
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    /* The last by the time of the record: the index has it at its end. */
-    rc = sql_prepare(store,
-                     "SELECT " KEPT_COLUMNS " FROM guest g JOIN sample s ON"
-                     " s.id = (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?"
-                     " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1)" WORD_JOIN
-                     " ORDER BY g.host, g.name, g.uuid",
-                     &statement, error);
+    rc = sql_prepare(store, LATEST " ORDER BY g.host, g.name, g.uuid", &statement, error);
     if (rc == 0)
-        sqlite3_bind_int64(statement, 1, (int64_t)((store_clock_now().wall_s + FUTURE_S) * 1000));
+        bind_now(statement);
     while (rc == 0 && (rc = kept_row_next(store, statement, kept, error)) == 1)
         rc = see(kept, context);
     return rc;
+}
+
+int history_latest_of(struct store *store, int64_t guest_id, struct kept_sample *kept,
+                      struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = sql_prepare(store, LATEST " WHERE g.id = ?2", &statement, error);
+
+    if (rc < 0)
+        return rc;
+    bind_now(statement);
+    sqlite3_bind_int64(statement, 2, guest_id);
+    return kept_row_next(store, statement, kept, error);
+}
+
+int history_told(struct store *store, int64_t guest_id, char lines[AGENT_TOLD_MAX], double *time_s,
+                 struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int64_t time_ms;
+    int rc = sql_prepare(store, "SELECT time_ms, lines FROM told WHERE guest_id = ?", &statement,
+                         error);
+
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_int64(statement, 1, guest_id);
+    rc = sql_step(store, statement, error);
+    if (rc != 1)
+        return rc;
+    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, lines, AGENT_TOLD_MAX) < 0)
+        return error_set(error, -EUCLEAN, "%s: what an agent told, not written by vmwss",
+                         store->path);
+    *time_s = (double)time_ms / 1000;
+    return 1;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "agent/agent_told.h"
 #include "keep/bucket.h"
 #include "keep/store.h"
 
@@ -47,6 +48,14 @@ struct kept_sample {
  *  future, of a clock that was set back since, are passed over. */
 int history_latest(struct store *store, int (*see)(const struct kept_sample *sample, void *context),
                    void *context, struct error *error);
+
+/** The record that history_latest() would have of one guest, into *kept. 1; 0: there is none. */
+int history_latest_of(struct store *store, int64_t guest_id, struct kept_sample *kept,
+                      struct error *error);
+
+/** What the guest's agent told last, to agent_told_parse(), and when that was kept, Unix time. 1; 0: nothing. */
+int history_told(struct store *store, int64_t guest_id, char lines[AGENT_TOLD_MAX], double *time_s,
+                 struct error *error);
 
 /** One window at one time: a record, or what is left of a minute or an hour. */
 struct history_point {

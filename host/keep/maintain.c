@@ -100,12 +100,13 @@ static int delete_buckets(struct store *store, const char *table, int level_s, d
 /* With the guest's word beside each. */
 static int delete_samples(struct store *store, int64_t before_ms, struct error *error)
 {
-    static const char *const statements[] = {"DELETE FROM word WHERE sample_id IN " OLD_SAMPLES,
+    static const char *const statements[] = {"DELETE FROM own_set WHERE sample_id IN " OLD_SAMPLES,
+                                             "DELETE FROM word WHERE sample_id IN " OLD_SAMPLES,
                                              "DELETE FROM sample WHERE id IN " OLD_SAMPLES};
     int rc = 0;
 
     for (int turn = 0; rc == 0 && turn < TURNS; turn++) {
-        for (size_t i = 0; rc == 0 && i < 2; i++) {
+        for (size_t i = 0; rc == 0 && i < 3; i++) {
             cleanup_statement sqlite3_stmt *statement = NULL;
 
             rc = sql_prepare(store, statements[i], &statement, error);
@@ -122,13 +123,16 @@ static int delete_samples(struct store *store, int64_t before_ms, struct error *
 }
 
 /* Words of samples that somebody else has deleted: samples get their numbers in the order in which they come. */
+#define DELETE_ALONE(table)                                                  \
+    "DELETE FROM " table " WHERE sample_id IN (SELECT sample_id FROM " table \
+    " WHERE sample_id < (SELECT coalesce(min(id), ?1) FROM sample) LIMIT ?2)"
+
 static int delete_words(struct store *store, struct error *error)
 {
-    return delete_in_turns(store,
-                           "DELETE FROM word WHERE sample_id IN (SELECT sample_id FROM word"
-                           " WHERE sample_id < (SELECT coalesce(min(id), ?1) FROM sample)"
-                           " LIMIT ?2)",
-                           INT64_MAX, ROWS_AT_ONCE, error);
+    int rc = delete_in_turns(store, DELETE_ALONE("own_set"), INT64_MAX, ROWS_AT_ONCE, error);
+
+    return rc == 0 ? delete_in_turns(store, DELETE_ALONE("word"), INT64_MAX, ROWS_AT_ONCE, error)
+                   : rc;
 }
 
 static int delete_old(struct store *store, const struct store_retention *retention, double now_s,
@@ -149,6 +153,8 @@ static int delete_old(struct store *store, const struct store_retention *retenti
                      "DELETE FROM guest WHERE NOT EXISTS (SELECT 1 FROM sample WHERE guest_id ="
                      " guest.id) AND NOT EXISTS (SELECT 1 FROM bucket WHERE guest_id = guest.id)",
                      error);
+    if (rc == 0)
+        rc = sql_run(store, "DELETE FROM told WHERE guest_id NOT IN (SELECT id FROM guest)", error);
     return rc;
 }
 

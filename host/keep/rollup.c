@@ -98,7 +98,8 @@ static int add_samples(struct rollup *rollup, sqlite3_stmt *samples, struct kept
         if (sample_row_read(samples, kept) < 0)
             continue; /* what cannot be read cannot be shown either */
 
-        const struct store_entry entry = {&kept->record, kept->period_s, kept->precision};
+        const struct store_entry entry = {
+            .record = &kept->record, .period_s = kept->period_s, .precision = kept->precision};
 
         rc = rollup_add(rollup, id, &entry, error);
         if (rc < 0)

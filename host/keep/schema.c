@@ -68,6 +68,12 @@ static const struct table_ddl tables[] = {
                     "psi_some_ms INTEGER NOT NULL, psi_full_ms INTEGER NOT NULL, "
                     "swap_in_bytes_s_ms INTEGER NOT NULL, refault_bytes_s_ms INTEGER NOT NULL, "
                     "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID"},
+    /* Of words of guests that measure their own working set. */
+    {"own_set", "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY, window_s REAL NOT NULL, "
+                "age_s REAL, anon_bytes INTEGER, file_bytes INTEGER) STRICT"},
+    /* What a guest's agent told last, as on the wire: guest-agent/wire.h. */
+    {"told", "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
+             "lines TEXT NOT NULL) STRICT"},
 };
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -139,8 +145,17 @@ static int to_4(struct store *store, struct error *error)
     return rc == 0 ? sql_run(store, "DROP TABLE unweighed", error) : rc;
 }
 
+/* Version 4 knew nothing of a guest's own working set, nor of its processes. */
+static int to_5(struct store *store, struct error *error)
+{
+    int rc = make_table(store, "own_set", error);
+
+    return rc == 0 ? make_table(store, "told", error) : rc;
+}
+
 /* The step to each version from the one before. */
-static int (*const steps[])(struct store *store, struct error *error) = {to_1, to_2, to_3, to_4};
+static int (*const steps[])(struct store *store, struct error *error) = {to_1, to_2, to_3, to_4,
+                                                                         to_5};
 #define VERSION ((int)(sizeof(steps) / sizeof(steps[0])))
 
 int schema_version(void)

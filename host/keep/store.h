@@ -31,6 +31,8 @@ struct store_entry {
     double
         precision; /* the half-width of the 95 % interval that was affordable, as a fraction of what
                          is resident; 0: a census, or not known */
+    const char *
+        told; /* what the guest's agent told, as of agent_told_text(): kept is the last; NULL: nothing new */
 };
 
 /**

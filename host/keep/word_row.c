@@ -43,6 +43,12 @@ static const struct figure bucket_figures[] = {
     U64(cache_warm_bytes), U64(cache_cold_bytes), REAL(psi_some),
     REAL(psi_full),        REAL(swap_in_bytes_s), REAL(refault_bytes_s),
 };
+static const struct figure own_figures[] = {
+    REAL(own_window_s),
+    REAL(own_age_s),
+    U64(own_anon_bytes),
+    U64(own_file_bytes),
+};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- one figure -------------------------------------------------------------------------------- */
@@ -104,7 +110,7 @@ static int read_figures(sqlite3_stmt *s, int first, struct guest_word *word,
     return rc;
 }
 
-/* --- the table word ---------------------------------------------------------------------------- */
+/* --- the tables word and own_set --------------------------------------------------------------- */
 
 #define AFTER_FIGURES (2 + (int)COUNT(figures))
 
@@ -137,7 +143,8 @@ int word_row_read(sqlite3_stmt *s, int first, struct guest_word *word)
         return 0;
     if (read_names(s, first, word) < 0 ||
         read_figures(s, first + 2, word, figures, COUNT(figures)) < 0 ||
-        sql_u64(s, first + AFTER_FIGURES + 2, &at_least) < 0)
+        sql_u64(s, first + AFTER_FIGURES + 2, &at_least) < 0 ||
+        read_figures(s, first + AFTER_FIGURES + 5, word, own_figures, COUNT(own_figures)) < 0)
         return -EUCLEAN;
     word->at_least_allocation = at_least != 0;
     read_double(s, first + AFTER_FIGURES + 3, &word->agreement);
@@ -172,6 +179,18 @@ static int add_row(const struct word_adding *adding, const struct word_place *pl
     sqlite3_bind_double(s, 5 + AFTER_FIGURES, word->agreement);
     sql_bind_text(s, 6 + AFTER_FIGURES, doubts);
     return sql_finish(adding->store, s, error);
+}
+
+static const char add_own_sql[] =
+    "INSERT OR REPLACE INTO own_set(sample_id, window_s, age_s, anon_bytes, file_bytes)"
+    " VALUES (?,?,?,?,?)";
+
+static int add_own(const struct word_adding *adding, const struct word_place *place,
+                   const struct guest_word *word, struct error *error)
+{
+    sqlite3_bind_int64(adding->add_own, 1, place->sample_id);
+    bind(adding->add_own, 2, word, own_figures, COUNT(own_figures));
+    return sql_finish(adding->store, adding->add_own, error);
 }
 
 /* --- its minute and its hour ------------------------------------------------------------------- */
@@ -278,12 +297,15 @@ int word_adding_begin(struct word_adding *adding, struct store *store, struct er
 
     *adding = (struct word_adding){.store = store};
     rc = sql_prepare(store, add_sql, &adding->add, error);
+    if (rc == 0)
+        rc = sql_prepare(store, add_own_sql, &adding->add_own, error);
     return rc == 0 ? sql_prepare(store, add_bucket_sql, &adding->add_bucket, error) : rc;
 }
 
 void word_adding_end(struct word_adding *adding)
 {
     sqlite3_finalize(adding->add);
+    sqlite3_finalize(adding->add_own);
     sqlite3_finalize(adding->add_bucket);
 }
 
@@ -295,6 +317,8 @@ int word_add(const struct word_adding *adding, const struct word_place *place,
     if (word->source == WORD_NONE && !*word->missing)
         return 0;
     rc = add_row(adding, place, word, error);
+    if (rc == 0 && word->own_window_s > 0)
+        rc = add_own(adding, place, word, error);
     if (rc == 0 && word->source != WORD_NONE)
         rc = add_to_bucket(adding, BUCKET_MINUTE, place, word, error);
     if (rc == 0 && word->source != WORD_NONE)

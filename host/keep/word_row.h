@@ -3,7 +3,7 @@
  * @file word_row.h  The guest's word beside a record: a row of the table word, and its minute and hour in word_bucket.
  *
  * A record of a guest that nobody asked has no row, and so have those that were there before version 3. What the guest
- * did not tell is NULL.
+ * did not tell is NULL. Its own working set, which few measure, has a row of the table own_set, since version 5.
  */
 #pragma once
 
@@ -20,9 +20,11 @@ struct store;
     " w.cache_cold_bytes, w.interval_s, w.psi_some, w.psi_full, w.swap_in_bytes_s,"            \
     " w.swap_out_bytes_s, w.refault_bytes_s, w.scan_bytes_s, w.major_faults_s, w.window_s,"    \
     " w.wss_cache_low_bytes, w.wss_cache_high_bytes, w.wss_anon_low_bytes,"                    \
-    " w.wss_anon_high_bytes, w.verdict, w.reasons, w.at_least, w.agreement, w.doubts"
-#define WORD_N_COLUMNS 25
-#define WORD_JOIN " LEFT JOIN word w ON w.sample_id = s.id"
+    " w.wss_anon_high_bytes, w.verdict, w.reasons, w.at_least, w.agreement, w.doubts,"         \
+    " o.window_s, o.age_s, o.anon_bytes, o.file_bytes"
+#define WORD_N_COLUMNS 29
+#define WORD_JOIN \
+    " LEFT JOIN word w ON w.sample_id = s.id LEFT JOIN own_set o ON o.sample_id = s.id"
 
 /** From WORD_COLUMNS, the first of which is number @p first. -EUCLEAN */
 int word_row_read(sqlite3_stmt *statement, int first, struct guest_word *word);
@@ -38,7 +40,7 @@ int word_bucket_read(struct store *store, sqlite3_stmt *statement, int level_s, 
 /** The statements that write it. */
 struct word_adding {
     struct store *store;
-    sqlite3_stmt *add, *add_bucket;
+    sqlite3_stmt *add, *add_own, *add_bucket;
 };
 
 /** Finish with word_adding_end(), whatever it returns. */

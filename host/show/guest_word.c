@@ -63,6 +63,14 @@ static void set_split(json_t *object, const struct guest_word *word)
     set_bytes(object, "wss_anon_high_bytes", word->wss_anon_high_bytes);
 }
 
+static void set_own(json_t *object, const struct guest_word *word)
+{
+    set_real(object, "own_window_s", word->own_window_s, 0.001);
+    set_real(object, "own_age_s", word->own_age_s, 0.001);
+    set_bytes(object, "own_anon_bytes", word->own_anon_bytes);
+    set_bytes(object, "own_file_bytes", word->own_file_bytes);
+}
+
 static void set_judgement(json_t *object, const struct guest_word *word)
 {
     char reasons[256];
@@ -93,6 +101,7 @@ json_t *word_json(const struct guest_word *word)
     set_bytes(object, "cache_cold_bytes", word->cache_cold_bytes);
     set_rates(object, word);
     set_split(object, word);
+    set_own(object, word);
     set_judgement(object, word);
     return object;
 }
@@ -182,6 +191,17 @@ static void split_line(char *line, const struct guest_word *word)
              word_bytes_text(d, sizeof(d), word->wss_anon_high_bytes));
 }
 
+/* Of another window than the host's, which has the page cache that only read(2) and write(2) touch, and the kernel, too. */
+static void own_line(char *line, const struct guest_word *word)
+{
+    char a[32];
+    char b[32];
+
+    snprintf(line, WORD_LINE, "  touched by its processes in %.3gs: anonymous %s, mapped files %s",
+             word->own_window_s, word_bytes_text(a, sizeof(a), word->own_anon_bytes),
+             word_bytes_text(b, sizeof(b), word->own_file_bytes));
+}
+
 static void judgement_lines(char lines[2][WORD_LINE], const struct guest_word *word)
 {
     char reasons[128];
@@ -211,6 +231,8 @@ size_t word_lines(char lines[WORD_LINES][WORD_LINE], const struct guest_word *wo
     rate_lines(lines[2], word);
     if (word->window_s > 0)
         split_line(lines[n++], word);
+    if (word->own_window_s > 0)
+        own_line(lines[n++], word);
     judgement_lines(&lines[n], word);
     return n + 2;
 }

@@ -22,7 +22,7 @@ char *word_share_text(char *text, size_t size, double share);
 /** "below", "near", "above"; ">= RAM" when the working set is at least what the guest has; "-" when it is not known. */
 char *word_verdict_text(char *text, size_t size, const struct guest_word *word);
 
-#define WORD_LINES 6
+#define WORD_LINES 7
 #define WORD_LINE 200
 /** What there is to say, in up to WORD_LINES lines; their number. */
 size_t word_lines(char lines[WORD_LINES][WORD_LINE], const struct guest_word *word);

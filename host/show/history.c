@@ -76,8 +76,12 @@ static const char *const csv_names[] = {
     "guest_refault_bytes_per_s",
     "guest_cache_warm_bytes",
     "guest_cache_cold_bytes",
+    "guest_own_window_s",
+    "guest_own_anon_bytes",
+    "guest_own_file_bytes",
     "guest_verdict",
     "guest_agreement",
+    "guest_missing",
     NULL,
 };
 
@@ -167,6 +171,7 @@ static void csv_real(struct csv *csv, double value)
 
 static void csv_word(struct csv *csv, const struct guest_word *word)
 {
+    const char *missing = word->missing;
     struct guest_word none;
 
     if (word->source == WORD_NONE) {
@@ -182,8 +187,12 @@ static void csv_word(struct csv *csv, const struct guest_word *word)
     csv_real(csv, word->refault_bytes_s);
     csv_bytes(csv, word->cache_warm_bytes);
     csv_bytes(csv, word->cache_cold_bytes);
+    csv_real(csv, word->own_window_s);
+    csv_bytes(csv, word->own_anon_bytes);
+    csv_bytes(csv, word->own_file_bytes);
     csv_text(csv, word_verdict_name(word->verdict));
     csv_real(csv, word->agreement);
+    csv_text(csv, missing);
 }
 
 static void print_csv(const struct history_output *output, const struct history_point *point)

@@ -83,7 +83,8 @@ static void fill(struct ages_record *record, const struct wish *wish)
 static int add(struct store *store, const struct wish *wish, struct error *error)
 {
     static struct ages_record record;
-    const struct store_entry entry = {&record, wish->period_s, 0.022};
+    const struct store_entry entry = {
+        .record = &record, .period_s = wish->period_s, .precision = 0.022};
 
     fill(&record, wish);
     return store_add(store, &entry, 1, error);

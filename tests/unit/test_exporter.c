@@ -249,7 +249,7 @@ END_TEST
 START_TEST(a_guest_without_new_records_is_left_out)
 {
     struct ages_record slow = kept_record("slow", UUID_2, T0, 1);
-    const struct store_entry entry = {&slow, 100, 0.022};
+    const struct store_entry entry = {.record = &slow, .period_s = 100, .precision = 0.022};
     char *text;
 
     add("web1", UUID_1, T0, 1);

@@ -24,7 +24,7 @@ static void teardown(void)
 static void add(struct store *store, const char *uuid, double at_s, uint64_t mib, double period_s)
 {
     struct ages_record record = kept_record("web1", uuid, at_s, mib);
-    const struct store_entry entry = {&record, period_s, 0.022};
+    const struct store_entry entry = {.record = &record, .period_s = period_s, .precision = 0.022};
     struct error error = {0};
 
     ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);

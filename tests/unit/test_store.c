@@ -81,13 +81,14 @@ START_TEST(all_of_a_call_or_nothing)
     struct store *store = kept_open(kept.path);
     struct ages_record good = kept_record("web1", UUID_1, 1000, 64);
     struct ages_record bad = kept_record("web2", "", 1000, 64);
-    struct store_entry entries[] = {{&good, 30, 0}, {&bad, 30, 0}};
+    struct store_entry entries[] = {{.record = &good, .period_s = 30},
+                                    {.record = &bad, .period_s = 30}};
     struct error error = {0};
 
     ck_assert_int_eq(store_add(store, entries, 2, &error), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "domain web2: a guest without a UUID"));
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "0");
-    entries[1] = (struct store_entry){&good, NAN, 0};
+    entries[1] = (struct store_entry){.record = &good, .period_s = NAN};
     ck_assert_int_eq(store_add(store, entries, 2, &error), -EINVAL);
     good.sample.cpu_s = HUGE_VAL;
     ck_assert_int_eq(store_add(store, entries, 1, &error), -EINVAL);

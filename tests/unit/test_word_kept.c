@@ -50,7 +50,7 @@ static struct ages_record told(double at_s, uint64_t available_mib, double psi_s
 static void add(const struct ages_record *record, double period_s)
 {
     struct store *store = kept_open(kept.path);
-    const struct store_entry entry = {record, period_s, 0.022};
+    const struct store_entry entry = {.record = record, .period_s = period_s, .precision = 0.022};
     struct error error = {0};
 
     ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
@@ -326,7 +326,7 @@ START_TEST(version_3_is_brought_up_to_date)
     for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++)
         free(kept_ask(kept.path, older[i]));
     add(&second, 30);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "4");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "5");
     ck_assert_double_eq_tol(bucket(BUCKET_HOUR).psi_some, 0.4, 1e-4);
     ck_assert_sql(kept.path, "SELECT swap_in_bytes_s_ms / 1000 FROM word_bucket WHERE level_s = 60",
                   "30");
@@ -346,7 +346,7 @@ START_TEST(version_2_is_brought_up_to_date)
     store = kept_open(kept.path);
     ck_assert_str_eq(store_notice(store), "");
     store_close(store);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "4");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "5");
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "3");
     ck_assert_sql(kept.path, "SELECT count(*) FROM bucket WHERE level_s = 60", "2");
     ck_assert_sql(kept.path, "PRAGMA integrity_check", "ok");
