@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_guest.c  vmwss guest: asks the agent in a guest, and shows its word beside what the host knows. */
 #include "agent/agent_ask.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cli/cli.h"
+#include "cli/guest_kept.h"
 #include "guest_ram/resident.h"
 #include "show/guest_view.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void print_help(void)
 {
@@ -18,8 +21,11 @@ static void print_help(void)
         "What the guest says of its own memory, asked of the agent vmwss-guest in it: memory, pressure,\n"
         "paging, its largest processes. It is the guest's word, checked for form and range only; beside it\n"
         "stands what the host knows without the guest. Of a guest without an agent the statistics of its\n"
-        "balloon driver are shown, if there are any. Every answer has a deadline of 2 seconds.\n\n"
+        "balloon driver are shown, if there are any. Every answer has a deadline of 2 seconds.\n"
+        "While vmwssd asks the agent nobody else can: what it told vmwssd is shown then, and how old that\n"
+        "is. vmwssd's last measurement stands beside it.\n\n"
         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
+        "  -D, --database F   vmwssd's history (" STORE_DEFAULT_PATH ")\n"
         "  -i, --interval S   seconds between two questions (5); paging is shown as rates between them\n"
         "  -k, --count N      ask N times (1; with --interval 2)\n"
         "  -j, --json         one JSON object per line, schema vmwss.guest.v1\n"
@@ -28,7 +34,7 @@ static void print_help(void)
 }
 
 struct choice {
-    const char *uri, *domain;
+    const char *uri, *domain, *database;
     double interval_s;
     uint64_t count;
     bool json;
@@ -126,6 +132,35 @@ static int ask(struct inquiry *inquiry, struct word_report *now, struct agent_to
     return 0;
 }
 
+/* --- vmwssd's ---------------------------------------------------------------------------------- */
+
+/* There may be no history, or none that this user may read: it is not asked for by that name. */
+static void look_into_history(const struct inquiry *inquiry, struct guest_view *view,
+                              struct guest_kept *kept)
+{
+    struct error error = {0};
+    int rc = guest_kept_read(inquiry->choice->database ? inquiry->choice->database
+                                                       : STORE_DEFAULT_PATH,
+                             inquiry->guest.uuid, inquiry->guest.ram.total_bytes, kept, &error);
+
+    if (rc < 0 && inquiry->choice->database)
+        command_error("%s", error.text);
+    if (!kept->has_record)
+        return;
+    view->record = &kept->sample.record.sample;
+    view->record_age_s = kept->record_age_s;
+}
+
+/* What vmwssd was told is shown when the agent cannot be asked, with what it made of it. */
+static void take_told(struct guest_view *view, const struct guest_kept *kept)
+{
+    view->hello = &kept->told.hello;
+    view->report = &kept->told.report;
+    view->top = &kept->told.top;
+    view->told_age_s = kept->told_age_s;
+    view->word = view->record->guest;
+}
+
 /* --- together ---------------------------------------------------------------------------------- */
 
 static void show(const struct choice *choice, const struct guest_view *view)
@@ -149,28 +184,35 @@ static int inquire(struct inquiry *inquiry, struct error *error)
     struct guest_view view = {.domain = inquiry->guest.name,
                               .uuid = inquiry->guest.uuid,
                               .pid = inquiry->guest.process.pid,
-                              .assigned_bytes = inquiry->guest.ram.total_bytes};
+                              .assigned_bytes = inquiry->guest.ram.total_bytes,
+                              .told_age_s = NAN};
+    cleanup_free struct guest_kept *kept = malloc(sizeof(*kept));
     struct word_report now;
     struct agent_top top;
     int rc = domain_memory_fetch(inquiry->connection, inquiry->guest.uuid, &view.memory, error);
 
     if (rc < 0)
         return rc == -ENOENT ? -ESRCH : rc;
+    if (!kept)
+        return error_set(error, -ENOMEM, "out of memory");
     view.resident_bytes = resident_bytes(inquiry);
     rc = ask(inquiry, &now, &top);
     view.unix_s = unix_now();
+    look_into_history(inquiry, &view, kept);
     if (rc == 0) {
         view.hello = agent_channel_hello(inquiry->channel);
         view.report = &now.report;
         view.top = &top;
         make_word(inquiry, &view, &now);
+    } else if (kept->has_told) {
+        take_told(&view, kept);
     } else {
         view.missing = inquiry->missing.text;
         guest_word_none(&view.word, "%s", view.missing);
         command_error("domain %s: %s", view.domain, view.missing);
     }
     show(inquiry->choice, &view);
-    inquiry->told |= rc == 0 || domain_memory_is_told(&view.memory);
+    inquiry->told |= view.report || domain_memory_is_told(&view.memory);
     if (rc == 0) {
         inquiry->before = now;
         inquiry->has_before = true;
@@ -252,6 +294,9 @@ static int take_option(struct choice *choice, int option, const char *value)
     case 'c':
         choice->uri = value;
         return 0;
+    case 'D':
+        choice->database = value;
+        return 0;
     case 'i':
         return parse_seconds(value, &choice->interval_s) < 0
                    ? command_bad_value("--interval", value, "a number of seconds")
@@ -274,14 +319,18 @@ static int take_option(struct choice *choice, int option, const char *value)
 int cmd_guest(int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"connect", required_argument, NULL, 'c'}, {"interval", required_argument, NULL, 'i'},
-        {"count", required_argument, NULL, 'k'},   {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {0},
+        {"connect", required_argument, NULL, 'c'},
+        {"database", required_argument, NULL, 'D'},
+        {"interval", required_argument, NULL, 'i'},
+        {"count", required_argument, NULL, 'k'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     struct choice choice = {0};
     int option, rc;
 
-    while ((option = getopt_long(argc, argv, "c:i:k:jh", longs, NULL)) >= 0) {
+    while ((option = getopt_long(argc, argv, "c:D:i:k:jh", longs, NULL)) >= 0) {
         rc = take_option(&choice, option, optarg);
         if (rc != 0)
             return rc < 0 ? EXIT_USAGE : EXIT_DONE;

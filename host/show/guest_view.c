@@ -3,6 +3,7 @@
 #include "show/guest_view.h"
 
 #include "show/guest_word.h"
+#include "show/sample_table.h"
 #include "show/table.h"
 #include "show/units.h"
 
@@ -31,6 +32,23 @@ static uint64_t less(uint64_t whole, uint64_t part)
                                                                            : whole - part;
 }
 
+/* What vmwssd measured, which says how sure it is. */
+static void add_windows(struct table *table, const struct guest_view *view)
+{
+    const struct sample_record *record = view->record;
+
+    for (size_t w = 0; record && w < record->n_windows; w++) {
+        const struct window_record *window = &record->windows[w];
+        char what[96], span[32], half[32], age[32];
+
+        snprintf(what, sizeof(what), "touched in %s, ± %s, %s ago",
+                 show_seconds(span, sizeof(span), window->window_s),
+                 show_bytes(half, sizeof(half), window_half_width(window)),
+                 show_seconds(age, sizeof(age), ceil(view->record_age_s)));
+        memory_row(table, "host", what, window->wss_bytes, view->assigned_bytes);
+    }
+}
+
 static void add_host(struct table *table, const struct guest_view *view)
 {
     uint64_t ram = view->assigned_bytes;
@@ -38,6 +56,7 @@ static void add_host(struct table *table, const struct guest_view *view)
     memory_row(table, "host", "assigned", ram, ram);
     memory_row(table, "host", "left by the balloon", view->memory.current_bytes, ram);
     memory_row(table, "host", "resident", view->resident_bytes, ram);
+    add_windows(table, view);
 }
 
 static void add_balloon(struct table *table, const struct guest_view *view)
@@ -302,19 +321,29 @@ static void print_verdict(const struct guest_word *word)
            *reasons ? ": " : "", reasons, *reasons ? "" : ": it neither pages nor scans");
 }
 
-void guest_view_print(const struct guest_view *view)
+static void print_heading(const struct guest_view *view)
 {
     char up[32] = "?";
+    char age[32];
 
-    if (view->report && isfinite(view->report->uptime_s))
-        show_seconds(up, sizeof(up), view->report->uptime_s);
-    if (view->report)
-        printf(
-            "%s: its agent is %s on Linux %s, up %s; lines of WHOSE guest are its word, not checked\n",
-            view->domain, *view->hello->agent ? view->hello->agent : "?",
-            *view->hello->kernel ? view->hello->kernel : "?", up);
-    else
+    if (!view->report) {
         printf("%s: no word from an agent: %s\n", view->domain, view->missing);
+        return;
+    }
+    if (isfinite(view->report->uptime_s))
+        show_seconds(up, sizeof(up), view->report->uptime_s);
+    printf("%s: its agent is %s on Linux %s, up %s; lines of WHOSE guest are its word, not checked",
+           view->domain, *view->hello->agent ? view->hello->agent : "?",
+           *view->hello->kernel ? view->hello->kernel : "?", up);
+    if (!isnan(view->told_age_s))
+        printf(", and what it told vmwssd %s ago",
+               show_seconds(age, sizeof(age), ceil(view->told_age_s)));
+    putchar('\n');
+}
+
+void guest_view_print(const struct guest_view *view)
+{
+    print_heading(view);
     print_memory(view);
     if (!view->report) {
         if (!domain_memory_is_told(&view->memory))

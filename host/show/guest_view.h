@@ -4,7 +4,7 @@
 
 #include "agent/agent_report.h"
 #include "domain/domain_memory.h"
-#include "estimate/guest_word.h"
+#include "record/sample_record.h"
 
 struct guest_view {
     const char *domain, *uuid;
@@ -14,11 +14,14 @@ struct guest_view {
     uint64_t assigned_bytes;
     uint64_t resident_bytes;     /* AGENT_UNKNOWN: could not be seen */
     struct domain_memory memory; /* by the balloon's driver in the guest, but for the maximum */
+    const struct sample_record *record; /* the last that vmwssd made; NULL: none of late */
+    double record_age_s;
     /* The agent's. */
     const struct agent_hello *hello;   /* NULL: nothing from an agent, and missing says why */
     const struct agent_report *before; /* the one before, of the same boot, or NULL */
     const struct agent_report *report;
     const struct agent_top *top; /* NULL without a report */
+    double told_age_s;           /* vmwssd was told it so long ago; NAN: it was asked just now */
     const char *missing;
     struct guest_word word; /* what the host makes of it */
 };

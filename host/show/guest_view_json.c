@@ -5,12 +5,24 @@
 #include "agent/agent_report_json.h"
 #include "show/guest_word.h"
 #include "show/json.h"
+#include "show/sample_json.h"
 #include "show/units.h"
+
+#include <math.h>
 
 static void set(json_t *object, const char *key, uint64_t value)
 {
     if (value != AGENT_UNKNOWN)
         json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+/* What vmwssd measured last. */
+static void set_record(json_t *object, const struct guest_view *view)
+{
+    if (!view->record)
+        return;
+    json_object_set_new(object, "windows", sample_windows_json(view->record));
+    json_object_set_new(object, "windows_age_s", json_real(view->record_age_s));
 }
 
 static json_t *host_json(const struct guest_view *view)
@@ -20,6 +32,7 @@ static json_t *host_json(const struct guest_view *view)
     set(object, "assigned_bytes", view->assigned_bytes);
     set(object, "balloon_bytes", view->memory.current_bytes);
     set(object, "resident_bytes", view->resident_bytes);
+    set_record(object, view);
     return object;
 }
 
@@ -58,6 +71,8 @@ int guest_view_print_json(const struct guest_view *view)
                         view->report ? agent_hello_json(view->hello) : json_null());
     json_object_set_new(object, "report",
                         view->report ? agent_report_json(view->report, view->top) : json_null());
+    json_object_set_new(object, "told_age_s",
+                        isnan(view->told_age_s) ? json_null() : json_real(view->told_age_s));
     json_object_set_new(object, "guest", word_json(&view->word));
     return json_print_line(object);
 }

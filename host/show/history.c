@@ -19,7 +19,8 @@ struct history_output {
     const struct history_guest *guest;
     struct history_query query;
     struct table *table;
-    bool words; /* the guest was asked at some time */
+    bool words;                      /* the guest was asked at some time */
+    char missing[WORD_MISSING_TEXT]; /* why it told nothing, the last time; "": it did */
 };
 
 static const struct table_column columns[] = {
@@ -280,6 +281,7 @@ static int print_json(const struct history_output *output, const struct history_
 int history_output_point(struct history_output *output, const struct history_point *point)
 {
     output->words = output->words || word_was_asked(&point->guest);
+    snprintf(output->missing, sizeof(output->missing), "%s", point->guest.missing);
     switch (output->format) {
     case SHOW_JSON:
         return print_json(output, point);
@@ -300,6 +302,8 @@ void history_output_end(struct history_output *output)
         table_hide(output->table, c);
     if (output->table)
         table_print(output->table, true);
+    if (output->table && *output->missing)
+        printf("The guest says nothing: %s.\n", output->missing);
     table_free(output->table);
     free(output);
 }

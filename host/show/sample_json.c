@@ -56,13 +56,19 @@ static json_t *flags_json(unsigned flags)
     return array;
 }
 
-json_t *sample_json(const struct sample_record *record, const char *schema)
+json_t *sample_windows_json(const struct sample_record *record)
 {
-    json_t *object = json_object();
     json_t *windows = json_array();
 
     for (size_t w = 0; w < record->n_windows; w++)
         json_array_append_new(windows, window_json(&record->windows[w]));
+    return windows;
+}
+
+json_t *sample_json(const struct sample_record *record, const char *schema)
+{
+    json_t *object = json_object();
+
     json_object_set_new(object, "schema", json_string(schema));
     json_object_set_new(object, "time", time_string(&record->time));
     json_object_set_new(object, "host", json_text(record->host));
@@ -78,7 +84,7 @@ json_t *sample_json(const struct sample_record *record, const char *schema)
     json_object_set_new(object, "resident_bytes", bytes(record->resident_bytes));
     json_object_set_new(object, "unmeasurable_bytes", bytes(record->unmeasurable_bytes));
     json_object_set_new(object, "vcpu_seconds", rounded(record->vcpu_s, 0.001));
-    json_object_set_new(object, "windows", windows);
+    json_object_set_new(object, "windows", sample_windows_json(record));
     json_object_set_new(object, "cpu_seconds", rounded(record->cpu_s, 0.0001));
     json_object_set_new(object, "pause_seconds", rounded(record->paused_s, 0.0001));
     json_object_set_new(object, "flags", flags_json(record->flags));

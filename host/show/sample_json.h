@@ -9,5 +9,8 @@
 /** The record as an object that the caller owns; more may be put into it. NULL when out of memory. */
 json_t *sample_json(const struct sample_record *record, const char *schema);
 
+/** Its windows alone, likewise. */
+json_t *sample_windows_json(const struct sample_record *record);
+
 /** Prints the record as one line, schema vmwss.sample.v1. 0 or -ENOMEM. */
 int sample_json_print(const struct sample_record *record);

@@ -58,6 +58,8 @@ if until_so 180 told g1; then
 	measured() { measure -c "$embed_uri" g1 -w 8 --agent && record_has '.guest.source == "agent"'; }
 	check "the host measures it too" until_so 10 measured
 	echo "# host: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)]; $(jq -c .guest <<<"$record")"
+	check "with what the guest found, in the record" record_has '.guest.own_window_s >= 3 and
+		.guest.own_anon_bytes >= 32 * 1048576 and .guest.own_anon_bytes <= 35 * 1048576'
 	check "they agree" record_has '.guest.agreement > 0.9 and .guest.doubts == []'
 
 	# QEMU serves whoever connected first.

@@ -65,6 +65,9 @@ check "starts" embed_create mute 96 "total=64M hot=16M" "$memfd"
 start_daemon
 check "has every figure of the host" comes_true word '.wss_bytes > 0 and .resident_bytes > 0' mute
 check "and says why the guest's are missing" comes_true word '.guest.source == "none" and (.guest.missing | contains("org.vmwss.guest.0"))' mute
+history_of_mute() { "$vmwss" history --database "$db" --since 1h --window 2 --step record mute "$@"; }
+check "in the table" test -n "$(history_of_mute | grep '^The guest says nothing: .*org\.vmwss\.guest\.0')"
+check "and as CSV" test -n "$(history_of_mute --csv | grep ',none,.*org\.vmwss\.guest\.0')"
 embed_virsh suspend mute >/dev/null # leave the processor to the other
 
 echo "# a guest without an agent, whose balloon driver tells"
@@ -77,7 +80,7 @@ embed_virsh destroy driver >/dev/null
 
 echo "# what a guest says that has one"
 export BALLOON=virtio RAM_XML=$memfd
-check "a guest with the agent starts" linux_create told 256 "psi=1 guest.zram=128M guest.run=vmwss-guest,serve toucher.total=96M toucher.hot=96M"
+check "a guest with the agent starts" linux_create told 256 "psi=1 guest.zram=128M guest.run=vmwss-guest,serve,--working-set=3 toucher.total=96M toucher.hot=96M"
 check "the guest gets ready" linux_says told 'vmwss-toucher ready' 120
 check "its agent answers" comes_true word '.guest.source == "agent"' told
 # Again only after it did not: of a guest that is slow while it fills its memory.
@@ -97,6 +100,24 @@ check "PSI, as shares" word '.guest | .psi_some_ratio >= 0 and .psi_some_ratio <
 check "of its working set the cache has its bounds" \
 	word '.guest | .wss_cache_high_bytes < 96 * 1048576 and .wss_cache_low_bytes <= .wss_cache_high_bytes' told
 check "and the processes, which hold 96 MiB" comes_true word '.guest.wss_anon_high_bytes >= 90 * 1048576' told
+
+check "and what they touch themselves, by its account" comes_true word '.guest | .own_window_s >= 3 and .own_anon_bytes > 0 and
+	.own_anon_bytes + .own_file_bytes < .total_bytes' told
+
+echo "# who asks it beside vmwssd"
+told_elsewhere() {
+	"$vmwss" guest -c "$embed_uri" --database "$db" --json told 2>"$guests_dir/messages" >"$guests_dir/view" &&
+		jq -e '.told_age_s >= 0 and .told_age_s < 300 and .missing == null and (.hello.kernel | startswith("6.1")) and
+		any(.report.processes[]; .name == "toucher" and .rss_bytes >= 90 * 1048576) and .guest.verdict == "below" and
+		.host.windows[0].window_s == 2 and .host.windows[0].wss_bytes > 0' "$guests_dir/view" >/dev/null
+}
+check "has what the agent told vmwssd, with its processes, and what the host measured" eventually told_elsewhere
+"$vmwss" guest -c "$embed_uri" --database "$db" told >"$guests_dir/table" 2>&1
+sed 's/^/# /' "$guests_dir/table"
+check "for people" grep -qE '^told: its agent is .*, and what it told vmwssd [0-9.]+[sm]+.* ago$' "$guests_dir/table"
+check "the host's number in the same table" grep -qE '^host +touched in 2s, ± .* ago +[0-9.]+ MiB' "$guests_dir/table"
+check "and the processes" grep -qE '^guest +[0-9]+ .* toucher$' "$guests_dir/table"
+expect_exit "of a history that is not there it says so" 2 'no history there' guest --database "$guests_dir/nosuch.db" told
 
 echo "# shown alike"
 watch_json() { timeout 60 "$vmwss" watch "$1" --database "$db" --count 1 --json 2>/dev/null; }

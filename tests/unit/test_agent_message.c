@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_agent_message.c  The parser of a guest's bytes: what it takes whole, and what it refuses whole. */
 #include "agent/agent_message.h"
+#include "agent/agent_told.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -278,6 +279,44 @@ START_TEST(unknown_ram_is_no_limit_but_sense)
 }
 END_TEST
 
+/* What is kept of what was told reads as it was told. */
+START_TEST(told_is_read_again)
+{
+    struct agent_told told;
+    struct agent_hello hello;
+    char *text;
+
+    ck_assert_int_eq(parse("{\"seq\":1,\"hello\":{\"protocol\":1,\"agent\":\"0.1.0\",\"kernel\":"
+                           "\"6.1.0\",\"boot_id\":\"b\",\"page_bytes\":4096}}"),
+                     0);
+    hello = message.hello;
+    ck_assert_int_eq(
+        parse("{\"seq\":2,\"report\":{\"uptime_s\":81.5,\"memory\":{\"total_bytes\":4096},"
+              "\"pressure\":{\"memory\":{\"some\":{\"avg10\":0.5,\"total_us\":7}}},"
+              "\"working_set\":{\"anon_bytes\":1024,\"window_s\":3.5,\"how\":\"clear_refs\"},"
+              "\"processes\":[{\"pid\":1,\"name\":\"a \\\"b\\\" c\",\"pss_bytes\":2048}]}}"),
+        0);
+    text = agent_told_text(&hello, &message.report, &message.top);
+    ck_assert_ptr_nonnull(text);
+    ck_assert_int_eq(agent_told_parse(text, RAM, &told, &error), 0);
+    ck_assert_str_eq(told.hello.kernel, "6.1.0");
+    ck_assert_double_eq(told.report.uptime_s, 81.5);
+    ck_assert_uint_eq(told.report.memory.total_bytes, 4096);
+    ck_assert_uint_eq(told.report.memory.free_bytes, AGENT_UNKNOWN);
+    ck_assert(told.report.has_pressure);
+    ck_assert_uint_eq(told.report.memory_pressure.some.total_us, 7);
+    ck_assert_double_eq(told.report.working_set.window_s, 3.5);
+    ck_assert_uint_eq(told.top.n, 1);
+    ck_assert_str_eq(told.top.process[0].name, "a \"b\" c");
+    ck_assert_int_eq(agent_told_parse(text, 4095, &told, &error), -ERANGE);
+    *strchr(text, '\n') = ' ';
+    ck_assert_int_eq(agent_told_parse(text, RAM, &told, &error), -EINVAL);
+    free(text);
+    ck_assert_int_eq(agent_told_parse("{\"seq\":1,\"error\":\"x\"}\n{}", RAM, &told, &error),
+                     -EINVAL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("agent_message");
@@ -296,6 +335,7 @@ int main(void)
     tcase_add_test(tcase, depth_is_bounded);
     tcase_add_test(tcase, length_and_number_are_bounded);
     tcase_add_test(tcase, unknown_ram_is_no_limit_but_sense);
+    tcase_add_test(tcase, told_is_read_again);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -317,6 +317,8 @@ START_TEST(version_3_is_brought_up_to_date)
         "DROP TABLE word_bucket",
         "ALTER TABLE older RENAME TO word_bucket",
         "UPDATE word_bucket SET swap_in_bytes_s = NULL",
+        "DROP TABLE own_set",
+        "DROP TABLE told",
         "PRAGMA user_version = 3",
     };
     struct ages_record first = told(T0 + 10, 300, 0.1);
@@ -330,6 +332,103 @@ START_TEST(version_3_is_brought_up_to_date)
     ck_assert_double_eq_tol(bucket(BUCKET_HOUR).psi_some, 0.4, 1e-4);
     ck_assert_sql(kept.path, "SELECT swap_in_bytes_s_ms / 1000 FROM word_bucket WHERE level_s = 60",
                   "30");
+}
+END_TEST
+
+/* --- what few tell ----------------------------------------------------------------------------- */
+
+START_TEST(its_own_working_set_comes_back)
+{
+    struct ages_record record = told(T0, 300, 0.1);
+    struct guest_word *was = &record.sample.guest;
+
+    add(&record, 30);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM own_set", "0");
+    ck_assert(isnan(latest().own_window_s));
+    ck_assert_uint_eq(latest().own_anon_bytes, AGENT_UNKNOWN);
+    record.sample.time.tv_sec += 30;
+    was->own_window_s = 3.25;
+    was->own_age_s = 1.5;
+    was->own_anon_bytes = 33 * MIB;
+    was->own_file_bytes = 2 * MIB;
+    add(&record, 30);
+
+    struct guest_word is = latest();
+
+    ck_assert_double_eq(is.own_window_s, 3.25);
+    ck_assert_double_eq(is.own_age_s, 1.5);
+    ck_assert_uint_eq(is.own_anon_bytes, 33 * MIB);
+    ck_assert_uint_eq(is.own_file_bytes, 2 * MIB);
+}
+END_TEST
+
+static void add_told(const struct ages_record *record, const char *lines)
+{
+    struct store *store = kept_open(kept.path);
+    const struct store_entry entry = {
+        .record = record, .period_s = 30, .precision = 0.022, .told = lines};
+    struct error error = {0};
+
+    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
+    store_close(store);
+}
+
+/* 1, with what it told and when; 0: nothing. */
+static int last_told(char lines[AGENT_TOLD_MAX], double *time_s)
+{
+    struct history_guest guest;
+    struct store *store = NULL;
+    struct error error = {0};
+
+    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(history_find(store, UUID_1, &guest, &error), 0);
+
+    int rc = history_told(store, guest.id, lines, time_s, &error);
+
+    store_close(store);
+    return rc;
+}
+
+START_TEST(what_its_agent_told_last_is_kept)
+{
+    static char lines[AGENT_TOLD_MAX];
+    struct ages_record record = told(T0, 300, 0.1);
+    double time_s = 0;
+
+    add(&record, 30);
+    ck_assert_int_eq(last_told(lines, &time_s), 0);
+    add_told(&record, "first\nof them");
+    record.sample.time.tv_sec += 60;
+    add_told(&record, "last\nof them");
+    record.sample.time.tv_sec += 30;
+    add(&record, 30);
+    ck_assert_int_eq(last_told(lines, &time_s), 1);
+    ck_assert_str_eq(lines, "last\nof them");
+    ck_assert_double_eq_tol(time_s, T0 + 60, 1);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM told", "1");
+    free(kept_ask(kept.path, "UPDATE told SET lines = CAST(zeroblob(40000) AS TEXT)"));
+    ck_assert_int_eq(last_told(lines, &time_s), -EUCLEAN);
+}
+END_TEST
+
+/* A database of version 4 had neither. */
+START_TEST(version_4_is_brought_up_to_date)
+{
+    static const char *const older[] = {"DROP TABLE own_set", "DROP TABLE told",
+                                        "PRAGMA user_version = 4"};
+    struct ages_record record = told(T0, 300, 0.1);
+
+    add(&record, 30);
+    for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++)
+        free(kept_ask(kept.path, older[i]));
+    record.sample.guest.own_window_s = 3;
+    record.sample.guest.own_anon_bytes = MIB;
+    record.sample.time.tv_sec += 30;
+    add_told(&record, "a\nb");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "5");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
+    ck_assert_uint_eq(latest().own_anon_bytes, MIB);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM told", "1");
 }
 END_TEST
 
@@ -435,6 +534,9 @@ static Suite *suite(void)
     tcase_add_test(tcase, what_is_unknown_does_not_count);
     tcase_add_test(tcase, it_goes_with_its_record);
     tcase_add_test(tcase, means_weigh_only_what_was_told);
+    tcase_add_test(tcase, its_own_working_set_comes_back);
+    tcase_add_test(tcase, what_its_agent_told_last_is_kept);
+    tcase_add_test(tcase, version_4_is_brought_up_to_date);
     tcase_add_test(tcase, version_3_is_brought_up_to_date);
     tcase_add_test(tcase, version_2_is_brought_up_to_date);
     tcase_add_test(tcase, a_figure_that_is_none_is_unknown);
