@@ -10,6 +10,10 @@
  *   CAP_DAC_OVERRIDE     connecting to the channel of a guest's agent, a socket of QEMU's user: permitted, and in effect for
  *                        just that call; not at all when no agents are to be asked
  *
+ * It stays user 0, whose files it reads and writes: libvirt's sockets, which serve root without a question put to polkit, the
+ * run directory that it shares with vmwss measure, and the history that older versions left. Without capabilities that user
+ * may no more than the owner of these.
+ *
  * And system calls that it never makes, whatever it may: to run a program, to write another process's memory or stop it,
  * to load code into the kernel, to mount, to set the clock, to talk to a network (seccomp(2)). They fail with EPERM. vsock(7)
  * is one only when no agents are to be asked. Nobody connects to vmwssd: listen(2) fails, too.
