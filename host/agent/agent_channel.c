@@ -47,8 +47,10 @@ struct agent_channel *agent_channel_new(const struct agent_endpoint *endpoint, u
     channel->fd = -1;
     channel->uptime_s = NAN;
     channel->seq = random_seed() >> 32; /* room for as many questions again, far below INT64_MAX */
-    channel->bytes = agent_bucket_full(AGENT_UNASKED_BYTES);
-    channel->lines = agent_bucket_full(AGENT_UNASKED_LINES);
+    channel->bytes = (struct agent_bucket){AGENT_UNASKED_BYTES, AGENT_UNREAD_BYTES,
+                                           AGENT_UNASKED_BYTES_A_SECOND};
+    channel->lines = (struct agent_bucket){AGENT_UNASKED_LINES, AGENT_UNREAD_LINES,
+                                           AGENT_UNASKED_LINES_A_SECOND};
     return channel;
 }
 

@@ -12,13 +12,15 @@
  *         ...
  *
  * That loop ends whatever the guest sends: one call reads at most WIRE_LINE_MAX bytes, and what nobody asked for is
- * drawn from two buckets, AGENT_UNASKED_BYTES and AGENT_UNASKED_LINES, refilled every second by an eighth; a guest that
- * empties one is cut off. A question has WIRE_DEADLINE_MS. What is no message is skipped up to its newline, and answers
- * to other questions than the last one are ignored (sequence numbers begin at random, so that an answer to a client
- * before us cannot pass for ours). A question that failed closes the socket, and after the n-th failure in a row nothing
- * is asked for 2^n seconds, at most AGENT_BACKOFF_MAX_S. A guest whose uptime went back was restarted: it is asked for
- * its hello again. Memory of a channel is that of its struct, about 2 KiB, and a line's WIRE_LINE_MAX bytes only from its
- * first byte to its last.
+ * drawn from two buckets, of bytes and of lines; a guest that empties one is cut off. They begin with AGENT_UNASKED_*,
+ * and fill with time, whether anybody reads or not: stalls that were told in two minutes in which nobody listened all
+ * come at once, and are no flood. They hold no more than sockets can keep (AGENT_UNREAD_*), so that a guest that was
+ * quiet for a day cannot have more read at once than that: 40 ms of a CPU. A question has WIRE_DEADLINE_MS. What is no
+ * message is skipped up to its newline, and answers to other questions than the last one are ignored (sequence numbers
+ * begin at random, so that an answer to a client before us cannot pass for ours). A question that failed closes the
+ * socket, and after the n-th failure in a row nothing is asked for 2^n seconds, at most AGENT_BACKOFF_MAX_S. A guest
+ * whose uptime went back was restarted: it is asked for its hello again. Memory of a channel is that of its struct,
+ * about 2 KiB, and a line's WIRE_LINE_MAX bytes only from its first byte to its last.
  *
  * QEMU serves one client of the port's socket at a time: while a channel is open, others wait (AGENT_FAULT_BUSY).
  */
@@ -29,6 +31,13 @@
 
 #define AGENT_UNASKED_BYTES (4 * WIRE_LINE_MAX)
 #define AGENT_UNASKED_LINES 64
+/* More every second. An honest agent tells of a stall for each of 8 triggers every 0.9 s: 9 lines of some 120 bytes. */
+#define AGENT_UNASKED_BYTES_A_SECOND 8192
+#define AGENT_UNASKED_LINES_A_SECOND 16
+/* A Unix socket keeps 278 such lines (net.core.wmem_default 208 KiB, as the kernel counts them) and QEMU's port 128 more;
+ * a vsock keeps 256 KiB, some 2400 of the shortest. */
+#define AGENT_UNREAD_BYTES (32 * WIRE_LINE_MAX)
+#define AGENT_UNREAD_LINES 4096
 #define AGENT_BACKOFF_MAX_S 256
 
 struct agent_channel; /* opaque */

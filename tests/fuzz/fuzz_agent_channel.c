@@ -27,7 +27,7 @@ static void drain(struct agent_channel *channel, uint64_t now)
     size_t events = 0;
 
     while (agent_channel_next(channel, now, &event) != AGENT_NOTHING) {
-        CLAIM(++events <= AGENT_UNASKED_LINES + 2 * AGENT_FAULTS);
+        CLAIM(++events <= AGENT_UNREAD_LINES + 2 * AGENT_FAULTS);
         CLAIM((event.kind == AGENT_FAILED) <= (channel->fd < 0));
         if (event.kind == AGENT_FAULT || event.kind == AGENT_FAILED)
             CLAIM(event.error.code < 0 && agent_text_is_printable(event.error.text));

@@ -362,12 +362,76 @@ START_TEST(stalls_are_told_and_have_an_end)
         ck_assert_int_eq(next(), AGENT_STALL);
         ck_assert_int_eq(next(), AGENT_NOTHING);
     }
-    now += SECOND / 8; /* one more */
+    now += SECOND / AGENT_UNASKED_LINES_A_SECOND; /* one more */
     say(stall);
     ck_assert_int_eq(next(), AGENT_STALL);
     say(stall);
     ck_assert_int_eq(next(), AGENT_STALL);
     expect_fault(AGENT_FAILED, AGENT_FAULT_FLOOD, true, "64 lines");
+}
+END_TEST
+
+/* Two minutes between two questions, in which it told of a stall every 0.9 s. */
+START_TEST(stalls_that_nobody_read_are_no_flood)
+{
+    int told = 0;
+
+    greet();
+    say_report(5);
+    expect_report(5);
+    for (int i = 0; i < 133; i++)
+        say(stall);
+    now += 120 * SECOND;
+    ck_assert_int_eq(agent_channel_ask(channel, now), 0);
+    hear("report", false);
+    say_report(125);
+    while (next() == AGENT_STALL)
+        told++;
+    ck_assert_msg(event.kind == AGENT_REPORT, "%d, after %d: %s", event.kind, told,
+                  event.error.text);
+    ck_assert_int_eq(told, 133);
+}
+END_TEST
+
+/* As many triggers as an agent has, all of which fire all the time. */
+START_TEST(eight_triggers_are_no_flood)
+{
+    greet();
+    say_report(5);
+    expect_report(5);
+    for (int i = 0; i < 600; i++) {
+        now += 9 * SECOND / 10;
+        for (int k = 0; k < 8; k++)
+            say(stall);
+        for (int k = 0; k < 8; k++)
+            ck_assert_int_eq(next(), AGENT_STALL);
+        ck_assert_int_eq(next(), AGENT_NOTHING);
+    }
+}
+END_TEST
+
+/* Who was quiet for a day may say what sockets keep, and no more. */
+START_TEST(a_quiet_day_does_not_pay_for_a_flood)
+{
+    static char piece[4096];
+    int told = 0;
+
+    memset(piece, 'x', sizeof(piece));
+    greet();
+    say_report(5);
+    expect_report(5);
+    now += 86400 * SECOND;
+    ck_assert_uint_lt(flood(piece, sizeof(piece)), AGENT_UNREAD_BYTES + 2 * WIRE_LINE_MAX);
+    ck_assert_int_eq(event.fault, AGENT_FAULT_FLOOD);
+    now += 86400 * SECOND;
+    greet();
+    for (;; told++) {
+        say(stall);
+        if (next() != AGENT_STALL || next() == AGENT_FAILED)
+            break;
+    }
+    ck_assert_int_eq(event.fault, AGENT_FAULT_FLOOD);
+    ck_assert_int_le(told, AGENT_UNREAD_LINES);
 }
 END_TEST
 
@@ -561,6 +625,9 @@ int main(void)
     tcase_add_test(tcase, a_line_without_end_is_skipped);
     tcase_add_test(tcase, bytes_that_nobody_asked_for_have_an_end);
     tcase_add_test(tcase, stalls_are_told_and_have_an_end);
+    tcase_add_test(tcase, stalls_that_nobody_read_are_no_flood);
+    tcase_add_test(tcase, eight_triggers_are_no_flood);
+    tcase_add_test(tcase, a_quiet_day_does_not_pay_for_a_flood);
     tcase_add_test(tcase, an_honest_agent_is_never_a_flood);
     tcase_add_test(tcase, a_slow_drip_has_no_more_time);
     tcase_add_test(tcase, what_nobody_takes_is_busy);
