@@ -23,9 +23,11 @@ int agent_ask(struct agent_channel *channel, struct agent_event *event,
 {
     int rc = agent_channel_ask(channel, clock_ns());
 
-    if (rc < 0)
-        return error_set(&event->error, rc, "it is not asked again so soon after it failed");
-    for (;;) {
+    if (rc == -EAGAIN) {
+        event->error = *agent_channel_failure(channel); /* what was wrong then still is */
+        return event->error.code;
+    }
+    for (;;) { /* also for what was asked before a signal came */
         switch (agent_channel_next(channel, clock_ns(), event)) {
         case AGENT_REPORT:
             return 0;

@@ -272,6 +272,11 @@ uint64_t agent_channel_backoff_ns(const struct agent_channel *channel)
     return channel->backoff_ns;
 }
 
+const struct error *agent_channel_failure(const struct agent_channel *channel)
+{
+    return &channel->failed.error;
+}
+
 int agent_channel_fd(const struct agent_channel *channel)
 {
     return channel->fd;

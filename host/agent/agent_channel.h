@@ -102,6 +102,9 @@ int agent_channel_ask(struct agent_channel *channel, uint64_t now_ns);
 /** Until when it does not ask (CLOCK_MONOTONIC); 0: it may. */
 uint64_t agent_channel_backoff_ns(const struct agent_channel *channel);
 
+/** Why a question failed last; while it backs off, why it does. Its code is 0 if none has failed. */
+const struct error *agent_channel_failure(const struct agent_channel *channel);
+
 /**
  * The guest is suspended, paused or being migrated, and cannot answer: forgets the question that was asked, without a
  * fault, and closes; the next agent_channel_ask() begins anew.

@@ -116,8 +116,7 @@ static int ask(struct inquiry *inquiry, struct word_report *now, struct agent_to
 {
     struct agent_event event;
 
-    /* After a failure it is not asked again so soon: what was wrong then still is. */
-    if (!inquiry->channel || agent_channel_backoff_ns(inquiry->channel) > clock_ns())
+    if (!inquiry->channel)
         return inquiry->missing.code;
 
     int rc = agent_ask(inquiry->channel, &event, NULL, NULL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_agent_channel.c  The channel to an agent before a server that says what the test says; the clock is the test's. */
+#include "agent/agent_ask.h"
 #include "agent/agent_channel_private.h"
 #include "fixture.h"
 
@@ -507,6 +508,22 @@ START_TEST(no_socket_and_nobody_behind_it)
 }
 END_TEST
 
+/* By the clock, for a second and less. */
+START_TEST(asked_too_soon_it_fails_for_the_same_reason)
+{
+    close(listener);
+    listener = -1;
+    for (int i = 0; i < 2; i++) {
+        memset(&event, 0, sizeof(event));
+        ck_assert_int_eq(agent_ask(channel, &event, NULL, NULL), -ECONNREFUSED);
+        ck_assert_int_eq(event.error.code, -ECONNREFUSED);
+        ck_assert_msg(strstr(event.error.text, "Connection refused") != NULL, "%s",
+                      event.error.text);
+    }
+    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_CONNECT), 1); /* not asked */
+}
+END_TEST
+
 START_TEST(a_restarted_guest_is_greeted_again)
 {
     greet();
@@ -633,6 +650,7 @@ int main(void)
     tcase_add_test(tcase, what_nobody_takes_is_busy);
     tcase_add_test(tcase, a_full_queue_is_busy);
     tcase_add_test(tcase, no_socket_and_nobody_behind_it);
+    tcase_add_test(tcase, asked_too_soon_it_fails_for_the_same_reason);
     tcase_add_test(tcase, a_restarted_guest_is_greeted_again);
     tcase_add_test(tcase, a_suspended_guest_is_not_to_blame);
     tcase_add_test(tcase, a_newer_protocol_is_not_guessed_at);
