@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_guest.c  vmwss guest: asks the agent in a guest, and shows its word beside what the host knows. */
-#include "agent/agent_ask.h"
+#include "agent/agent_way.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
@@ -49,8 +49,7 @@ struct inquiry {
     struct guest_ram ram;
     struct resident_meter meter;
     bool metered;
-    struct agent_channel *channel; /* NULL: no way to an agent, and missing says why */
-    struct error missing;
+    struct agent_way way;
     struct word_report before;
     bool has_before, told; /* told: anything, ever */
 };
@@ -80,22 +79,6 @@ static void find_ram(struct inquiry *inquiry)
 
 /* --- the guest's side -------------------------------------------------------------------------- */
 
-static void open_channel(struct inquiry *inquiry)
-{
-    struct agent_endpoint endpoint;
-
-    if (agent_endpoint_choose(&inquiry->guest.agent_port, &endpoint, &inquiry->missing) < 0)
-        return;
-    if (endpoint.closed) {
-        error_set(&inquiry->missing, -ENOTCONN,
-                  "nobody in the guest has the port open: is vmwss-guest running there?");
-        return;
-    }
-    inquiry->channel = agent_channel_new(&endpoint, inquiry->guest.ram.total_bytes);
-    if (!inquiry->channel)
-        error_set(&inquiry->missing, -ENOMEM, "out of memory");
-}
-
 static void make_word(struct inquiry *inquiry, struct guest_view *view,
                       const struct word_report *now)
 {
@@ -111,21 +94,15 @@ static void make_word(struct inquiry *inquiry, struct guest_view *view,
     guest_word_make(&view->word, follows ? &inquiry->before : NULL, now, &host);
 }
 
-/* 0, or the agent's failure, with inquiry->missing set. */
+/* 0, or the agent's failure, with inquiry->way.missing set. */
 static int ask(struct inquiry *inquiry, struct word_report *now, struct agent_top *top)
 {
     struct agent_event event;
+    int rc = agent_way_ask(&inquiry->way, inquiry->connection, inquiry->guest.uuid, &event);
 
-    if (!inquiry->channel)
-        return inquiry->missing.code;
-
-    int rc = agent_ask(inquiry->channel, &event, NULL, NULL);
-
-    if (rc < 0) {
-        inquiry->missing = event.error;
+    if (rc < 0)
         return rc;
-    }
-    word_report_agent(now, agent_channel_hello(inquiry->channel), &event.message.report,
+    word_report_agent(now, agent_channel_hello(inquiry->way.channel), &event.message.report,
                       (double)clock_ns() / 1e9);
     *top = event.message.top;
     return 0;
@@ -199,14 +176,14 @@ static int inquire(struct inquiry *inquiry, struct error *error)
     view.unix_s = unix_now();
     look_into_history(inquiry, &view, kept);
     if (rc == 0) {
-        view.hello = agent_channel_hello(inquiry->channel);
+        view.hello = agent_channel_hello(inquiry->way.channel);
         view.report = &now.report;
         view.top = &top;
         make_word(inquiry, &view, &now);
     } else if (kept->has_told) {
         take_told(&view, kept);
     } else {
-        view.missing = inquiry->missing.text;
+        view.missing = inquiry->way.missing.text;
         guest_word_none(&view.word, "%s", view.missing);
         command_error("domain %s: %s", view.domain, view.missing);
     }
@@ -248,13 +225,12 @@ static int open_all(struct inquiry *inquiry, struct error *error)
     if (rc < 0)
         return rc;
     find_ram(inquiry);
-    open_channel(inquiry);
     return 0;
 }
 
 static void close_all(struct inquiry *inquiry)
 {
-    agent_channel_free(inquiry->channel);
+    agent_way_end(&inquiry->way);
     if (inquiry->metered)
         resident_meter_free(&inquiry->meter);
     guest_ram_free(&inquiry->ram);
