@@ -141,9 +141,10 @@ static void tell_failure(struct agent_channel *channel, uint64_t now_ns, struct 
     const struct wrong *failed = &channel->failed;
     /* Lines that were wrong have been counted as they came. */
     bool counted = channel->first.set && channel->first.fault == failed->fault;
-    bool news = !counted && channel->faults[failed->fault]++ == 0;
 
-    channel_tell(failed, news, AGENT_FAILED, event);
+    if (!counted)
+        channel->faults[failed->fault]++;
+    channel_tell(failed, AGENT_FAILED, event);
     channel->failed.set = false;
     hang_up(channel);
     back_off(channel, now_ns);

@@ -67,7 +67,6 @@ enum agent_event_kind {
 struct agent_event {
     enum agent_event_kind kind;
     enum agent_fault fault; /* of FAULT and FAILED */
-    bool news;              /* its class is new on this channel: to be logged once */
     struct error error;     /* of FAULT and FAILED: one printable line, without the guest's name */
     struct agent_message message; /* of REPORT and STALL */
 };

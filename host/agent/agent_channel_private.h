@@ -47,13 +47,12 @@ struct agent_channel {
 };
 
 /** Makes an event of it. */
-static inline void channel_tell(const struct wrong *wrong, bool news, enum agent_event_kind kind,
+static inline void channel_tell(const struct wrong *wrong, enum agent_event_kind kind,
                                 struct agent_event *event)
 {
     event->kind = kind;
     event->fault = wrong->fault;
     event->error = wrong->error;
-    event->news = news;
 }
 
 /** The question is lost, which the next look at the channel tells. */

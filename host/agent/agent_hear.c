@@ -15,7 +15,7 @@ static void note(struct agent_channel *channel, enum agent_fault fault, const st
     if (!channel->first.set)
         channel->first = wrong;
     if (channel->faults[fault]++ == 0)
-        channel_tell(&wrong, true, AGENT_FAULT, event);
+        channel_tell(&wrong, AGENT_FAULT, event);
 }
 
 static bool take_hello(struct agent_channel *channel, const struct agent_message *message,

@@ -153,7 +153,8 @@ static void has_no_way(struct agents *agents, struct asked *asked, int rc)
 {
     agent_channel_free(asked->channel);
     asked->channel = NULL;
-    asked->told = false;
+    asked->answers = false;
+    asked->said = (struct said){0};
     agents_miss(agents, asked,
                 rc == -ENOENT ? "no channel " WIRE_PORT " in its XML, and its balloon tells nothing"
                               : "the channel in its XML leads nowhere");
@@ -184,7 +185,8 @@ static void begin_run(struct agents *agents, struct asked *asked,
     agent_channel_free(asked->channel);
     asked->channel = NULL;
     asked->id = memory->id;
-    asked->told = false;
+    asked->answers = false;
+    asked->said = (struct said){0};
     *asked->lack = '\0';
     pthread_mutex_lock(&agents->mutex);
     asked->xml = (struct xml_turn){0};
@@ -218,7 +220,7 @@ static void note(struct agents *agents, unsigned source, const struct domain_mem
         agent_channel_set_ram(asked->channel, memory->maximum_bytes);
     pthread_mutex_lock(&agents->mutex);
     asked->follower.current_bytes = memory->current_bytes;
-    if (!asked->channel || !asked->told)
+    if (!asked->channel || !asked->answers)
         hear_balloon(&asked->follower, memory);
     pthread_mutex_unlock(&agents->mutex);
     agents_tell_lack(agents, asked);

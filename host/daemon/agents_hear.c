@@ -67,10 +67,13 @@ static void hear_report(struct agents *agents, struct asked *asked, const struct
 
     if (!hello)
         return;
-    if (!asked->told)
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: its agent answers (%s, Linux %s)",
+    if (said_answers(&asked->said, hello, clock_ns()))
+        log_line(LOG_CLASS_AGENT, LOG_INFO, "domain %s: its agent answers (%s, Linux %s)",
                  asked->name, hello->agent, hello->kernel);
-    asked->told = true;
+    else if (!asked->answers)
+        log_line(LOG_CLASS_AGENT, LOG_DEBUG, "domain %s: heard again (%s, Linux %s)", asked->name,
+                 hello->agent, hello->kernel);
+    asked->answers = true;
     *asked->lack = '\0';
     pthread_mutex_lock(&agents->mutex);
     word_follower_hear(&asked->follower, hello, &event->message.report, agents_boot_s());
@@ -78,30 +81,42 @@ static void hear_report(struct agents *agents, struct asked *asked, const struct
     keep_told(agents, asked, hello, event);
 }
 
-/* The rule that each fault is told once for a guest is the channel's. */
 static void hear_fault(struct agents *agents, struct asked *asked, const struct agent_event *event)
 {
     char why[WORD_MISSING_TEXT];
 
-    if (event->news)
-        log_line(LOG_CLASS_GUEST, LOG_NOTICE, "domain %s: its agent (%s): %s", asked->name,
+    if (said_fault(&asked->said, event->fault, clock_ns()))
+        log_line(LOG_CLASS_AGENT, LOG_NOTICE, "domain %s: its agent (%s): %s", asked->name,
                  agent_fault_name(event->fault), event->error.text);
     if (event->kind != AGENT_FAILED)
         return;
-    asked->told = false;
+    asked->answers = false;
     if (asked->two_ways)
         agents_plugged(agents, asked->uuid);
     snprintf(why, sizeof(why), "agent %s: %s", agent_fault_name(event->fault), event->error.text);
     agents_miss(agents, asked, why);
 }
 
+static void log_stall(struct asked *asked, const struct agent_stall *stall)
+{
+    char more[64] = "";
+    uint64_t unsaid;
+
+    if (!said_stall(&asked->said, clock_ns(), &unsaid))
+        return;
+    if (unsaid > 0)
+        snprintf(more, sizeof(more), "; %llu more since this was said last",
+                 (unsigned long long)unsaid);
+    log_line(LOG_CLASS_AGENT, LOG_INFO, "domain %s: says that it stalls for %s (%s)%s", asked->name,
+             stall->resource, stall->kind, more);
+}
+
 /* One that goes on is told and asked about now and then: it must not drown what others have to say. */
 static void hear_stall(struct asked *asked, const struct agent_stall *stall)
 {
+    log_stall(asked, stall);
     if (clock_ns() < asked->asked_ns)
         return;
-    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: says that it stalls for %s (%s)", asked->name,
-             stall->resource, stall->kind);
     agents_ask(asked);
     asked->asked_ns = clock_ns() + ASK_AGAIN_NS;
 }

@@ -5,6 +5,7 @@
 #include "agent/agent_channel.h"
 #include "daemon/agents.h"
 #include "daemon/rounds.h"
+#include "daemon/said.h"
 #include "record/word_follower.h"
 
 #include <poll.h>
@@ -27,8 +28,9 @@ struct asked {
     struct agent_channel *channel; /* NULL: it has none */
     struct xml_turn xml;           /* plugged: under the mutex */
     uint64_t asked_ns;
-    bool two_ways;                /* a port and vsock: when one fails the XML has which of them */
-    bool told;                    /* that it answers: said once */
+    bool two_ways; /* a port and vsock: when one fails the XML has which of them */
+    bool answers;  /* as of the last question: what the balloon tells is not needed */
+    struct said said;
     char lack[WORD_MISSING_TEXT]; /* why its agent tells nothing; "": it does, or is yet to */
     struct word_follower follower;
     uint64_t lines_ns; /* when lines was made */

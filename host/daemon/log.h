@@ -14,6 +14,7 @@ enum log_class {
     LOG_CLASS_DAEMON,
     LOG_CLASS_CONNECTION,
     LOG_CLASS_GUEST,
+    LOG_CLASS_AGENT, /* what comes of what guests say: up to them */
     LOG_CLASS_HISTORY,
     LOG_CLASSES,
 };

@@ -127,12 +127,10 @@ static void expect_report(double uptime_s)
     ck_assert_int_eq(next(), AGENT_NOTHING);
 }
 
-static void expect_fault(enum agent_event_kind kind, enum agent_fault fault, bool news,
-                         const char *words)
+static void expect_fault(enum agent_event_kind kind, enum agent_fault fault, const char *words)
 {
     ck_assert_int_eq(next(), kind);
     ck_assert_msg(event.fault == fault, "%s: %s", agent_fault_name(event.fault), event.error.text);
-    ck_assert_int_eq(event.news, news);
     ck_assert_msg(strstr(event.error.text, words) != NULL, "'%s'", event.error.text);
     ck_assert_int_lt(event.error.code, 0);
     ck_assert_int_eq(agent_channel_fd(channel) < 0, kind == AGENT_FAILED);
@@ -181,7 +179,7 @@ START_TEST(a_channel_at_rest_is_small)
     ck_assert_int_eq(next(), AGENT_NOTHING);
     ck_assert_ptr_nonnull(channel->inbox); /* a line is under way */
     say("}\n");
-    expect_fault(AGENT_FAULT, AGENT_FAULT_MESSAGE, true, "");
+    expect_fault(AGENT_FAULT, AGENT_FAULT_MESSAGE, "");
     ck_assert_int_eq(next(), AGENT_NOTHING);
     ck_assert_ptr_null(channel->inbox);
     say_report(3);
@@ -200,7 +198,7 @@ START_TEST(silence_ends_at_the_deadline)
     now += 2 * SECOND - 1;
     ck_assert_int_eq(next(), AGENT_NOTHING);
     now += 1;
-    expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, true, "no answer within 2 s");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, "no answer within 2 s");
     ck_assert_int_eq(next(), AGENT_NOTHING);
 }
 END_TEST
@@ -212,7 +210,7 @@ START_TEST(failures_in_a_row_back_off)
 
         connect_to_it();
         now += 2 * SECOND;
-        expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, n == 1, "no answer");
+        expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, "no answer");
         ck_assert_uint_eq(agent_channel_backoff_ns(channel), now + seconds * SECOND);
         ck_assert_int_eq(agent_channel_ask(channel, now + seconds * SECOND - 1), -EAGAIN);
         now += seconds * SECOND;
@@ -223,7 +221,7 @@ START_TEST(failures_in_a_row_back_off)
     expect_report(1);
     close(server);
     server = -1;
-    expect_fault(AGENT_FAILED, AGENT_FAULT_CLOSED, true, "hung up");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_CLOSED, "hung up");
     ck_assert_uint_eq(agent_channel_backoff_ns(channel), now + 2 * SECOND);
 }
 END_TEST
@@ -238,7 +236,7 @@ START_TEST(other_answers_are_ignored)
     say_report(98);
     seq--;
     say_report(5);
-    expect_fault(AGENT_FAULT, AGENT_FAULT_SEQUENCE, true, "another question");
+    expect_fault(AGENT_FAULT, AGENT_FAULT_SEQUENCE, "another question");
     expect_report(5);
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_SEQUENCE), 2);
 }
@@ -248,9 +246,9 @@ START_TEST(an_answer_of_another_kind)
 {
     connect_to_it();
     say_report(5);
-    expect_fault(AGENT_FAULT, AGENT_FAULT_SEQUENCE, true, "another question");
+    expect_fault(AGENT_FAULT, AGENT_FAULT_SEQUENCE, "another question");
     now += 2 * SECOND;
-    expect_fault(AGENT_FAILED, AGENT_FAULT_SEQUENCE, false, "what came is wrong: an answer to");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_SEQUENCE, "what came is wrong: an answer to");
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_SILENT), 0);
 }
 END_TEST
@@ -260,7 +258,7 @@ START_TEST(garbage_is_skipped_and_told_once)
     greet();
     say_bytes("\0\xff{}\n{\"seq\":1,\"seq\":1}\n", 23);
     say_report(5);
-    expect_fault(AGENT_FAULT, AGENT_FAULT_MESSAGE, true, "a control character");
+    expect_fault(AGENT_FAULT, AGENT_FAULT_MESSAGE, "a control character");
     expect_report(5);
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
     hear("report", false);
@@ -279,10 +277,9 @@ START_TEST(a_lie_fails_by_its_reason)
     snprintf(line, sizeof(line),
              "{\"seq\":%llu,\"report\":{\"memory\":{\"total_bytes\":9999999999}}}\n", seq);
     say(line);
-    expect_fault(AGENT_FAULT, AGENT_FAULT_MESSAGE, true, "report.memory.total_bytes: 9999999999");
+    expect_fault(AGENT_FAULT, AGENT_FAULT_MESSAGE, "report.memory.total_bytes: 9999999999");
     now += 2 * SECOND;
-    expect_fault(AGENT_FAILED, AGENT_FAULT_MESSAGE, false,
-                 "what came is wrong: report.memory.total");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_MESSAGE, "what came is wrong: report.memory.total");
     agent_channel_set_ram(channel, 1ULL << 40); /* memory was plugged */
     now += 2 * SECOND;
     greet();
@@ -304,7 +301,7 @@ START_TEST(a_line_without_end_is_skipped)
     say_bytes(line, sizeof(line));
     say_report(5);
     ck_assert_int_eq(next(), AGENT_NOTHING);
-    expect_fault(AGENT_FAULT, AGENT_FAULT_LONG, true, "more than 16384 bytes");
+    expect_fault(AGENT_FAULT, AGENT_FAULT_LONG, "more than 16384 bytes");
     expect_report(5);
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_LONG), 1);
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_MESSAGE), 0);
@@ -335,7 +332,6 @@ START_TEST(bytes_that_nobody_asked_for_have_an_end)
     greet();
     ck_assert_uint_lt(flood(piece, sizeof(piece)), AGENT_UNASKED_BYTES + 2 * WIRE_LINE_MAX);
     ck_assert_int_eq(event.fault, AGENT_FAULT_FLOOD);
-    ck_assert(event.news);
     ck_assert_ptr_nonnull(strstr(event.error.text, "64 KiB"));
     ck_assert_ptr_nonnull(strstr(event.error.text, "first a line of more than"));
     ck_assert_int_eq(agent_channel_fd(channel), -1);
@@ -343,7 +339,6 @@ START_TEST(bytes_that_nobody_asked_for_have_an_end)
     now += 8 * SECOND;
     greet();
     ck_assert_uint_ge(flood(piece, sizeof(piece)), AGENT_UNASKED_BYTES);
-    ck_assert(!event.news);
 }
 END_TEST
 
@@ -368,7 +363,7 @@ START_TEST(stalls_are_told_and_have_an_end)
     ck_assert_int_eq(next(), AGENT_STALL);
     say(stall);
     ck_assert_int_eq(next(), AGENT_STALL);
-    expect_fault(AGENT_FAILED, AGENT_FAULT_FLOOD, true, "64 lines");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_FLOOD, "64 lines");
 }
 END_TEST
 
@@ -464,7 +459,7 @@ START_TEST(a_slow_drip_has_no_more_time)
         say("{");
         now += SECOND / 10;
     }
-    expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, true, "no answer within 2 s");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, "no answer within 2 s");
 }
 END_TEST
 
@@ -473,7 +468,7 @@ START_TEST(what_nobody_takes_is_busy)
     ck_assert_int_eq(agent_channel_ask(channel, now), 0); /* another has its turn */
     ck_assert_int_eq(next(), AGENT_NOTHING);
     now += 2 * SECOND;
-    expect_fault(AGENT_FAILED, AGENT_FAULT_BUSY, true, "by vmwssd or another program");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_BUSY, "by vmwssd or another program");
 }
 END_TEST
 
@@ -488,7 +483,7 @@ START_TEST(a_full_queue_is_busy)
     }
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
     ck_assert_uint_eq(agent_channel_due(channel), 0);
-    expect_fault(AGENT_FAILED, AGENT_FAULT_BUSY, true, "in use");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_BUSY, "in use");
     for (int i = 0; i < 2; i++)
         agent_channel_free(others[i]);
 }
@@ -499,12 +494,12 @@ START_TEST(no_socket_and_nobody_behind_it)
     close(listener);
     listener = -1;
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
-    expect_fault(AGENT_FAILED, AGENT_FAULT_CONNECT, true, "Connection refused");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_CONNECT, "Connection refused");
     ck_assert_ptr_nonnull(strstr(event.error.text, endpoint.path));
     unlink(endpoint.path);
     now += 2 * SECOND;
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
-    expect_fault(AGENT_FAILED, AGENT_FAULT_CONNECT, false, "No such file");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_CONNECT, "No such file");
 }
 END_TEST
 
@@ -571,7 +566,7 @@ START_TEST(a_newer_protocol_is_not_guessed_at)
 {
     connect_to_it();
     say_answer("\"hello\":{\"protocol\":2}");
-    expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, true, "speaks protocol 2, this host 1");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, "speaks protocol 2, this host 1");
     ck_assert_ptr_null(agent_channel_hello(channel));
 }
 END_TEST
@@ -580,7 +575,7 @@ START_TEST(a_refusal_fails_in_its_words)
 {
     connect_to_it();
     say_answer("\"error\":\"no such question\"");
-    expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, true, "refuses the question: no such question");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, "refuses the question: no such question");
 }
 END_TEST
 
@@ -588,7 +583,7 @@ START_TEST(another_socket_has_no_grudge)
 {
     close(listener);
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
-    expect_fault(AGENT_FAILED, AGENT_FAULT_CONNECT, true, "refused");
+    expect_fault(AGENT_FAILED, AGENT_FAULT_CONNECT, "refused");
     begin_listening();
     agent_channel_redirect(channel, &endpoint);
     ck_assert_int_eq(agent_channel_ask(channel, now), -EAGAIN);
