@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file clock_ahead.c  Lets time pass for one program: preloaded (ld.so(8)), it sets the time of day and the time since
- * boot ahead by as many seconds as the file CLOCK_AHEAD says, read anew at each look at the clock. CLOCK_MONOTONIC, by which
- * threads wait, goes on as it is.
+ * @file clock_ahead.c  Another time for one program: preloaded (ld.so(8)), it adds the seconds that two files say, read anew
+ * at each look at the clock.
+ *   CLOCK_AHEAD  time has passed: the time of day and the time since boot
+ *   CLOCK_SET    somebody has set the clock: the time of day only
+ * CLOCK_MONOTONIC, by which threads wait, goes on as it is.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static long ahead_s(void)
+/* What the file says whose path is in the environment. */
+static long seconds_of(const char *variable)
 {
-    const char *path = getenv("CLOCK_AHEAD");
+    const char *path = getenv(variable);
     FILE *file = path ? fopen(path, "re") : NULL;
     long seconds = 0;
 
@@ -28,6 +31,8 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     int rc = (int)syscall(SYS_clock_gettime, clock, now);
 
     if (rc == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME))
-        now->tv_sec += ahead_s();
+        now->tv_sec += seconds_of("CLOCK_AHEAD");
+    if (rc == 0 && clock == CLOCK_REALTIME)
+        now->tv_sec += seconds_of("CLOCK_SET");
     return rc;
 }
