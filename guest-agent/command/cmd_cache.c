@@ -40,7 +40,7 @@ static const char help[] =
     "      --all-file-systems  also those mounted below a directory that is named\n"
     "  -m, --method METHOD     auto, cachestat (Linux 6.5) or mincore (auto)\n"
     "      --histogram[=N]     also the share of each of N equal parts of a file, 2 .. 16 (10)\n"
-    "      --map               which pages of one file\n"
+    "      --map               which pages of each file, instead of the table; not with --csv\n"
     "  -s, --sort KEY          name, size, cached or percent (name)\n"
     "  -n, --top N             the first N files only, by cached unless told otherwise; the total is of all\n"
     "  -b, --bytes             exact bytes\n"
@@ -155,7 +155,8 @@ static int check_options(const struct options *options)
         return -EINVAL;
     }
     if (options->format.map && options->output == OUTPUT_CSV) {
-        command_error("--map: a table or --json, not --csv");
+        command_error(
+            "--map: as text or --json, not --csv: a line for each file has no room for its runs");
         return -EINVAL;
     }
     return 0;
@@ -261,9 +262,11 @@ static int print(struct options *options, const struct cache_total *total)
         return cache_print_json(&options->format, survey->file, n, total);
     if (options->output == OUTPUT_CSV)
         cache_print_csv(&options->format, survey->file, n);
+    else if (survey->n == 0 && survey->n_faults > 0)
+        return 0; /* what was named is not there */
     else if (options->format.map)
-        cache_print_map(&options->format, &survey->file[0]);
-    else if (survey->n > 0 || survey->n_faults == 0)
+        cache_print_maps(&options->format, survey->file, n, total);
+    else
         cache_print_table(&options->format, survey->file, n, total);
     return 0;
 }
@@ -273,10 +276,6 @@ static int show(struct options *options)
     struct survey *survey = &options->survey;
     const struct cache_total *total = &survey->total;
 
-    if (options->format.map && total->files != 1) {
-        command_error("--map: one file is needed, and there are %" PRIu64, total->files);
-        return EXIT_USAGE;
-    }
     /* First which, then in which order. */
     cache_sort(survey->file, survey->n, survey->order);
     cache_sort(survey->file, shown(options), options->sort);

@@ -16,8 +16,10 @@ struct cache_format {
 void cache_print_table(const struct cache_format *format, const struct cache_file *file, size_t n,
                        const struct cache_total *total);
 
-/** The pages of one file: a bar of at most 60 characters ('O': all cached, 'o': some), and each run of cached pages. */
-void cache_print_map(const struct cache_format *format, const struct cache_file *file);
+/** The pages of each file: a bar of at most 60 characters ('O': all cached, 'o': some), and each run of cached pages. The
+ *  total's line comes last, unless it is of one file only. */
+void cache_print_maps(const struct cache_format *format, const struct cache_file *file, size_t n,
+                      const struct cache_total *total);
 
 /** A line for each file; the total is the reader's to take. Names as by escape_name(). */
 void cache_print_csv(const struct cache_format *format, const struct cache_file *file, size_t n);

@@ -13,6 +13,7 @@
 
 #define CELL 32
 #define BAR 60
+#define TOTAL_NAME 64
 
 /* What a row is made of: a file's, or the total's. */
 struct row {
@@ -131,15 +132,21 @@ static void add_file(struct table *table, const struct cache_file *file)
                                  .name = name ? name : ""});
 }
 
-static void add_total(struct table *table, const struct cache_total *total)
+static void total_name(char name[TOTAL_NAME], const struct cache_total *total)
 {
-    char name[64];
-    int used = snprintf(name, sizeof(name), "total of %llu",
+    int used = snprintf(name, TOTAL_NAME, "total of %llu",
                         (unsigned long long)(total->files - total->unknown_files));
 
     if (total->unknown_files > 0)
-        snprintf(name + used, sizeof(name) - (size_t)used, ", %llu more unknown",
+        snprintf(name + used, TOTAL_NAME - (size_t)used, ", %llu more unknown",
                  (unsigned long long)total->unknown_files);
+}
+
+static void add_total(struct table *table, const struct cache_total *total)
+{
+    char name[TOTAL_NAME];
+
+    total_name(name, total);
     add_row(table, &(struct row){.size_bytes = total->size_bytes,
                                  .pages = total->pages,
                                  .count = total->count,
@@ -224,7 +231,7 @@ static void print_runs(const struct cache_format *format, const struct cache_run
     columns_free(columns);
 }
 
-void cache_print_map(const struct cache_format *format, const struct cache_file *file)
+static void print_map(const struct cache_format *format, const struct cache_file *file)
 {
     bool escaped;
     cleanup_free char *name = cache_name(format, file, &escaped);
@@ -235,5 +242,23 @@ void cache_print_map(const struct cache_format *format, const struct cache_file 
         return;
     }
     print_bar(file);
-    print_runs(format, &file->runs);
+    if (file->runs.n > 0)
+        print_runs(format, &file->runs);
+}
+
+void cache_print_maps(const struct cache_format *format, const struct cache_file *file, size_t n,
+                      const struct cache_total *total)
+{
+    char name[TOTAL_NAME];
+
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            putchar('\n');
+        print_map(format, &file[i]);
+    }
+    if (total->files == 1 && n == 1)
+        return;
+    total_name(name, total);
+    printf("%s%s: %llu/%llu\n", n > 0 ? "\n" : "", name, (unsigned long long)total->count.cached,
+           (unsigned long long)total->pages);
 }

@@ -128,6 +128,40 @@ for method in "${methods[@]}"; do check "runs ($method)" in_time mapped_half "$m
 check "the map of one file" in_time drawn
 check "histogram" in_time parts
 
+# Of many files at once: each map is that of the file alone, and together they are vmtouch's pages.
+each_alone() {
+	local file
+	"$guest" cache none tree half --map --json -m "$1" | jq -c '.files[] | [.name, .runs]' >maps
+	for file in $(jq -r '.[0]' maps); do
+		"$guest" cache "$file" --map --json -m "$1" | jq -c '.files[] | [.name, .runs]'
+	done >alone
+	test "$(wc -l <maps)" = 32 && cmp -s maps alone &&
+		[[ $(jq -s '[.[][1][].pages] | add' maps) == "$(vmtouched none tree half | cut -d' ' -f2)" ]]
+}
+for method in "${methods[@]}"; do check "runs of each of 32 files ($method)" in_time each_alone "$method"; done
+# vmtouch -v draws a bar, too, in which a character is a page, up to 60 of them: of larger files it rounds otherwise than we do.
+bars() { sed 's/.*\r//' | awk '/^\[/ { print name, $0 } { name = $0 }' | sort; }
+# same_bars N PATH...: of N files; same_counts likewise, without the bars.
+same_bars() {
+	bars < <("$guest" cache "${@:2}" --map) >our-bars
+	vmtouch -v "${@:2}" 2>/dev/null | bars >vmtouch-bars
+	[[ $(wc -l <our-bars) == "$1" ]] && cmp -s our-bars vmtouch-bars
+}
+same_counts() {
+	half_dropped || return 1
+	bars < <("$guest" cache "${@:2}" --map) | sed 's/\[.*\]//' >our-counts
+	vmtouch -v "${@:2}" 2>/dev/null | bars | sed 's/\[.*\]//' >vmtouch-counts
+	[[ $(wc -l <our-counts) == "$1" ]] && cmp -s our-counts vmtouch-counts
+}
+same_total() {
+	[[ $("$guest" cache tree --map | tail -n 2) == $'\n'"total of 30: $(counted tree | cut -d' ' -f2,3 | tr ' ' /)" ]]
+}
+check "several files, one map for each: the pages as vmtouch says" in_time same_counts 3 half none whole
+check "a directory, one map for each of its files: drawn as by vmtouch" in_time same_bars 30 tree
+check "and the total" in_time same_total
+check "with --top 0 only the total" test "$("$guest" cache tree --map --top 0 | cut -d: -f1)" == "total of 30"
+check "the first of them by what is cached" test "$("$guest" cache tree --map --top 2 --basename | grep -c '^\[')" = 2
+
 if [[ " ${methods[*]} " == *" cachestat "* ]]; then
 	echo "# dirty"
 	dirtied() {
@@ -250,7 +284,7 @@ expect_exit "nothing named" 1 'needs a FILE' "$guest" cache
 expect_exit "no such method" 1 'auto, cachestat or mincore' "$guest" cache -m magic .
 expect_exit "no such order" 1 'name, size, cached or percent' "$guest" cache -s age .
 expect_exit "too many parts" 1 '2 to 16' "$guest" cache --histogram=17 .
-expect_exit "a map of many" 1 'one file' "$guest" cache --map tree
+for option in --csv --terse; do expect_exit "a map with $option" 1 '--json, not --csv' "$guest" cache --map $option tree; done
 expect_exit "not there" 2 'absent: No such file' "$guest" cache absent
 expect_exit "a device" 2 'null: neither a regular file' "$guest" cache /dev/null
 expect_exit "a link" 2 'link2: a symbolic link; add --follow' "$guest" cache tree/c/link2
