@@ -282,8 +282,7 @@ void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
     free_list(freed);
 }
 
-void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid,
-                   const struct ram_config *config)
+void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml)
 {
     struct member *freed = NULL;
 
@@ -291,7 +290,7 @@ void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid,
 
     struct member *member = find(fleet, source, uuid);
 
-    if (member && !watched_has_ram(member->watched, config))
+    if (member && !watched_has_ram(member->watched, xml))
         let_go(fleet, member, &freed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(freed);

@@ -54,9 +54,9 @@ void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest);
 double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64_t last_ns);
 
 /** A device was plugged into or out of the guest of this UUID: it is let go, unless its RAM is made of the same as when it
- *  was added; and perhaps there is another way to its agent. Of @p source, as below. */
-void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid,
-                   const struct ram_config *config);
+ *  was added (@p xml: as its live XML says now; it is refined); and perhaps there is another way to its agent. Of
+ *  @p source, as below. */
+void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml);
 
 /** Lets the guest of this UUID go, if it is watched because @p source said so: after a migration from one libvirtd of this
  *  machine to another, the one knows no longer what the other has. */

@@ -42,9 +42,12 @@ struct watched *watched_new(struct guest *guest, const struct fsroot *root)
     return watched;
 }
 
-bool watched_has_ram(const struct watched *watched, const struct ram_config *config)
+bool watched_has_ram(const struct watched *watched, struct ram_config *xml)
 {
-    return ram_config_equal(&watched->subject.guest.ram, config);
+    const struct guest *guest = &watched->subject.guest;
+
+    ram_config_refine(xml, &guest->process.config.ram);
+    return ram_config_equal(&guest->ram, xml);
 }
 
 static void drop_panel(struct watched *watched)

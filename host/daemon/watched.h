@@ -24,9 +24,9 @@ struct watch_rules {
 /** Takes over the opened @p guest, which is moved. NULL: out of memory, and the guest was not taken. Borrows @p root. */
 struct watched *watched_new(struct guest *guest, const struct fsroot *root);
 
-/** Is the guest's RAM made of what it was made of when it was opened? Nothing of that ever changes here, so any thread
- *  may ask. */
-bool watched_has_ram(const struct watched *watched, const struct ram_config *config);
+/** Is the guest's RAM made of what it was made of when it was opened? @p xml: as its live XML says now; it is refined by
+ *  what this QEMU was started with, as it was then. Nothing of that ever changes here, so any thread may ask. */
+bool watched_has_ram(const struct watched *watched, struct ram_config *xml);
 
 /** Restores what was marked, and frees. NULL is allowed. */
 void watched_free(struct watched *watched);

@@ -71,33 +71,6 @@ static int read_xml(const struct domain_connection *connection, virDomainPtr dom
     return domain_xml_parse(xml, strlen(xml), description, error);
 }
 
-static const struct ram_backend *find_backend(const struct ram_config *ram, const char *id)
-{
-    for (size_t i = 0; i < ram->n_backends; i++)
-        if (strcmp(ram->backends[i].id, id) == 0)
-            return &ram->backends[i];
-    return NULL;
-}
-
-/* The XML knows DIMMs plugged since the start; the command line knows the kind of each backend that
- * was there at the start. The only backend has the machine's own id, which the XML does not tell.
- */
-static void refine(struct ram_config *xml, const struct ram_config *cmdline)
-{
-    if (xml->n_backends == 1 && cmdline->n_backends == 1)
-        memcpy(xml->backends[0].id, cmdline->backends[0].id, sizeof(xml->backends[0].id));
-    for (size_t i = 0; i < xml->n_backends; i++) {
-        struct ram_backend *b = &xml->backends[i];
-        const struct ram_backend *given = find_backend(cmdline, b->id);
-
-        if (!given || given->size_bytes != b->size_bytes)
-            continue;
-        b->source = given->source;
-        b->hugetlb = given->hugetlb;
-    }
-    xml->locked |= cmdline->locked;
-}
-
 static int open_described(const struct domain_connection *connection, const struct fsroot *root,
                           virDomainPtr domain, const struct domain_info *info, struct guest *out,
                           struct error *error)
@@ -118,7 +91,7 @@ static int open_described(const struct domain_connection *connection, const stru
     out->migrating = info->migrating;
     out->agent_port = description.agent_port;
     ram_config_move(&out->ram, &description.ram);
-    refine(&out->ram, &out->process.config.ram);
+    ram_config_refine(&out->ram, &out->process.config.ram);
     return 0;
 }
 

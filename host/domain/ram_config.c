@@ -51,3 +51,27 @@ bool ram_config_equal(const struct ram_config *a, const struct ram_config *b)
             return false;
     return true;
 }
+
+static const struct ram_backend *find_backend(const struct ram_config *config, const char *id)
+{
+    for (size_t i = 0; i < config->n_backends; i++)
+        if (strcmp(config->backends[i].id, id) == 0)
+            return &config->backends[i];
+    return NULL;
+}
+
+void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline)
+{
+    if (xml->n_backends == 1 && cmdline->n_backends == 1)
+        memcpy(xml->backends[0].id, cmdline->backends[0].id, sizeof(xml->backends[0].id));
+    for (size_t i = 0; i < xml->n_backends; i++) {
+        struct ram_backend *b = &xml->backends[i];
+        const struct ram_backend *given = find_backend(cmdline, b->id);
+
+        if (!given || given->size_bytes != b->size_bytes)
+            continue;
+        b->source = given->source;
+        b->hugetlb = given->hugetlb;
+    }
+    xml->locked |= cmdline->locked;
+}

@@ -47,5 +47,10 @@ void ram_config_move(struct ram_config *to, struct ram_config *from);
 /** Frees its backends: it is empty then. */
 void ram_config_free(struct ram_config *config);
 
-/** Are both made of the same backends, in the same order? */
+/** Are both made of the same backends, in the same order? Both as ram_config_refine() leaves them, or neither. */
 bool ram_config_equal(const struct ram_config *a, const struct ram_config *b);
+
+/** Completes what the live XML says by what QEMU was started with. The XML knows DIMMs plugged since the start; the command
+ *  line knows the kind of each backend that was there at the start. The only backend has the machine's own id, which
+ *  the XML does not tell. */
+void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline);

@@ -15,6 +15,7 @@
 
 #define SECOND 1000000000ULL
 #define FIRST_PID 100
+#define UUID "00000000-0000-4000-8000-000000000001"
 
 static char dir[32];
 static struct fsroot root;
@@ -73,6 +74,28 @@ static bool has_guests(size_t n)
     return fleet_state(fleet).guests == n;
 }
 
+/* What a guest without <memoryBacking> has: the XML does not tell the kind of its RAM, QEMU's command line does. */
+static struct ram_config ram_of(enum ram_source source, const char *id)
+{
+    struct ram_backend backend = {.size_bytes = 256ULL << 20, .source = source};
+    struct ram_config config = {0};
+
+    strcpy(backend.id, id);
+    ck_assert_int_eq(ram_config_add(&config, &backend), 0);
+    return config;
+}
+
+static void add_with_ram(int pid)
+{
+    struct guest guest = {.process = {.pid = pid, .start_ticks = 1}};
+
+    guest.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    guest.process.config.ram = ram_of(RAM_SOURCE_ANON, "mach-virt.ram");
+    guest.ram = ram_of(RAM_SOURCE_ANON, "mach-virt.ram");
+    strcpy(guest.uuid, UUID);
+    fleet_add(fleet, 0, &guest);
+}
+
 /* Within ten seconds. */
 static bool becomes(size_t n)
 {
@@ -118,6 +141,25 @@ START_TEST(the_end_does_not_wait_for_those_that_hang)
 }
 END_TEST
 
+START_TEST(a_guest_stays_when_what_is_plugged_is_no_memory)
+{
+    struct ram_config xml = ram_of(RAM_SOURCE_UNKNOWN, "pc.ram");
+    const struct ram_backend dimm = {.id = "memdimm0", .size_bytes = 128ULL << 20, .dimm = true};
+
+    make_hang(FIRST_PID);
+    add_with_ram(FIRST_PID);
+    fleet_plugged(fleet, 0, UUID, &xml);
+    ck_assert(has_guests(1));
+    ram_config_free(&xml);
+
+    xml = ram_of(RAM_SOURCE_UNKNOWN, "pc.ram");
+    ck_assert_int_eq(ram_config_add(&xml, &dimm), 0);
+    fleet_plugged(fleet, 0, UUID, &xml);
+    ck_assert(has_guests(0));
+    ram_config_free(&xml);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fleet");
@@ -125,6 +167,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, others_are_looked_at_while_some_hang);
+    tcase_add_test(tcase, a_guest_stays_when_what_is_plugged_is_no_memory);
     tcase_add_test(tcase, the_end_does_not_wait_for_those_that_hang);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
