@@ -109,6 +109,7 @@ struct order {
     double planned_s;
     double max_period_s;     /* for a guest that does not change */
     uint64_t stood_still_ns; /* all its life */
+    bool anew;               /* the rules have changed since its last look */
 };
 
 static struct order order_for(struct fleet *fleet, struct member *member)
@@ -122,12 +123,11 @@ static struct order order_for(struct fleet *fleet, struct member *member)
         .planned_s = fleet->plan.period_s,
         .max_period_s = config_max_period_s(&fleet->config),
         .stood_still_ns = member->stood_still_ns,
+        .anew = member->generation != fleet->generation,
     };
 
     memcpy(order.rules.window_s, fleet->config.window_s, sizeof(order.rules.window_s));
     watched_stood_still(member->watched, member->stood_still_ns);
-    if (member->generation != fleet->generation)
-        watched_begin_anew(member->watched);
     member->generation = fleet->generation;
     return order;
 }
@@ -281,6 +281,8 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
     member->busy = true;
     worker->at = member;
     pthread_mutex_unlock(&fleet->mutex);
+    if (order.anew) /* restores the guest, which may hang as a look may */
+        watched_begin_anew(member->watched);
     if (is_look)
         due_ns = look(fleet, member, &order, due_ns, &told);
     else

@@ -3,6 +3,7 @@
  *  that nobody writes to, as a read waits there while somebody holds the lock of a process's mappings. */
 #include "base/clock.h"
 #include "daemon/fleet.h"
+#include "daemon/watched.h"
 #include "fixture.h"
 
 #include <check.h>
@@ -46,6 +47,22 @@ static void teardown(void)
     ck_assert_int_eq(system(command), 0);
 }
 
+/* What restores a guest hangs as well, when told to (ld --wrap). */
+static int restored[2] = {-1, -1};
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+void __real_watched_begin_anew(struct watched *watched);
+void __wrap_watched_begin_anew(struct watched *watched);
+
+void __wrap_watched_begin_anew(struct watched *watched)
+{
+    char byte;
+
+    if (restored[0] >= 0)
+        ck_assert_int_eq(read(restored[0], &byte, 1), 0);
+    __real_watched_begin_anew(watched);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
 static void make_hang(int pid)
 {
     static const char *const names[] = {"stat", "status", "smaps", "maps"};
@@ -64,9 +81,30 @@ static void add(int pid)
     struct guest guest = {.process = {.pid = pid, .start_ticks = 1}};
 
     guest.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    strcpy(guest.process.exe, "/usr/bin/qemu-system-x86_64");
     snprintf(guest.name, sizeof(guest.name), "g%d", pid);
     snprintf(guest.uuid, sizeof(guest.uuid), "00000000-0000-4000-8000-%012d", pid);
     fleet_add(fleet, 0, &guest);
+}
+
+/* One that is there, and that nobody can measure. */
+static void make_refused(int pid)
+{
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/proc/%d", dir, pid);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    snprintf(path, sizeof(path), "%s/proc/%d/exe", dir, pid);
+    ck_assert_int_eq(symlink("/usr/bin/qemu-system-x86_64", path), 0);
+    snprintf(path, sizeof(path), "%s/proc/%d/stat", dir, pid);
+
+    FILE *stat = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(stat);
+    fprintf(stat, "%d (qemu) S 1", pid);
+    for (int field = 5; field <= 52; field++)
+        fprintf(stat, " %d", field == 22); /* the start */
+    ck_assert_int_eq(fclose(stat), 0);
 }
 
 static bool has_guests(size_t n)
@@ -131,6 +169,30 @@ START_TEST(others_are_looked_at_while_some_hang)
 }
 END_TEST
 
+/* Its panel does not fit the new rules: what was marked is restored before another is drawn. */
+START_TEST(nobody_else_waits_for_a_restoring_that_hangs)
+{
+    struct config other;
+
+    make_refused(FIRST_PID);
+    add(FIRST_PID);
+    for (int i = 0; i < 1000 && fleet_state(fleet).refused < 1; i++)
+        usleep(10000);
+    ck_assert_uint_eq(fleet_state(fleet).refused, 1);
+    ck_assert_int_eq(pipe(restored), 0);
+    config_init(&other);
+    other.window_s[0] /= 2;
+    fleet_configure(fleet, &other);
+    usleep(500000);
+    fleet_relieve(fleet, clock_ns());
+    ck_assert(has_guests(1));
+    add(FIRST_PID + 10);
+    ck_assert(becomes(1)); /* not there, as somebody has seen */
+    ck_assert(fleet_state(fleet).alive);
+    close(restored[1]);
+}
+END_TEST
+
 START_TEST(the_end_does_not_wait_for_those_that_hang)
 {
     make_hang(FIRST_PID);
@@ -168,6 +230,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, others_are_looked_at_while_some_hang);
     tcase_add_test(tcase, a_guest_stays_when_what_is_plugged_is_no_memory);
+    tcase_add_test(tcase, nobody_else_waits_for_a_restoring_that_hangs);
     tcase_add_test(tcase, the_end_does_not_wait_for_those_that_hang);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
