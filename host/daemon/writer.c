@@ -150,6 +150,8 @@ static void maintain(struct writer *writer)
 
     int rc = store_maintain(writer->store, &retention, &clock, &error);
 
+    if (rc < 0 && rc == writer->failing) /* a full disk, say: that was said, and what it means */
+        return;
     if (rc < 0 && rc != writer->not_maintained)
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", error.text);
     writer->not_maintained = rc;
