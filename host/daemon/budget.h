@@ -74,7 +74,7 @@ struct ledger {
 #define LEDGER_SPAN_S 300
 
 /** CPU seconds in credit at first: what starting takes, and the first two dozen guests. Since the start the process has
- *  never used more than these, the budget's share of the time, and what was begun last. */
+ *  never used more than these, the budget's share of the time, and what was begun last; but for opening the history. */
 #define LEDGER_BURST_S 0.25
 
 /** @p spent_s: CPU time of the process that does not count. */

@@ -429,7 +429,8 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
     fleet->writer = outlets->writer;
     fleet->publisher = outlets->publisher;
     fleet->agents = outlets->agents;
-    fleet->ledger = ledger_open(config->budget, clock_ns(), 0);
+    /* Each second of checking a large history would be a hundred without a look, at 1 %. */
+    fleet->ledger = ledger_open(config->budget, clock_ns(), writer_opening_cpu_s(fleet->writer));
     fleet->readable_fd = readable_open();
 
     int rc = fleet->readable_fd < 0 ? fleet->readable_fd : fleet_start_workers(fleet);

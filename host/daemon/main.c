@@ -225,6 +225,15 @@ static void run(struct daemon *daemon)
     }
 }
 
+/* As long as reading it takes: the unit has no time limit for starting. */
+static int open_history(struct daemon *daemon, struct error *error)
+{
+    const struct config *config = &daemon->config;
+
+    sd_notify(0, "STATUS=the history is being checked; no guest is watched yet");
+    return writer_start(&daemon->writer, config->database, &config->retention, error);
+}
+
 static int start_fleet(struct daemon *daemon, struct error *error)
 {
     const struct fleet_outlets outlets = {daemon->writer, daemon->publisher, daemon->agents};
@@ -246,7 +255,7 @@ static int start(struct daemon *daemon, struct error *error)
     if (rc == 0)
         rc = daemon->signal_fd = take_signals();
     if (rc >= 0 && *config->database)
-        rc = writer_start(&daemon->writer, config->database, &config->retention, error);
+        rc = open_history(daemon, error);
     if (rc >= 0)
         rc = publisher_start(&daemon->publisher, error);
     if (rc >= 0)

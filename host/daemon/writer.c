@@ -29,6 +29,7 @@ struct writer {
     uint64_t written, dropped;
     bool full; /* the queue, and it was said */
     struct store_retention retention;
+    double opening_cpu_s; /* never changes */
     /* the thread's own */
     struct store *store; /* NULL: it could not be opened again */
     char *path;
@@ -209,6 +210,7 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
                  struct error *error)
 {
     struct writer *writer = calloc(1, sizeof(*writer));
+    double cpu_s = thread_cpu_s();
 
     if (!writer)
         return error_set(error, -ENOMEM, "%s: out of memory", path);
@@ -220,6 +222,7 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
     int rc = writer->path ? open_store(writer, error)
                           : error_set(error, -ENOMEM, "%s: out of memory", path);
 
+    writer->opening_cpu_s = thread_cpu_s() - cpu_s;
     if (rc == 0)
         rc = -pthread_create(&writer->thread, NULL, run, writer);
     if (rc < 0) {
@@ -228,6 +231,11 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
     }
     *out = writer;
     return 0;
+}
+
+double writer_opening_cpu_s(const struct writer *writer)
+{
+    return writer ? writer->opening_cpu_s : 0;
 }
 
 void writer_retain(struct writer *writer, const struct store_retention *retention)

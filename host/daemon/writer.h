@@ -17,6 +17,9 @@ struct writer; /* opaque */
 int writer_start(struct writer **out, const char *path, const struct store_retention *retention,
                  struct error *error);
 
+/** CPU seconds that opening the history took: every page of it is checked. 0 for NULL. */
+double writer_opening_cpu_s(const struct writer *writer);
+
 /** How long what is kept, from now on. NULL is allowed for @p writer. */
 void writer_retain(struct writer *writer, const struct store_retention *retention);
 

@@ -2,6 +2,7 @@
 /** @file test_fleet.c  The threads of a fleet, with guests at whom nobody can look: what there is of them in /proc are pipes
  *  that nobody writes to, as a read waits there while somebody holds the lock of a process's mappings. */
 #include "base/clock.h"
+#include "daemon/budget.h"
 #include "daemon/fleet.h"
 #include "daemon/watched.h"
 #include "fixture.h"
@@ -22,10 +23,19 @@ static char dir[32];
 static struct fsroot root;
 static struct fleet *fleet; /* threads may use it until the process ends */
 
-static void setup(void)
+static void start(struct writer *writer)
 {
-    struct fleet_outlets outlets = {0};
+    struct fleet_outlets outlets = {.writer = writer};
     static struct config config;
+
+    config_init(&config);
+    ck_assert_int_eq(publisher_start(&outlets.publisher, NULL), 0);
+    ck_assert_int_eq(agents_start(&outlets.agents, NULL), 0);
+    ck_assert_int_eq(fleet_start(&fleet, &root, &config, &outlets, NULL), 0);
+}
+
+static void setup_root(void)
+{
     char path[64];
 
     strcpy(dir, "/tmp/vmwss-fleet.XXXXXX");
@@ -33,10 +43,12 @@ static void setup(void)
     snprintf(path, sizeof(path), "%s/proc", dir);
     ck_assert_int_eq(mkdir(path, 0755), 0);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
-    config_init(&config);
-    ck_assert_int_eq(publisher_start(&outlets.publisher, NULL), 0);
-    ck_assert_int_eq(agents_start(&outlets.agents, NULL), 0);
-    ck_assert_int_eq(fleet_start(&fleet, &root, &config, &outlets, NULL), 0);
+}
+
+static void setup(void)
+{
+    setup_root();
+    start(NULL);
 }
 
 static void teardown(void)
@@ -47,11 +59,16 @@ static void teardown(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* What restores a guest hangs as well, when told to (ld --wrap). */
-static int restored[2] = {-1, -1};
+/* --- what ld --wrap puts in between ------------------------------------------------------------ */
+
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __real_watched_begin_anew(struct watched *watched);
 void __wrap_watched_begin_anew(struct watched *watched);
+int __real_store_open(const char *path, struct store **store, struct error *error);
+int __wrap_store_open(const char *path, struct store **store, struct error *error);
+
+/* What restores a guest hangs as well, when told to. */
+static int restored[2] = {-1, -1};
 
 void __wrap_watched_begin_anew(struct watched *watched)
 {
@@ -61,7 +78,19 @@ void __wrap_watched_begin_anew(struct watched *watched)
         ck_assert_int_eq(read(restored[0], &byte, 1), 0);
     __real_watched_begin_anew(watched);
 }
+
+/* A history so large that to check it takes half a second of CPU time. */
+int __wrap_store_open(const char *path, struct store **store, struct error *error)
+{
+    double begin_s = thread_cpu_s();
+
+    while (thread_cpu_s() < begin_s + 2 * LEDGER_BURST_S)
+        ;
+    return __real_store_open(path, store, error);
+}
 /* NOLINTEND(bugprone-reserved-identifier) */
+
+/* --- guests ------------------------------------------------------------------------------------ */
 
 static void make_hang(int pid)
 {
@@ -222,6 +251,20 @@ START_TEST(a_guest_stays_when_what_is_plugged_is_no_memory)
 }
 END_TEST
 
+START_TEST(the_budget_does_not_pay_for_checking_the_history)
+{
+    struct writer *writer;
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/history.db", dir);
+    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    start(writer);
+    ck_assert(fleet_wait_to_open(fleet, 0, 1, 0) == 0);
+    fleet_stop(fleet);
+    writer_stop(writer);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fleet");
@@ -233,6 +276,11 @@ int main(void)
     tcase_add_test(tcase, nobody_else_waits_for_a_restoring_that_hangs);
     tcase_add_test(tcase, the_end_does_not_wait_for_those_that_hang);
     tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("start");
+    tcase_add_checked_fixture(tcase, setup_root, teardown);
+    tcase_add_test(tcase, the_budget_does_not_pay_for_checking_the_history);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
