@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# vmwss-guest pressure of control groups, in a real Linux guest (TCG): one group stalls for memory all the time, for it wants
-# twice what it may have, and one beside it does nothing.
+# What control groups do to memory, in a real Linux guest (TCG) with vmwss-guest. Pages of a file are evicted by the limit of the
+# group that read it, so that the kernel remembers them: vmwss-guest cache. One group stalls for memory all the time, for it
+# wants twice what it may have, and one beside it does nothing: vmwss-guest pressure.
 
 # shellcheck disable=SC2016 # jq's variables
 
@@ -34,10 +35,32 @@ says() {
 kernel_says() { echo "kernel-$1 $(sed -n 's/^some .*total=//p' $groups/stalls/memory.pressure)"; }
 
 echo +memory >$groups/cgroup.subtree_control
+until grep -q '^/dev/zram0' /proc/swaps && grep -q ' /disk ' /proc/mounts; do sleep 0.2; done
+
+# A page that was evicted counts as recent when fewer were evicted since than its group has active pages of files, and of
+# anonymous ones where there is swap (workingset_test_recent() in mm/workingset.c): here some 512 of the toucher. With
+# MGLRU it is a matter of generations.
+echo n >/sys/kernel/mm/lru_gen/enabled
+mkdir $groups/evicts
+echo 8M >$groups/evicts/memory.max
+: >/tmp/toucher
+sh -c "echo \$\$ >$groups/evicts/cgroup.procs; exec toucher --total 2M --hot 2M --op write" >>/tmp/toucher &
+toucher=$!
+until grep -q ready /tmp/toucher; do sleep 0.5; done
+sh -c "echo \$\$ >$groups/evicts/cgroup.procs; exec cat /disk/read" >/dev/null
+says evicted vmwss-guest cache --json /disk/read /disk/unread
+says evicted-mincore vmwss-guest cache --json --method mincore /disk/read
+says evicted-table vmwss-guest cache --bytes /disk/read
+echo "stolen $(sed -n 's/^pgsteal //p' $groups/evicts/memory.stat)"
+kill $toucher
+wait $toucher
+until rmdir $groups/evicts; do sleep 0.5; done
+says forgotten vmwss-guest cache --json /disk/read
+
 mkdir $groups/stalls $groups/calm
 echo 12M >$groups/stalls/memory.max
-until grep -q '^/dev/zram0' /proc/swaps; do sleep 0.2; done
-sh -c "echo \$\$ >$groups/stalls/cgroup.procs; exec toucher --total 24M --hot 24M --op write" >/tmp/toucher &
+: >/tmp/toucher
+sh -c "echo \$\$ >$groups/stalls/cgroup.procs; exec toucher --total 24M --hot 24M --op write" >>/tmp/toucher &
 sh -c "echo \$\$ >$groups/calm/cgroup.procs; exec sleep 100000" &
 until grep -q ready /tmp/toucher; do sleep 0.5; done
 # The kernel brings its averages up to date every two seconds.
@@ -66,10 +89,15 @@ poweroff -f
 END
 
 image=$("$root/vm-images/linux/make-linux-guest" --kernel 6.12 --add "$vg" --add "$dir/guest-groups") || exit 1
+pages=6144 # of the files of 24 MiB
+mkdir "$dir/files"
+for file in read unread; do head -c 24M /dev/urandom >"$dir/files/$file"; done
+mkfs.ext4 -qF -d "$dir/files" "$dir/disk" 64M >/dev/null || exit 1
 : >"$dir/console"
 qemu-system-x86_64 -accel tcg -m 192 -nodefaults -no-user-config -display none -vga none -no-reboot \
 	-serial "file:$dir/console" -kernel "$image/vmlinuz" -initrd "$image/initrd.gz" \
-	-append "console=ttyS0 quiet no_timer_check panic=-1 psi=1 guest.zram=64M guest.run=guest-groups guest.toucher=no" &
+	-drive "file=$dir/disk,format=raw,if=virtio" \
+	-append "console=ttyS0 quiet no_timer_check panic=-1 psi=1 guest.zram=64M guest.mount=vda guest.run=guest-groups guest.toucher=no" &
 pid=$!
 for ((i = 0; i < 1200; i++)); do
 	if grep -q 'guest-groups: done' "$dir/console" || ! kill -0 "$pid" 2>/dev/null; then break; fi
@@ -88,6 +116,26 @@ fi
 said() { sed -n "s/^$1 //p" "$dir/said"; }
 is() { said "$1" | jq -se "${@:2}" >/dev/null; }
 ended() { [[ $(said "$1-status") == "$2" ]]; }
+
+echo "# what was evicted of a file"
+counts=$(said evicted | jq -c '.files[0] | [.cached_pages, .evicted_pages, .recently_evicted_pages]')
+check "evicted, and some of it lately: cached, evicted and recent are $counts of $pages" is evicted '.[0].files[0] | .method == "cachestat" and
+	.recently_evicted_pages > 0 and .recently_evicted_pages < .evicted_pages'
+check "no more than the limit stayed" is evicted '.[0].files[0] | .cached_pages > 0 and .cached_pages <= 2048'
+check "cached is what mincore says" test "$(jq '.[0]' <<<"$counts")" = "$(said evicted-mincore | jq '.files[0].cached_pages')"
+check "what is not cached was evicted" is evicted --argjson pages $pages '.[0].files[0] | .pages == $pages and .cached_pages + .evicted_pages <= $pages and
+	.cached_pages + .evicted_pages >= 0.98 * $pages'
+check "no more than was reclaimed in the group, $(said stolen)" is evicted --argjson stolen "$(said stolen)" '.[0].files[0].evicted_pages <= $stolen'
+check "nothing of it was to be written" is evicted '.[0].files[0] | .dirty_pages == 0 and .writeback_pages == 0'
+check "nothing of a file that nobody read" is evicted '.[0].files[1] | .pages > 0 and .cached_pages + .evicted_pages + .recently_evicted_pages == 0'
+# How many are recent wavers a little, for the kernel adds up late how many pages the group has.
+check "the table has it in its columns" test "$(said evicted-table | awk '
+	NR == 1 { print $3, $8, $9 }
+	NR == 2 { print "[" $3 "," $8 "]", ($9 > 0 && $9 < $8) }')" = "CACHED EVICTED RECENT"$'\n'"$(jq -c '.[:2]' <<<"$counts") 1"
+# Recent is a word of the group's, which is no more.
+check "with the group gone as much was evicted, and none of it lately" is forgotten --argjson counts "$counts" '.[0].files[0] |
+	.evicted_pages >= $counts[1] and .cached_pages + .evicted_pages <= .pages and .recently_evicted_pages == 0'
+for name in evicted evicted-table forgotten; do check "$name: it ends well" ended $name 0; done
 
 echo "# pressure of one group, and of all"
 before=$(said kernel-before) after=$(said kernel-after)
