@@ -25,7 +25,7 @@ vmwss-guest serve &
 agent=$!
 while kill -0 $agent; do
 	set -- $(cat /proc/$agent/stat)
-	echo "agent: ticks $((${14} + ${15})) $(sed -n 's/^Rss: *\([0-9]*\) kB/rss_kib \1/p' /proc/$agent/smaps_rollup)" \
+	echo "agent: ticks $((${14} + ${15} + ${16} + ${17})) $(sed -n 's/^Rss: *\([0-9]*\) kB/rss_kib \1/p' /proc/$agent/smaps_rollup)" \
 		"uptime $(cut -d ' ' -f 1 /proc/uptime)" $(sed -n 's/^\(MemTotal\|AnonPages\|SwapTotal\): *\([0-9]*\) kB/\1 \2/p' /proc/meminfo)
 	sleep 1
 done
@@ -70,7 +70,7 @@ ask() {
 	answer=$(host ask "$1") && jq -e "$2" <<<"$answer" >/dev/null
 }
 told() { jq "$1" <<<"$answer"; }
-# idle SECONDS: the ticks (of 10 ms) that the agent took while the guest's own clock went on by so much.
+# idle SECONDS: the ticks (of 10 ms) that the agent and its children took while the guest's own clock went on by so much.
 idle() {
 	local ticks uptime
 	ticks=$(watched ticks) uptime=$(watched uptime)
@@ -121,13 +121,11 @@ if start_guest plain "toucher.total=48M toucher.hot=1M psi=0 guest.zram=32M"; th
 	for ((i = 0; i < 20; i++)); do host ask report >/dev/null; done
 	idle 2
 	ticks=$(($(watched ticks) - before))
-	stripped=$dir/stripped
-	strip -o "$stripped" "$build/guest-agent/vmwss-guest"
-	# Emulated, and with the time in it in which a busy machine ran something else: a figure to compare, not to believe.
-	echo "# a report and its host's coming and going: $((ticks * 10 / 20)) ms of an emulated CPU; RSS $(watched rss_kib) KiB;" \
-		"$(stat -c %s "$stripped") bytes on disk"
+	# Emulated, and with the time in it in which a busy machine ran something else: a figure to compare, not to believe. What it
+	# may cost is checked in agent_cost.sh.
+	echo "# a report, with its child, and its host's coming and going: $((ticks * 10 / 20)) ms of an emulated CPU;" \
+		"RSS $(watched rss_kib) KiB"
 	check "RSS stayed within 4 MiB" test "$(watched rss_kib)" -le 4096
-	check "the program is at most 2 MiB" test "$(stat -c %s "$stripped")" -le 2097152
 	((failed == 0)) || cat "$dir/plain.said"
 	check "the agent has lived through it all" holds "! $(grep -c 'agent: gone' "$dir/plain.out")"
 else

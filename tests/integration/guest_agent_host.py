@@ -103,4 +103,5 @@ def main():
     return answer is None
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
