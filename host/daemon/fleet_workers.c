@@ -150,17 +150,17 @@ static void publish(struct fleet *fleet, const struct member *member,
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-/* The time that a record stands for, by which reports weigh it and readers tell its age: not that in which the guest was
- * suspended, for which there is no record. */
-static double period_until(struct member *member, const struct order *order, uint64_t now_ns)
+/* The time that a record stands for: not that in which the guest was suspended, for which there is no record. */
+static double period_until(struct member *member, const struct order *order,
+                           const struct sample_record *record, uint64_t now_ns)
 {
     uint64_t still_ns = order->stood_still_ns - member->recorded_still_ns;
-    double period_s = member->recorded_ns ? (double)(now_ns - member->recorded_ns - still_ns) / 1e9
-                                          : order->planned_s;
+    double since_s = member->recorded_ns ? (double)(now_ns - member->recorded_ns - still_ns) / 1e9
+                                         : order->planned_s;
 
     member->recorded_ns = now_ns;
     member->recorded_still_ns = order->stood_still_ns;
-    return period_s;
+    return sample_period_s(record, since_s, order->planned_s);
 }
 
 /* The end of a look that hung, and for which the others did not wait: there is no writer any more. */
@@ -177,7 +177,7 @@ static bool is_late(struct fleet *fleet)
 static void keep(struct fleet *fleet, struct member *member, const struct order *order,
                  struct ages_record *record)
 {
-    double period_s = period_until(member, order, clock_ns());
+    double period_s = period_until(member, order, &record->sample, clock_ns());
 
     if (is_late(fleet))
         return;

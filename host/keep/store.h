@@ -26,8 +26,9 @@ struct store; /* opaque */
 /** One record to keep, and what the record itself does not know. */
 struct store_entry {
     const struct ages_record *record; /* of a guest with a UUID; sample.fine is not kept */
-    double period_s; /* the time that it stands for: since the guest's last record; of a first one,
-                         the period planned. Above 0, up to STORE_PERIOD_MAX_S: statistics over time weigh by it */
+    /* The time that it stands for: since the guest's last record, as far as its longest window or the planned period reaches
+     * (sample_period_s()); of a first one, that period. Above 0, up to STORE_PERIOD_MAX_S: statistics over time weigh by it. */
+    double period_s;
     double
         precision; /* the half-width of the 95 % interval that was affordable, as a fraction of what
                          is resident; 0: a census, or not known */

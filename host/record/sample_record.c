@@ -8,6 +8,7 @@
 #include "sample/kernel/kvm_stats.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,6 +58,13 @@ uint64_t sample_reclaimable_bytes(const struct sample_record *record)
     uint64_t used = record->windows[record->n_windows - 1].wss_high_bytes;
 
     return record->resident_bytes > used ? record->resident_bytes - used : 0;
+}
+
+double sample_period_s(const struct sample_record *record, double since_s, double planned_s)
+{
+    double seen_s = record->n_windows > 0 ? record->windows[record->n_windows - 1].est_window_s : 0;
+
+    return fmin(since_s, fmax(seen_s, planned_s));
 }
 
 static uint64_t tally_samples(const struct tally *tally)

@@ -88,6 +88,11 @@ struct sample_record {
  *  unmeasurable; 0 without a window. */
 uint64_t sample_reclaimable_bytes(const struct sample_record *record);
 
+/** The time that a record stands for, by which reports weigh it and readers tell its age: @p since_s, since the guest's last
+ *  record, but no longer than its longest window looked back, or than was planned from one look to the next. Where
+ *  somebody else measured the guest for hours nobody knows what it used. */
+double sample_period_s(const struct sample_record *record, double since_s, double planned_s);
+
 /** The memory of which the pages that the method finds present are a sample: what is mapped, or what is resident for
  *  a method that also sees unmapped pages. */
 uint64_t population_bytes(const struct method *method, const struct resident_now *now);

@@ -161,8 +161,11 @@ check "and let go" eventually logged "domain three: $let_go"
 echo "# somebody measures by hand"
 pid=$(guest_pid one)
 before=$(newest_id one)
-check "vmwss measure of a watched guest" "$vmwss" measure --pid "$pid" -w 1 -m pageout --wait 10
+longest=20
+check "vmwss measure of a watched guest" "$vmwss" measure --pid "$pid" -w $longest -m pageout --wait 10
 check "afterwards it goes on" records_after one "$before" 1
+check "the record does not stand for what it did not see" holds \
+	"$(sql "SELECT max(period_s) FROM $of 'one' AND sample.id > $before") < $longest"
 has_new_panel() { [[ -n $(sql "SELECT sample.id FROM $of 'one' AND sample.id > $before AND flags LIKE '%new-panel%' LIMIT 1") ]]; }
 check "with a new panel, and says so" eventually has_new_panel
 check "the truth again" holds_truth one "$(truth "$one")"

@@ -45,6 +45,23 @@ START_TEST(a_record_is_one_row)
 }
 END_TEST
 
+/* Windows of 10 s and 60 s. */
+START_TEST(a_record_stands_for_no_more_than_was_seen)
+{
+    struct ages_record record = kept_record("web1", UUID_1, 1e9, 100);
+    struct sample_record *sample = &record.sample;
+
+    ck_assert_double_eq(sample_period_s(sample, 30, 30), 30);
+    ck_assert_double_eq(sample_period_s(sample, 45, 30), 45); /* late */
+    ck_assert_double_eq(sample_period_s(sample, 28800, 30), sample->windows[1].est_window_s);
+    ck_assert_double_eq(sample_period_s(sample, 28800, 90), 90);
+    sample->n_windows = 1;
+    ck_assert_double_eq(sample_period_s(sample, 45, 5), sample->windows[0].est_window_s);
+    sample->n_windows = 0;
+    ck_assert_double_eq(sample_period_s(sample, 45, 30), 30);
+}
+END_TEST
+
 START_TEST(a_guest_is_its_uuid_and_goes_by_its_last_name)
 {
     struct store *store = kept_open(kept.path);
@@ -273,6 +290,7 @@ static Suite *suite(void)
     tcase_set_timeout(tcase, 60); /* on a busy machine */
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_record_is_one_row);
+    tcase_add_test(tcase, a_record_stands_for_no_more_than_was_seen);
     tcase_add_test(tcase, a_guest_is_its_uuid_and_goes_by_its_last_name);
     tcase_add_test(tcase, names_are_data);
     tcase_add_test(tcase, all_of_a_call_or_nothing);
