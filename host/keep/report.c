@@ -101,10 +101,20 @@ static struct walked *find_guest(struct walk *walk, int64_t id)
 
 /* --- the walk ---------------------------------------------------------------------------------- */
 
-/* A guest measured every five minutes is there in the four that have no record of it, too. */
-static bool is_present(const struct walked *guest, double time_s, int level_s)
+/* So much later than the period says may a look come. */
+#define LATE 1.1
+
+/* In a bucket that has a record of it; and in a later one while its next record may be yet to come, which is a period after
+ * the end of that bucket at the latest. So a guest measured every five minutes is there in the four minutes that have none, too,
+ * and one measured every minute in an hour that has just begun, but not in a whole one. */
+static bool is_present(const struct walk *walk, const struct walked *guest)
 {
-    return guest->n_steps > 0 && time_s - guest->last_s < guest->period_s + level_s;
+    const struct report *report = walk->report;
+    double end_s = fmin(walk->time_s + report->level_s, report->options.to_s);
+
+    if (guest->n_steps == 0 || guest->last_s == walk->time_s)
+        return guest->n_steps > 0;
+    return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
 }
 
 static void draw(struct walk *walk, size_t n)
@@ -128,7 +138,7 @@ static void end_time(struct walk *walk)
     for (size_t g = 0; g < walk->n; g++) {
         const struct walked *guest = &walk->guests[g];
 
-        if (is_present(guest, walk->time_s, walk->report->level_s))
+        if (is_present(walk, guest))
             walk->present[n++] = (struct packing_guest){guest->steps, guest->n_steps,
                                                         guest->ram_bytes};
     }
@@ -183,7 +193,7 @@ static void finish_guest(const struct walk *walk, struct walked *guest)
     struct report_guest *out = guest->out;
 
     out->last_s = guest->last_s;
-    out->running = is_present(guest, walk->time_s, report->level_s);
+    out->running = is_present(walk, guest);
     out->wss_p50 = sketch_quantile(&guest->sketch, 0.50);
     out->wss_p95 = sketch_quantile(&guest->sketch, 0.95);
     out->wss_p99 = sketch_quantile(&guest->sketch, 0.99);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_report.c  Which guests a report takes for running, between their records and after the last. */
+#include "keep/report.h"
+#include "kept.h"
+
+#define MINUTE 60.0
+#define HOUR 3600.0
+#define DAY (24 * HOUR)
+#define T0 1767222000.0 /* when an hour begins */
+
+static struct kept_dir kept;
+static struct store *store;
+static struct report report;
+
+static void setup(void)
+{
+    kept = kept_dir_make();
+    store = kept_open(kept.path);
+}
+
+static void teardown(void)
+{
+    report_free(&report);
+    store_close(store);
+    kept_dir_remove(&kept);
+}
+
+/* Records of 100 MiB from T0 to @p last_s after it, each of which stands for @p period_s. */
+static void add(const char *uuid, double every_s, double last_s, double period_s)
+{
+    for (double at_s = 0; at_s <= last_s; at_s += every_s) {
+        const struct ages_record record = kept_record(uuid, uuid, T0 + at_s, 100);
+        const struct store_entry entry = {.record = &record, .period_s = period_s};
+
+        ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
+    }
+}
+
+static void make(double to_s)
+{
+    const struct report_options options = {
+        .from_s = T0, .to_s = T0 + to_s, .window_s = 10, .risk = 0.01};
+    struct error error = {0};
+
+    report_free(&report);
+    ck_assert_msg(report_make(store, &options, &report, &error) == 0, "%s", error.text);
+    ck_assert_uint_eq(report.n_guests, 2);
+}
+
+static bool runs(const char *uuid)
+{
+    for (size_t g = 0; g < report.n_guests; g++)
+        if (strcmp(report.guests[g].guest.uuid, uuid) == 0)
+            return report.guests[g].running;
+    ck_abort_msg("no guest %s", uuid);
+    return false;
+}
+
+START_TEST(between_two_records_a_guest_is_there)
+{
+    add(UUID_1, MINUTE, HOUR, MINUTE);
+    add(UUID_2, 5 * MINUTE, HOUR - 5 * MINUTE, 5 * MINUTE);
+    make(HOUR + 1);
+    ck_assert_double_eq_tol(report.total_p50, 200.0 * MIB, 2.0 * MIB);
+    ck_assert(runs(UUID_2)); /* its next is yet to come */
+}
+END_TEST
+
+START_TEST(a_guest_that_has_ended_is_not_there_for_an_hour_more)
+{
+    add(UUID_1, HOUR, 2 * DAY, 30);
+    add(UUID_2, HOUR, 2 * DAY - HOUR, 30);
+    make(2 * DAY + HOUR / 2);
+    ck_assert(runs(UUID_1));
+    ck_assert(!runs(UUID_2));
+    ck_assert_uint_eq(report.ram_bytes, 1024 * MIB);
+}
+END_TEST
+
+/* UUID_2 had one minute, and the others of two days are UUID_1's alone. */
+START_TEST(nor_is_it_in_any_sum)
+{
+    add(UUID_1, HOUR, 2 * DAY, 30);
+    add(UUID_2, HOUR, 0, 30);
+    make(2 * DAY);
+    ck_assert_double_eq_tol(report.total_max, 200.0 * MIB, 2.0 * MIB);
+    ck_assert_double_eq_tol(report.total_p95, 100.0 * MIB, MIB);
+    make(DAY + HOUR);
+    ck_assert_uint_eq(report.level_s, 3600);
+    ck_assert_double_eq_tol(report.total_p95, 100.0 * MIB, MIB); /* one hour of 25, not two */
+}
+END_TEST
+
+START_TEST(who_is_measured_every_minute_runs_on_when_an_hour_begins)
+{
+    add(UUID_1, HOUR, 2 * DAY, 30);
+    add(UUID_2, HOUR, 2 * DAY - HOUR, 60);
+    make(2 * DAY + 10);
+    ck_assert(runs(UUID_2));
+    make(2 * DAY + 2 * MINUTE);
+    ck_assert(!runs(UUID_2));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("report");
+    TCase *tcase = tcase_create("all");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, between_two_records_a_guest_is_there);
+    tcase_add_test(tcase, a_guest_that_has_ended_is_not_there_for_an_hour_more);
+    tcase_add_test(tcase, nor_is_it_in_any_sum);
+    tcase_add_test(tcase, who_is_measured_every_minute_runs_on_when_an_hour_begins);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
