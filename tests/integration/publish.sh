@@ -149,9 +149,13 @@ END
 echo "# by default nothing is published"
 expect_exit "a bad value" 1 '--publish maybe: expected yes or no' "$vmwssd" --publish maybe
 check "off by default" test "$("$vmwssd" --config /dev/null --dump-config | grep ^publish)" = "publish = no"
-start_daemon
+# Agents are asked by default, over a connection of its own.
+start_daemon --agents yes
 check "records come" eventually has_records one 2
-check "of the other" eventually has_records busy 2
+check "both connections are read-only" eventually clients_are "yes yes "
+vmwssd_end TERM
+start_daemon
+check "of the other, too" eventually has_records busy 2
 check "nothing is published" has_none one
 check "the connection is read-only" clients_are "yes "
 
