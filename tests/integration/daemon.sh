@@ -171,7 +171,8 @@ check "with a new panel, and says so" eventually has_new_panel
 check "the truth again" holds_truth one "$(truth "$one")"
 
 echo "# libvirtd goes and comes back"
-before=$(newest_id one)
+check "both windows are answered" eventually newest_windows_are one '[2,6]'
+before=$(newest_id one) lines=$(wc -l <"$log")
 libvirtd_stop
 check "lost: said" eventually logged 'the connection is lost; its guests stay watched'
 check "guests are watched without it" goes_on one 3
@@ -179,6 +180,10 @@ libvirtd_begin || fail "libvirtd starts again"
 connected() { (($(grep -c ': connected' "$log") >= 2)); }
 check "it connects again" eventually connected
 check "and goes on" goes_on one
+# One that is opened again has a panel of which nothing says that it is new, and no long window for a while.
+watched_anew() { tail -n "+$((lines + 1))" "$log" | grep -E "domain (one|two): ($let_go|watched, by)"; }
+check "no guest was let go" test -z "$(watched_anew)"
+check "the longest window goes on" test "$(sql "SELECT count(*) FROM $of 'one' AND sample.id > $before AND json_extract(windows, '\$[#-1][0]') < 6")" = 0
 check "panels were kept" test -z "$(sql "SELECT sample.id FROM $of 'one' AND sample.id > $before AND flags LIKE '%new-panel%' LIMIT 1")"
 
 echo "# a guest is killed"
