@@ -314,4 +314,10 @@ check "libvirtd restarted: it is still there" has_element "$odd_uuid"
 check "SIGTERM: exit 0" vmwssd_end TERM
 for name in one busy "$odd_uuid"; do check "SIGTERM: $name has none" has_none "$name"; done
 check "said" logged "removed from [23] guests"
+publishes_again() {
+	local name
+	start_daemon --publish yes
+	for name in one busy "$odd_uuid"; do eventually has_element "$name" || return; done
+}
+check "it has ended within a second" ends_in_a_second publishes_again
 finish
