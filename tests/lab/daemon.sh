@@ -19,6 +19,8 @@ embed_reexec "$@"
 . "$root/tests/lib/guests.sh"
 # shellcheck source=../lib/vmwssd.sh
 . "$root/tests/lib/vmwssd.sh"
+# shellcheck source=../lib/kernel_state.sh
+. "$root/tests/lib/kernel_state.sh"
 
 methods=(zap)
 [[ ! -e /sys/kernel/mm/page_idle/bitmap ]] || methods=(idle zap)
@@ -43,14 +45,6 @@ start_daemon() {
 	: >"$log"
 	vmwssd_begin --connect qemu:///system --database "$db" --period 1 --max-period none --window 3,6 --samples 2000 \
 		--budget 30% --guest-budget 20% --method "$1"
-}
-# What zap and others could leave: enabled events, their filters, a kdamond, threads that still trace.
-kernel_state() {
-	cat /sys/kernel/tracing/events/enable /sys/kernel/tracing/events/kvm/enable /sys/kernel/tracing/tracing_on
-	grep -c kvm /proc/kallsyms
-	cat /sys/kernel/tracing/set_event
-	cat /sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds 2>/dev/null
-	pgrep -x 'vmwss.*'
 }
 
 EMBED_TYPE=kvm
