@@ -252,7 +252,7 @@ check "nothing to do" test -n "$(balloon one --window 2s --min 256M | grep 'has 
 expect_exit "no such window" 2 'window 10m is not published; there are: 2s' balloon one --window 10m
 expect_exit "unless told otherwise an hour, which nobody knows yet" 2 'window 1h is not published; there are: 2s' balloon one
 expect_exit "not published" 2 'plain: nothing is published' balloon plain
-expect_exit "--min above --max" 2 '--min 2.0 GiB is more than --max 1.0 GiB' balloon one --min 2G --max 1G
+expect_exit "--min above --max" 2 '--min 2.0 GiB is more than --max 1.0 GiB' balloon one -w 2s --min 2G --max 1G
 expect_exit "no size" 1 '12X: expected a size' balloon one --min 12X
 expect_exit "no percentage" 1 '--headroom -5: expected percent' balloon one --headroom -5
 expect_exit "no age" 1 '--max-age 1h: expected whole seconds' balloon one --max-age 1h
