@@ -117,7 +117,12 @@ sed 's/^/# /' "$guests_dir/table"
 check "for people" grep -qE '^told: its agent is .*, and what it told vmwssd [0-9.]+[sm]+.* ago$' "$guests_dir/table"
 check "the host's number in the same table" grep -qE '^host +touched in 2s, ± .* ago +[0-9.]+ MiB' "$guests_dir/table"
 check "and the processes" grep -qE '^guest +[0-9]+ .* toucher$' "$guests_dir/table"
-expect_exit "of a history that is not there it says so" 2 'no history there' guest --database "$guests_dir/nosuch.db" told
+# Its balloon may tell all the same.
+says_none() {
+	guest --database "$guests_dir/nosuch.db" told >/dev/null 2>"$guests_dir/messages"
+	grep -q 'nosuch.db: no history there' "$guests_dir/messages"
+}
+check "of a history that is not there it says so" says_none
 
 echo "# shown alike"
 watch_json() { timeout 60 "$vmwss" watch "$1" --database "$db" --count 1 --json 2>/dev/null; }
