@@ -14,7 +14,7 @@
  * Opens the database for reading; store_close() closes it. Sees one state of it, that of its first query, until
  * history_refresh(): what is written meanwhile does not come in between. The WAL cannot be cut while somebody reads, so
  * close it, or refresh, before waiting for anything.
- * @return 0; -ENOENT there is no history; -EACCES; -EINVAL it is something else, or of another version; -EUCLEAN damaged
+ * @return 0; -ENOENT there is no history; -EBUSY it is only being made; -EACCES; -EINVAL it is something else, or of another version; -EUCLEAN damaged
  */
 int history_open(const char *path, struct store **store, struct error *error);
 

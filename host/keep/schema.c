@@ -234,6 +234,11 @@ int schema_verify(struct store *store, struct error *error)
 
     if (rc < 0)
         return rc;
+    /* The file is marked as ours before its tables are made. */
+    if (version == 0)
+        return error_set(error, -EBUSY,
+                         "%s: nothing is in it yet: vmwssd makes its tables when it starts",
+                         store->path);
     if (version < VERSION)
         return error_set(error, -EINVAL,
                          "%s: has schema version %d, this vmwss needs %d: vmwssd updates it when "

@@ -18,5 +18,5 @@ int schema_version(void);
 int schema_migrate(struct store *store, int version, struct error *error);
 
 /** Are the tables that we read the very ones that we make? Nothing else that a file may bring along is run: no views,
- *  triggers, generated columns or virtual tables. -EINVAL: another version; -EUCLEAN: other tables. */
+ *  triggers, generated columns or virtual tables. -EINVAL: another version; -EBUSY: none yet; -EUCLEAN: other tables. */
 int schema_verify(struct store *store, struct error *error);

@@ -2,6 +2,7 @@
 /** @file test_word_kept.c  The guest's word in the history: kept, summed up, deleted, and in databases that had none. */
 #include "kept.h"
 
+#include "keep/aside.h"
 #include "keep/history.h"
 #include "keep/stream.h"
 
@@ -179,6 +180,15 @@ START_TEST(the_stream_has_it)
 }
 END_TEST
 
+static void run_sql(const char *sql)
+{
+    sqlite3 *db;
+
+    ck_assert_int_eq(sqlite3_open(kept.path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
 /* When all samples had grown old their numbers begin at one again. */
 START_TEST(the_stream_goes_on_after_the_table_was_emptied)
 {
@@ -186,19 +196,40 @@ START_TEST(the_stream_goes_on_after_the_table_was_emptied)
     struct guest_word word = {0};
     struct stream *stream = NULL;
     struct error error = {0};
-    sqlite3 *sql;
 
     for (int i = 0; i < 3; i++)
         add(&record, 30);
     ck_assert_int_eq(stream_open(kept.path, &stream, &error), 0);
-    ck_assert_int_eq(sqlite3_open(kept.path, &sql), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(sql, "DELETE FROM word; DELETE FROM sample", NULL, NULL, NULL),
-                     SQLITE_OK);
-    sqlite3_close(sql);
+    run_sql("DELETE FROM word; DELETE FROM sample");
     record = told(T0 + 86400, 300, 0.5);
     add(&record, 30);
     ck_assert_sql(kept.path, "SELECT id FROM sample", "1");
     ck_assert_int_eq(stream_next(stream, see_latest, &word, &error), 0);
+    ck_assert_double_eq(word.psi_some, 0.5);
+    stream_close(stream);
+}
+END_TEST
+
+/* The daemon sets a file aside and begins another: that one is marked as ours before it has tables. */
+START_TEST(the_stream_waits_for_a_file_that_is_being_made)
+{
+    struct ages_record record = told(T0, 300, 0.1);
+    struct guest_word word = {0};
+    struct stream *stream = NULL;
+    struct store *store;
+    struct error error = {0};
+    char aside[256];
+
+    add(&record, 30);
+    ck_assert_int_eq(stream_open(kept.path, &stream, &error), 0);
+    ck_assert_int_eq(file_set_aside(kept.path, aside, sizeof(aside), &error), 0);
+    run_sql("PRAGMA application_id = 0x766d7773; PRAGMA journal_mode = WAL");
+    ck_assert_msg(stream_next(stream, see_latest, &word, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(history_open(kept.path, &store, &error), -EBUSY);
+    ck_assert_ptr_nonnull(strstr(error.text, "nothing is in it yet"));
+    record = told(T0 + 30, 300, 0.5);
+    add(&record, 30);
+    ck_assert_msg(stream_next(stream, see_latest, &word, &error) == 0, "%s", error.text);
     ck_assert_double_eq(word.psi_some, 0.5);
     stream_close(stream);
 }
@@ -530,6 +561,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, who_was_not_asked_has_no_row);
     tcase_add_test(tcase, the_stream_has_it);
     tcase_add_test(tcase, the_stream_goes_on_after_the_table_was_emptied);
+    tcase_add_test(tcase, the_stream_waits_for_a_file_that_is_being_made);
     tcase_add_test(tcase, a_minute_sums_up);
     tcase_add_test(tcase, what_is_unknown_does_not_count);
     tcase_add_test(tcase, it_goes_with_its_record);
