@@ -21,6 +21,7 @@
 
 /* Coarse pages must hold this share of what was measured to set the granularity of the whole. */
 #define GRANULARITY_SHARE 0.05
+#define BASE_BYTES 4096
 
 static uint64_t measured_draws(const struct tally *tally)
 {
@@ -34,7 +35,7 @@ static uint64_t measured_draws(const struct tally *tally)
 static uint64_t granularity(const struct tally *tally)
 {
     double draws = (double)measured_draws(tally);
-    uint64_t coarsest = 4096;
+    uint64_t coarsest = BASE_BYTES;
 
     for (size_t i = 0; i < tally->n_strata; i++) {
         const struct stratum *stratum = &tally->strata[i];
@@ -110,17 +111,20 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
 static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
                           uint64_t population_bytes, struct wss_estimate *out)
 {
-    double measured = (double)measured_draws(tally);
-    double present = measured + (double)tally->drawn_unmeasurable;
+    uint64_t measured = measured_draws(tally);
+    uint64_t present = measured + tally->drawn_unmeasurable;
+    /* Each draw is another page, and was there when it was looked at. What is there now may be less: a guest that ends, or
+     * one so young that the change of QEMU's own memory is more than its RAM. */
+    uint64_t population = larger(population_bytes, present * BASE_BYTES);
 
-    out->resident_bytes = resident_bytes;
+    out->resident_bytes = larger(resident_bytes, present * BASE_BYTES);
     if (present > 0)
-        out->unmeasurable_bytes = (uint64_t)((double)resident_bytes *
-                                             (double)tally->drawn_unmeasurable / present);
+        out->unmeasurable_bytes = (uint64_t)((double)population *
+                                             (double)tally->drawn_unmeasurable / (double)present);
     if (measured == 0)
         return -ENODATA;
 
-    double measured_bytes = (double)(population_bytes - out->unmeasurable_bytes);
+    double measured_bytes = (double)(population - out->unmeasurable_bytes);
     struct panel_fraction fraction = panel_fraction(tally, measured_bytes);
     struct interval bounds;
 

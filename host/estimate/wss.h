@@ -18,9 +18,10 @@ struct wss_estimate {
 
 /**
  * @param resident_bytes    of guest RAM now. A census reports what it counted, or this if larger (pages of a
- *                          file that are not mapped are resident).
+ *                          file that are not mapped are resident). A panel likewise: no less than it found.
  * @param population_bytes  of a panel: all the memory of which the pages it found present are a sample, that
- *                          is what is mapped, or what is resident for a method that also sees unmapped pages
+ *                          is what is mapped, or what is resident for a method that also sees unmapped pages.
+ *                          What is unmeasurable is a share of it.
  * @return 0; -ENODATA when nothing could be measured (no page resident, or all unmeasurable); then
  *         resident_bytes and unmeasurable_bytes are set nevertheless.
  */

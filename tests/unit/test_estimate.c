@@ -132,6 +132,35 @@ START_TEST(unmeasurable_draws_widen_only_upward)
 }
 END_TEST
 
+/* A guest ends between the look at its pages and the question how much is mapped. */
+START_TEST(a_population_is_no_less_than_was_found)
+{
+    struct tally tally = panel(PAGE, 400, 400);
+    struct wss_estimate wss;
+
+    tally.drawn_unmeasurable = 100;
+    ck_assert_int_eq(wss_estimate(&tally, 450 * PAGE, 0, &wss), 0);
+    ck_assert_uint_eq(wss.wss_bytes, 400 * PAGE);
+    ck_assert_uint_eq(wss.wss_low_bytes, 400 * PAGE);
+    ck_assert_uint_eq(wss.unmeasurable_bytes, 100 * PAGE);
+    ck_assert_uint_eq(wss.wss_high_bytes, 500 * PAGE);
+    ck_assert_uint_eq(wss.resident_bytes, 500 * PAGE);
+}
+END_TEST
+
+/* Pages of a shared file that QEMU does not map are not drawn as present, and say nothing of those that are. */
+START_TEST(what_is_unmeasurable_is_a_share_of_the_population)
+{
+    struct tally tally = panel(PAGE, 300, 30);
+    struct wss_estimate wss;
+
+    tally.drawn_unmeasurable = 100;
+    ck_assert_int_eq(wss_estimate(&tally, 1000000 * PAGE, 40000 * PAGE, &wss), 0);
+    ck_assert_uint_eq(wss.unmeasurable_bytes, 10000 * PAGE);
+    ck_assert_uint_eq(wss.wss_bytes, 3000 * PAGE);
+}
+END_TEST
+
 /* --- coverage: does the 95 % interval hold the truth in 95 % of the cases? ---------------------- */
 
 static uint64_t seed = 20260101;
@@ -247,6 +276,8 @@ int main(void)
     tcase_add_test(tcase, nothing_measurable_is_no_number);
     tcase_add_test(tcase, panel_of_base_pages);
     tcase_add_test(tcase, panel_of_everything_is_exact);
+    tcase_add_test(tcase, a_population_is_no_less_than_was_found);
+    tcase_add_test(tcase, what_is_unmeasurable_is_a_share_of_the_population);
     tcase_add_test(tcase, unmeasurable_draws_widen_only_upward);
     tcase_add_loop_test(tcase, interval_covers, 0, 6);
     tcase_add_test(tcase, interval_covers_mixed_page_sizes);
