@@ -17,8 +17,8 @@ static uint64_t field_bytes(const char *text, const char *name)
 }
 
 struct status {
-    uint64_t all_bytes;
-    uint64_t shmem_bytes; /* of that */
+    uint64_t shmem_bytes;
+    uint64_t rest_bytes;
     uint64_t address_bytes;
 };
 
@@ -31,8 +31,8 @@ static int read_status(const struct fsroot *root, pid_t pid, struct status *stat
         !strstr(text, "\nRssAnon:"))
         return -ESRCH;
     status->shmem_bytes = field_bytes(text, "\nRssShmem:");
-    status->all_bytes = field_bytes(text, "\nRssAnon:") + field_bytes(text, "\nRssFile:") +
-                        status->shmem_bytes + field_bytes(text, "\nHugetlbPages:");
+    status->rest_bytes = field_bytes(text, "\nRssAnon:") + field_bytes(text, "\nRssFile:") +
+                         field_bytes(text, "\nHugetlbPages:");
     status->address_bytes = field_bytes(text, "\nVmSize:");
     return 0;
 }
@@ -73,11 +73,20 @@ static void add_block(struct resident_meter *meter, size_t b)
 {
     const struct ram_block *block = &meter->ram->blocks[b];
 
-    meter->mapped_bytes += block->mapped_bytes;
+    if (meter->file_fds && meter->file_fds[b] >= 0) {
+        meter->files_mapped_bytes += block->mapped_bytes;
+        return;
+    }
+    meter->has_others = true;
+    meter->others_mapped_bytes += block->mapped_bytes;
     if (block->resident_bytes > block->mapped_bytes)
-        meter->unmapped_bytes += block->resident_bytes - block->mapped_bytes;
-    if (!meter->file_fds || meter->file_fds[b] < 0)
-        meter->others_bytes += larger(block->resident_bytes, block->mapped_bytes);
+        meter->others_unmapped_bytes += block->resident_bytes - block->mapped_bytes;
+}
+
+/* Where no block is a whole file, what QEMU has of shared files may be guest RAM as well. */
+static uint64_t others_status(const struct resident_meter *meter, const struct status *status)
+{
+    return status->rest_bytes + (meter->file_fds ? 0 : status->shmem_bytes);
 }
 
 int resident_meter_init(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
@@ -95,8 +104,8 @@ int resident_meter_init(struct resident_meter *meter, const struct fsroot *root,
         return rc;
     for (size_t b = 0; b < ram->n_blocks; b++)
         add_block(meter, b);
-    meter->status_bytes = status.all_bytes;
-    meter->others_status_bytes = status.all_bytes - status.shmem_bytes;
+    meter->files_status_bytes = status.shmem_bytes;
+    meter->others_status_bytes = others_status(meter, &status);
     return 0;
 }
 
@@ -119,37 +128,34 @@ static uint64_t held_by_files(const struct resident_meter *meter)
 {
     uint64_t sum = 0;
 
-    for (size_t b = 0; b < meter->ram->n_blocks; b++)
+    for (size_t b = 0; meter->file_fds && b < meter->ram->n_blocks; b++)
         if (meter->file_fds[b] >= 0)
             sum += ram_backing_held(meter->file_fds[b], &meter->ram->blocks[b]);
     return sum;
 }
 
-/* Of the blocks that are no whole files; where there are none, what changes is QEMU's own. */
-static uint64_t others_now(const struct resident_meter *meter, const struct status *status)
-{
-    if (meter->others_bytes == 0)
-        return 0;
-    return follow(meter->others_bytes, meter->others_status_bytes,
-                  status->all_bytes - status->shmem_bytes);
-}
-
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         struct resident_now *now)
 {
+    uint64_t files = 0;
+    uint64_t others = 0;
     struct status status;
     int rc = read_status(root, pid, &status);
 
     if (rc < 0)
         return rc;
-
-    uint64_t mapped = follow(meter->mapped_bytes, meter->status_bytes, status.all_bytes);
-    uint64_t resident = mapped + meter->unmapped_bytes;
-
+    /* Of a kind that no block is of, what changes is QEMU's own. */
     if (meter->file_fds)
-        resident = held_by_files(meter) + others_now(meter, &status);
+        files = follow(meter->files_mapped_bytes, meter->files_status_bytes, status.shmem_bytes);
+    if (meter->has_others)
+        others = follow(meter->others_mapped_bytes, meter->others_status_bytes,
+                        others_status(meter, &status));
+
+    uint64_t mapped = files + others;
+    uint64_t resident = held_by_files(meter) + others + meter->others_unmapped_bytes;
+
     now->address_bytes = status.address_bytes;
     now->mapped_bytes = smaller(mapped, meter->ram_bytes);
-    now->resident_bytes = smaller(resident, meter->ram_bytes);
+    now->resident_bytes = smaller(larger(resident, mapped), meter->ram_bytes);
     return 0;
 }

@@ -3,10 +3,11 @@
  * @file resident.h  How much of guest RAM is mapped and resident now, without walking page tables again.
  *
  * smaps tells it exactly but walks every page table under the mmap lock, so it is read once, when the
- * RAM is located. Afterwards the change of what QEMU maps is followed: RssAnon + RssFile + RssShmem +
- * HugetlbPages of /proc/PID/status (Documentation/filesystems/proc.rst). The difference to smaps is what
- * QEMU itself allocates and frees in between. A block that is a whole shmem file is as resident as its file, whatever is
- * mapped: a panel of the method pageout unmaps pages which are still there.
+ * RAM is located. Afterwards the change of what QEMU maps is followed, by /proc/PID/status
+ * (Documentation/filesystems/proc.rst): RssShmem for blocks that are whole shmem files, RssAnon + RssFile +
+ * HugetlbPages for others. The difference to smaps is what QEMU itself allocates of the same kind and frees in between,
+ * which may be more than the RAM of a guest that has only begun. A block that is a whole shmem file is as resident as its
+ * file, whatever is mapped: a panel of the method pageout unmaps pages which are still there.
  */
 #pragma once
 
@@ -14,13 +15,15 @@
 
 struct resident_meter {
     uint64_t ram_bytes;
-    uint64_t mapped_bytes;   /* of guest RAM, when located */
-    uint64_t unmapped_bytes; /* of its shared files, then: resident, but in no page table of QEMU */
-    uint64_t status_bytes;   /* mapped by all of QEMU, then */
     const struct guest_ram *ram; /* borrowed */
-    int *file_fds; /* of each block: its file if it is a whole one, else -1; NULL: of none */
-    uint64_t others_bytes;        /* resident of the blocks that are no whole files, when located */
-    uint64_t others_status_bytes; /* status_bytes without RssShmem */
+    int *file_fds;   /* of each block: its file if it is a whole one, else -1; NULL: of none */
+    bool has_others; /* blocks that are no whole files */
+    /* When located; _status_: by all of QEMU, of the same kind */
+    uint64_t files_mapped_bytes;
+    uint64_t files_status_bytes;
+    uint64_t others_mapped_bytes;
+    uint64_t others_unmapped_bytes; /* of shared files: resident, but in no page table of QEMU */
+    uint64_t others_status_bytes;
 };
 
 /** Now, in bytes of guest RAM. */
