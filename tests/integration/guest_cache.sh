@@ -194,7 +194,7 @@ cat odd >/dev/null
 check "writable by anybody: known" test "$(unknown "${nobody[@]}" "$guest" cache odd -j)" == "known 3"
 chmod 600 half
 expect_exit "may not be opened" 2 '1 unknown: Permission denied' "${nobody[@]}" "$guest" cache half
-check "what is known of others is shown" "${nobody[@]}" "$guest" cache half odd -j >/dev/null 2>&1
+check "what is known of others is shown" quietly "${nobody[@]}" "$guest" cache half odd -j
 expect_exit "may not be entered" 2 'closed[.0-9]*: Permission denied' "${nobody[@]}" bash -c "mkdir -m 0 /tmp/closed.$$; $guest cache /tmp/closed.$$ /nonexistent; e=\$?; rmdir /tmp/closed.$$; exit \$e"
 
 echo "# mounts"

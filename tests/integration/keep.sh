@@ -93,7 +93,6 @@ for ((i = 0; i < 10; i++)); do
 done
 check "each of ten readers sees more of what is being written ($before records)" test "$reads" = 10
 
-quietly() { "$@" >/dev/null; }
 as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 nobody() { "${as_nobody[@]}" "$@"; }
 check "somebody without rights reads while it is written" \

@@ -98,7 +98,6 @@ vmwssd_begin --config "$guests_dir/conf"
 check "both are connected" eventually said 2 ': connected'
 check "a guest starts" embed_create one 32 "$params" "$elements"
 embed_virsh dumpxml one --inactive >"$guests_dir/one.xml"
-quietly() { "$@" >/dev/null; }
 check "which is kept when it does not run" quietly embed_virsh define "$guests_dir/one.xml"
 watched_anew "started"
 

@@ -49,7 +49,6 @@ has_status() { [[ $(status "$1") == "$2" ]]; }
 # answers URL PATTERN [OPTION...]: with a line like that
 answers() { get "${@:3}" "$1" 2>/dev/null | grep -E -- "$2" >/dev/null; }
 not() { ! "$@"; }
-quietly() { "$@" >/dev/null 2>&1; }
 gone() { [[ ! -e $1 ]]; }
 # says_in FILE PATTERN
 says_in() { grep -qE -- "$2" "$1"; }
@@ -65,7 +64,7 @@ serve() {
 	served=$!
 	pids+=("$served")
 	disown
-	settles quietly get "$served_at/"
+	settles quietly get "$served_at/" 2>/dev/null
 }
 
 # --- the rules -----------------------------------------------------------------------------------------------------

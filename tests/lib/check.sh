@@ -42,6 +42,9 @@ expect_exit() {
 	fi
 }
 
+# quietly COMMAND...: without its output. A redirection of check's own would take its line away as well.
+quietly() { "$@" >/dev/null; }
+
 # holds EXPRESSION: true when awk finds it so.
 holds() { awk "BEGIN { exit !($1) }"; }
 
