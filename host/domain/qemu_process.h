@@ -54,6 +54,18 @@ bool qemu_process_stopped(const struct fsroot *root, const struct qemu_process *
  * (its CPU clock, clock_getcpuclockid(3)), which never falls. */
 uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process);
 
+/** Adds up how long the vCPUs run while vCPUs come and go. Zeroed: not read yet. */
+struct vcpu_clock {
+    bool begun;
+    uint64_t read_ns; /* as last read */
+    uint64_t ran_ns;  /* since the first reading */
+};
+
+/** Reads it; how long they ran since the first reading, in ns, which never falls: what ran between two readings of which
+ *  the second has fewer vCPUs is not counted. */
+uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
+                         const struct qemu_process *process);
+
 /** Does the process's executable have the name of a QEMU system emulator (qemu-system-*, qemu-kvm,
  * kvm)? */
 bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid);

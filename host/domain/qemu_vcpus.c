@@ -218,3 +218,15 @@ uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_proce
         sum += thread_ns(root, process->pid, process->vcpus[i]);
     return sum;
 }
+
+uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
+                         const struct qemu_process *process)
+{
+    uint64_t now_ns = qemu_process_vcpu_ns(root, process);
+
+    if (clock->begun && now_ns > clock->read_ns)
+        clock->ran_ns += now_ns - clock->read_ns;
+    clock->begun = true;
+    clock->read_ns = now_ns;
+    return clock->ran_ns;
+}

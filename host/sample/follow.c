@@ -36,7 +36,7 @@ struct cohort {
 struct tick {
     uint64_t read_ns;   /* midpoint of reading; of tick 0: of marking */
     uint64_t marked_ns; /* midpoint of marking again */
-    uint64_t vcpu_ns;   /* vCPU time so far */
+    uint64_t vcpu_ns;   /* for which the vCPUs have run since the first marking */
 };
 
 struct follower {
@@ -49,6 +49,7 @@ struct follower {
     uint64_t began_ns;  /* midpoint of the first marking */
     uint64_t turned_ns; /* when a cohort was last replaced */
     size_t oldest;
+    struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
 };
@@ -58,11 +59,11 @@ static uint64_t now_ns(const struct follower *follower)
     return follower->plan.clock ? follower->plan.clock(follower->plan.clock_context) : clock_ns();
 }
 
-static uint64_t vcpu_ns(const struct follower *follower)
+static uint64_t vcpu_ns(struct follower *follower)
 {
     const struct target *target = follower->target;
 
-    return target->process ? qemu_process_vcpu_ns(target->root, target->process) : 0;
+    return target->process ? vcpu_clock_read(&follower->vcpus, target->root, target->process) : 0;
 }
 
 static struct tick *tick_of(const struct follower *follower, uint64_t number)

@@ -157,19 +157,18 @@ static bool saw_nothing(const struct sample_plan *plan, const struct sample_resu
 static int run_method(const struct target *target, const struct sample_plan *plan,
                       struct page_set *set, struct sample_result *result, struct error *error)
 {
+    struct vcpu_clock vcpus = {0};
     void *state = NULL;
     int rc = plan->method->open(target, set, &state, error);
 
     if (rc < 0)
         return rc;
 
-    uint64_t vcpu_ns = qemu_process_vcpu_ns(target->root, target->process);
-
+    vcpu_clock_read(&vcpus, target->root, target->process);
     rc = run_windows(target, plan, state, result, error);
 
-    uint64_t after_ns = qemu_process_vcpu_ns(target->root, target->process);
+    uint64_t vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
 
-    vcpu_ns = after_ns > vcpu_ns ? after_ns - vcpu_ns : 0;
     result->vcpu_s = (double)vcpu_ns / 1e9;
     if (plan->method->kernel_thread_ns)
         result->cpu_s = (double)plan->method->kernel_thread_ns(state) / 1e9;

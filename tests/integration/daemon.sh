@@ -200,6 +200,27 @@ check "goes on" records_after one "$before" 3
 # The longer one is answered once the panel was watched for so long.
 check "with the new windows" eventually newest_windows_are one '[2,4]'
 check "and a smaller panel" test "$(panel_pages one)" -lt 450
+
+echo "# a guest's own budget"
+# with_guest_budget SHARE SAMPLES
+with_guest_budget() {
+	sed -i "s/^samples.*/samples = $2/; s/^guest-budget.*/guest-budget = $1/" "$guests_dir/conf"
+	before=$(newest_id one)
+	kill -HUP "$daemon"
+}
+panel_is() { holds "$(panel_pages one) >= $1 && $(panel_pages one) < $2"; }
+# Of a core, in percent, since the reload.
+share_of_one() { sql "SELECT round(100 * sum(cpu_s) / sum(period_s), 2) FROM $of 'one' AND sample.id > $before"; }
+with_guest_budget 0.5% 30000
+check "it decides the panel, not the pages that were asked for" eventually panel_is 100 20000
+check "for twenty looks" records_after one "$before" 20
+pages=$(panel_pages one)
+# The plan learns from the last ten what the next will cost, and a busy machine charges more for some.
+check "and is kept: $(share_of_one) % of a core for $pages pages" holds "$(share_of_one) < 0.75"
+with_guest_budget 2% 30000
+check "of four times as much the panel is larger" eventually panel_is $((pages * 2)) 30000
+with_guest_budget 10% 300
+check "back to few pages" eventually panel_is 100 450
 sed -i 's/^max-period.*/max-period = 2/' "$guests_dir/conf"
 # period_is NAME FROM TO: of the newest record: what it stands for, which is the time since the one before.
 period_is() {

@@ -196,6 +196,34 @@ START_TEST(cpu_time_without_schedstat)
 }
 END_TEST
 
+/* One that is unplugged takes along all the time that it ever ran. */
+START_TEST(a_clock_of_vcpus_that_come_and_go)
+{
+    struct fsroot root = copy_fixture("libvirt");
+    struct vcpu_clock clock = {0};
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+    write_file("task/1003/schedstat", "7000000 0 0\n");
+
+    pid_t other = process.vcpus[0] == 1003 ? process.vcpus[1] : process.vcpus[0];
+    char path[64];
+
+    snprintf(path, sizeof(path), "task/%d/schedstat", (int)other);
+    write_file(path, "1000 0 0\n");
+    ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 0);
+    write_file(path, "1500 0 0\n");
+    ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 500);
+    write_file("task/1003/comm", "worker\n");
+    ck_assert_int_eq(qemu_vcpus_find(&root, &process), 0);
+    write_file(path, "1600 0 0\n");
+    ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 500);
+    write_file(path, "1700 0 0\n");
+    ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 600);
+    remove_copy(&root);
+}
+END_TEST
+
 START_TEST(other_executables_are_refused)
 {
     struct fsroot root = copy_fixture("anon-thp");
@@ -353,6 +381,7 @@ int main(void)
     tcase_add_test(c, vcpus_come_and_go);
     tcase_add_test(c, jobs_by_their_threads);
     tcase_add_test(c, cpu_time_without_schedstat);
+    tcase_add_test(c, a_clock_of_vcpus_that_come_and_go);
     tcase_add_test(c, other_executables_are_refused);
     tcase_add_test(c, an_upgrade_is_no_replacement);
     tcase_add_test(c, reused_dead_and_stopped);

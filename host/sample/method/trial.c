@@ -37,6 +37,7 @@ static int watch(const struct method *method, void *state, const struct page_set
 int trial_run(const struct method *method, const struct target *target, uint64_t n,
               struct trial *trial, struct error *why)
 {
+    struct vcpu_clock vcpus = {0};
     struct page_set set;
     void *state = NULL;
     int rc = page_set_panel(&set, target->ram, n, target->process->start_ticks);
@@ -45,14 +46,13 @@ int trial_run(const struct method *method, const struct target *target, uint64_t
     if (rc < 0)
         return error_set(why, rc, "out of memory");
 
-    uint64_t vcpu_ns = qemu_process_vcpu_ns(target->root, target->process);
-
+    vcpu_clock_read(&vcpus, target->root, target->process);
     rc = method->open(target, &set, &state, why);
     if (rc == 0) {
         rc = watch(method, state, &set, trial, why);
         method->close(state);
     }
-    trial->vcpu_ns = qemu_process_vcpu_ns(target->root, target->process) - vcpu_ns;
+    trial->vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
     page_set_free(&set);
     return rc;
 }

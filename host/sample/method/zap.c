@@ -414,11 +414,12 @@ static int prove_on_everything(const struct target *target, struct error *why)
     struct page_set all;
     struct page_set few = {0};
     uint64_t touched = 0;
-    uint64_t vcpu_ns = qemu_process_vcpu_ns(target->root, target->process);
+    struct vcpu_clock vcpus = {0};
     int rc = page_set_census(&all, target->ram);
 
     if (rc < 0)
         return error_set(why, rc, "out of memory");
+    vcpu_clock_read(&vcpus, target->root, target->process);
     rc = trial(target, &all, 16, &touched, why);
     if (rc == 0)
         rc = set_of_touched(&all, &few);
@@ -428,7 +429,9 @@ static int prove_on_everything(const struct target *target, struct error *why)
     if (few.n > 0)
         rc = trial(target, &few, 1, &touched, why);
     page_set_free(&few);
-    vcpu_ns = qemu_process_vcpu_ns(target->root, target->process) - vcpu_ns;
+
+    uint64_t vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
+
     if (rc == 0 && touched == 0 && vcpu_ns > 1000000)
         return error_set(
             why, -ENOTSUP,
