@@ -155,8 +155,10 @@ static double period_until(struct member *member, const struct order *order,
                            const struct sample_record *record, uint64_t now_ns)
 {
     uint64_t still_ns = order->stood_still_ns - member->recorded_still_ns;
-    double since_s = member->recorded_ns ? (double)(now_ns - member->recorded_ns - still_ns) / 1e9
-                                         : order->planned_s;
+    uint64_t from_ns = member->recorded_ns + still_ns;
+    /* A suspension that ended during a look counts in the next one, and may be longer than what was between the two. */
+    double since_s = member->recorded_ns && now_ns > from_ns ? (double)(now_ns - from_ns) / 1e9
+                                                             : order->planned_s;
 
     member->recorded_ns = now_ns;
     member->recorded_still_ns = order->stood_still_ns;
@@ -220,7 +222,7 @@ static double period_after(struct member *member, const struct order *order,
         return member->pace.period_s;
     }
     return pace_next(&member->pace, window->wss_low_bytes,
-                     window->wss_high_bytes - record->unmeasurable_bytes, 0);
+                     window->wss_high_bytes - window->unmeasurable_bytes, 0);
 }
 
 /* Looks at the guest; when it shall be looked at again. 0: never, it is gone. */

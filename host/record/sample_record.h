@@ -45,6 +45,7 @@ struct window_record {
     double window_s;
     double est_window_s;
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
+    uint64_t unmeasurable_bytes; /* in this window; part of wss_high_bytes. Not kept, nor shown */
     double touched_fraction;
 };
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_sample_record.c  From what a panel saw in each window to a record. */
+#include "record/sample_record.h"
+
+#include "fake_kernel.h"
+#include "fixture.h"
+#include "sample/method.h"
+
+#include <math.h>
+
+#define PAGES 1000
+
+static struct fake_kernel fake;
+static struct sample_result result;
+static struct sample_plan plan;
+static struct sample_record record;
+
+static void setup(void)
+{
+    fake_kernel_make(&fake, PAGES);
+    result = (struct sample_result){.vcpu_s = 1};
+    plan = (struct sample_plan){.method = method_by_name("idle")};
+    ck_assert_ptr_nonnull(plan.method);
+}
+
+static void teardown(void)
+{
+    fake_kernel_remove(&fake);
+}
+
+/* The next window, in which so many of the pages drawn were seen, of them touched, and not to be seen. */
+static void window(double window_s, uint64_t seen, uint64_t touched, uint64_t unseen)
+{
+    size_t w = plan.n_windows++;
+
+    plan.window_s[w] = window_s;
+    result.windows[w].est_window_s = window_s;
+    result.windows[w].tally = (struct tally){.drawn_unmeasurable = unseen, .n_strata = 1};
+    result.windows[w].tally.strata[0] = (struct stratum){BASE_PAGE_BYTES, seen, seen, touched};
+}
+
+static void fill(void)
+{
+    const struct guest guest = {.process = fake.process, .name = "web1"};
+    const struct resident_now now = {.mapped_bytes = fake.ram.bytes,
+                                     .resident_bytes = fake.ram.bytes};
+    struct error error = {0};
+
+    ck_assert_msg(sample_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, &result, &now,
+                                     &error) == 0,
+                  "%s", error.text);
+}
+
+/* Pages that became huge an hour ago, and were not touched since, are unmeasurable in the longest window alone. */
+START_TEST(each_window_has_its_own_unmeasurable_pages)
+{
+    window(60, PAGES, 10, 0);
+    window(3600, 200, 20, 800);
+    fill();
+    ck_assert_uint_eq(record.windows[0].unmeasurable_bytes, 0);
+    ck_assert_uint_eq(record.windows[1].unmeasurable_bytes, 800 * BASE_PAGE_BYTES);
+    ck_assert_uint_eq(record.unmeasurable_bytes, 800 * BASE_PAGE_BYTES);
+    for (size_t w = 0; w < 2; w++) {
+        const struct window_record *at = &record.windows[w];
+
+        ck_assert_uint_le(at->wss_low_bytes, at->wss_bytes);
+        ck_assert_uint_le(at->wss_bytes + at->unmeasurable_bytes, at->wss_high_bytes);
+    }
+    ck_assert_uint_lt(record.windows[0].wss_high_bytes, 800 * BASE_PAGE_BYTES);
+    ck_assert(record.flags & FLAG_PARTIAL);
+}
+END_TEST
+
+START_TEST(a_record_stands_for_no_more_than_it_saw)
+{
+    window(60, PAGES, 10, 0);
+    fill();
+    ck_assert_double_eq(sample_period_s(&record, 30, 10), 30);
+    ck_assert_double_eq(sample_period_s(&record, 4000, 10), 60);
+    ck_assert_double_eq(sample_period_s(&record, 4000, 300), 300);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sample_record");
+    TCase *tcase = tcase_create("sample_record");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
+    tcase_add_test(tcase, a_record_stands_for_no_more_than_it_saw);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
