@@ -392,12 +392,17 @@ int session_measure(struct session *session, struct sample_record *record, struc
     return rc;
 }
 
+/* poll(2) takes an int. */
+#define POLL_MAX_MS 60000
+
 void session_wait(const struct session *session, uint64_t until_ns)
 {
     for (uint64_t now = clock_ns(); now < until_ns && !interrupted; now = clock_ns()) {
         struct pollfd end = {.fd = session->subject.guest.process.pidfd, .events = POLLIN};
 
-        if (poll(&end, 1, (int)((until_ns - now) / 1000000) + 1) > 0)
+        uint64_t wait_ms = (until_ns - now) / 1000000 + 1;
+
+        if (poll(&end, 1, wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS) > 0)
             return;
     }
 }

@@ -371,9 +371,10 @@ static bool same_panels(const struct config *a, const struct config *b)
 
 void fleet_configure(struct fleet *fleet, const struct config *config)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns;
 
     pthread_mutex_lock(&fleet->mutex);
+    now_ns = clock_ns(); /* no earlier than the ledger's */
     if (!same_panels(&fleet->config, config))
         fleet->generation++;
     fleet->config = *config;

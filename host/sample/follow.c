@@ -311,7 +311,8 @@ static int turn(struct follower *follower, struct error *error)
 {
     uint64_t marked_ns = tick_of(follower, follower->now)->marked_ns;
 
-    if ((double)(marked_ns - follower->turned_ns) / 1e9 < follower->plan.longest_s)
+    /* A guest's clock may step back a little: it learns of a suspension after it. */
+    if ((double)marked_ns < (double)follower->turned_ns + follower->plan.longest_s * 1e9)
         return 0;
 
     struct cohort *cohort = &follower->cohorts[follower->oldest];
@@ -356,7 +357,9 @@ static uint64_t first_known_tick(const struct follower *follower)
 
 double follower_elapsed_s(const struct follower *follower)
 {
-    return (double)(tick_of(follower, follower->now)->read_ns - follower->began_ns) / 1e9;
+    uint64_t read_ns = tick_of(follower, follower->now)->read_ns;
+
+    return read_ns > follower->began_ns ? (double)(read_ns - follower->began_ns) / 1e9 : 0;
 }
 
 /* The tick whose marking was nearest to @p ago_s before the last reading; 0 ago is the last tick itself. */
