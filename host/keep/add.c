@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file add.c  Adding records: all of a call in one transaction. */
 #include "base/cleanup.h"
+#include "domain/ram_config.h"
 #include "keep/rollup.h"
 #include "keep/row.h"
 #include "keep/sql.h"
@@ -51,6 +52,29 @@ static bool has_numbers(const struct ages_record *record)
     return is_amount(sample->vcpu_s) && is_amount(sample->cpu_s) && is_amount(sample->paused_s);
 }
 
+static bool is_estimate(uint64_t low_bytes, uint64_t bytes, uint64_t high_bytes)
+{
+    return low_bytes <= bytes && bytes <= high_bytes && high_bytes <= RAM_CONFIG_MAX_BYTES;
+}
+
+/* A reader refuses what is not so, and with it the guest's history. */
+static bool has_sizes(const struct ages_record *record)
+{
+    const struct sample_record *sample = &record->sample;
+
+    for (size_t w = 0; w < sample->n_windows; w++)
+        if (!is_estimate(sample->windows[w].wss_low_bytes, sample->windows[w].wss_bytes,
+                         sample->windows[w].wss_high_bytes))
+            return false;
+    for (size_t b = 0; b < record->n_bins; b++)
+        if (!is_estimate(record->bins[b].low_bytes, record->bins[b].bytes,
+                         record->bins[b].high_bytes))
+            return false;
+    return sample->ram_bytes <= RAM_CONFIG_MAX_BYTES &&
+           sample->resident_bytes <= RAM_CONFIG_MAX_BYTES &&
+           sample->unmeasurable_bytes <= RAM_CONFIG_MAX_BYTES;
+}
+
 static int check(const struct store *store, const struct store_entry *entry, struct error *error)
 {
     const struct sample_record *sample = &entry->record->sample;
@@ -65,6 +89,8 @@ static int check(const struct store *store, const struct store_entry *entry, str
         why = "a period that is none";
     else if (!is_amount(entry->precision) || !has_numbers(entry->record))
         why = "a number that is none";
+    else if (!has_sizes(entry->record))
+        why = "a working set that cannot be";
     return why ? error_set(error, -EINVAL, "%s: domain %s: %s", store->path, sample->domain, why)
                : 0;
 }

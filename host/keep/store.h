@@ -62,7 +62,7 @@ void store_close(struct store *store);
  *         -EIO, -EROFS ...
  *         -EUCLEAN it is damaged: close it, and store_open() will set it aside
  *         -EINVAL  an entry that cannot be kept, and never will be: no UUID, no windows, a period or a number that
- *                  is none
+ *                  is none, a working set that is not within its bounds, or larger than RAM can be
  */
 int store_add(struct store *store, const struct store_entry *entries, size_t n,
               struct error *error);

@@ -115,6 +115,31 @@ START_TEST(all_of_a_call_or_nothing)
 }
 END_TEST
 
+/* What a reader would refuse, and with it all of the guest's history. */
+START_TEST(a_working_set_that_cannot_be_is_not_kept)
+{
+    struct store *store = kept_open(kept.path);
+    const struct ages_record good = kept_record("web1", UUID_1, 1000, 64);
+    struct ages_record bad[5];
+    struct error error = {0};
+
+    for (size_t i = 0; i < 5; i++)
+        bad[i] = good;
+    bad[0].sample.windows[1].wss_bytes = bad[0].sample.windows[1].wss_high_bytes = 1ULL << 63;
+    bad[1].sample.windows[0].wss_low_bytes = good.sample.windows[0].wss_bytes + 1;
+    bad[2].sample.windows[0].wss_high_bytes = good.sample.windows[0].wss_bytes - 1;
+    bad[3].bins[1].high_bytes = 1ULL << 57;
+    bad[4].sample.resident_bytes = UINT64_MAX;
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_int_eq(kept_add(store, &bad[i], &error), -EINVAL);
+        ck_assert_str_eq(strrchr(error.text, ':'), ": a working set that cannot be");
+    }
+    ck_assert_int_eq(kept_add(store, &good, &error), 0);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
+    store_close(store);
+}
+END_TEST
+
 START_TEST(it_is_found_again)
 {
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
@@ -294,6 +319,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, a_guest_is_its_uuid_and_goes_by_its_last_name);
     tcase_add_test(tcase, names_are_data);
     tcase_add_test(tcase, all_of_a_call_or_nothing);
+    tcase_add_test(tcase, a_working_set_that_cannot_be_is_not_kept);
     tcase_add_test(tcase, it_is_found_again);
     tcase_add_test(tcase, nothing_is_written_while_somebody_holds_it);
     tcase_add_test(tcase, other_files_are_refused_and_left_alone);
