@@ -138,10 +138,17 @@ static void tally_census(const struct page_set *set, struct tally *tally)
     }
 }
 
+struct unit {
+    uint64_t hva;
+    unsigned order;
+    bool touched;
+};
+
 /* One draw of a panel. Draws of one unit are neighbours, for the page numbers ascend; the unit counts
- * once, and as touched if any of its draws says so. */
+ * once, and as touched if any of its draws says so. A huge page begins where its first base page did, which may have been
+ * drawn before the two were one. */
 static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tally,
-                       uint64_t *last_unit, bool *last_touched)
+                       struct unit *last)
 {
     struct stratum *stratum = tally_stratum(tally, BASE_PAGE_BYTES << set->order[i]);
 
@@ -151,21 +158,19 @@ static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tal
 
     bool touched = set->state[i] == PAGE_TOUCHED;
 
-    if (set->order[i] > 0 && set->unit[i] == *last_unit) {
-        stratum->touched_units += touched && !*last_touched;
-        *last_touched |= touched;
+    if (set->order[i] > 0 && set->order[i] == last->order && set->unit[i] == last->hva) {
+        stratum->touched_units += touched && !last->touched;
+        last->touched |= touched;
         return;
     }
     stratum->units++;
     stratum->touched_units += touched;
-    *last_unit = set->unit[i];
-    *last_touched = touched;
+    *last = (struct unit){.hva = set->unit[i], .order = set->order[i], .touched = touched};
 }
 
 static void tally_panel(const struct page_set *set, struct tally *tally)
 {
-    uint64_t last_unit = UINT64_MAX;
-    bool last_touched = false;
+    struct unit last = {.hva = UINT64_MAX};
 
     for (uint64_t i = 0; i < set->n; i++) {
         switch ((enum page_state)set->state[i]) {
@@ -181,7 +186,7 @@ static void tally_panel(const struct page_set *set, struct tally *tally)
             break;
         case PAGE_IDLE:
         case PAGE_TOUCHED:
-            tally_draw(set, i, tally, &last_unit, &last_touched);
+            tally_draw(set, i, tally, &last);
             break;
         }
     }

@@ -144,6 +144,27 @@ START_TEST(panel_tally_counts_units)
 }
 END_TEST
 
+/* Its first page was noted before khugepaged made it huge. */
+START_TEST(a_huge_page_that_was_small_is_a_unit)
+{
+    struct page_set set;
+    struct tally tally;
+
+    resize(512);
+    page_set_panel(&set, &ram, 512, 0);
+    for (uint64_t i = 0; i < set.n; i++) {
+        set.state[i] = PAGE_TOUCHED;
+        page_set_note_unit(&set, i, i == 0 ? 0 : 9, block.hva);
+    }
+    page_set_tally(&set, &tally);
+    ck_assert_uint_eq(tally.n_strata, 2);
+    ck_assert_uint_eq(tally.strata[1].draws, 511);
+    ck_assert_uint_eq(tally.strata[1].units, 1);
+    ck_assert_uint_eq(tally.strata[1].touched_units, 1);
+    page_set_free(&set);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("page_set");
@@ -156,6 +177,7 @@ int main(void)
     tcase_add_test(tcase, more_is_drawn_where_little_is_present);
     tcase_add_test(tcase, census_tally);
     tcase_add_test(tcase, panel_tally_counts_units);
+    tcase_add_test(tcase, a_huge_page_that_was_small_is_a_unit);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
