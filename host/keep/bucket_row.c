@@ -23,6 +23,9 @@ void bucket_row_bind(sqlite3_stmt *s, const struct bucket *bucket, const char *w
     sql_bind_text(s, 13, windows);
 }
 
+/* Of bytes and of seconds alike: what can be cast to an integer, and never was more. */
+#define MOST 1e18
+
 static int read_numbers(sqlite3_stmt *s, int first, struct bucket *bucket)
 {
     uint64_t *const whole[] = {&bucket->records, &bucket->period_ms, &bucket->ram_bytes,
@@ -34,7 +37,7 @@ static int read_numbers(sqlite3_stmt *s, int first, struct bucket *bucket)
         if (sql_u64(s, first + i, whole[i]) < 0)
             return -EUCLEAN;
     for (int i = 0; i < 6; i++)
-        if (sql_double(s, first + 4 + i, real[i]) < 0 || *real[i] < 0)
+        if (sql_double(s, first + 4 + i, real[i]) < 0 || *real[i] < 0 || *real[i] > MOST)
             return -EUCLEAN;
     return bucket->records > 0 && bucket->period_ms > 0 ? 0 : -EUCLEAN;
 }

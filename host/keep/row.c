@@ -81,7 +81,7 @@ static int parse_window(struct window_record *window, const json_t *array)
 
     if (json_unpack((json_t *)array, "[FFIIIF!]", &window->window_s, &window->est_window_s, &wss,
                     &low, &high, &window->touched_fraction) < 0 ||
-        wss < 0 || low < 0 || high < 0 || window->window_s <= 0)
+        low < 0 || wss < low || high < wss || window->window_s <= 0)
         return -EUCLEAN;
     window->wss_bytes = (uint64_t)wss;
     window->wss_low_bytes = (uint64_t)low;
@@ -97,7 +97,7 @@ static int parse_bin(struct age_bin *bin, const json_t *array)
     json_int_t high;
 
     if (json_unpack((json_t *)array, "[FoIII!]", &bin->from_s, &to, &bytes, &low, &high) < 0 ||
-        bytes < 0 || low < 0 || high < 0 || !(json_is_null(to) || json_is_number(to)))
+        low < 0 || bytes < low || high < bytes || !(json_is_null(to) || json_is_number(to)))
         return -EUCLEAN;
     bin->to_s = json_is_null(to) ? HUGE_VAL : json_number_value(to);
     bin->bytes = (uint64_t)bytes;

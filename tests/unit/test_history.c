@@ -440,7 +440,10 @@ static const struct {
 } hostile[] = {
     {"UPDATE sample SET windows = '[[10,10,1e999,1,1,0]]'", 0},
     {"UPDATE sample SET windows = '[[10,10,-1,1,1,0]]'", 0},
+    {"UPDATE sample SET windows = '[[10,10,1,2,3,0]]'", 0},
+    {"UPDATE sample SET windows = '[[10,10,3,1,2,0]]'", 0},
     {"UPDATE sample SET windows = '[[10,10,1,1,1]]'", 0},
+    {"UPDATE sample SET ages = '[[0,10,1,2,3]]'", 0},
     {"UPDATE sample SET windows = printf('[%.*c]', 500000, '[')", 0},
     {"UPDATE sample SET windows = '[' || replace(printf('%.*c', 65, 'x'), 'x', '[1,1,1,1,1,1],')"
      " || '[1,1,1,1,1,1]]'",
@@ -461,6 +464,7 @@ static const struct {
     {"UPDATE bucket SET windows = '[[10,10,1,1,1,1,1,1,[1,1]],[10,10,1,1,1,1,1,1,[1,1]]]'",
      BUCKET_HOUR},
     {"UPDATE bucket SET period_ms = 0", BUCKET_HOUR},
+    {"UPDATE bucket SET resident_bytes = 1e300", BUCKET_HOUR},
     {"UPDATE guest SET name = printf('%.*c', 256, 'x')", 0},
     {"UPDATE guest SET uuid = printf('%.*c', 37, 'x')", 0},
 };
