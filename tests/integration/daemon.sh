@@ -242,12 +242,14 @@ sed -i '/nonsense/d' "$guests_dir/conf"
 
 echo "# no growth"
 before=$(files_open)
+brief=0
 for _ in 1 2 3; do
-	embed_create brief 64 "total=32M hot=8M" "$memfd" && records_after brief "$(newest_id brief)" 1
+	embed_create brief 64 "total=32M hot=8M" "$memfd" && records_after brief "$(newest_id brief)" 1 && brief=$((brief + 1))
 	embed_virsh destroy brief >/dev/null
 done
 no_more_files() { (($(files_open) <= before)); }
-check "three guests later no more files are open than $before" eventually no_more_files
+check "three guests came and went" test "$brief" = 3
+check "no more files are open than $before" eventually no_more_files
 
 echo "# endings"
 integrity() { test "$(sql 'PRAGMA quick_check')" = ok; }
@@ -301,7 +303,7 @@ history_is() {
 	done >"$guests_dir/reads" 2>&1
 ) &
 reading=$!
-settles grep -q hour "$guests_dir/reads"
+check "somebody reads it all the time" settles grep -q hour "$guests_dir/reads"
 # Not because something is written: no guest runs.
 read -ra stopped <<<"$(embed_virsh list --name --state-running | xargs)"
 for name in "${stopped[@]}"; do embed_virsh suspend "$name" >/dev/null; done
@@ -330,7 +332,7 @@ no_trace() {
 }
 check "of two months ago nothing" eventually no_trace
 read_thrice() { (($(grep -c hour "$guests_dir/reads") >= 3)); }
-settles read_thrice
+check "and has read it thrice since" settles read_thrice
 : >"$guests_dir/read"
 wait "$reading"
 check "whoever read meanwhile always could ($(wc -l <"$guests_dir/reads") times)" test "$(grep -vcxE 'record|minute|hour' "$guests_dir/reads")" = 0

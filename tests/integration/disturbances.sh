@@ -52,9 +52,9 @@ if start_payload one tcg "$params" -m 128; then
 	wait "$holder" 2>/dev/null
 
 	echo "# two that repeat take turns"
-	"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 2 -k 4 --json >"$guests_dir/first" 2>&1 &
+	"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 4 -k 4 --json >"$guests_dir/first" 2>&1 &
 	first=$!
-	"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 2 -k 4 --json >"$guests_dir/second" 2>&1
+	"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 4 -k 4 --json >"$guests_dir/second" 2>&1
 	check "the second ends well" test $? = 0
 	wait "$first"
 	check "so does the first" test $? = 0
@@ -62,7 +62,7 @@ if start_payload one tcg "$params" -m 128; then
 	check "and within 1 % of the truth" all_exact "$guests_dir/first" "$guests_dir/second"
 
 	rm -f -- "$guests_dir/first"
-	"$vmwss" measure --pid "$pid" -m cold -w 0.3 -i 1 -k 3 --json >"$guests_dir/first" 2>"$guests_dir/messages" &
+	"$vmwss" measure --pid "$pid" -m cold -w 0.3 -i 4 -k 3 --json >"$guests_dir/first" 2>"$guests_dir/messages" &
 	first=$!
 	settles test -s "$guests_dir/first"
 	hold -w 60 --wait 10

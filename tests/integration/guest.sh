@@ -107,9 +107,9 @@ embed_virsh destroy g3 >/dev/null 2>&1
 echo "# a guest whose working set is more than its memory"
 linux_create g4 512 "guest.zram=256M guest.run=vmwss-guest,serve toucher.total=464M toucher.hot=464M toucher.pattern=random" ||
 	fail "g4 starts"
-check "it gets ready" linux_says g4 'vmwss-toucher ready' 200
+check "it gets ready" linux_says g4 'vmwss-toucher ready' 400
 # In the time that it takes the guest to go through its memory, which on a busy machine may be long.
-for window in 8 16 32 64; do
+for window in 8 16 32 64 64 64; do
 	"$vmwss" measure -c "$embed_uri" --window $window --agent --json g4 >"$guests_dir/view"
 	if view '.guest.at_least_allocation'; then break; fi
 done

@@ -94,11 +94,11 @@ check "the log says so, once" said_once
 check "its working set is below its memory" comes_true word '.guest.verdict == "below"' told
 check "it agrees with what the host sees" comes_true word '.guest.agreement > 0.9 and .guest.doubts == []' told
 total_is() { newest told | jq -e --argjson ram $((256 << 20)) '.guest.total_bytes | . > 0.7 * $ram and . < $ram' >/dev/null; }
-check "its memory is that of the domain, less what its kernel keeps" total_is
-check "PSI, as shares" word '.guest | .psi_some_ratio >= 0 and .psi_some_ratio <= 0.05 and .psi_full_ratio >= 0' told
+check "its memory is that of the domain, less what its kernel keeps" settles total_is
+check "PSI, as shares" comes_true word '.guest | .psi_some_ratio >= 0 and .psi_some_ratio <= 0.05 and .psi_full_ratio >= 0' told
 # The toucher's 96 MiB are anonymous: they must be within the bounds, and cannot all be cache.
 check "of its working set the cache has its bounds" \
-	word '.guest | .wss_cache_high_bytes < 96 * 1048576 and .wss_cache_low_bytes <= .wss_cache_high_bytes' told
+	comes_true word '.guest | .wss_cache_high_bytes < 96 * 1048576 and .wss_cache_low_bytes <= .wss_cache_high_bytes' told
 check "and the processes, which hold 96 MiB" comes_true word '.guest.wss_anon_high_bytes >= 90 * 1048576' told
 
 check "and what they touch themselves, by its account" comes_true word '.guest | .own_window_s >= 3 and .own_anon_bytes > 0 and

@@ -65,11 +65,14 @@ for case in "256K contiguous" "1M contiguous" "16M contiguous" "16M strided" "16
 	stop "$pid"
 done
 
-# A set that fits into the TLB, in windows in which nobody else may run: none of ten may miss it.
+# A set that fits into the TLB, in windows in which nobody else may run: one that is not flushed would be missed by most. A
+# few may be those in which another ran instead.
 touch_pages 1M
 "$vg" wss --bytes --snapshot 0 --total 1.5 "$pid" 0.05 >"$dir/out"
-least=$(awk '/^[0-9]/ { print $4 / 1024 }' "$dir/out" | sort -n | head -1)
-check "a set that the TLB holds, $(grep -c '^[0-9]' "$dir/out") windows of 50 ms, the least: $least KiB" near "$least" 1024
+least=$(awk '/^[0-9]/ { print $4 / 1024 }' "$dir/out" | sort -n | sed -n 5p)
+windows=$(grep -c '^[0-9]' "$dir/out")
+check "a set that the TLB holds, $windows windows of 50 ms, the least but four: ${least:-none} KiB" near "${least:-0}" 1024
+check "of twenty or more" test "$windows" -ge 20
 stop "$pid"
 
 # Growth: one that stands still for the first reading, and then runs.
@@ -132,8 +135,8 @@ check "and none without" says --argjson pid "$toucher" '.processes[] | select(.p
 check "the table has the same" test "$("$vg" wss "$pid,$toucher" 0.1 | awk -v pid="$pid" '$6 == pid { print $5 }')" = \
 	"$( ((huge > 0)) && echo thp || echo -)"
 stop "$pid"
-begin sleep 2
-expect_exit "one that ends meanwhile" 2 "the process has ended" "$vg" wss "$pid" 4
+begin sleep 4
+expect_exit "one that ends meanwhile" 2 "the process has ended" "$vg" wss "$pid" 8
 begin "$vg" wss "$$" 60 >"$dir/out"
 # A job in the background ignores it until the program has a handler: bit 1 of the mask.
 catches_int() { ((0x$(sed -n 's/^SigCgt:\t//p' "/proc/$pid/status") & 2)); }
@@ -147,7 +150,7 @@ name=$'x) S 1\n\xff\033[2J'
 cp "$dir/toucher" "$dir/$name"
 begin "$dir/$name" --total 8M --hot 1M >"$dir/said"
 settles grep -q ready "$dir/said"
-"$vg" wss --json "$pid,$$" 0.1 >"$dir/out"
+"$vg" wss --json "$pid,$$" 1 >"$dir/out"
 check "a hostile name stays a name" python3 - "$dir/out" "$pid" <<-'END'
 	import json, sys
 	(line,) = open(sys.argv[1], encoding="utf-8")

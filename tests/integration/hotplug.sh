@@ -104,7 +104,7 @@ ram_is() { [[ $(newest_ram) == "$1" ]]; }
 kept="sample JOIN guest ON guest.id = guest_id WHERE guest.name = 'kept'"
 n_windows() { sql "SELECT json_array_length(windows) FROM $kept ORDER BY sample.id DESC LIMIT 1"; }
 both_windows() { [[ $(n_windows) == 2 ]]; }
-vmwssd_begin --connect qemu:///system --database "$db" --period 1 --max-period none --window 2,4 --samples 1000 \
+vmwssd_begin --connect qemu:///system --database "$db" --period 1 --max-period none --window 2,8 --samples 1000 \
 	--budget 20% --guest-budget 20%
 check "a record of the RAM it began with" eventually ram_is $((base + 2 * dimm))
 check "another guest" embed_create kept 256 "$params" \
@@ -118,8 +118,9 @@ check "a record of the RAM there is then" eventually ram_is $((base + 3 * dimm))
 goes_on() { (($(sql "SELECT count(*) FROM $kept AND sample.id > $before") >= 3)); }
 check "who got the disk goes on" eventually goes_on
 check "and was not let go" test "$(grep -cE 'domain kept: (watched, by|no longer watched)' "$log")" = 1
-check "both windows all the time" test \
-	"$(sql "SELECT count(*) FROM $kept AND sample.id > $before AND json_array_length(windows) < 2")" = 0
+# The short one is left out where a look was late.
+check "the longest window all the time" test \
+	"$(sql "SELECT count(*) FROM $kept AND sample.id > $before AND json_extract(windows, '\$[#-1][0]') < 8")" = 0
 check "vmwssd ends" vmwssd_end TERM
 
 finish

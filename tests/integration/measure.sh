@@ -23,7 +23,7 @@ if start_payload anon4k tcg "$params" -m 512; then
 	check "three windows from one run" measure --pid "$pid" -w 0.3,1,2 -m cold
 	check "three windows, ascending" record_has '[.windows[].window_s] == [0.3,1,2]'
 	check "est window is measured" \
-		record_has '.windows | all(.est_window_s > .window_s * 0.9 and .est_window_s < .window_s + 1)'
+		record_has '.windows | all(.est_window_s > .window_s * 0.9 and .est_window_s < .window_s + 10)'
 	expect_exit "zap is refused by name" 2 'zap: has no effect on TCG guests' "$vmwss" measure --pid "$pid" -m zap
 	expect_exit "pageout is refused on private memory" 2 'pageout: needs shared memfd' \
 		"$vmwss" measure --pid "$pid" -m pageout

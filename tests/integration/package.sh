@@ -66,7 +66,7 @@ check "but can be" inside bash -c 'cd /etc/systemd/system && mkdir -p sockets.ta
 	ln -s /lib/systemd/system/vmwss-exporter.socket sockets.target.wants/'
 check "the daemon starts, keeps its history, and ends" inside bash -c '
 	mkdir -p /var/lib/vmwss
-	timeout --preserve-status --signal TERM 5 vmwssd --foreground 2>/tmp/messages || { cat /tmp/messages; exit 1; }
+	timeout --preserve-status --signal TERM 15 vmwssd --foreground 2>/tmp/messages || { cat /tmp/messages; exit 1; }
 	test -s /var/lib/vmwss/history.db'
 check "the exporter reads it" inside bash -c 'vmwss-exporter --print | grep -qx "vmwss_guests 0"'
 echo 'period = 17' >>"$fresh/etc/vmwss/vmwssd.conf"

@@ -59,7 +59,8 @@ written() {
 	sed -nE "s/^([0-9]{4}-[0-9-]+ [0-9:.]+)\+0000: event 'metadata-change' for domain '$1':.*$namespace.*/\1/p" "$events" |
 		while read -r at; do date -u -d "$at" +%s.%N; done
 }
-never_within_a_minute() { written "$1" | awk '{ if (NR > 1 && $1 - last < 59.5) exit 1; last = $1 }'; }
+# As the listener has it, which may have been late.
+never_within_a_minute() { written "$1" | awk '{ if (NR > 1 && $1 - last < 55) exit 1; last = $1 }'; }
 
 # --- vmwssd -----------------------------------------------------------------------------------------
 
@@ -154,10 +155,11 @@ start_daemon --agents yes
 check "records come" eventually has_records one 2
 check "both connections are read-only" eventually clients_are "yes yes "
 vmwssd_end TERM
+before=$(sql "SELECT count(*) FROM wss WHERE domain = 'busy' AND window_s = 2")
 start_daemon
-check "of the other, too" eventually has_records busy 2
+check "of the other, too" eventually has_records busy $((before + 2))
 check "nothing is published" has_none one
-check "the connection is read-only" clients_are "yes "
+check "the connection is read-only" eventually clients_are "yes "
 
 echo "# published"
 # What is published first stays for a minute: not that of the small panel which tells what a look costs. Of that one the
@@ -170,6 +172,9 @@ settled() {
 check "the panel is the real one" eventually settled one
 publish yes
 for name in one busy "$odd_uuid"; do check "$name is published" eventually has_element "$name"; done
+# Where a look was late the first has no window of 2 s; the next comes after a minute.
+has_short() { [[ -n $(attribute "$1" wss-2s) ]]; }
+for name in one busy; do check "$name has the short window" eventually has_short "$name"; done
 check "as the history has it" as_kept one
 check "the other, too" as_kept busy
 check "it holds the truth" holds_truth one "$(truth "$one")"
@@ -202,7 +207,7 @@ check "for people" grep -qE '^one +256.0 MiB +256.0 MiB +[0-9.]+ MiB .* [0-9]+(s
 check "colours are for terminals" test -z "$(tr -cd '\033' <"$guests_dir/table")"
 check "on a terminal there are some" test -n \
 	"$(script -qec "$scripts/vmwss-virsh-dashboard -c $embed_uri --once" /dev/null | tr -cd '\033')"
-again() { test "$(timeout 20 "$scripts/vmwss-virsh-dashboard" -c "$embed_uri" -n 0.2 | grep -c '^NAME ' -m 2)" = 2; }
+again() { test "$(timeout 60 "$scripts/vmwss-virsh-dashboard" -c "$embed_uri" -n 0.2 | grep -c '^NAME ' -m 2)" = 2; }
 check "it is shown again" again
 expect_exit "a bad interval" 1 'interval 0: expected' "$scripts/vmwss-virsh-dashboard" -n 0
 expect_exit "a bad option" 1 "'--nosuch' is not understood" "$scripts/vmwss-virsh-dashboard" --nosuch
@@ -236,8 +241,12 @@ resident_now() { awk '/^RssShmem/ { print $2 }' "/proc/$(<"/run/libvirt/qemu/one
 before=$(resident_now)
 check "--dry-run says so" test -n "$(balloon one -w 2s --min 1M --dry-run | grep 'would go from 256.0 MiB to')"
 check "and does nothing" has_kib 262144
-wanted=$(goal 100)
-check "set" balloon one --window 2s --headroom 100 --min 1M
+# What is published may change between the two.
+set_to_goal() {
+	wanted=$(goal 100)
+	balloon one --window 2s --headroom 100 --min 1M && [[ $(goal 100) == "$wanted" ]]
+}
+check "set" settles set_to_goal
 check "the guest gives back all but $wanted KiB" eventually has_kib "$wanted"
 gave_back() { holds "$(resident_now) < $before - 0.8 * (262144 - $wanted) && $wanted < 262144"; }
 check "memory came back to the host: $before kB before" eventually gave_back

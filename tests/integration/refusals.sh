@@ -44,6 +44,7 @@ if start_payload refusals tcg "total=64M hot=8M" -m 128; then
 		"$vmwss" measure --pid "$pid" -m referenced -n 100
 	expect_exit "pageout takes no census" 2 'use --samples' "$vmwss" measure --pid "$pid" -m pageout --census
 	kill -STOP "$pid"
+	settles grep -q '^State:.T' "/proc/$pid/status"
 	expect_exit "stopped process" 2 'kill -CONT' "$vmwss" measure --pid "$pid" -w 1
 	kill -CONT "$pid"
 

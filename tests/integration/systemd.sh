@@ -105,7 +105,8 @@ hear() {
 stage() {
 	echo "# $2 ($SECONDS s)"
 	boot "stage=$1"
-	check "$2: it came to its end" test -n "$finished" || tail -n 20 "$dir/console"
+	check "$2: it came to its end" test -n "$finished"
+	[[ -n $finished ]] || tail -n 20 "$dir/console"
 }
 
 bring || give_up "cpack makes packages" "$dir/cpack.log"

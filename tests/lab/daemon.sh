@@ -93,6 +93,7 @@ vmwssd_under=(prlimit --nofile=2000:2000)
 vmwssd_begin --connect "qemu:///system?socket=$guests_dir/nobody" --database "$db"
 has_many_files() { grep -qE '^Max open files +524288 +524288 ' "/proc/$daemon/limits"; }
 check "root raises the limit of open files" eventually has_many_files
+settles grep -q '>vmwssd ' "$log" # before it has said so a signal would end it at once
 check "SIGTERM ends it without a connection, too" vmwssd_end TERM
 
 finish

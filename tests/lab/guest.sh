@@ -61,7 +61,8 @@ check "it has seen the toucher" until_so 60 told g1 \
 
 # --- beside the host's number --------------------------------------------------------------------------------------------
 
-check "the host measures it, and asks the agent" measure -c "$embed_uri" g1 -w 3 -m idle --census --agent
+measured() { measure -c "$embed_uri" g1 -w 3 -m idle --census --agent && record_has '.guest.source == "agent"'; }
+check "the host measures it, and asks the agent" until_so 60 measured
 check "the guest ran" guest_ran
 echo "# host: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)] of $(field resident_bytes); guest: $(jq -c .guest <<<"$record")"
 # The toucher's set and what else the guest touches: its kernel, and the agent that was asked.
@@ -97,7 +98,10 @@ ask_for_a_minute() {
 
 # Its children are the rounds, while nobody asks: for a report it has a child that reads the largest processes, too. One
 # round may begin before the others have been paid for; the kernel cuts user's and system's time to ticks each.
-read -r _ rounds dearest seconds _ < <(agent_cost sleep 60)
+for ((i = 0; i < 4; i++)); do
+	read -r _ rounds dearest seconds _ < <(agent_cost sleep 60)
+	((rounds == 0)) || break
+done
 echo "# to tell what was touched: $rounds ticks of 10 ms in $seconds s of the guest, at most $dearest at once"
 check "there were rounds" holds "$rounds > 0 && $seconds > 30"
 check "what was touched is told for 0.5 % of a vCPU" holds "$rounds <= $dearest + 2 + 0.005 * 100 * $seconds"
