@@ -5,34 +5,38 @@
 
 # libvirt, run as root, looks up the user libvirt-qemu even when qemu.conf names another one. The package that makes
 # the user (libvirt-daemon-system) also brings services and a network, so where it is not installed the script $0 starts
-# again in a mount namespace of its own, in which /etc/passwd and /etc/group know the user. Nothing outside changes.
+# again in a mount namespace of its own, in which /etc/passwd and /etc/group know the user. Nothing outside changes, and
+# nothing is written to a disk. A package whose scripts make a user or group cannot be installed in that namespace (the
+# files are mount points there): install first.
 embed_reexec() {
 	if getent passwd libvirt-qemu >/dev/null && getent group libvirt-qemu >/dev/null; then return 0; fi
 	if [[ -n ${VMWSS_EMBED_NAMESPACE:-} ]]; then
 		echo "the user libvirt-qemu is missing" >&2
 		exit 1
 	fi
+	# The copies are in a tmpfs that stays as long as what is mounted from it.
 	# shellcheck disable=SC2016 # expanded inside
 	VMWSS_EMBED_NAMESPACE=1 exec unshare --mount --propagation private -- bash -c '
 		set -e
-		for file in passwd group; do
-			copy=$(mktemp /tmp/vmwss-$file.XXXX)
-			cat /etc/$file >"$copy"
-			chmod 644 "$copy"
-			case $file in
-			passwd) echo "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin" >>"$copy" ;;
-			group) echo "libvirt-qemu:x:64055:" >>"$copy" ;;
-			esac
-			mount --bind "$copy" /etc/$file
-			rm "$copy"
-		done
-		exec "$@"' bash "$0" "$@"
+		mount -t tmpfs tmpfs /mnt
+		cp -p /etc/passwd /etc/group /mnt
+		echo "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin" >>/mnt/passwd
+		echo "libvirt-qemu:x:64055:" >>/mnt/group
+		for file in passwd group; do mount --bind /mnt/$file /etc/$file; done
+		umount /mnt
+		exec "$@"' bash bash "$0" "$@"
 }
 
-# embed_begin: makes embed_dir and embed_uri.
+# embed_begin: makes embed_dir and embed_uri. A trap that calls embed_end may be set before.
 embed_begin() {
-	# Short: libvirt puts sockets below it, and their paths may have 107 bytes.
-	embed_dir=$(mktemp -d /tmp/vmwss.XXXX)
+	# Short: libvirt puts sockets below it, and their paths may have 107 bytes. Its name is known before it is made, so
+	# that a signal at any moment finds it.
+	until
+		embed_dir=$(mktemp -u /tmp/vmwss.XXXX)
+		mkdir -m 700 "$embed_dir"
+	do
+		embed_dir=
+	done
 	embed_uri="qemu:///embed?root=$embed_dir"
 	mkdir "$embed_dir/etc"
 	cat >"$embed_dir/etc/qemu.conf" <<-END
@@ -49,13 +53,45 @@ embed_begin() {
 
 embed_virsh() { virsh -q -c "$embed_uri" "$@"; }
 
-# embed_end: ends all domains and removes the directory.
+# qemus_below DIR: the pids of the QEMU processes, guests or libvirt's probes, whose command line names a file below DIR; and
+# of a virsh that is about to become one.
+qemus_below() {
+	local file pid
+	# Processes end while they are looked at.
+	while read -r file; do
+		pid=${file#/proc/}
+		pid=${pid%/cmdline}
+		case $(readlink "/proc/$pid/exe" 2>/dev/null) in */qemu-system-* | */virsh*) echo "$pid" ;; esac
+	done < <(grep -lasF -- "$1/" /proc/[0-9]*/cmdline 2>/dev/null)
+	return 0
+}
+
+# qemus_end DIR: ends them, and returns once none is there: asked first, killed after two seconds. Fails if one stays for
+# ten more. A guest is not ended through libvirt: "virsh destroy" of an embedded driver (libvirt 9.0) may end it and return
+# 1, and virsh itself may just have been interrupted.
+qemus_end() {
+	local i pids
+	for ((i = 0; i < 120; i++)); do
+		mapfile -t pids < <(qemus_below "$1")
+		((${#pids[@]})) || return 0
+		case $i in
+		0) kill -TERM "${pids[@]}" 2>/dev/null || true ;;
+		20 | 60 | 100) kill -KILL "${pids[@]}" 2>/dev/null || true ;;
+		esac
+		sleep 0.1
+	done
+	echo "QEMU does not end: ${pids[*]}" >&2
+	return 1
+}
+
+# embed_end: ends all domains and removes the directory. May be called again, and before embed_begin; what is gone
+# already is no failure.
 embed_end() {
-	local name
-	while read -r name; do
-		[[ -z $name ]] || embed_virsh destroy "$name" </dev/null >/dev/null 2>&1
-	done < <(embed_virsh list --name 2>/dev/null)
-	rm -rf -- "$embed_dir"
+	[[ -n ${embed_dir:-} ]] || return 0
+	local status=0
+	qemus_end "$embed_dir" || status=1
+	rm -rf -- "$embed_dir" || status=1
+	return $status
 }
 
 # embed_create NAME MIB PARAMS [XML]: starts a payload guest, without huge pages, and waits until it is ready. XML is

@@ -23,28 +23,91 @@ packages_prometheus=(prometheus prometheus-node-exporter curl systemd)
 # What the guest agent is held against: the page cache of files.
 packages_guest_agent=(vmtouch)
 
-# install_packages PACKAGE...
-install_packages() {
-	local package missing=()
+# missing_packages PACKAGE...: those that are not installed.
+missing_packages() {
+	local package
 	for package in "$@"; do
-		dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+		dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -x installed >/dev/null || echo "$package"
 	done
+}
+
+# apt_progress LOG: keeps apt's lines in LOG, and shows how far it is: in place on a terminal, else twice a minute.
+apt_progress() {
+	local line total=0 got=0 unpacked=0 ready=0 next=$((SECONDS + 30)) start=$SECONDS state columns
+	columns=$(stty size 2>/dev/null <&1 | cut -d ' ' -f 2)
+	while IFS= read -r line; do
+		printf '%s\n' "$line" >>"$1"
+		case $line in
+		*' newly installed, '*) [[ $line =~ ^([0-9]+)\ upgraded,\ ([0-9]+) ]] && total=$((BASH_REMATCH[1] + BASH_REMATCH[2])) ;;
+		Get:*) got=$((got + 1)) ;;
+		Unpacking\ *) unpacked=$((unpacked + 1)) ;;
+		Setting\ up\ *) ready=$((ready + 1)) ;;
+		*) continue ;;
+		esac
+		state="$got fetched, $unpacked unpacked, $ready set up of $total packages, $((SECONDS - start)) s"
+		if [[ -t 1 ]]; then
+			printf '\r\033[K%.*s' "$((${columns:-80} - 1))" "  $state"
+		elif ((SECONDS >= next)); then
+			printf '  %s\n' "$state"
+			next=$((SECONDS + 30))
+		fi
+	done
+	[[ ! -t 1 ]] || printf '\r\033[K'
+}
+
+# apt_run LOG ARGUMENT...: apt-get, which waits for another one to end.
+apt_run() {
+	local log=$1
+	shift
+	set -o pipefail
+	LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 "$@" 2>&1 </dev/null |
+		apt_progress "$log"
+}
+
+# install_missing PACKAGE...: in a subshell of its own, for it sets traps. Services are not started meanwhile: everything
+# here runs without any.
+install_missing() {
+	local policy=/usr/sbin/policy-rc.d made='' log
+	log=$(mktemp /tmp/vmwss-apt.XXXX)
+	# shellcheck disable=SC2064 # the names as they are now
+	trap "trap '' INT TERM HUP; rm -f -- '$log' \$made" EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	if [[ ! -e $policy ]]; then
+		made=$policy
+		printf '#!/bin/sh\nexit 101\n' >"$policy"
+		chmod 755 "$policy"
+	fi
+	# A package that an interrupted run left half-configured makes every later run fail.
+	if apt_run "$log" update && { apt_run "$log" install -y --no-install-recommends "$@" ||
+		{ dpkg --configure -a >>"$log" 2>&1 && apt_run "$log" install -y --no-install-recommends "$@"; }; }; then
+		exit 0
+	fi
+	{
+		echo "The end of what apt-get printed:"
+		tail -n 25 "$log" | sed 's/^/  /'
+		echo "Not installed: $(missing_packages "$@" | xargs)"
+		echo "Remedy: mend what apt-get names above (where packages are half-configured: dpkg --configure -a, then" \
+			"apt-get -f install), check that \"apt-get update\" reaches a mirror of Debian, then start this again."
+	} >&2
+	exit 1
+}
+
+# install_packages PACKAGE...: those that are missing.
+install_packages() {
+	local missing lock
+	mapfile -t missing < <(missing_packages "$@")
 	((${#missing[@]})) || return 0
 	if ((EUID != 0)); then
 		echo "missing: ${missing[*]}; run as root, or install them yourself" >&2
 		return 1
 	fi
 	echo "installing ${missing[*]}"
-	# Services are not started: everything here runs without any.
-	local policy=/usr/sbin/policy-rc.d made=
-	if [[ ! -e $policy ]]; then
-		printf '#!/bin/sh\nexit 101\n' >"$policy"
-		chmod 755 "$policy"
-		made=$policy
-	fi
-	DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-	local status=$?
-	[[ -z $made ]] || rm -f -- "$made"
-	return $status
+	(
+		# One at a time: a second run waits here, and finds what the first has installed. No file is made for it.
+		exec {lock}</usr/sbin
+		flock "$lock"
+		mapfile -t missing < <(missing_packages "$@")
+		((${#missing[@]} == 0)) || install_missing "${missing[@]}"
+	)
 }
