@@ -14,10 +14,12 @@ embed_reexec() {
 		echo "the user libvirt-qemu is missing" >&2
 		exit 1
 	fi
-	# The copies are in a tmpfs that stays as long as what is mounted from it.
+	# In a chroot / may be no mount point, so that unshare cannot make it private; the namespace's own root, to which nsenter
+	# goes, is one. The copies are in a tmpfs that stays as long as what is mounted from it.
 	# shellcheck disable=SC2016 # expanded inside
-	VMWSS_EMBED_NAMESPACE=1 exec unshare --mount --propagation private -- bash -c '
+	VMWSS_EMBED_NAMESPACE=1 exec unshare --mount --propagation unchanged -- bash -c '
 		set -e
+		mount --make-rprivate / 2>/dev/null || nsenter --mount=/proc/self/ns/mnt mount --make-rprivate /
 		mount -t tmpfs tmpfs /mnt
 		cp -p /etc/passwd /etc/group /mnt
 		echo "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin" >>/mnt/passwd
@@ -53,14 +55,15 @@ embed_begin() {
 
 embed_virsh() { virsh -q -c "$embed_uri" "$@"; }
 
-# qemus_below DIR: the pids of the QEMU processes, guests or libvirt's probes, whose command line names a file below DIR; and
-# of a virsh that is about to become one.
+# qemus_below DIR: the pids of the QEMU processes, guests or libvirt's probes, whose command line names a file below DIR, in
+# this mount namespace; and of a virsh that is about to become one.
 qemus_below() {
 	local file pid
 	# Processes end while they are looked at.
 	while read -r file; do
 		pid=${file#/proc/}
 		pid=${pid%/cmdline}
+		[[ /proc/$pid/ns/mnt -ef /proc/self/ns/mnt ]] || continue
 		case $(readlink "/proc/$pid/exe" 2>/dev/null) in */qemu-system-* | */virsh*) echo "$pid" ;; esac
 	done < <(grep -lasF -- "$1/" /proc/[0-9]*/cmdline 2>/dev/null)
 	return 0

@@ -16,7 +16,7 @@ libvirtd_reexec() {
 }
 
 # libvirtd_begin: guests run as root, without cgroups, confinement and huge pages. Sets embed_uri and embed_dir, so that
-# embed_create of embed.sh makes them. Needs $nothp and check.sh.
+# embed_create of embed.sh makes them. Needs $nothp, check.sh and embed.sh.
 libvirtd_begin() {
 	embed_uri=qemu:///system
 	embed_dir=${embed_dir:-$(mktemp -d /tmp/vmwss.XXXX)}
@@ -44,13 +44,12 @@ libvirtd_stop() {
 	libvirtd_pid=
 }
 
-# libvirtd_end: ends all domains, then libvirtd.
+# libvirtd_end: ends all domains, whether libvirtd answers or not, then libvirtd.
 libvirtd_end() {
-	local name
 	[[ -n ${embed_dir:-} ]] || return 0
-	while read -r name; do
-		[[ -z $name ]] || embed_virsh destroy "$name" </dev/null >/dev/null 2>&1
-	done < <(embed_virsh list --name 2>/dev/null)
+	qemus_end /var/lib/libvirt/qemu
 	libvirtd_stop
+	# One that was starting.
+	qemus_end /var/lib/libvirt/qemu
 	rm -rf -- "$embed_dir"
 }
