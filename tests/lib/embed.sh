@@ -5,8 +5,8 @@
 
 # libvirt, run as root, looks up the user libvirt-qemu even when qemu.conf names another one. The package that makes
 # the user (libvirt-daemon-system) also brings services and a network, so where it is not installed the script $0 starts
-# again in a mount namespace of its own, in which /etc/passwd and /etc/group know the user. Nothing outside changes, and
-# nothing is written to a disk. A package whose scripts make a user or group cannot be installed in that namespace (the
+# again in a mount namespace of its own, in which /etc/passwd and /etc/group know the user. Nothing outside changes:
+# /run is its own as well, where libvirt 11 leaves a file. A package whose scripts make a user or group cannot be installed in that namespace (the
 # files are mount points there): install first.
 embed_reexec() {
 	if getent passwd libvirt-qemu >/dev/null && getent group libvirt-qemu >/dev/null; then return 0; fi
@@ -26,6 +26,7 @@ embed_reexec() {
 		echo "libvirt-qemu:x:64055:" >>/mnt/group
 		for file in passwd group; do mount --bind /mnt/$file /etc/$file; done
 		umount /mnt
+		mount -t tmpfs -o mode=755 tmpfs /run
 		exec "$@"' bash bash "$0" "$@"
 }
 
