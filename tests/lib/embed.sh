@@ -3,17 +3,13 @@
 #
 # libvirt's embedded QEMU driver: real domains, no daemon, everything below one directory.
 
-# libvirt, run as root, looks up the user libvirt-qemu even when qemu.conf names another one. The package that makes
-# the user (libvirt-daemon-system) also brings services and a network, so where it is not installed the script $0 starts
-# again in a mount namespace of its own, in which /etc/passwd and /etc/group know the user. Nothing outside changes:
-# /run is its own as well, where libvirt 11 leaves a file. A package whose scripts make a user or group cannot be installed in that namespace (the
-# files are mount points there): install first.
+# embed_reexec "$@": starts the script $0 again in a mount namespace of its own, so that nothing outside changes: /run is
+# its own there, where libvirt 11 leaves a token; and /etc/passwd and /etc/group know the user libvirt-qemu, which libvirt, run
+# as root, looks up even when qemu.conf names another one. On Debian 12 the package that makes this user also brings services
+# and a network. A package whose scripts make a user or group cannot be installed in that namespace (the files are mount
+# points there): install first.
 embed_reexec() {
-	if getent passwd libvirt-qemu >/dev/null && getent group libvirt-qemu >/dev/null; then return 0; fi
-	if [[ -n ${VMWSS_EMBED_NAMESPACE:-} ]]; then
-		echo "the user libvirt-qemu is missing" >&2
-		exit 1
-	fi
+	[[ -z ${VMWSS_EMBED_NAMESPACE:-} ]] || return 0
 	# In a chroot / may be no mount point, so that unshare cannot make it private; the namespace's own root, to which nsenter
 	# goes, is one. The copies are in a tmpfs that stays as long as what is mounted from it.
 	# shellcheck disable=SC2016 # expanded inside
@@ -22,8 +18,9 @@ embed_reexec() {
 		mount --make-rprivate / 2>/dev/null || nsenter --mount=/proc/self/ns/mnt mount --make-rprivate /
 		mount -t tmpfs tmpfs /mnt
 		cp -p /etc/passwd /etc/group /mnt
-		echo "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin" >>/mnt/passwd
-		echo "libvirt-qemu:x:64055:" >>/mnt/group
+		getent passwd libvirt-qemu >/dev/null ||
+			echo "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin" >>/mnt/passwd
+		getent group libvirt-qemu >/dev/null || echo "libvirt-qemu:x:64055:" >>/mnt/group
 		for file in passwd group; do mount --bind /mnt/$file /etc/$file; done
 		umount /mnt
 		mount -t tmpfs -o mode=755 tmpfs /run
