@@ -1,0 +1,34 @@
+# shellcheck shell=bash disable=SC2154 # shared with the scripts that source this
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Runs a test script in the lab. The emulation itself dies now and then (vm-images/README.md). That says nothing of what is
+# tested, so the script then runs once more in a new lab, and what the first run printed is void. Nothing else is repeated: a
+# script that ran into its time limit failed, and so did one that came to its end. Needs $logs, log_of and run_logged.
+
+lab_program=vm-images/lab/lab
+
+# lab_twice NAME KERNEL SCRIPT [LAB-OPTION...]
+lab_twice() {
+	local name=$1 kernel=$2 test=$3 status attempt died
+	died=$(log_of "$name").died
+	shift 3
+	for attempt in 1 2; do
+		status=0
+		: >"$died"
+		run_logged "$name" "$lab_program" --kernel "$kernel" --timeout 1500 --deaths "$died" "$@" bash "$test" || status=$?
+		sed "s/^/The emulation died: $name, attempt $attempt, /" "$died" >>"$logs/deaths"
+		if ((status != 125)) || ! grep -q '^running: ' "$died"; then break; fi
+		# Void, but not hidden.
+		sed -n "s/^not ok - /The emulation died: $name, attempt $attempt, after it failed: /p" "$(log_of "$name")" >>"$logs/deaths"
+	done
+	rm "$died"
+	return "$status"
+}
+
+# print_deaths: each of them, and how many there were.
+print_deaths() {
+	[[ -s $logs/deaths ]] || return 0
+	cat "$logs/deaths"
+	printf '%d deaths of the lab while it booted, %d while a script ran\n' \
+		"$(grep -c ', booting: ' "$logs/deaths")" "$(grep -c ', running: ' "$logs/deaths")"
+}
