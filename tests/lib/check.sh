@@ -68,7 +68,12 @@ eventually() {
 	return 1
 }
 
+# Where a function that runs in a subshell, as in $(...), notes failures; finish adds them.
+late_failures=
+
 finish() {
+	local line
+	while read -r line; do fail "$line"; done < <(cat "${late_failures:-/dev/null}" 2>/dev/null)
 	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 	((failed == 0 && passed > 0))
 }

@@ -49,4 +49,19 @@ trap end_all EXIT
 
 # logged PATTERN: it has said so.
 logged() { grep -qE -- "$1" "$log"; }
-sql() { sqlite3 -batch -readonly "$db" "$1" 2>/dev/null; }
+
+# sql QUERY: of the history. A database that vmwssd has yet to make is waited for, and so is one that is locked. Whatever else
+# SQLite does not like fails the test, also where no answer is what was hoped for: finish fails it.
+late_failures=$guests_dir/late
+sql() {
+	local i message=$guests_dir/sql.$BASHPID status=0
+	for ((i = 0; i < 300; i++)); do
+		status=0
+		sqlite3 -batch -readonly -cmd '.timeout 10000' "$db" "$1" 2>"$message" || status=$?
+		grep -qE 'unable to open database file|no such table' "$message" || break
+		sleep 0.1
+	done
+	((status == 0)) || printf 'SQLite: %s: %s\n' "$(tr '\n' ' ' <"$message")" "$1" >>"$late_failures"
+	rm -f -- "$message"
+	return "$status"
+}
