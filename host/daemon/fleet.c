@@ -451,8 +451,8 @@ void fleet_stop(struct fleet *fleet)
     if (!fleet)
         return;
 
-    size_t n = fleet->n;
     uint64_t begin_ns = clock_ns();
+    size_t n = fleet_state(fleet).guests;
 
     fleet_stop_workers(fleet);
     pthread_mutex_lock(&fleet->mutex);

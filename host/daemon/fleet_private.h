@@ -41,13 +41,13 @@ struct member {
     uint64_t suspended_ns;   /* since then */
     uint64_t stood_still_ns; /* in sum, before that */
     bool gone;
+    bool refused; /* the last look failed, and it was said */
+    struct budget_cost cost;
     /* Its looker's own while it is busy: */
     bool busy;
     bool introduced;   /* it was said that it is watched */
-    bool refused;      /* the last look failed, and it was said */
     uint64_t retry_ns; /* how long it was to wait then; 0: it did not fail */
     struct watched *watched;
-    struct budget_cost cost;
     struct pace pace;
     uint64_t generation;        /* of the rules that its panel follows */
     uint64_t look_due_ns;       /* due.at_ns may be a fetch before that */

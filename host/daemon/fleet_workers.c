@@ -190,13 +190,20 @@ static void keep(struct fleet *fleet, struct member *member, const struct order 
     publish(fleet, member, &record->sample);
 }
 
-static void refuse(struct member *member, const struct error *error)
+/* What a look changes of what others read of the member: its looker's own until it has the mutex again. */
+struct outcome {
+    bool told;
+    bool refused;
+    struct budget_cost cost;
+};
+
+static void refuse(struct member *member, const struct error *error, struct outcome *outcome)
 {
-    if (!member->refused || strncmp(member->said, error->text, sizeof(member->said) - 1) != 0)
+    if (!outcome->refused || strncmp(member->said, error->text, sizeof(member->said) - 1) != 0)
         log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s is not watched: %s", member->name,
                  error->text);
     snprintf(member->said, sizeof(member->said), "%s", error->text);
-    member->refused = true;
+    outcome->refused = true;
     member->introduced = false;
 }
 
@@ -227,7 +234,7 @@ static double period_after(struct member *member, const struct order *order,
 
 /* Looks at the guest; when it shall be looked at again. 0: never, it is gone. */
 static uint64_t look(struct fleet *fleet, struct member *member, const struct order *order,
-                     uint64_t due_ns, bool *told)
+                     uint64_t due_ns, struct outcome *outcome)
 {
     struct ages_record record;
     struct error error = {0};
@@ -237,24 +244,24 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
                           &error);
 
     cpu_s = thread_cpu_s() - cpu_s;
-    *told = rc == 0;
+    outcome->told = rc == 0;
     member->cpu_s = rc == 0 ? cpu_s : member->cpu_s + cpu_s; /* for the next record */
     if (rc == -ESRCH)
         return 0;
     if (rc == -EBUSY)
         return clock_ns() + BUSY_NS;
     if (rc < 0 && rc != -EAGAIN) {
-        refuse(member, &error);
+        refuse(member, &error, outcome);
         return retry_ns(member);
     }
-    member->refused = false;
+    outcome->refused = false;
     member->retry_ns = 0;
     if (!member->introduced)
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: watched, by %s", member->name,
                  watched_method(member->watched));
     member->introduced = true;
     if (!first) /* opening it cost more than looks will */
-        budget_learn(&member->cost, (double)watched_pages(member->watched), cpu_s);
+        budget_learn(&outcome->cost, (double)watched_pages(member->watched), cpu_s);
     if (rc == 0)
         keep(fleet, member, order, &record);
 
@@ -275,7 +282,7 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
     struct order order = order_for(fleet, member);
     uint64_t due_ns = member->look_due_ns ? member->look_due_ns : member->due.at_ns;
     bool is_look = clock_ns() >= due_ns;
-    bool told = false;
+    struct outcome outcome = {.refused = member->refused, .cost = member->cost};
     struct member *freed = NULL;
     double cpu_s = thread_cpu_s();
 
@@ -286,7 +293,7 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
     if (order.anew) /* restores the guest, which may hang as a look may */
         watched_begin_anew(member->watched);
     if (is_look)
-        due_ns = look(fleet, member, &order, due_ns, &told);
+        due_ns = look(fleet, member, &order, due_ns, &outcome);
     else
         watched_poll(member->watched, NULL);
     cpu_s = thread_cpu_s() - cpu_s;
@@ -296,7 +303,9 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
     worker->at = NULL;
     member->look_due_ns = due_ns;
     fleet->looks_cpu_s += cpu_s;
-    fleet->records += told;
+    member->refused = outcome.refused;
+    member->cost = outcome.cost;
+    fleet->records += outcome.told;
     if (member->gone) {
         freed = member;
         freed->next = NULL;

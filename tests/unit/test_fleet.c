@@ -8,6 +8,7 @@
 #include "fixture.h"
 
 #include <check.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,12 @@ static void teardown(void)
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __real_watched_begin_anew(struct watched *watched);
 void __wrap_watched_begin_anew(struct watched *watched);
+int __real_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                        double cpu_s, struct ages_record *record, struct error *error);
+int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                        double cpu_s, struct ages_record *record, struct error *error);
+uint64_t __real_watched_pages(const struct watched *watched);
+uint64_t __wrap_watched_pages(const struct watched *watched);
 int __real_store_open(const char *path, struct store **store, struct error *error);
 int __wrap_store_open(const char *path, struct store **store, struct error *error);
 
@@ -77,6 +84,27 @@ void __wrap_watched_begin_anew(struct watched *watched)
     if (restored[0] >= 0)
         ck_assert_int_eq(read(restored[0], &byte, 1), 0);
     __real_watched_begin_anew(watched);
+}
+
+/* When told to, a look takes a while, and has counted so many pages. */
+static struct {
+    bool on;
+    uint64_t pages;
+    int result; /* of a look */
+} slow;
+
+int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                        double cpu_s, struct ages_record *record, struct error *error)
+{
+    if (!slow.on)
+        return __real_watched_look(watched, rules, samples, cpu_s, record, error);
+    usleep(300000);
+    return error_set(error, slow.result, "slow");
+}
+
+uint64_t __wrap_watched_pages(const struct watched *watched)
+{
+    return slow.on ? slow.pages : __real_watched_pages(watched);
 }
 
 /* A history so large that to check it takes half a second of CPU time. */
@@ -251,6 +279,39 @@ START_TEST(a_guest_stays_when_what_is_plugged_is_no_memory)
 }
 END_TEST
 
+/* What ThreadSanitizer watches: others ask for the state of the fleet, and guests that come have it planned anew, while
+ * looks end well or badly. */
+static void look_and_plan(int result)
+{
+    slow.result = result;
+    slow.pages = 100;
+    slow.on = true;
+    setup_root();
+    start(NULL);
+    for (int i = 0; i < 4; i++) {
+        make_refused(FIRST_PID + i);
+        add(FIRST_PID + i);
+        for (int j = 0; j < 25; j++) {
+            ck_assert_uint_le(fleet_state(fleet).refused, (uint64_t)i + 1);
+            usleep(10000);
+        }
+    }
+    fleet_stop(fleet);
+}
+
+START_TEST(a_fleet_is_planned_while_guests_are_looked_at)
+{
+    look_and_plan(-EAGAIN);
+    ck_assert_uint_eq(fleet_state(fleet).refused, 0);
+}
+END_TEST
+
+START_TEST(a_fleet_is_counted_while_looks_fail)
+{
+    look_and_plan(-EIO);
+}
+END_TEST
+
 START_TEST(the_budget_does_not_pay_for_checking_the_history)
 {
     struct writer *writer;
@@ -275,6 +336,13 @@ int main(void)
     tcase_add_test(tcase, a_guest_stays_when_what_is_plugged_is_no_memory);
     tcase_add_test(tcase, nobody_else_waits_for_a_restoring_that_hangs);
     tcase_add_test(tcase, the_end_does_not_wait_for_those_that_hang);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("races");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_test(tcase, a_fleet_is_planned_while_guests_are_looked_at);
+    tcase_add_test(tcase, a_fleet_is_counted_while_looks_fail);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
 
