@@ -11,6 +11,10 @@
  * for the finite number of units, and between them (Σ w_h p_h² - p²) / n, for the shares are estimated too
  * (Cochran, 5A.9). With base pages only this is exactly p (1 - p) / u'. The interval is Wilson's with the
  * effective sample size that has this variance.
+ *
+ * What is unmeasurable is a share u of the present draws, and has a sampling error of its own. The bounds are those of
+ * p (1 - u), touched if nothing unmeasurable was, and of (1 - p) (1 - u), idle if all of it was touched; the variance of
+ * such a product is (1 - u)² var p + p² var u (the delta method; p and u are uncorrelated).
  */
 #include "estimate/wss.h"
 
@@ -108,6 +112,48 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
     return (struct panel_fraction){.p = p, .effective_n = unit_n > 0 ? 1 / unit_n : HUGE_VAL};
 }
 
+/* A share whose estimate has this variance; @p spare_n where the variance vanishes, at 0 and 1. */
+static struct interval share_interval(double share, double variance, double spare_n)
+{
+    double n = variance > 0 ? share * (1 - share) / variance : spare_n;
+
+    return isinf(n) ? (struct interval){.low = share, .high = share}
+                    : wilson_interval(share * n, n, Z_95);
+}
+
+/* How many observations the present draws are, measured or not: several of one huge page are one. */
+static double present_n(const struct tally *tally, double population)
+{
+    double draws = (double)measured_draws(tally);
+    double present = draws + (double)tally->drawn_unmeasurable;
+    double units = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++)
+        units += (double)tally->strata[i].units;
+    return finite_population_n(present, fmax(present, population / BASE_BYTES)) * units / draws;
+}
+
+/* Of the population: low if nothing of what is unmeasurable (the share u) was touched, high if all of it was. */
+static struct interval panel_bounds(const struct tally *tally, struct panel_fraction fraction,
+                                    double u, double population)
+{
+    double p = fraction.p;
+
+    if (u == 0)
+        return share_interval(p, 0, fraction.effective_n);
+
+    double n = present_n(tally, population);
+    double error_p = isinf(fraction.effective_n) ? 0 : p * (1 - p) / fraction.effective_n;
+    double error_u = isinf(n) ? 0 : u * (1 - u) / n;
+    double least_touched = p * (1 - u);
+    double least_idle = (1 - p) * (1 - u);
+    double within = (1 - u) * (1 - u) * error_p;
+    struct interval touched = share_interval(least_touched, within + p * p * error_u, n);
+    struct interval idle = share_interval(least_idle, within + (1 - p) * (1 - p) * error_u, n);
+
+    return (struct interval){.low = touched.low, .high = 1 - idle.low};
+}
+
 static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
                           uint64_t population_bytes, struct wss_estimate *out)
 {
@@ -116,26 +162,21 @@ static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
     /* Each draw is another page, and was there when it was looked at. What is there now may be less: a guest that ends, or
      * one so young that the change of QEMU's own memory is more than its RAM. */
     uint64_t population = larger(population_bytes, present * BASE_BYTES);
+    double u = present > 0 ? (double)tally->drawn_unmeasurable / (double)present : 0;
 
     out->resident_bytes = larger(resident_bytes, present * BASE_BYTES);
-    if (present > 0)
-        out->unmeasurable_bytes = (uint64_t)((double)population *
-                                             (double)tally->drawn_unmeasurable / (double)present);
+    out->unmeasurable_bytes = (uint64_t)((double)population * u);
     if (measured == 0)
         return -ENODATA;
 
     double measured_bytes = (double)(population - out->unmeasurable_bytes);
     struct panel_fraction fraction = panel_fraction(tally, measured_bytes);
-    struct interval bounds;
+    struct interval bounds = panel_bounds(tally, fraction, u, (double)population);
 
-    if (isinf(fraction.effective_n))
-        bounds = (struct interval){.low = fraction.p, .high = fraction.p};
-    else
-        bounds = wilson_interval(fraction.p * fraction.effective_n, fraction.effective_n, Z_95);
     out->touched_fraction = fraction.p;
     out->wss_bytes = (uint64_t)llround(fraction.p * measured_bytes);
-    out->wss_low_bytes = (uint64_t)llround(bounds.low * measured_bytes);
-    out->wss_high_bytes = (uint64_t)llround(bounds.high * measured_bytes) + out->unmeasurable_bytes;
+    out->wss_low_bytes = (uint64_t)llround(bounds.low * (double)population);
+    out->wss_high_bytes = (uint64_t)llround(bounds.high * (double)population);
     return 0;
 }
 
