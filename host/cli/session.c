@@ -386,7 +386,7 @@ int session_measure(struct session *session, struct sample_record *record, struc
         rc = sample_record_fill(record, &session->root, &session->subject.guest,
                                 &session->subject.ram, plan, &result, &now, error);
     if (rc == 0 && session->fine > 0)
-        rc = sample_record_add_fine(record, plan, &result, &fine, &now);
+        rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine, &now);
     if (rc == 0)
         rc = qemu_process_verify(&session->root, &session->subject.guest.process, error);
     return rc;

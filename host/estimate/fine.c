@@ -139,11 +139,11 @@ static struct tally only(const struct tally *tally, bool huge)
 }
 
 /* What is touched in that part; nothing, and certainly so, if none of it was looked at. */
-static int estimate_part(const struct tally *tally, bool huge, uint64_t resident_bytes,
-                         uint64_t population_bytes, struct wss_estimate *out)
+static int estimate_part(const struct tally *tally, bool huge, const struct wss_memory *memory,
+                         struct wss_estimate *out)
 {
     const struct tally part = only(tally, huge);
-    int rc = wss_estimate(&part, resident_bytes, population_bytes, out);
+    int rc = wss_estimate(&part, memory, out);
 
     for (size_t i = 0; i < part.n_strata; i++)
         if ((part.strata[i].granularity_bytes == HUGE_BYTES) == huge && part.strata[i].draws > 0)
@@ -162,7 +162,7 @@ static uint64_t coarsest_left(const struct tally *tally)
     for (size_t i = 0; i < part.n_strata; i++)
         if (part.strata[i].granularity_bytes == HUGE_BYTES)
             part.strata[i].granularity_bytes = BASE_BYTES;
-    wss_estimate(&part, 0, 0, &estimate);
+    wss_estimate(&part, &(struct wss_memory){0}, &estimate);
     return estimate.granularity_bytes;
 }
 
@@ -171,17 +171,17 @@ static double squared(double x)
     return x * x;
 }
 
-int fine_estimate(const struct tally *tally, const struct fine_tally *fine, uint64_t resident_bytes,
-                  uint64_t population_bytes, struct fine_estimate *out)
+int fine_estimate(const struct tally *tally, const struct fine_tally *fine,
+                  const struct wss_memory *memory, struct fine_estimate *out)
 {
     struct wss_estimate base;
     struct wss_estimate huge;
-    int rc = estimate_part(tally, false, resident_bytes, population_bytes, &base);
+    int rc = estimate_part(tally, false, memory, &base);
 
     *out = (struct fine_estimate){0};
     if (rc < 0)
         return rc;
-    estimate_part(tally, true, resident_bytes, population_bytes, &huge);
+    estimate_part(tally, true, memory, &huge);
 
     double touched = (double)huge.wss_bytes;
     struct density d = fine_density(fine, touched / (double)HUGE_BYTES);

@@ -29,8 +29,8 @@ struct density {
 struct density fine_density(const struct fine_tally *fine, double population);
 
 /** Parameters as of wss_estimate(), and its result. Without huge pages it is what wss_estimate() says. */
-int fine_estimate(const struct tally *tally, const struct fine_tally *fine, uint64_t resident_bytes,
-                  uint64_t population_bytes, struct fine_estimate *out);
+int fine_estimate(const struct tally *tally, const struct fine_tally *fine,
+                  const struct wss_memory *memory, struct fine_estimate *out);
 
 /** 97.5 % point of Student's distribution with @p df degrees of freedom, df >= 1; within 0.3 %. */
 double student_975(double df);

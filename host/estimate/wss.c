@@ -56,12 +56,13 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static int estimate_census(const struct tally *tally, uint64_t resident_bytes,
+static int estimate_census(const struct tally *tally, const struct wss_memory *memory,
                            struct wss_estimate *out)
 {
     uint64_t measured_bytes = tally->resident_bytes - tally->unmeasurable_bytes;
 
-    out->resident_bytes = larger(tally->resident_bytes, resident_bytes);
+    out->resident_bytes = larger(tally->resident_bytes, memory->resident_bytes);
+    out->gone_bytes = tally->gone_bytes;
     out->unmeasurable_bytes = tally->unmeasurable_bytes;
     if (measured_bytes == 0)
         return -ENODATA;
@@ -113,12 +114,12 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
 }
 
 /* A share whose estimate has this variance; @p spare_n where the variance vanishes, at 0 and 1. */
-static struct interval share_interval(double share, double variance, double spare_n)
+static struct interval share_interval(double share, double variance, double spare_n, double z)
 {
     double n = variance > 0 ? share * (1 - share) / variance : spare_n;
 
     return isinf(n) ? (struct interval){.low = share, .high = share}
-                    : wilson_interval(share * n, n, Z_95);
+                    : wilson_interval(share * n, n, z);
 }
 
 /* How many observations the present draws are, measured or not: several of one huge page are one. */
@@ -140,7 +141,7 @@ static struct interval panel_bounds(const struct tally *tally, struct panel_frac
     double p = fraction.p;
 
     if (u == 0)
-        return share_interval(p, 0, fraction.effective_n);
+        return share_interval(p, 0, fraction.effective_n, Z_95);
 
     double n = present_n(tally, population);
     double error_p = isinf(fraction.effective_n) ? 0 : p * (1 - p) / fraction.effective_n;
@@ -148,42 +149,97 @@ static struct interval panel_bounds(const struct tally *tally, struct panel_frac
     double least_touched = p * (1 - u);
     double least_idle = (1 - p) * (1 - u);
     double within = (1 - u) * (1 - u) * error_p;
-    struct interval touched = share_interval(least_touched, within + p * p * error_u, n);
-    struct interval idle = share_interval(least_idle, within + (1 - p) * (1 - p) * error_u, n);
+    struct interval touched = share_interval(least_touched, within + p * p * error_u, n, Z_95);
+    struct interval idle = share_interval(least_idle, within + (1 - p) * (1 - p) * error_u, n,
+                                          Z_95);
 
     return (struct interval){.low = touched.low, .high = 1 - idle.low};
 }
 
-static int estimate_panel(const struct tally *tally, uint64_t resident_bytes,
-                          uint64_t population_bytes, struct wss_estimate *out)
+/* How large the population is: a value, and what it lies between. */
+struct population {
+    uint64_t bytes;
+    uint64_t low, high;
+    bool unsettled;
+};
+
+/* Four standard deviations: two correct numbers differ by as much once in 15,000 panels. */
+#define Z_CHANCE 4.0
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t share_of(double share, uint64_t bytes)
+{
+    return (uint64_t)llround(share * (double)bytes);
+}
+
+/* Holds @p bytes, which counters say, against the share of draws that were present. */
+static struct population check_population(uint64_t bytes, uint64_t ram_bytes, double present,
+                                          double draws)
+{
+    double n = finite_population_n(draws, fmax(draws, (double)ram_bytes / BASE_BYTES));
+    double share = present / draws;
+    struct interval chance = share_interval(share, 0, n, Z_CHANCE);
+    struct interval likely = share_interval(share, 0, n, Z_95);
+
+    if (bytes >= share_of(chance.low, ram_bytes) && bytes <= share_of(chance.high, ram_bytes))
+        return (struct population){.bytes = bytes, .low = bytes, .high = bytes};
+    return (struct population){
+        .bytes = share_of(share, ram_bytes),
+        .low = smaller(bytes, share_of(likely.low, ram_bytes)),
+        .high = larger(bytes, share_of(likely.high, ram_bytes)),
+        .unsettled = true,
+    };
+}
+
+static struct population panel_population(const struct tally *tally,
+                                          const struct wss_memory *memory)
+{
+    uint64_t present = measured_draws(tally) + tally->drawn_unmeasurable;
+    /* Each draw is another page, and was there when it was looked at. What is there now may be less: a guest that ends, or
+     * one so young that the change of QEMU's own memory is more than its RAM. */
+    uint64_t bytes = larger(memory->population_bytes, present * BASE_BYTES);
+    uint64_t draws = present + tally->drawn_absent;
+
+    if (memory->ram_bytes == 0 || draws == 0)
+        return (struct population){.bytes = bytes, .low = bytes, .high = bytes};
+    return check_population(bytes, memory->ram_bytes, (double)present, (double)draws);
+}
+
+static int estimate_panel(const struct tally *tally, const struct wss_memory *memory,
+                          struct wss_estimate *out)
 {
     uint64_t measured = measured_draws(tally);
     uint64_t present = measured + tally->drawn_unmeasurable;
-    /* Each draw is another page, and was there when it was looked at. What is there now may be less: a guest that ends, or
-     * one so young that the change of QEMU's own memory is more than its RAM. */
-    uint64_t population = larger(population_bytes, present * BASE_BYTES);
+    struct population population = panel_population(tally, memory);
     double u = present > 0 ? (double)tally->drawn_unmeasurable / (double)present : 0;
 
-    out->resident_bytes = larger(resident_bytes, present * BASE_BYTES);
-    out->unmeasurable_bytes = (uint64_t)((double)population * u);
+    out->resident_bytes = larger(memory->resident_bytes, present * BASE_BYTES);
+    out->unmeasurable_bytes = (uint64_t)((double)population.bytes * u);
+    if (tally->drawn_gone > 0)
+        out->gone_bytes = share_of(
+            (double)tally->drawn_gone / (double)(present + tally->drawn_absent), memory->ram_bytes);
+    out->unsettled = population.unsettled;
     if (measured == 0)
         return -ENODATA;
 
-    double measured_bytes = (double)(population - out->unmeasurable_bytes);
+    double measured_bytes = (double)(population.bytes - out->unmeasurable_bytes);
     struct panel_fraction fraction = panel_fraction(tally, measured_bytes);
-    struct interval bounds = panel_bounds(tally, fraction, u, (double)population);
+    struct interval bounds = panel_bounds(tally, fraction, u, (double)population.bytes);
 
     out->touched_fraction = fraction.p;
     out->wss_bytes = (uint64_t)llround(fraction.p * measured_bytes);
-    out->wss_low_bytes = (uint64_t)llround(bounds.low * (double)population);
-    out->wss_high_bytes = (uint64_t)llround(bounds.high * (double)population);
+    out->wss_low_bytes = share_of(bounds.low, population.low);
+    out->wss_high_bytes = share_of(bounds.high, population.high);
     return 0;
 }
 
-int wss_estimate(const struct tally *tally, uint64_t resident_bytes, uint64_t population_bytes,
+int wss_estimate(const struct tally *tally, const struct wss_memory *memory,
                  struct wss_estimate *out)
 {
     *out = (struct wss_estimate){.granularity_bytes = granularity(tally)};
-    return tally->census ? estimate_census(tally, resident_bytes, out)
-                         : estimate_panel(tally, resident_bytes, population_bytes, out);
+    return tally->census ? estimate_census(tally, memory, out) : estimate_panel(tally, memory, out);
 }

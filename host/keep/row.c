@@ -86,6 +86,7 @@ static int parse_window(struct window_record *window, const json_t *array)
     window->wss_bytes = (uint64_t)wss;
     window->wss_low_bytes = (uint64_t)low;
     window->wss_high_bytes = (uint64_t)high;
+    window->gone_bytes = GONE_NOT_KEPT;
     return 0;
 }
 

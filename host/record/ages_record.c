@@ -28,7 +28,7 @@ static int answer_windows(const struct follower *follower, const struct sample_p
 }
 
 static int fill_bin(struct age_bin *bin, const struct follower *follower, double watched_s,
-                    const struct resident_now *now, uint64_t population)
+                    const struct wss_memory *memory)
 {
     const struct follow_ages ages = {
         .from_s = bin->from_s, .to_s = bin->to_s, .watched_s = watched_s};
@@ -38,7 +38,7 @@ static int fill_bin(struct age_bin *bin, const struct follower *follower, double
     int rc = follower_tally(follower, &ages, &tally, &est_s);
 
     if (rc == 0)
-        rc = wss_estimate(&tally, now->resident_bytes, population, &estimate);
+        rc = wss_estimate(&tally, memory, &estimate);
     if (rc < 0)
         return rc;
     bin->bytes = estimate.wss_bytes;
@@ -49,7 +49,7 @@ static int fill_bin(struct age_bin *bin, const struct follower *follower, double
 
 /* All bins from the same pages, those watched for the longest window, so that they add up. */
 static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
-                     const struct follower *follower, const struct resident_now *now)
+                     const struct follower *follower, const struct wss_memory *memory)
 {
     double longest_s = plan->window_s[plan->n_windows - 1];
     double from_s = 0;
@@ -61,7 +61,7 @@ static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
         bin->to_s = b < plan->n_windows ? plan->window_s[b] : HUGE_VAL;
         from_s = bin->to_s;
 
-        int rc = fill_bin(bin, follower, longest_s, now, population_bytes(plan->method, now));
+        int rc = fill_bin(bin, follower, longest_s, memory);
 
         if (rc < 0)
             return rc;
@@ -85,7 +85,10 @@ static int fill(struct ages_record *record, const struct fsroot *root, const str
     rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, now, error);
     if (rc < 0)
         return rc;
-    rc = fill_bins(record, &plan, follower, now);
+
+    const struct wss_memory memory = memory_now(plan.method, ram, now);
+
+    rc = fill_bins(record, &plan, follower, &memory);
     return rc < 0 ? error_set(error, rc, "ages: %s", strerror(-rc)) : 0;
 }
 

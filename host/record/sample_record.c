@@ -32,6 +32,7 @@ static const char *const flag_names[] = {
     "free-page-reporting",
     "pause-cut",
     "new-panel",
+    "unsettled",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -134,12 +135,22 @@ uint64_t population_bytes(const struct method *method, const struct resident_now
     return method->sees_unmapped ? now->resident_bytes : now->mapped_bytes;
 }
 
+struct wss_memory memory_now(const struct method *method, const struct guest_ram *ram,
+                             const struct resident_now *now)
+{
+    return (struct wss_memory){
+        .ram_bytes = ram->bytes,
+        .resident_bytes = now->resident_bytes,
+        .population_bytes = population_bytes(method, now),
+    };
+}
+
 static int fill_window(struct sample_record *record, const struct sample_plan *plan,
-                       const struct sample_result *result, size_t w, const struct resident_now *now)
+                       const struct sample_result *result, size_t w,
+                       const struct wss_memory *memory)
 {
     struct wss_estimate estimate;
-    int rc = wss_estimate(&result->windows[w].tally, now->resident_bytes,
-                          population_bytes(plan->method, now), &estimate);
+    int rc = wss_estimate(&result->windows[w].tally, memory, &estimate);
 
     record->resident_bytes = estimate.resident_bytes;
     record->unmeasurable_bytes = estimate.unmeasurable_bytes;
@@ -152,7 +163,11 @@ static int fill_window(struct sample_record *record, const struct sample_plan *p
         .wss_high_bytes = estimate.wss_high_bytes,
         .unmeasurable_bytes = estimate.unmeasurable_bytes,
         .touched_fraction = estimate.touched_fraction,
+        .gone_bytes = estimate.gone_bytes,
+        .unsettled = estimate.unsettled,
     };
+    if (estimate.unsettled)
+        record->flags |= FLAG_UNSETTLED;
     return rc;
 }
 
@@ -162,6 +177,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct resident_now *now, struct error *error)
 {
     const struct tally *last = &result->windows[plan->n_windows - 1].tally;
+    const struct wss_memory memory = memory_now(plan->method, ram, now);
 
     memset(record, 0, sizeof(*record));
     fill_identity(record, guest, ram);
@@ -173,7 +189,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     record->paused_s = (double)result->paused_ns / 1e9;
     record->n_windows = plan->n_windows;
     for (size_t w = 0; w < plan->n_windows; w++)
-        if (fill_window(record, plan, result, w, now) < 0)
+        if (fill_window(record, plan, result, w, &memory) < 0)
             return error_set(
                 error, -ENODATA,
                 "%s: nothing could be measured: of %llu MiB of guest RAM "
@@ -182,8 +198,8 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                 (unsigned long long)(record->resident_bytes >> 20),
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
-    record->flags = ram_flags(root, ram, last) | host_flags(root, guest, ram) |
-                    (result->pause_cut ? FLAG_PAUSE_CUT : 0);
+    record->flags |= ram_flags(root, ram, last) | host_flags(root, guest, ram) |
+                     (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
     if (record->unmeasurable_bytes > 0 || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
@@ -192,13 +208,14 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     return 0;
 }
 
-int sample_record_add_fine(struct sample_record *record, const struct sample_plan *plan,
-                           const struct sample_result *result, const struct fine_result *fine,
-                           const struct resident_now *now)
+int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,
+                           const struct sample_plan *plan, const struct sample_result *result,
+                           const struct fine_result *fine, const struct resident_now *now)
 {
     struct fine_estimate estimate;
-    int rc = fine_estimate(&result->windows[plan->n_windows - 1].tally, &fine->tally,
-                           now->resident_bytes, population_bytes(plan->method, now), &estimate);
+    const struct wss_memory memory = memory_now(plan->method, ram, now);
+    int rc = fine_estimate(&result->windows[plan->n_windows - 1].tally, &fine->tally, &memory,
+                           &estimate);
 
     record->fine = (struct fine_record){
         .present = rc == 0,

@@ -33,6 +33,7 @@ enum sample_flag {
     FLAG_PAUSE_CUT =
         1 << 13, /* it was to be suspended while marked and read, and ran on too early */
     FLAG_NEW_PANEL = 1 << 14, /* the panel that is followed was begun anew since the last record */
+    FLAG_UNSETTLED = 1 << 15, /* guest RAM came or went meanwhile; the bounds hold both sizes */
 };
 
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */
@@ -41,12 +42,17 @@ const char *sample_flag_name(unsigned number);
 /** "thp,partial", as far as it fits; "" for no flags. */
 void sample_flags_text(char *text, size_t size, unsigned flags);
 
+/** Of a record that was kept: the history does not hold it. */
+#define GONE_NOT_KEPT UINT64_MAX
+
 struct window_record {
     double window_s;
     double est_window_s;
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
     uint64_t unmeasurable_bytes; /* in this window; part of wss_high_bytes. Not kept, nor shown */
     double touched_fraction;
+    uint64_t gone_bytes; /* touched, but no longer resident: not in wss_bytes; GONE_NOT_KEPT */
+    bool unsettled;      /* see wss_estimate(); FLAG_UNSETTLED if any window is */
 };
 
 /** What --fine adds: the last window in base pages. */
@@ -98,6 +104,10 @@ double sample_period_s(const struct sample_record *record, double since_s, doubl
  *  a method that also sees unmapped pages. */
 uint64_t population_bytes(const struct method *method, const struct resident_now *now);
 
+/** The same, with all that an estimate is about. */
+struct wss_memory memory_now(const struct method *method, const struct guest_ram *ram,
+                             const struct resident_now *now);
+
 /**
  * Puts a result into a record.
  * @param now  of guest RAM at the end (resident_meter_read())
@@ -109,6 +119,6 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct resident_now *now, struct error *error);
 
 /** Adds what fine_run() found. @p result and @p now as for sample_record_fill(), which comes first. 0; -ENODATA */
-int sample_record_add_fine(struct sample_record *record, const struct sample_plan *plan,
-                           const struct sample_result *result, const struct fine_result *fine,
-                           const struct resident_now *now);
+int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,
+                           const struct sample_plan *plan, const struct sample_result *result,
+                           const struct fine_result *fine, const struct resident_now *now);

@@ -197,7 +197,7 @@ static int cohort_read(struct follower *follower, struct cohort *cohort, struct 
     int rc = follower->plan.method->collect(cohort->method_state, &unused, error);
 
     for (uint64_t i = 0; rc == 0 && i < cohort->set.n; i++) {
-        if (cohort->set.state[i] == PAGE_TOUCHED)
+        if (cohort->set.state[i] == PAGE_TOUCHED || cohort->set.state[i] == PAGE_GONE)
             cohort->last[i] = follower->now;
         else if (cohort->set.state[i] == PAGE_UNMEASURABLE)
             cohort->unseen[i] = follower->now;
@@ -409,9 +409,8 @@ static enum page_state state_for(const struct cohort *cohort, uint64_t i,
     bool within = last == 0 ? range->any_older
                             : last <= range->newer && (range->any_older || last > range->older);
 
-    /* It went: like a measurement, count it where it was touched before it did. */
-    if (now == PAGE_ABSENT || now == PAGE_SWAPPED)
-        return within && !range->any_older ? PAGE_TOUCHED : now;
+    if (now == PAGE_ABSENT || now == PAGE_SWAPPED || now == PAGE_GONE)
+        return within && !range->any_older ? PAGE_GONE : now == PAGE_GONE ? PAGE_ABSENT : now;
     /* Touched within a window that reaches to the present: whatever came after does not matter. */
     if (within && !range->any_older && range->newer == newest)
         return PAGE_TOUCHED;

@@ -119,7 +119,9 @@ static void tally_census(const struct page_set *set, struct tally *tally)
 
         if (state == PAGE_SWAPPED)
             tally->swapped_pages++;
-        if (state == PAGE_ABSENT || state == PAGE_SWAPPED)
+        if (state == PAGE_GONE)
+            tally->gone_bytes += BASE_PAGE_BYTES;
+        if (state == PAGE_ABSENT || state == PAGE_SWAPPED || state == PAGE_GONE)
             continue;
         tally->resident_bytes += BASE_PAGE_BYTES;
         if (state == PAGE_UNMEASURABLE) {
@@ -179,6 +181,10 @@ static void tally_panel(const struct page_set *set, struct tally *tally)
             tally->drawn_absent++;
             break;
         case PAGE_ABSENT:
+            tally->drawn_absent++;
+            break;
+        case PAGE_GONE:
+            tally->drawn_gone++;
             tally->drawn_absent++;
             break;
         case PAGE_UNMEASURABLE:

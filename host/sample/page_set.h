@@ -16,7 +16,10 @@ enum page_state {
     PAGE_UNMEASURABLE, /* resident, but a touch could not be seen */
     PAGE_IDLE,         /* marked, no touch seen so far */
     PAGE_TOUCHED,
+    PAGE_GONE, /* touched within the window, but no longer resident (ballooned, discarded, swapped out) */
 };
+
+#define PAGE_STATES (PAGE_GONE + 1)
 
 struct page_set {
     const struct guest_ram *ram;
@@ -63,10 +66,16 @@ static inline bool page_any(enum page_state state)
     return true;
 }
 
-/** ... or, to begin the next period, those that were touched, and those that may have become measurable. */
+/** ... or, to begin the next period, those that were touched, and those that may have become measurable or absent. */
 static inline bool page_needs_rearm(enum page_state state)
 {
-    return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE;
+    return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE || state == PAGE_GONE;
+}
+
+/** What becomes of a page of state @p was when it is found @p missing, PAGE_ABSENT or PAGE_SWAPPED. */
+static inline enum page_state page_lost(enum page_state was, enum page_state missing)
+{
+    return was == PAGE_TOUCHED || was == PAGE_GONE ? PAGE_GONE : missing;
 }
 
 /** Records the granularity of the i-th page and where its unit begins. */

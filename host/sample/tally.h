@@ -28,8 +28,10 @@ struct tally {
     uint64_t touched_bytes;
     uint64_t unmeasurable_bytes;
     uint64_t shared_bytes; /* resident, and mapped by another process too; only smaps tells */
+    uint64_t gone_bytes;   /* touched within the window, but no longer resident */
     /* panel, in pages drawn */
     uint64_t drawn_absent;
+    uint64_t drawn_gone; /* of these: touched within the window, but no longer resident */
     uint64_t drawn_unmeasurable;
     /* both */
     uint64_t swapped_pages;

@@ -63,7 +63,10 @@ START_TEST(census_counts)
                           .unmeasurable_bytes = 10 * PAGE};
     struct wss_estimate wss;
 
-    ck_assert_int_eq(wss_estimate(&tally, 0, 0, &wss), 0);
+    ck_assert_int_eq(wss_estimate(&tally,
+                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
+                                  &wss),
+                     0);
     ck_assert_uint_eq(wss.wss_bytes, 20 * PAGE);
     ck_assert_uint_eq(wss.wss_low_bytes, 20 * PAGE);
     ck_assert_uint_eq(wss.wss_high_bytes, 30 * PAGE);
@@ -78,9 +81,16 @@ START_TEST(nothing_measurable_is_no_number)
     struct tally none = {.drawn_absent = 50};
     struct wss_estimate wss;
 
-    ck_assert_int_eq(wss_estimate(&all_huge, 0, 0, &wss), -ENODATA);
+    ck_assert_int_eq(wss_estimate(&all_huge,
+                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
+                                  &wss),
+                     -ENODATA);
     ck_assert_uint_eq(wss.unmeasurable_bytes, 8 * PAGE);
-    ck_assert_int_eq(wss_estimate(&none, 8 * PAGE, 8 * PAGE, &wss), -ENODATA);
+    ck_assert_int_eq(
+        wss_estimate(&none,
+                     &(struct wss_memory){.resident_bytes = 8 * PAGE, .population_bytes = 8 * PAGE},
+                     &wss),
+        -ENODATA);
 }
 END_TEST
 
@@ -90,7 +100,11 @@ START_TEST(panel_of_base_pages)
     struct wss_estimate wss;
     uint64_t resident = 1ULL << 40; /* large: no finite-population effect */
 
-    ck_assert_int_eq(wss_estimate(&tally, resident, resident, &wss), 0);
+    ck_assert_int_eq(
+        wss_estimate(&tally,
+                     &(struct wss_memory){.resident_bytes = resident, .population_bytes = resident},
+                     &wss),
+        0);
 
     struct interval expected = wilson_interval(500, 2000, Z_95);
 
@@ -108,7 +122,11 @@ START_TEST(panel_of_everything_is_exact)
     struct wss_estimate wss;
 
     tally.strata[0].draws = 2000; /* eight draws in each of 256 huge pages */
-    ck_assert_int_eq(wss_estimate(&tally, 256ULL << 21, 256ULL << 21, &wss), 0);
+    ck_assert_int_eq(wss_estimate(&tally,
+                                  &(struct wss_memory){.resident_bytes = 256ULL << 21,
+                                                       .population_bytes = 256ULL << 21},
+                                  &wss),
+                     0);
     ck_assert_uint_eq(wss.wss_bytes, 32ULL << 21);
     ck_assert_uint_eq(wss.wss_low_bytes, wss.wss_bytes);
     ck_assert_uint_eq(wss.wss_high_bytes, wss.wss_bytes);
@@ -123,9 +141,14 @@ START_TEST(unmeasurable_draws_widen_mostly_upward)
     struct wss_estimate without;
     uint64_t measured = 1000 * 1000 * PAGE;
 
-    wss_estimate(&tally, measured, measured, &without);
+    wss_estimate(&tally,
+                 &(struct wss_memory){.resident_bytes = measured, .population_bytes = measured},
+                 &without);
     tally.drawn_unmeasurable = 1000;
-    wss_estimate(&tally, 2 * measured, 2 * measured, &with);
+    wss_estimate(
+        &tally,
+        &(struct wss_memory){.resident_bytes = 2 * measured, .population_bytes = 2 * measured},
+        &with);
     ck_assert_uint_eq(with.unmeasurable_bytes, measured);
     ck_assert_uint_eq(with.wss_bytes, without.wss_bytes);
     /* By that and by the error of that share itself: of 2,000 draws ±2.2 points of 2 * measured. */
@@ -142,7 +165,11 @@ START_TEST(a_population_is_no_less_than_was_found)
     struct wss_estimate wss;
 
     tally.drawn_unmeasurable = 100;
-    ck_assert_int_eq(wss_estimate(&tally, 450 * PAGE, 0, &wss), 0);
+    ck_assert_int_eq(
+        wss_estimate(&tally,
+                     &(struct wss_memory){.resident_bytes = 450 * PAGE, .population_bytes = 0},
+                     &wss),
+        0);
     ck_assert_uint_eq(wss.wss_bytes, 400 * PAGE);
     ck_assert_uint_eq(wss.wss_low_bytes, 400 * PAGE);
     ck_assert_uint_eq(wss.unmeasurable_bytes, 100 * PAGE);
@@ -158,9 +185,78 @@ START_TEST(what_is_unmeasurable_is_a_share_of_the_population)
     struct wss_estimate wss;
 
     tally.drawn_unmeasurable = 100;
-    ck_assert_int_eq(wss_estimate(&tally, 1000000 * PAGE, 40000 * PAGE, &wss), 0);
+    ck_assert_int_eq(wss_estimate(&tally,
+                                  &(struct wss_memory){.resident_bytes = 1000000 * PAGE,
+                                                       .population_bytes = 40000 * PAGE},
+                                  &wss),
+                     0);
     ck_assert_uint_eq(wss.unmeasurable_bytes, 10000 * PAGE);
     ck_assert_uint_eq(wss.wss_bytes, 3000 * PAGE);
+}
+END_TEST
+
+/* --- a population that moves -------------------------------------------------------------------- */
+
+/* The panel of a guest of 100,000 pages: so many draws absent, idle, touched. */
+static struct tally moved(uint64_t absent, uint64_t idle, uint64_t touched)
+{
+    struct tally tally = panel(PAGE, idle + touched, touched);
+
+    tally.drawn_absent = absent;
+    return tally;
+}
+
+#define RAM_PAGES 100000
+
+/* Half of what the panel found is gone from the counters, or QEMU's own memory has grown: the bounds hold both. */
+START_TEST(a_population_that_the_panel_contradicts)
+{
+    static const uint64_t counted[] = {40000 * PAGE, 95000 * PAGE};
+    struct tally tally = moved(400, 1200, 400);
+    struct wss_estimate wss;
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct wss_memory memory = {.ram_bytes = RAM_PAGES * PAGE,
+                                          .resident_bytes = counted[i],
+                                          .population_bytes = counted[i]};
+
+        ck_assert_int_eq(wss_estimate(&tally, &memory, &wss), 0);
+        ck_assert(wss.unsettled);
+        ck_assert_uint_eq(wss.wss_bytes, 20000 * PAGE);
+        ck_assert_uint_le(wss.wss_low_bytes, counted[i] / 4);
+        ck_assert_uint_ge(wss.wss_high_bytes, counted[i] / 4);
+    }
+}
+END_TEST
+
+START_TEST(a_population_that_the_panel_confirms)
+{
+    struct tally tally = moved(400, 1200, 400);
+    const struct wss_memory memory = {.ram_bytes = RAM_PAGES * PAGE,
+                                      .resident_bytes = 82000 * PAGE,
+                                      .population_bytes = 82000 * PAGE};
+    struct wss_estimate wss;
+
+    ck_assert_int_eq(wss_estimate(&tally, &memory, &wss), 0);
+    ck_assert(!wss.unsettled);
+    ck_assert_uint_eq(wss.wss_bytes, 20500 * PAGE);
+}
+END_TEST
+
+/* 400 MiB touched, 300 of it gone, 200 resident: the working set is what is left of it. */
+START_TEST(what_was_touched_and_is_gone)
+{
+    struct tally tally = moved(1600, 200, 200);
+    const struct wss_memory memory = {.ram_bytes = RAM_PAGES * PAGE,
+                                      .resident_bytes = 20000 * PAGE,
+                                      .population_bytes = 20000 * PAGE};
+    struct wss_estimate wss;
+
+    tally.drawn_gone = 600; /* of 2,000 draws of 100,000 pages */
+    ck_assert_int_eq(wss_estimate(&tally, &memory, &wss), 0);
+    ck_assert_uint_eq(wss.wss_bytes, 10000 * PAGE);
+    ck_assert_uint_eq(wss.gone_bytes, 30000 * PAGE);
+    ck_assert_uint_le(wss.wss_high_bytes, 20000 * PAGE);
 }
 END_TEST
 
@@ -197,7 +293,11 @@ static double coverage(uint64_t n, uint64_t population, double p)
         struct tally tally = panel(PAGE, n, draw_touched(n, population, hot));
         struct wss_estimate wss;
 
-        ck_assert_int_eq(wss_estimate(&tally, population * PAGE, population * PAGE, &wss), 0);
+        ck_assert_int_eq(wss_estimate(&tally,
+                                      &(struct wss_memory){.resident_bytes = population * PAGE,
+                                                           .population_bytes = population * PAGE},
+                                      &wss),
+                         0);
         held += wss.wss_low_bytes <= hot * PAGE && hot * PAGE <= wss.wss_high_bytes;
     }
     return (double)held / REPEATS;
@@ -257,7 +357,11 @@ START_TEST(interval_covers_mixed_page_sizes)
                 small->touched_units += uniform() < 0.1;
             }
         }
-        ck_assert_int_eq(wss_estimate(&tally, 2ULL * SMALL * PAGE, 2ULL * SMALL * PAGE, &wss), 0);
+        ck_assert_int_eq(wss_estimate(&tally,
+                                      &(struct wss_memory){.resident_bytes = 2ULL * SMALL * PAGE,
+                                                           .population_bytes = 2ULL * SMALL * PAGE},
+                                      &wss),
+                         0);
         held += (double)wss.wss_low_bytes <= truth * 2 * SMALL * PAGE &&
                 truth * 2 * SMALL * PAGE <= (double)wss.wss_high_bytes;
     }
@@ -300,7 +404,11 @@ START_TEST(interval_covers_what_is_partly_measurable)
         struct tally tally = draw_partly_measurable(u, p);
         struct wss_estimate wss;
 
-        ck_assert_int_eq(wss_estimate(&tally, PAGE << 20, PAGE << 20, &wss), 0);
+        ck_assert_int_eq(wss_estimate(&tally,
+                                      &(struct wss_memory){.resident_bytes = PAGE << 20,
+                                                           .population_bytes = PAGE << 20},
+                                      &wss),
+                         0);
         above_truth += (double)wss.wss_low_bytes > (1 - u) * p * population;
         below_truth += (double)wss.wss_high_bytes < ((1 - u) * p + u) * population;
     }
@@ -329,6 +437,9 @@ int main(void)
     tcase_add_test(tcase, a_population_is_no_less_than_was_found);
     tcase_add_test(tcase, what_is_unmeasurable_is_a_share_of_the_population);
     tcase_add_test(tcase, unmeasurable_draws_widen_mostly_upward);
+    tcase_add_test(tcase, a_population_that_the_panel_contradicts);
+    tcase_add_test(tcase, a_population_that_the_panel_confirms);
+    tcase_add_test(tcase, what_was_touched_and_is_gone);
     tcase_add_loop_test(tcase, interval_covers, 0, 6);
     tcase_add_test(tcase, interval_covers_mixed_page_sizes);
     tcase_add_loop_test(tcase, interval_covers_what_is_partly_measurable, 0, 5);

@@ -81,7 +81,9 @@ static int fake_collect(void *state, struct tally *tally, struct error *error)
         uint64_t page = page_set_page(set, i);
 
         if (absent[page])
-            set->state[i] = PAGE_ABSENT;
+            set->state[i] = (uint8_t)page_lost(
+                touched[page] && set->state[i] == PAGE_IDLE ? PAGE_TOUCHED : PAGE_IDLE,
+                PAGE_ABSENT);
         else if (touched[page] && set->state[i] != PAGE_UNMEASURABLE)
             set->state[i] = PAGE_TOUCHED;
         else if (blind[page])
@@ -342,12 +344,36 @@ START_TEST(absent_and_appearing_pages)
     second(3000, 100);
     ck_assert_uint_eq(touched_units(0, 1, 1), 100);
     ck_assert_uint_eq(units(1), 3100);
-    /* The balloon takes pages that were touched: no longer resident, but part of the window's working set. */
+    /* The balloon takes pages that were touched: no part of the working set any more, but not forgotten. */
     for (uint64_t page = 3000; page < 3100; page++)
         absent[page] = true;
     second(0, 0);
-    ck_assert_uint_eq(touched_units(0, 2, 2), 100);
-    ck_assert_uint_eq(touched_units(0, 1, 1), 0);
+    ck_assert_uint_eq(touched_units(0, 2, 2), 0);
+    ck_assert_uint_eq(between(0, 2, 2, 0).drawn_gone, 100);
+    ck_assert_uint_eq(units(2), 3000);
+    ck_assert_uint_eq(between(0, 1, 1, 0).drawn_gone, 0);
+    ck_assert_uint_eq(between(0, 1, 1, 0).drawn_absent, 1000);
+}
+END_TEST
+
+/* Touched and taken away between the same two ticks. */
+START_TEST(gone_within_one_period)
+{
+    begin_with(3 * PAGES, 1, 10);
+    for (uint64_t page = 0; page < 50; page++)
+        absent[page] = true;
+    second(0, 100);
+    ck_assert_uint_eq(touched_units(0, 1, 1), 50);
+    ck_assert_uint_eq(between(0, 1, 1, 0).drawn_gone, 50);
+    second(0, 100);
+    ck_assert_uint_eq(between(0, 1, 1, 0).drawn_gone, 0);
+    ck_assert_uint_eq(between(0, 2, 2, 0).drawn_gone, 50);
+    ck_assert_uint_eq(between(1, HUGE_VAL, 2, 0).drawn_gone, 0); /* no bin but the one of its age */
+    for (uint64_t page = 0; page < 50; page++)
+        absent[page] = false;
+    second(0, 100);
+    ck_assert_uint_eq(touched_units(0, 1, 1), 100);
+    ck_assert_uint_eq(between(0, 3, 3, 0).drawn_gone, 0);
 }
 END_TEST
 
@@ -433,6 +459,7 @@ int main(void)
     tcase_add_test(tcase, cohorts_are_replaced);
     tcase_add_test(tcase, cohorts_of_another_size);
     tcase_add_test(tcase, absent_and_appearing_pages);
+    tcase_add_test(tcase, gone_within_one_period);
     tcase_add_test(tcase, unmeasurable_for_a_while);
     tcase_add_test(tcase, ticks_too_far_apart_do_not_answer);
     tcase_add_test(tcase, a_full_buffer_wakes);

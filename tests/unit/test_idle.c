@@ -232,6 +232,28 @@ START_TEST(page_that_vanishes_is_not_resident)
 }
 END_TEST
 
+/* Touched and then taken by the balloon; it comes back, and is part of the working set again. */
+START_TEST(touched_page_that_vanishes_is_gone)
+{
+    fake_map(&fake, 0, 300, PLAIN);
+    fake_map(&fake, 1, 301, PLAIN);
+    begin();
+    fake_touch(&fake, 300);
+    ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
+    fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES, 0);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.resident_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(tally.gone_bytes, BASE_PAGE_BYTES);
+    fake_map(&fake, 0, 310, KPF_LRU);
+    tally = collect();
+    ck_assert_uint_eq(tally.touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.gone_bytes, 0);
+}
+END_TEST
+
 START_TEST(migrated_page_keeps_its_flag)
 {
     fake_map(&fake, 0, 300, PLAIN);
@@ -253,6 +275,34 @@ START_TEST(collapse_into_a_huge_page_is_not_a_touch)
 
     ck_assert_uint_eq(tally.touched_bytes, 0);
     ck_assert_uint_eq(tally.unmeasurable_bytes, 2 << 20);
+}
+END_TEST
+
+#define COLLAPSED "sys/kernel/mm/transparent_hugepage/khugepaged/pages_collapsed"
+
+/* One page of 512 was there, and khugepaged made a huge page of them: 511 have appeared that nobody touched. */
+START_TEST(hole_that_khugepaged_fills_is_not_a_touch)
+{
+    fake_write(&fake, COLLAPSED, "41");
+    fake_map(&fake, 512, 5000, PLAIN);
+    begin();
+    fake_write(&fake, COLLAPSED, "42");
+    map_thp(512);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 2 << 20);
+}
+END_TEST
+
+/* The same without khugepaged is a fault of the guest. */
+START_TEST(huge_page_that_appears_was_touched)
+{
+    fake_write(&fake, COLLAPSED, "41");
+    begin();
+    map_thp(512);
+    ck_assert_uint_eq(collect().touched_bytes, 2 << 20);
 }
 END_TEST
 
@@ -329,7 +379,10 @@ int main(void)
     tcase_add_test(tcase, draws_of_one_huge_page_are_one_unit);
     tcase_add_test(tcase, page_that_appears_was_touched);
     tcase_add_test(tcase, page_that_vanishes_is_not_resident);
+    tcase_add_test(tcase, touched_page_that_vanishes_is_gone);
     tcase_add_test(tcase, migrated_page_keeps_its_flag);
+    tcase_add_test(tcase, hole_that_khugepaged_fills_is_not_a_touch);
+    tcase_add_test(tcase, huge_page_that_appears_was_touched);
     tcase_add_test(tcase, collapse_into_a_huge_page_is_not_a_touch);
     tcase_add_test(tcase, merged_page_of_two_owners_is_unmeasurable);
     tcase_add_test(tcase, partial_last_word_is_unmeasurable);

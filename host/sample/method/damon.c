@@ -34,6 +34,7 @@
  * on pages nobody has touched since, as with `idle`.
  */
 #include "base/cleanup.h"
+#include "sample/kernel/collapses.h"
 #include "sample/kernel/damon_sysfs.h"
 #include "sample/kernel/damon_trace.h"
 #include "sample/kernel/kpage_shared.h"
@@ -71,8 +72,10 @@ struct damon {
     struct damon_slot *slot;
     struct damon_trace *trace; /* of the kdamond; NULL while it is off */
     int wake_fd;
-    uint64_t lost;   /* records of it, this window */
-    uint64_t cpu_ns; /* of those that ended */
+    uint64_t lost;      /* records of it, this window */
+    uint64_t cpu_ns;    /* of those that ended */
+    uint64_t collapses; /* as of the last marking or look at the frames */
+    bool collapsed;     /* khugepaged was at work before this one */
     uint64_t n_regions;
     struct region *regions; /* ascending by hva */
     uint64_t *pfn;          /* of each region's page; 0: absent */
@@ -106,7 +109,7 @@ static void note_page(void *context, uint64_t i, const struct page_look *look)
 
 static bool is_present(enum page_state state)
 {
-    return state != PAGE_ABSENT && state != PAGE_SWAPPED;
+    return state != PAGE_ABSENT && state != PAGE_SWAPPED && state != PAGE_GONE;
 }
 
 /* Does @p work on all pages of the unit of the i-th page, its first in the set. */
@@ -175,7 +178,7 @@ static struct region *find_region(const struct damon *damon, uint64_t hva)
 
 /* --- pages and their frames -------------------------------------------------------------------- */
 
-/* It appeared within the window: somebody faulted it in. */
+/* It appeared within the window: somebody faulted it in, or khugepaged filled a hole. */
 static void see_new(struct damon *damon, uint64_t i)
 {
     struct page_set *set = damon->set;
@@ -189,7 +192,9 @@ static void see_new(struct damon *damon, uint64_t i)
             return;
         bytes = mapping.huge ? 2ULL << 20 : BASE_PAGE_BYTES;
     }
-    set->state[i] = PAGE_TOUCHED;
+    set->state[i] = damon->collapsed && mapping.huge && set->state[i] != PAGE_GONE
+                        ? PAGE_UNMEASURABLE
+                        : PAGE_TOUCHED;
     page_set_note_unit(set, i, (unsigned)__builtin_ctzll(bytes / BASE_PAGE_BYTES),
                        hva & ~(bytes - 1));
 }
@@ -204,14 +209,19 @@ static void see_page(void *context, uint64_t i, const struct page_look *look)
         damon->pfn[region - damon->regions] = look->state == PAGE_IDLE ? look->pfn : 0;
     if (look->state == PAGE_IDLE && !is_present(state))
         see_new(damon, i);
-    else if (look->state != PAGE_IDLE && state != PAGE_TOUCHED && !(region && region->accessed))
-        damon->set->state[i] = (uint8_t)look->state;
+    else if (look->state != PAGE_IDLE)
+        damon->set->state[i] = (uint8_t)page_lost(region && region->accessed ? PAGE_TOUCHED : state,
+                                                  look->state);
 }
 
 /* Frames of all regions; pages that came or went get their states. */
 static int read_frames(struct damon *damon, struct error *error)
 {
+    uint64_t collapses = collapses_read(damon->target->root);
+
     memset(damon->pfn, 0, damon->n_regions * sizeof(*damon->pfn));
+    damon->collapsed = collapses != damon->collapses;
+    damon->collapses = collapses;
 
     int rc = page_look_each(damon->pagemap_fd, damon->set, page_any, false, see_page, damon);
 
@@ -404,6 +414,7 @@ static int open_all(struct damon *damon, struct error *error)
     damon->wake_fd = trace_wake_open();
     if (damon->wake_fd < 0)
         return error_set(error, damon->wake_fd, "damon: %s", strerror(-damon->wake_fd));
+    damon->collapses = collapses_read(target->root);
     rc = page_look_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
     if (rc < 0)
         return error_set(error, rc, "pagemap: %s", strerror(-rc));
@@ -439,7 +450,10 @@ static bool forget_touches(struct damon *damon)
     bool unwatched = false;
 
     for (uint64_t i = 0; i < set->n; i++)
-        if (page_needs_rearm((enum page_state)set->state[i]) && !kvm_maps_in_pieces(damon, i)) {
+        if (set->state[i] == PAGE_GONE) {
+            set->state[i] = PAGE_ABSENT;
+        } else if (page_needs_rearm((enum page_state)set->state[i]) &&
+                   !kvm_maps_in_pieces(damon, i)) {
             set->state[i] = PAGE_IDLE;
             unwatched |= !damon->watched[i];
         }

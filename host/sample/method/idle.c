@@ -16,7 +16,8 @@
  *
  * A page that changes its frame keeps its idle flag when it is migrated or split (mm/migrate.c,
  * mm/huge_memory.c), so each collection looks at today's frame. When khugepaged collapses pages into a
- * new huge page the flag is lost: such a page is unmeasurable from then on, not hot.
+ * new huge page the flag is lost: such a page is unmeasurable from then on, not hot. It fills holes, too: a page that
+ * appeared in a huge page was touched only if khugepaged made none meanwhile.
  *
  * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once (tlb_flush.h).
  *
@@ -25,6 +26,7 @@
  * view through PG_young, which page_idle sets for it.
  */
 #include "base/cleanup.h"
+#include "sample/kernel/collapses.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
@@ -39,6 +41,7 @@ struct idle {
     const struct target *target;
     struct page_set *set;
     int bitmap_fd;
+    uint64_t collapses;   /* as of the last marking or collection */
     struct frames frames; /* of one batch */
 };
 
@@ -85,12 +88,10 @@ static int mark_batch(struct idle *idle)
 
 /* --- collecting -------------------------------------------------------------------------------- */
 
-/* A page that was there and is gone was taken away (balloon, reclaim); it is not resident any more. A
- * page that was touched stays touched even so: it is part of the working set of the window. */
+/* A page that was there and is gone was taken away (balloon, reclaim): it is not resident any more. */
 static void lost_at_collect(struct page_set *set, uint64_t i, enum page_state state)
 {
-    if (set->state[i] != PAGE_TOUCHED)
-        set->state[i] = (uint8_t)state;
+    set->state[i] = (uint8_t)page_lost((enum page_state)set->state[i], state);
 }
 
 static bool keep_open(struct page_set *set, const struct frame *frame)
@@ -141,6 +142,7 @@ static bool keep_marked(struct page_set *set, const struct frame *frame)
     switch ((enum page_state) * state) {
     case PAGE_ABSENT:
     case PAGE_SWAPPED:
+    case PAGE_GONE:
         /* It appeared within the window: somebody faulted it in. */
         if (!frame->zero_page) {
             *state = PAGE_TOUCHED;
@@ -157,6 +159,18 @@ static bool keep_marked(struct page_set *set, const struct frame *frame)
     case PAGE_TOUCHED:
         return false;
     }
+    return false;
+}
+
+/* It came as part of a huge page, which khugepaged may have made. */
+static bool keep_faulted_in(struct page_set *set, const struct frame *frame)
+{
+    enum page_state state = (enum page_state)set->state[frame->i];
+
+    if (frame->order == 0 || frame->zero_page || (state != PAGE_ABSENT && state != PAGE_SWAPPED))
+        return true;
+    set->state[frame->i] = PAGE_UNMEASURABLE;
+    page_set_note_unit(set, frame->i, frame->order, frame->unit_hva);
     return false;
 }
 
@@ -191,6 +205,8 @@ static int collect_batch(struct idle *idle)
     }
     if (rc < 0)
         return rc;
+    if (collapses_read(idle->target->root) != idle->collapses)
+        frames_filter(frames, keep_faulted_in);
     frames_filter(frames, keep_marked);
     rc = read_bits(idle, is_unread);
     if (rc == 0)
@@ -256,7 +272,11 @@ static void flush(const struct idle *idle)
 
 static int idle_mark(void *state, struct error *error)
 {
-    int rc = for_each_batch(state, page_any, mark_batch, error);
+    struct idle *idle = state;
+    int rc;
+
+    idle->collapses = collapses_read(idle->target->root);
+    rc = for_each_batch(state, page_any, mark_batch, error);
 
     if (rc == 0)
         flush(state);
@@ -275,8 +295,10 @@ static int idle_rearm(void *state, struct error *error)
 static int idle_collect(void *state, struct tally *tally, struct error *error)
 {
     struct idle *idle = state;
+    uint64_t collapses = collapses_read(idle->target->root);
     int rc = for_each_batch(idle, page_any, collect_batch, error);
 
+    idle->collapses = collapses;
     if (rc == 0)
         page_set_tally(idle->set, tally);
     return rc;
@@ -285,7 +307,7 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
 /* Marks a few pages for real: of those that are present at least one must take the mark. */
 static int judge_trial(const struct page_set *set, struct error *why)
 {
-    uint64_t count[PAGE_TOUCHED + 1] = {0};
+    uint64_t count[PAGE_STATES] = {0};
 
     for (uint64_t i = 0; i < set->n; i++)
         count[set->state[i]]++;

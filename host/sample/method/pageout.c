@@ -265,6 +265,23 @@ static int pageout_rearm(void *state, struct error *error)
 
 /* --- collecting -------------------------------------------------------------------------------- */
 
+/* Unmapped is what an idle page is; only the file knows whether it is still there, and a balloon or a hole in the file takes
+ * just the pages that are idle. One that is absent and now in the file, but not mapped, was put there by another process. */
+static void see_page(struct pageout *pageout, uint64_t i)
+{
+    struct page_set *set = pageout->set;
+    enum page_state state = (enum page_state)set->state[i];
+
+    if (pageout->entry[i] & PAGEMAP_PRESENT) {
+        if (state != PAGE_UNMEASURABLE)
+            set->state[i] = PAGE_TOUCHED;
+    } else if (!in_file(pageout, i)) {
+        set->state[i] = (uint8_t)page_lost(state, PAGE_ABSENT);
+    } else if (state == PAGE_ABSENT) {
+        set->state[i] = PAGE_UNMEASURABLE;
+    }
+}
+
 static int pageout_collect(void *state, struct tally *tally, struct error *error)
 {
     struct pageout *pageout = state;
@@ -275,8 +292,7 @@ static int pageout_collect(void *state, struct tally *tally, struct error *error
         return error_set(error, rc, "/proc/%d/pagemap: %s", pageout->target->process->pid,
                          strerror(-rc));
     for (uint64_t i = 0; i < set->n; i++)
-        if ((pageout->entry[i] & PAGEMAP_PRESENT) && set->state[i] != PAGE_UNMEASURABLE)
-            set->state[i] = PAGE_TOUCHED;
+        see_page(pageout, i);
     page_set_tally(set, tally);
     return 0;
 }

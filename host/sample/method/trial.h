@@ -5,8 +5,8 @@
 #include "sample/method.h"
 
 struct trial {
-    uint64_t pages[PAGE_TOUCHED + 1]; /* how many of each state */
-    uint64_t vcpu_ns;                 /* how long the vCPUs ran meanwhile */
+    uint64_t pages[PAGE_STATES]; /* how many of each state */
+    uint64_t vcpu_ns;            /* how long the vCPUs ran meanwhile */
 };
 
 /** Follows @p n random pages until the guest touches one, for a tenth of a second at most. 0, or what the method says. */

@@ -18,12 +18,18 @@
  *     memory; and since Linux 6.13 KVM sets it when mapping instead.
  *
  * With a huge mapping one drop removes all of it and any touch in it faults: one observation.
+ *
+ * A fault says nothing of pages that leave or that others bring, so each collection looks at the page table too: what is
+ * missing there is no longer resident. What has appeared without a fault of its own was touched if it came as part of a
+ * huge page and there was a fault in that, else QEMU, vhost or khugepaged brought it, and whether the guest touched it is
+ * not known. Nor is it where khugepaged has joined pages that were dropped one by one: the first touch maps them all.
  * Not seen: accesses by QEMU and vhost themselves (device emulation), which `idle` sees.
  * Cost: per page one drop and one fault of the guest if it is hot. Nothing to restore: mappings come
  * back with the next access, also after kill -9; the perf events end with the process.
  */
 #include "base/cleanup.h"
 #include "guest_ram/gpa.h"
+#include "sample/kernel/collapses.h"
 #include "sample/kernel/fault_trace.h"
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/pagemap.h"
@@ -41,6 +47,8 @@
 #define CENSUS_RING_PAGES 1024 /* 4 MiB: every page of the working set faults once, at once */
 #define CENSUS_STEP_BYTES (2ULL << 20)
 #define DRAIN_EVERY_PAGES 256
+#define HUGE_ORDER 9
+#define HUGE_BYTES (BASE_PAGE_BYTES << HUGE_ORDER)
 #define ALL_RINGS_PAGES 16384 /* 64 MiB of unswappable memory for all vCPUs together */
 
 struct zap {
@@ -50,8 +58,10 @@ struct zap {
     struct fault_trace *trace;
     int pagemap_fd;
     int wake_fd;
-    bool *to_drop; /* which pages of a panel the marking under way is about */
-    uint64_t lost; /* faults that the kernel had no room to record, already given up */
+    bool *to_drop;      /* which pages of a panel the marking under way is about */
+    bool *near;         /* a fault was seen in the same 2 MiB since the last marking */
+    uint64_t collapses; /* as of the last look at the page table */
+    uint64_t lost;      /* faults that the kernel had no room to record, already given up */
 };
 
 /* --- which pages a fault tells of -------------------------------------------------------------- */
@@ -106,6 +116,20 @@ static void touch_unit(struct page_set *set, uint64_t i, uint64_t page)
         touch(set, j);
 }
 
+/* All pages of the set that lie in the same 2 MiB as @p page; @p i is the first that is not below it. */
+static void note_near(struct zap *zap, uint64_t i, uint64_t page)
+{
+    const struct page_set *set = zap->set;
+    uint64_t huge = guest_ram_hva(set->ram, page) / HUGE_BYTES;
+
+    for (uint64_t j = i; j < set->n && !zap->near[j] && page_set_hva(set, j) / HUGE_BYTES == huge;
+         j++)
+        zap->near[j] = true;
+    for (uint64_t j = i;
+         j > 0 && !zap->near[j - 1] && page_set_hva(set, j - 1) / HUGE_BYTES == huge; j--)
+        zap->near[j - 1] = true;
+}
+
 static void see_fault(uint64_t gpa, void *context)
 {
     struct zap *zap = context;
@@ -116,6 +140,7 @@ static void see_fault(uint64_t gpa, void *context)
 
     uint64_t i = lower_bound(zap->set, page);
 
+    note_near(zap, i, page);
     if (i < zap->set->n)
         touch_unit(zap->set, i, page);
     if (i > 0)
@@ -141,6 +166,7 @@ static void note_page(void *context, uint64_t i, const struct page_look *look)
 static int note_pages(struct zap *zap, bool (*wanted)(enum page_state))
 {
     memset(zap->to_drop, 0, zap->set->n * sizeof(*zap->to_drop));
+    memset(zap->near, 0, zap->set->n * sizeof(*zap->near));
     return page_look_each(zap->pagemap_fd, zap->set, wanted, true, note_page, zap);
 }
 
@@ -190,8 +216,10 @@ static int zap_ranges(struct zap *zap)
 static int zap_mark(void *state, struct error *error)
 {
     struct zap *zap = state;
-    int rc = note_pages(zap, page_any);
+    int rc;
 
+    zap->collapses = collapses_read(zap->target->root);
+    rc = note_pages(zap, page_any);
     if (rc == 0)
         rc = fault_trace_enable(zap->trace, true, error);
     if (rc == 0)
@@ -242,14 +270,62 @@ static void give_up_lost(struct zap *zap)
     zap->lost = lost;
 }
 
+/* It was missing when it was marked, and is there. The zero page is nobody's memory. */
+static void see_new(struct zap *zap, uint64_t i, const struct page_look *look)
+{
+    struct page_set *set = zap->set;
+    struct page_mapping mapping = {0};
+    uint64_t hva = page_set_hva(set, i);
+
+    if (look->order == 0)
+        pagemap_mapping(zap->pagemap_fd, hva, &mapping);
+    if (mapping.zero)
+        return;
+
+    unsigned order = mapping.huge ? HUGE_ORDER : look->order;
+    bool touched = set->state[i] == PAGE_GONE || (order > 0 && zap->near[i]);
+
+    set->state[i] = touched ? PAGE_TOUCHED : PAGE_UNMEASURABLE;
+    page_set_note_unit(set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
+}
+
+static void see_page(void *context, uint64_t i, const struct page_look *look)
+{
+    struct zap *zap = context;
+    struct page_set *set = zap->set;
+    enum page_state state = (enum page_state)set->state[i];
+
+    if (look->state != PAGE_IDLE)
+        set->state[i] = (uint8_t)page_lost(state, look->state);
+    else if (state == PAGE_ABSENT || state == PAGE_SWAPPED || state == PAGE_GONE)
+        see_new(zap, i, look);
+    else if (state == PAGE_IDLE && look->order > set->order[i])
+        set->state[i] = PAGE_UNMEASURABLE;
+}
+
+/* How each page is mapped costs a system call, and is asked for only if khugepaged was at work. */
+static int see_page_table(struct zap *zap)
+{
+    uint64_t collapses = collapses_read(zap->target->root);
+    bool joined = collapses != zap->collapses;
+
+    zap->collapses = collapses;
+    return page_look_each(zap->pagemap_fd, zap->set, page_any, joined, see_page, zap);
+}
+
 static int zap_collect(void *state, struct tally *tally, struct error *error)
 {
     struct zap *zap = state;
+    int rc;
 
+    zap_poll(zap, error); /* first, for a page that came by a fault has been seen then */
+    rc = see_page_table(zap);
     zap_poll(zap, error);
     give_up_lost(zap);
     page_set_tally(zap->set, tally);
-    return 0;
+    return rc < 0 ? error_set(error, rc, "/proc/%d/pagemap: %s", zap->target->process->pid,
+                              strerror(-rc))
+                  : 0;
 }
 
 /* --- opening ----------------------------------------------------------------------------------- */
@@ -262,6 +338,7 @@ static void zap_close(void *state)
     cleanup_close_at(&zap->pagemap_fd);
     cleanup_close_at(&zap->wake_fd);
     free(zap->to_drop);
+    free(zap->near);
     free(zap);
 }
 
@@ -304,7 +381,9 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
     zap->pagemap_fd = zap->wake_fd = -1;
     zap->to_drop = calloc(set->n ? set->n : 1, sizeof(*zap->to_drop));
 
-    int rc = zap->to_drop ? 0 : error_set(error, -ENOMEM, "zap: out of memory");
+    zap->near = calloc(set->n ? set->n : 1, sizeof(*zap->near));
+
+    int rc = zap->to_drop && zap->near ? 0 : error_set(error, -ENOMEM, "zap: out of memory");
 
     if (rc == 0)
         rc = zap->pagemap_fd = pagemap_open(target, error);

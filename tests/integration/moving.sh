@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# While memory moves: what a balloon takes is gone from the number at once, cold or touched. Here a TCG guest; in the lab
+# (tests/lab/moving.sh) the same with KVM and its methods.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/moving.sh
+. "$root/tests/lib/moving.sh"
+
+accel=${ACCEL:-tcg}
+mib=1048576
+
+# start_moving PARAMS METHOD: a guest of 96 MiB with a balloon and a monitor, its RAM as the method wants it.
+start_moving() {
+	monitor_begin
+	local memory=()
+	[[ $2 != pageout && ${MEMORY:-} != memfd ]] || memory=(-object memory-backend-memfd,id=mem,size=96M,share=on)
+	MACHINE=pc${memory[0]:+,memory-backend=mem} start_payload "moving-$2" "$accel" "$1" -m 96 "${memory[@]}" \
+		-device virtio-balloon-pci "${monitor[@]}" || return 1
+	monitor_read
+}
+
+# punch OFFSET BYTES: discards part of the guest's RAM file as QEMU does.
+punch() {
+	local fd
+	for fd in "/proc/$pid/fd"/*; do
+		[[ $(readlink "$fd") != *memfd:memory-backend-memfd* ]] || break
+	done
+	fallocate --punch-hole --offset "$1" --length "$2" "$fd"
+}
+
+# balloon_takes MIB: and waits until it is gone.
+balloon_takes() {
+	local before
+	before=$(tail -n 1 "$followed" | jq .resident_bytes)
+	hmp "balloon $((96 - $1))"
+	settles last_is ".resident_bytes < $before - $1 * mib * 0.95"
+}
+
+for method in ${METHODS:-pageout}; do
+	echo "# $method: a balloon takes 40 MiB of cold memory; 16 MiB are hot"
+	params="total=64M hot=16M balloon=host"
+	if start_moving "$params" "$method"; then
+		t=$(truth "$params")
+		begin_following -m "$method" -w 2,6,20 -n 4000
+		check "$method: followed" eventually has_records 8
+		check "$method: the balloon takes 40 MiB" balloon_takes 40
+		after=$(records)
+		check "$method: followed on" eventually has_records $((after + 8))
+		end_following
+		check_all "$method, cold memory ballooned" "$after" "$t"
+		check_all "$method, before it" 0 "$t"
+		stop_guest "$pid"
+	fi
+
+	echo "# $method: 56 MiB were touched; the guest steps down to 8 MiB, and 40 of the 48 that cooled down are discarded"
+	if MEMORY=memfd start_moving "total=64M phases=24:56M,3600:8M" "$method"; then
+		begin_following -m "$method" -w 2,20 -n 4000
+		check "$method: the short window sees the step" eventually last_is 'window(2).wss_bytes < 12 * mib and window(20)'
+		punch $((24 * mib)) $((40 * mib))
+		after=$(($(records) + 1))
+		check "$method: followed on" eventually has_records $((after + 3))
+		end_following
+		check_all "$method, touched and still there" "$after" $((16 * mib)) 20
+		check_gone "$method" "$after" $((40 * mib)) 20
+		stop_guest "$pid"
+	fi
+done
+
+finish

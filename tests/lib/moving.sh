@@ -1,0 +1,68 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Numbers while memory moves: a guest is followed, something happens to its memory, and every record after it must hold
+# the truth. Needs: check.sh, guests.sh.
+
+# begin_following ARGS...: `vmwss ages` of $pid in the background, one record per second into $followed.
+begin_following() {
+	followed=$guests_dir/followed.json
+	rm -f -- "$followed"
+	"$vmwss" ages --pid "$pid" -i 1 --json "$@" >"$followed" 2>"$guests_dir/messages" &
+	follower=$!
+}
+
+end_following() {
+	kill -INT "$follower" 2>/dev/null
+	wait "$follower"
+}
+
+records() { wc -l <"$followed" 2>/dev/null || echo 0; }
+has_records() { (($(records) >= $1)); }
+
+# monitor_begin: a FIFO for a human monitor without another program; with "${monitor[@]}" among QEMU's options.
+monitor_begin() {
+	rm -f -- "$guests_dir"/hmp.*
+	mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out"
+	monitor=(-chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon "chardev=hmp,mode=readline")
+}
+# Once QEMU has opened its ends.
+monitor_read() { cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" & }
+hmp() { printf '%s\n' "$*" >"$guests_dir/hmp.in"; }
+
+jq_windows='def mib: 1048576; def window(s): .windows[] | select(.window_s == s);
+	def shown: . / mib * 10 | round / 10;'
+
+# last_is EXPRESSION: true of the last record.
+last_is() { [[ -s $followed ]] && tail -n 1 "$followed" | jq -e "$jq_windows $1" >/dev/null 2>&1; }
+
+# worst FIRST TRUTH [WINDOW]: of the windows (of that length) from record FIRST on, 0 being the first, the one whose bounds
+# are furthest from TRUTH: how far in $missed, in half widths on that side, and in words in $worst.
+worst() {
+	local line
+	line=$(jq -rs --argjson first "$1" --argjson truth "$2" --argjson only "${3:-0}" "$jq_windows"'
+		def far: if $truth < .wss_low_bytes then (.wss_low_bytes - $truth) / ([.wss_bytes - .wss_low_bytes, 1] | max)
+			elif $truth > .wss_high_bytes then ($truth - .wss_high_bytes) / ([.wss_high_bytes - .wss_bytes, 1] | max)
+			else 0 end;
+		[.[$first:][] as $r | $r.windows[] | select($only == 0 or .window_s == $only) | . + {far: far, flags: $r.flags}]
+		| sort_by([.far, .window_s]) | last
+		| "\(.far) \(.wss_bytes | shown) [\(.wss_low_bytes | shown), \(.wss_high_bytes | shown)] MiB in \(
+			.window_s) s \(.flags | join(","))"' "$followed")
+	missed=${line%% *}
+	worst=${line#* }
+}
+
+# check_all WHAT FIRST TRUTH [WINDOW]: one 95 % interval in twenty misses the truth, by a little; none by its own width.
+check_all() {
+	worst "${@:2}"
+	check "$1: $(awk "BEGIN { printf \"%.1f\", $3 / 1048576 }") MiB; at worst ${worst:-no record}" holds "${missed:-9} <= 1"
+}
+
+# check_gone WHAT FIRST TRUTH WINDOW: of 1,200 draws (pageout takes one page of 64 KiB) some 500 are gone: 3.5 % is the
+# standard error, four of them the tolerance.
+check_gone() {
+	local least most
+	read -r least most < <(jq -rs --argjson first "$2" --argjson only "$4" "$jq_windows"'
+		[.[$first:][] | window($only).gone_bytes] | "\(min) \(max)"' "$followed")
+	check "$1: $3 bytes touched and gone: $least to $most" holds "${least:-0} > 0.86 * $3 && ${most:-0} < 1.14 * $3"
+}
