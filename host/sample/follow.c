@@ -288,6 +288,8 @@ static int read_all(struct follower *follower, struct error *error)
     uint64_t begin_ns = now_ns(follower);
     int rc = 0;
 
+    for (size_t i = 0; rc == 0 && follower->plan.method->stop && i < N_COHORTS; i++)
+        rc = follower->plan.method->stop(follower->cohorts[i].method_state, error);
     for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
         rc = cohort_read(follower, &follower->cohorts[i], error);
     tick_of(follower, follower->now)->vcpu_ns = vcpu_ns(follower);

@@ -38,6 +38,9 @@ struct method {
     int (*poll)(void *state, struct error *error);
     /** NULL if poll is. A descriptor for poll(2), the same from open to close, which closes it. */
     int (*wake_fd)(void *state);
+    /** NULL, or ends the period without beginning the next. For a method whose collect marks at once: that clears what
+     *  another set with pages of the same huge pages has yet to read, so all sets are stopped before one is collected. */
+    int (*stop)(void *state, struct error *error);
     /** Counts what was touched since mark. May be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
     /**

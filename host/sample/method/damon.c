@@ -268,6 +268,7 @@ static int begin(struct damon *damon, struct error *error)
 {
     pid_t kdamond;
 
+    damon->lost = 0;
     if (damon->n_regions == 0)
         return 0;
 
@@ -294,7 +295,6 @@ static int end(struct damon *damon, struct error *error)
 {
     int rc = damon_slot_off(damon->slot, error);
 
-    damon->lost = 0;
     if (!damon->trace)
         return rc;
     damon_trace_drain(damon->trace, hear, damon);
@@ -494,6 +494,11 @@ static int damon_wake_fd(void *state)
     return damon->wake_fd;
 }
 
+static int damon_stop(void *state, struct error *error)
+{
+    return end(state, error);
+}
+
 static int damon_collect(void *state, struct tally *tally, struct error *error)
 {
     struct damon *damon = state;
@@ -580,6 +585,7 @@ const struct method method_damon = {
     .mark = damon_mark,
     .poll = damon_poll,
     .wake_fd = damon_wake_fd,
+    .stop = damon_stop,
     .collect = damon_collect,
     .rearm = damon_rearm,
     .kernel_thread_ns = damon_kernel_thread_ns,
