@@ -15,7 +15,7 @@ static void ask_methods(const struct target *target, struct survey *out)
         verdict->method = methods[i];
         verdict->rc = methods[i]->probe(target, &verdict->why);
     }
-    out->chosen = method_choose(target->process->accel, out->verdicts, out->n_verdicts);
+    out->chosen = method_choose(target, out->verdicts, out->n_verdicts);
 }
 
 int survey_guest(const struct fsroot *root, const struct guest *guest, struct survey *out,

@@ -127,6 +127,7 @@ static struct tally only(const struct tally *tally, bool huge)
     struct tally part = *tally;
 
     part.touched_bytes = 0;
+    part.hidden_units = 0; /* once, in the sum: sample_record_add_fine() */
     for (size_t i = 0; i < part.n_strata; i++) {
         struct stratum *stratum = &part.strata[i];
 

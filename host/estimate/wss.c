@@ -237,9 +237,31 @@ static int estimate_panel(const struct tally *tally, const struct wss_memory *me
     return 0;
 }
 
+/* For the doubts of the tally: units that read idle and may have been touched, up to all that is resident; and touches that
+ * later ones may have followed. */
+static void widen(const struct tally *tally, struct wss_estimate *out)
+{
+    uint64_t room = out->resident_bytes > out->wss_high_bytes
+                        ? out->resident_bytes - out->wss_high_bytes
+                        : 0;
+
+    if (tally->hidden_units < room / out->granularity_bytes)
+        room = tally->hidden_units * out->granularity_bytes;
+    if (tally->hidden_units > 0)
+        out->wss_high_bytes += room;
+    if (tally->may_be_younger)
+        out->wss_low_bytes = 0;
+}
+
 int wss_estimate(const struct tally *tally, const struct wss_memory *memory,
                  struct wss_estimate *out)
 {
     *out = (struct wss_estimate){.granularity_bytes = granularity(tally)};
-    return tally->census ? estimate_census(tally, memory, out) : estimate_panel(tally, memory, out);
+
+    int rc = tally->census ? estimate_census(tally, memory, out)
+                           : estimate_panel(tally, memory, out);
+
+    if (rc == 0)
+        widen(tally, out);
+    return rc;
 }

@@ -33,6 +33,7 @@ static const char *const flag_names[] = {
     "pause-cut",
     "new-panel",
     "unsettled",
+    "ageing",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -117,6 +118,20 @@ static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
            job_flags(guest);
 }
 
+static unsigned flags_of_doubts(unsigned doubts)
+{
+    return doubts & DOUBT_AGEING ? FLAG_AGEING : 0;
+}
+
+static unsigned doubt_flags(const struct sample_result *result, size_t n_windows)
+{
+    unsigned doubts = 0;
+
+    for (size_t w = 0; w < n_windows; w++)
+        doubts |= result->windows[w].tally.doubts;
+    return flags_of_doubts(doubts);
+}
+
 static void fill_identity(struct sample_record *record, const struct guest *guest,
                           const struct guest_ram *ram)
 {
@@ -199,6 +214,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
     record->flags |= ram_flags(root, ram, last) | host_flags(root, guest, ram) |
+                     doubt_flags(result, plan->n_windows) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
     if (record->unmeasurable_bytes > 0 || ram->bytes < guest->ram.total_bytes)
@@ -206,6 +222,11 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     if (record->vcpu_s < IDLE_SHARE * record->windows[plan->n_windows - 1].est_window_s)
         record->flags |= FLAG_IDLE_GUEST;
     return 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 
 int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,
@@ -232,5 +253,10 @@ int sample_record_add_fine(struct sample_record *record, const struct guest_ram 
         .split_s = fine->split_s,
         .join_s = fine->join_s,
     };
+    /* Base pages that were not seen touched lie in units that may be: those of the window's own bound. */
+    if (fine->doubts | result->windows[plan->n_windows - 1].tally.doubts)
+        record->fine.wss_high_bytes = larger(record->fine.wss_high_bytes,
+                                             record->windows[plan->n_windows - 1].wss_high_bytes);
+    record->flags |= flags_of_doubts(fine->doubts);
     return rc;
 }

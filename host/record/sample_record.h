@@ -34,6 +34,7 @@ enum sample_flag {
         1 << 13, /* it was to be suspended while marked and read, and ran on too early */
     FLAG_NEW_PANEL = 1 << 14, /* the panel that is followed was begun anew since the last record */
     FLAG_UNSETTLED = 1 << 15, /* guest RAM came or went meanwhile; the bounds hold both sizes */
+    FLAG_AGEING = 1 << 16,    /* the host's reclaim took accessed bits: touches may be missing */
 };
 
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */

@@ -240,8 +240,10 @@ static int measure_split(struct fine *fine, const struct sample_plan *plan, stru
         error_set(error, rc, "out of memory");
     for (uint64_t i = 0; rc == 0 && i < set.n; i += HUGE_PAGES)
         count(fine, &set, i);
-    if (rc == 0)
+    if (rc == 0) {
         fine->result->est_window_s = result->windows[0].est_window_s;
+        fine->result->doubts = result->windows[0].tally.doubts;
+    }
     page_set_free(&set);
     free(result);
     return rc;

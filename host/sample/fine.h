@@ -15,6 +15,7 @@
 
 struct fine_result {
     struct fine_tally tally;
+    unsigned doubts;               /* of the measurement by base pages */
     uint64_t not_joined;           /* split by us, and small pages still */
     double window_s, est_window_s; /* of the measurement by base pages */
     double split_s, join_s;        /* wall time of splitting and joining all of them */

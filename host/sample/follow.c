@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "sample/ageing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -37,6 +38,7 @@ struct tick {
     uint64_t read_ns;   /* midpoint of reading; of tick 0: of marking */
     uint64_t marked_ns; /* midpoint of marking again */
     uint64_t vcpu_ns;   /* for which the vCPUs have run since the first marking */
+    uint64_t odometer;  /* of ageing, between reading and marking */
 };
 
 struct follower {
@@ -226,8 +228,14 @@ static int open_wake_fd(struct follower *follower, struct error *error)
     return follower->wake_fd < 0 ? error_set(error, -errno, "epoll: %s", strerror(errno)) : 0;
 }
 
+static uint64_t odometer(const struct follower *follower)
+{
+    return ageing_odometer(follower->target, follower->plan.method->signal);
+}
+
 static int begin(struct follower *follower, struct error *error)
 {
+    uint64_t aged = odometer(follower);
     uint64_t begin_ns = now_ns(follower);
     int rc = open_wake_fd(follower, error);
 
@@ -238,8 +246,10 @@ static int begin(struct follower *follower, struct error *error)
 
     uint64_t middle_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
 
-    *tick_of(follower, 0) = (struct tick){
-        .read_ns = middle_ns, .marked_ns = middle_ns, .vcpu_ns = vcpu_ns(follower)};
+    *tick_of(follower, 0) = (struct tick){.read_ns = middle_ns,
+                                          .marked_ns = middle_ns,
+                                          .vcpu_ns = vcpu_ns(follower),
+                                          .odometer = aged};
     follower->began_ns = follower->turned_ns = middle_ns;
     return 0;
 }
@@ -293,6 +303,7 @@ static int read_all(struct follower *follower, struct error *error)
     for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
         rc = cohort_read(follower, &follower->cohorts[i], error);
     tick_of(follower, follower->now)->vcpu_ns = vcpu_ns(follower);
+    tick_of(follower, follower->now)->odometer = odometer(follower);
     tick_of(follower, follower->now)->read_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
     return rc;
 }
@@ -454,6 +465,21 @@ static uint64_t gather(const struct follower *follower, const struct tick_range 
     return kept;
 }
 
+static bool aged_between(const struct follower *follower, uint64_t older, uint64_t newer)
+{
+    return tick_of(follower, older)->odometer != tick_of(follower, newer)->odometer;
+}
+
+/* A page that reads idle at a tick before which bits were taken may have been touched before that tick: it may belong to
+ * that tick instead of to an older one. */
+static void doubt(const struct follower *follower, const struct tick_range *range,
+                  struct tally *tally)
+{
+    if (!range->any_older && aged_between(follower, range->older, range->newer))
+        ageing_doubt(tally);
+    tally->may_be_younger = aged_between(follower, range->newer, follower->now);
+}
+
 static int tally_range(const struct follower *follower, const struct tick_range *range,
                        uint64_t watched_since, struct tally *tally)
 {
@@ -494,7 +520,10 @@ int follower_tally(const struct follower *follower, const struct follow_ages *ag
     if (rc < 0)
         return rc;
     *est_s = since_s(follower, older ? watched_since : range.older);
-    return tally_range(follower, &range, watched_since, tally);
+    rc = tally_range(follower, &range, watched_since, tally);
+    if (rc == 0)
+        doubt(follower, &range, tally);
+    return rc;
 }
 
 double follower_vcpu_s(const struct follower *follower, double window_s)

@@ -12,6 +12,14 @@
 #include "sample/tally.h"
 #include "sample/target.h"
 
+/** By what a method knows a touch, which says whom it has to fear. */
+enum method_signal {
+    SIGNAL_MMU, /* faults and mappings: it does not matter who clears accessed bits */
+    SIGNAL_IDLE_FLAG, /* accessed bits, and the idle flag, which classic reclaim clears when it takes a bit, but MGLRU
+                          does not */
+    SIGNAL_REFERENCED, /* accessed bits, and PG_referenced: any reclaim takes them */
+};
+
 struct method {
     const char *name;
     const char *summary; /* one line, for doctor and the help */
@@ -55,6 +63,7 @@ struct method {
     /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when the
      *  process is killed stands in the method's file. */
     void (*close)(void *state);
+    enum method_signal signal;
     bool needs_pages; /* works on a page_set */
     uint64_t
         reach_bytes; /* a touch may show at any page that is watched in the same aligned reach, so there may be
@@ -96,14 +105,15 @@ int method_try(const struct method *method, const struct target *target,
 
 /**
  * The first method that proved itself on this guest. Order under KVM: idle, damon, zap, pageout, zap-all;
- * under TCG: idle, cold, pageout, referenced.
+ * under TCG: idle, cold, pageout, referenced. Where MGLRU ages the guest's memory: zap, pageout, idle, damon, zap-all, and
+ * pageout, idle, cold, referenced.
  * @return NULL when none can; @p error then names each and its reason.
  */
 const struct method *method_auto(const struct target *target, const struct method_needs *needs,
                                  struct error *error);
 
 /** The same choice from verdicts that are there already (of any methods, in any order). */
-const struct method *method_choose(enum accel accel, const struct method_verdict *verdicts,
-                                   size_t n);
+const struct method *method_choose(const struct target *target,
+                                   const struct method_verdict *verdicts, size_t n);
 
 #define METHODS_MAX 8

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file methods.c  The table of methods, and the choice among them. */
-#include "sample/method.h"
+#include "sample/ageing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,13 @@ static const struct method *const kvm_order[] = {
 };
 static const struct method *const tcg_order[] = {
     &method_idle, &method_cold, &method_pageout, &method_referenced, NULL,
+};
+/* Where MGLRU ages the guest's memory, accessed bits are taken by the host: others first, but not zap-all, which disturbs. */
+static const struct method *const kvm_order_ageing[] = {
+    &method_zap, &method_pageout, &method_idle, &method_damon, &method_zap_all, NULL,
+};
+static const struct method *const tcg_order_ageing[] = {
+    &method_pageout, &method_idle, &method_cold, &method_referenced, NULL,
 };
 
 const struct method *method_by_name(const char *name)
@@ -47,15 +54,19 @@ static void append_reason(struct error *error, const char *name, const char *why
              why);
 }
 
-static const struct method *const *order_for(enum accel accel)
+static const struct method *const *order_for(const struct target *target)
 {
-    return accel == ACCEL_TCG ? tcg_order : kvm_order;
+    bool ages = ageing_goes_on(target, SIGNAL_IDLE_FLAG);
+
+    if (target->process->accel == ACCEL_TCG)
+        return ages ? tcg_order_ageing : tcg_order;
+    return ages ? kvm_order_ageing : kvm_order;
 }
 
 const struct method *method_auto(const struct target *target, const struct method_needs *needs,
                                  struct error *error)
 {
-    const struct method *const *order = order_for(target->process->accel);
+    const struct method *const *order = order_for(target);
     struct error reasons = {0};
 
     for (size_t i = 0; order[i]; i++) {
@@ -69,10 +80,10 @@ const struct method *method_auto(const struct target *target, const struct metho
     return NULL;
 }
 
-const struct method *method_choose(enum accel accel, const struct method_verdict *verdicts,
-                                   size_t n)
+const struct method *method_choose(const struct target *target,
+                                   const struct method_verdict *verdicts, size_t n)
 {
-    const struct method *const *order = order_for(accel);
+    const struct method *const *order = order_for(target);
 
     for (size_t i = 0; order[i]; i++)
         for (size_t v = 0; v < n; v++)

@@ -3,6 +3,7 @@
 #include "sample/run.h"
 
 #include "base/clock.h"
+#include "sample/ageing.h"
 #include "sample/wait.h"
 
 #include <errno.h>
@@ -116,6 +117,8 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         .began_ns = clock_ns(),
         .total_s = plan->window_s[plan->n_windows - 1],
     };
+    const enum method_signal signal = plan->method->signal;
+    const uint64_t odometer = ageing_odometer(target, signal);
     struct span marking = {0};
     int rc = mark(plan, state, result, &marking, error);
 
@@ -127,6 +130,8 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         rc = wait_until(target, &wait, until_ns, error);
         if (rc == 0)
             rc = collect(target, plan, state, result, &reading, &window->tally, error);
+        if (rc == 0 && ageing_odometer(target, signal) != odometer)
+            ageing_doubt(&window->tally);
         if (rc == 0)
             window->est_window_s = (double)(midpoint(&reading) - midpoint(&marking)) / 1e9;
     }
@@ -149,9 +154,12 @@ int sample_make_set(const struct target *target, const struct sample_plan *plan,
     return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 
+/* Where the host took the bits, the method need not be blind. */
 static bool saw_nothing(const struct sample_plan *plan, const struct sample_result *result)
 {
-    return plan->census && result->windows[plan->n_windows - 1].tally.touched_bytes == 0;
+    const struct tally *last = &result->windows[plan->n_windows - 1].tally;
+
+    return plan->census && last->touched_bytes == 0 && !(last->doubts & DOUBT_AGEING);
 }
 
 static int run_method(const struct target *target, const struct sample_plan *plan,

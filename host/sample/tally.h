@@ -21,6 +21,13 @@ struct stratum {
     uint64_t touched_units;
 };
 
+/** Why more may have been touched than was seen. */
+enum tally_doubt {
+    DOUBT_AGEING = 1 << 0, /* the host's reclaim took accessed bits (sample/ageing.h) */
+};
+
+#define HIDDEN_ANY UINT64_MAX
+
 struct tally {
     bool census;
     /* census, in bytes of guest RAM */
@@ -34,6 +41,10 @@ struct tally {
     uint64_t drawn_gone; /* of these: touched within the window, but no longer resident */
     uint64_t drawn_unmeasurable;
     /* both */
+    unsigned doubts; /* enum tally_doubt, or-ed */
+    uint64_t
+        hidden_units;    /* so many that read idle may have been touched; HIDDEN_ANY: any number */
+    bool may_be_younger; /* what counts as touched here may have been touched again later */
     uint64_t swapped_pages;
     size_t n_strata;
     struct stratum strata[TALLY_MAX_STRATA];

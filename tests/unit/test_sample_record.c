@@ -71,6 +71,33 @@ START_TEST(each_window_has_its_own_unmeasurable_pages)
 }
 END_TEST
 
+/* The host aged the guest: what reads idle may have been touched. What was seen stays. */
+START_TEST(a_doubt_reaches_up_to_what_is_resident)
+{
+    window(1, PAGES, 10, 0);
+    window(60, PAGES, 20, 0);
+    fill();
+    ck_assert(!(record.flags & FLAG_AGEING));
+
+    const struct window_record before = record.windows[1];
+
+    result.windows[1].tally.doubts = DOUBT_AGEING;
+    result.windows[1].tally.hidden_units = HIDDEN_ANY;
+    fill();
+    ck_assert(record.flags & FLAG_AGEING);
+    ck_assert_uint_eq(record.windows[1].wss_low_bytes, before.wss_low_bytes);
+    ck_assert_uint_eq(record.windows[1].wss_bytes, before.wss_bytes);
+    ck_assert_uint_eq(record.windows[1].wss_high_bytes, record.resident_bytes);
+    ck_assert_uint_lt(record.windows[0].wss_high_bytes, record.resident_bytes / 2);
+    ck_assert_uint_eq(sample_reclaimable_bytes(&record), 0);
+    /* So many units only. */
+    result.windows[1].tally.hidden_units = 100;
+    fill();
+    ck_assert_uint_eq(record.windows[1].wss_high_bytes,
+                      before.wss_high_bytes + 100 * BASE_PAGE_BYTES);
+}
+END_TEST
+
 START_TEST(a_record_stands_for_no_more_than_it_saw)
 {
     window(60, PAGES, 10, 0);
@@ -88,6 +115,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
+    tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
     tcase_add_test(tcase, a_record_stands_for_no_more_than_it_saw);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

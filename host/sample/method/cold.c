@@ -129,6 +129,7 @@ const struct method method_cold = {
     .name = "cold",
     .summary =
         "accessed bits cleared with a TLB flush by MADV_COLD, then smaps Referenced (TCG only)",
+    .signal = SIGNAL_REFERENCED,
     .census = true,
     .host = cold_host,
     .probe = cold_probe,

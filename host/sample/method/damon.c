@@ -577,6 +577,7 @@ static int damon_host(const struct fsroot *root, struct error *why)
 const struct method method_damon = {
     .name = "damon",
     .summary = "accessed bits of host and KVM page tables, page by page, by DAMON",
+    .signal = SIGNAL_IDLE_FLAG,
     .panel = true,
     .needs_pages = true,
     .host = damon_host,

@@ -364,6 +364,7 @@ static int idle_probe(const struct target *target, struct error *why)
 const struct method method_idle = {
     .name = "idle",
     .summary = "accessed bits of host and KVM page tables, page by page, by page_idle",
+    .signal = SIGNAL_IDLE_FLAG,
     .census = true,
     .panel = true,
     .needs_pages = true,

@@ -51,6 +51,7 @@ static void referenced_close(void *state)
 const struct method method_referenced = {
     .name = "referenced",
     .summary = "accessed bits of QEMU's page tables: clear_refs and smaps Referenced (TCG only)",
+    .signal = SIGNAL_REFERENCED,
     .census = true,
     .host = referenced_count_host,
     .probe = referenced_count_probe,

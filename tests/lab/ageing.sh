@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# In the lab, kernel page_idle, MGLRU on: the host ages the guest's memory within the window. Ageing clears the accessed
+# bits, KVM's too since Linux 6.12, and leaves no trace in the idle flags. What reads them must say so, with bounds that
+# hold the truth; what does not read them must be right; and auto must take the latter.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+
+lru_gen=/sys/kernel/debug/lru_gen
+group=/sys/fs/cgroup/guest
+params="total=96M hot=32M"
+t=$(truth "$params")
+
+# In a control group of its own, as libvirt starts it.
+start_in_group() {
+	echo $$ >$group/cgroup.procs
+	start_payload "$@" -m 128 -chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline
+	local status=$?
+	echo $$ >/sys/fs/cgroup/cgroup.procs
+	cat "$guests_dir/hmp.out" >/dev/null &
+	return $status
+}
+hmp() { printf '%s\n' "$*" >"$guests_dir/hmp.in"; }
+
+# age: one ageing of the guest's memory, on every node.
+age() {
+	awk -v path=/guest '$1 == "memcg" { id = $3 == path ? $2 : "" } $1 == "node" { node = $2; next }
+		id != "" && NF >= 4 && $1 != "memcg" { max[node] = $1 }
+		END { for (node in max) print "+", '"$(group_id)"', node, max[node], 1, 1 }' $lru_gen >"$guests_dir/age"
+	local order
+	while read -r order; do echo "$order" >$lru_gen; done <"$guests_dir/age"
+}
+group_id() { awk '$1 == "memcg" && $3 == "/guest" { print $2 }' $lru_gen; }
+
+# during WHAT COMMAND ARGS...: measures; in the middle of the window the guest is stopped, and COMMAND done. Sets record.
+during() {
+	local what=$1 event=$2
+	shift 2
+	"$vmwss" measure --json --pid "$pid" -w 10 "$@" >"$guests_dir/record" 2>"$guests_dir/messages" &
+	local measuring=$!
+	sleep 6
+	hmp stop
+	$event
+	check "$what: measured" wait $measuring
+	hmp cont
+	record=$(<"$guests_dir/record")
+	cat "$guests_dir/messages"
+	[[ -n $record ]] || record='{}'
+	printf '# %s: %s by %s [%s, %s] of %s, flags %s\n' "$what" "$(field wss_bytes)" "$(field method)" \
+		"$(field wss_low_bytes)" "$(field wss_high_bytes)" "$t" "$(jq -c .flags <<<"$record")"
+}
+three_times() { age && age && age; }
+nothing() { :; }
+lacks_flag() { record_has ".flags | index(\"$1\") == null"; }
+# A panel's bounds miss the truth now and then; here twice as wide.
+bounds_hold() {
+	holds "$(field wss_low_bytes) - ($(field wss_bytes) - $(field wss_low_bytes)) <= $t && 2 * $(field wss_high_bytes) - $(field wss_bytes) >= 0.99 * $t"
+}
+
+echo "+memory" >/sys/fs/cgroup/cgroup.subtree_control
+mkdir $group
+mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out"
+echo y >/sys/kernel/mm/lru_gen/enabled
+check "MGLRU is on" grep -q 0x0007 /sys/kernel/mm/lru_gen/enabled
+
+if start_in_group aged kvm "$params"; then
+	echo "# nothing ages"
+	for method in damon "idle --census"; do
+		# shellcheck disable=SC2086 # words
+		during "$method, nothing ages" nothing -m $method
+		check "no flag" lacks_flag ageing
+		check "the bounds hold the truth" bounds_hold
+	done
+
+	echo "# three ageings"
+	for method in damon idle "idle --census" zap; do
+		# shellcheck disable=SC2086 # words
+		during "$method, aged" three_times -m $method
+		check "the bounds hold the truth" bounds_hold
+		if [[ $method == zap ]]; then
+			check "no flag" lacks_flag ageing
+		else
+			check "flag ageing" has_flag ageing
+		fi
+	done
+
+	echo "# auto, on a host that ages"
+	during "auto, aged" three_times
+	check "auto took zap" record_has '.method == "zap"'
+	check "the bounds hold the truth" bounds_hold
+	check "no flag" lacks_flag ageing
+	stop_guest "$pid"
+fi
+
+finish
