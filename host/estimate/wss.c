@@ -237,20 +237,33 @@ static int estimate_panel(const struct tally *tally, const struct wss_memory *me
     return 0;
 }
 
+/* As large as any that was looked at: it is for a bound. */
+static uint64_t largest_unit(const struct tally *tally)
+{
+    uint64_t bytes = BASE_BYTES;
+
+    for (size_t i = 0; i < tally->n_strata; i++)
+        if (tally->strata[i].draws > 0)
+            bytes = larger(bytes, tally->strata[i].granularity_bytes);
+    return bytes;
+}
+
+static uint64_t bytes_of(uint64_t units, uint64_t unit_bytes, uint64_t most)
+{
+    return units <= most / unit_bytes ? units * unit_bytes : most;
+}
+
 /* For the doubts of the tally: units that read idle and may have been touched, up to all that is resident; and touches that
  * later ones may have followed. */
 static void widen(const struct tally *tally, struct wss_estimate *out)
 {
+    uint64_t unit = largest_unit(tally);
     uint64_t room = out->resident_bytes > out->wss_high_bytes
                         ? out->resident_bytes - out->wss_high_bytes
                         : 0;
 
-    if (tally->hidden_units < room / out->granularity_bytes)
-        room = tally->hidden_units * out->granularity_bytes;
-    if (tally->hidden_units > 0)
-        out->wss_high_bytes += room;
-    if (tally->may_be_younger)
-        out->wss_low_bytes = 0;
+    out->wss_high_bytes += bytes_of(tally->hidden_units, unit, room);
+    out->wss_low_bytes -= bytes_of(tally->younger_units, unit, out->wss_low_bytes);
 }
 
 int wss_estimate(const struct tally *tally, const struct wss_memory *memory,

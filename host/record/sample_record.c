@@ -34,6 +34,7 @@ static const char *const flag_names[] = {
     "new-panel",
     "unsettled",
     "ageing",
+    "stale-tlb",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -120,7 +121,8 @@ static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
 
 static unsigned flags_of_doubts(unsigned doubts)
 {
-    return doubts & DOUBT_AGEING ? FLAG_AGEING : 0;
+    return (doubts & DOUBT_AGEING ? FLAG_AGEING : 0) |
+           (doubts & DOUBT_STALE_TLB ? FLAG_STALE_TLB : 0);
 }
 
 static unsigned doubt_flags(const struct sample_result *result, size_t n_windows)

@@ -222,6 +222,5 @@ bool ageing_goes_on(const struct target *target, enum method_signal signal)
 
 void ageing_doubt(struct tally *tally)
 {
-    tally->doubts |= DOUBT_AGEING;
-    tally->hidden_units = HIDDEN_ANY;
+    tally_doubt(tally, DOUBT_AGEING, HIDDEN_ANY);
 }

@@ -39,6 +39,7 @@ struct tick {
     uint64_t marked_ns; /* midpoint of marking again */
     uint64_t vcpu_ns;   /* for which the vCPUs have run since the first marking */
     uint64_t odometer;  /* of ageing, between reading and marking */
+    uint64_t doubtful;  /* how many readings were so far */
 };
 
 struct follower {
@@ -51,6 +52,8 @@ struct follower {
     uint64_t began_ns;  /* midpoint of the first marking */
     uint64_t turned_ns; /* when a cohort was last replaced */
     size_t oldest;
+    uint64_t doubtful;  /* readings of cohorts of which the method had doubts, and which */
+    struct tally doubt; /* doubts and hidden_units alone */
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
@@ -195,8 +198,14 @@ static int cohort_begin(struct follower *follower, struct cohort *cohort, struct
 
 static int cohort_read(struct follower *follower, struct cohort *cohort, struct error *error)
 {
-    struct tally unused;
-    int rc = follower->plan.method->collect(cohort->method_state, &unused, error);
+    struct tally tally = {0};
+    int rc = follower->plan.method->collect(cohort->method_state, &tally, error);
+
+    if (tally.doubts) {
+        follower->doubtful++;
+        follower->doubt.doubts |= tally.doubts;
+        follower->doubt.hidden_units = tally.hidden_units;
+    }
 
     for (uint64_t i = 0; rc == 0 && i < cohort->set.n; i++) {
         if (cohort->set.state[i] == PAGE_TOUCHED || cohort->set.state[i] == PAGE_GONE)
@@ -304,6 +313,7 @@ static int read_all(struct follower *follower, struct error *error)
         rc = cohort_read(follower, &follower->cohorts[i], error);
     tick_of(follower, follower->now)->vcpu_ns = vcpu_ns(follower);
     tick_of(follower, follower->now)->odometer = odometer(follower);
+    tick_of(follower, follower->now)->doubtful = follower->doubtful;
     tick_of(follower, follower->now)->read_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
     return rc;
 }
@@ -465,19 +475,31 @@ static uint64_t gather(const struct follower *follower, const struct tick_range 
     return kept;
 }
 
-static bool aged_between(const struct follower *follower, uint64_t older, uint64_t newer)
+/* What is doubtful of the touches within (older, newer], as far as that was not seen at once. */
+static struct tally doubts_between(const struct follower *follower, uint64_t older, uint64_t newer)
 {
-    return tick_of(follower, older)->odometer != tick_of(follower, newer)->odometer;
+    const struct tick *from = tick_of(follower, older);
+    const struct tick *to = tick_of(follower, newer);
+    struct tally tally = {0};
+
+    if (from->doubtful != to->doubtful)
+        tally_doubt(&tally, follower->doubt.doubts, follower->doubt.hidden_units);
+    if (from->odometer != to->odometer)
+        ageing_doubt(&tally);
+    return tally;
 }
 
-/* A page that reads idle at a tick before which bits were taken may have been touched before that tick: it may belong to
- * that tick instead of to an older one. */
+/* A page that reads idle at a doubtful tick may have been touched before it: then it belongs to that tick instead of to an
+ * older one. */
 static void doubt(const struct follower *follower, const struct tick_range *range,
                   struct tally *tally)
 {
-    if (!range->any_older && aged_between(follower, range->older, range->newer))
-        ageing_doubt(tally);
-    tally->may_be_younger = aged_between(follower, range->newer, follower->now);
+    if (!range->any_older) {
+        struct tally within = doubts_between(follower, range->older, range->newer);
+
+        tally_doubt(tally, within.doubts, within.hidden_units);
+    }
+    tally->younger_units = doubts_between(follower, range->newer, follower->now).hidden_units;
 }
 
 static int tally_range(const struct follower *follower, const struct tick_range *range,

@@ -23,7 +23,8 @@ struct stratum {
 
 /** Why more may have been touched than was seen. */
 enum tally_doubt {
-    DOUBT_AGEING = 1 << 0, /* the host's reclaim took accessed bits (sample/ageing.h) */
+    DOUBT_AGEING = 1 << 0,    /* the host's reclaim took accessed bits (sample/ageing.h) */
+    DOUBT_STALE_TLB = 1 << 1, /* the TLB was not flushed (method/tlb_flush.h) */
 };
 
 #define HIDDEN_ANY UINT64_MAX
@@ -43,8 +44,9 @@ struct tally {
     /* both */
     unsigned doubts; /* enum tally_doubt, or-ed */
     uint64_t
-        hidden_units;    /* so many that read idle may have been touched; HIDDEN_ANY: any number */
-    bool may_be_younger; /* what counts as touched here may have been touched again later */
+        hidden_units; /* so many that read idle may have been touched; HIDDEN_ANY: any number */
+    uint64_t
+        younger_units; /* so many that count as touched here may have been touched again later; likewise */
     uint64_t swapped_pages;
     size_t n_strata;
     struct stratum strata[TALLY_MAX_STRATA];
@@ -59,6 +61,15 @@ struct fine_tally {
         touched[FINE_MAX_HUGE_PAGES]; /* of each, the fraction of its base pages that was touched */
     size_t n_lost; /* drawn, but could not be split, or were joined again before the end */
 };
+
+/** Adds a doubt: so many units that read idle may have been touched. */
+static inline void tally_doubt(struct tally *tally, unsigned doubts, uint64_t hidden_units)
+{
+    tally->doubts |= doubts;
+    tally->hidden_units = hidden_units > HIDDEN_ANY - tally->hidden_units
+                              ? HIDDEN_ANY
+                              : tally->hidden_units + hidden_units;
+}
 
 /** The stratum for @p granularity_bytes, added if it is new; NULL when there is no more room. */
 static inline struct stratum *tally_stratum(struct tally *tally, uint64_t granularity_bytes)

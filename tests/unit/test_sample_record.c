@@ -90,7 +90,12 @@ START_TEST(a_doubt_reaches_up_to_what_is_resident)
     ck_assert_uint_eq(record.windows[1].wss_high_bytes, record.resident_bytes);
     ck_assert_uint_lt(record.windows[0].wss_high_bytes, record.resident_bytes / 2);
     ck_assert_uint_eq(sample_reclaimable_bytes(&record), 0);
-    /* So many units only. */
+    /* So many units only; and no more than there is room for, be it less than one. */
+    result.windows[1].tally.strata[0].granularity_bytes = 1ULL << 40;
+    result.windows[1].tally.hidden_units = 0;
+    fill();
+    ck_assert_uint_lt(record.windows[1].wss_high_bytes, record.resident_bytes);
+    result.windows[1].tally.strata[0].granularity_bytes = BASE_PAGE_BYTES;
     result.windows[1].tally.hidden_units = 100;
     fill();
     ck_assert_uint_eq(record.windows[1].wss_high_bytes,

@@ -90,6 +90,18 @@ static uint64_t read_counter(const struct target *target, const char *counter)
     return value;
 }
 
+/* The requests, from Linux 5.16 on, also count those for which no vCPU had to be kicked. */
+int kvm_tlb_flushes(const struct target *target, uint64_t *count)
+{
+    char name[64];
+    int rc = find_directory(target, name, sizeof(name));
+
+    if (rc == 0)
+        rc = fsroot_read_u64(target->root, count, KVM_DEBUGFS "/%s/remote_tlb_flush_requests",
+                             name);
+    return rc < 0 ? -ENOENT : 0;
+}
+
 uint64_t kvm_faults_fixed(const struct target *target)
 {
     return read_counter(target, "pf_fixed");

@@ -21,5 +21,8 @@ int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error 
 /** Page faults that KVM has resolved by mapping a page (pf_fixed), since the VM began; 0 when unknown. */
 uint64_t kvm_faults_fixed(const struct target *target);
 
+/** How often KVM has flushed the TLBs of all vCPUs, or had them flush before they run again. -ENOENT when unknown. */
+int kvm_tlb_flushes(const struct target *target, uint64_t *count);
+
 /** Has this VM ever run a guest of its own (nested_run > 0)? False when unknown. */
 bool kvm_runs_nested(const struct target *target);

@@ -72,6 +72,8 @@ struct damon {
     struct damon_slot *slot;
     struct damon_trace *trace; /* of the kdamond; NULL while it is off */
     int wake_fd;
+    bool stale_now;     /* no flush followed when it last cleared the accessed bits */
+    bool stale;         /* or at some time since the touches began to add up */
     uint64_t lost;      /* records of it, this window */
     uint64_t cpu_ns;    /* of those that ended */
     uint64_t collapses; /* as of the last marking or look at the frames */
@@ -269,6 +271,7 @@ static int begin(struct damon *damon, struct error *error)
     pid_t kdamond;
 
     damon->lost = 0;
+    damon->stale_now = false;
     if (damon->n_regions == 0)
         return 0;
 
@@ -286,7 +289,7 @@ static int begin(struct damon *damon, struct error *error)
         region->told = region->accessed = false;
     }
     if (rc == 0)
-        tlb_flush(damon->target, damon->set, damon->pagemap_fd);
+        damon->stale_now = !tlb_flush(damon->target, damon->set, damon->pagemap_fd);
     return rc;
 }
 
@@ -295,6 +298,7 @@ static int end(struct damon *damon, struct error *error)
 {
     int rc = damon_slot_off(damon->slot, error);
 
+    damon->stale |= damon->stale_now;
     if (!damon->trace)
         return rc;
     damon_trace_drain(damon->trace, hear, damon);
@@ -465,6 +469,7 @@ static int damon_mark(void *state, struct error *error)
     struct damon *damon = state;
     int rc = end(damon, error);
 
+    damon->stale = false;
     if (rc == 0)
         rc = read_frames(damon, error);
     if (rc == 0 && forget_touches(damon)) { /* some appeared since they were looked at */
@@ -508,6 +513,8 @@ static int damon_collect(void *state, struct tally *tally, struct error *error)
         rc = judge(damon, error);
     if (rc == 0)
         page_set_tally(damon->set, tally);
+    if (rc == 0 && damon->stale)
+        tlb_doubt(damon->target, tally);
     return rc < 0 ? rc : begin(damon, error);
 }
 
@@ -528,6 +535,9 @@ static int rebuild(struct damon *damon, struct error *error)
 /* Everything was marked again when it was read; so the touches so far are forgotten. */
 static int damon_rearm(void *state, struct error *error)
 {
+    struct damon *damon = state;
+
+    damon->stale = false;
     return forget_touches(state) ? rebuild(state, error) : 0;
 }
 

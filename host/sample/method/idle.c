@@ -42,6 +42,7 @@ struct idle {
     struct page_set *set;
     int bitmap_fd;
     uint64_t collapses;   /* as of the last marking or collection */
+    bool stale;           /* no flush followed when pages were last marked */
     struct frames frames; /* of one batch */
 };
 
@@ -265,9 +266,9 @@ static int idle_open(const struct target *target, struct page_set *set, void **s
     return rc;
 }
 
-static void flush(const struct idle *idle)
+static void flush(struct idle *idle)
 {
-    tlb_flush(idle->target, idle->set, idle->frames.pagemap_fd);
+    idle->stale = !tlb_flush(idle->target, idle->set, idle->frames.pagemap_fd);
 }
 
 static int idle_mark(void *state, struct error *error)
@@ -301,6 +302,8 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
     idle->collapses = collapses;
     if (rc == 0)
         page_set_tally(idle->set, tally);
+    if (rc == 0 && idle->stale)
+        tlb_doubt(idle->target, tally);
     return rc;
 }
 
