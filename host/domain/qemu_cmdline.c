@@ -74,11 +74,25 @@ static enum accel accel_of(const char *list)
     return ACCEL_UNKNOWN;
 }
 
+/* 0 when it is absent, or nothing that QEMU would have taken. */
+static uint64_t size_of(const struct qemu_option *option, const char *key, uint64_t unit)
+{
+    char text[64];
+    uint64_t value = 0;
+
+    if (qemu_option_get(option, NULL, key, text, sizeof(text)) != 1 ||
+        qemu_size_parse(text, unit, &value) < 0)
+        return 0;
+    return value;
+}
+
 static int read_memory(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     char text[64];
     int rc = qemu_option_get(option, "size", "size", text, sizeof(text));
 
+    r->out->max_ram_bytes = size_of(option, "maxmem", MIB);
+    r->out->memory_slots = size_of(option, "slots", 1);
     if (rc == 0)
         return 0; /* "-m slots=2,maxmem=4G" leaves the size alone */
     if (rc == 1)
@@ -98,6 +112,7 @@ static int read_machine(struct reading *r, const struct qemu_option *option, str
         r->no_machine = strcmp(type, "none") == 0;
     if (qemu_option_get(option, "type", "max-ram-below-4g", below, sizeof(below)) == 1)
         qemu_size_parse(below, 1, &r->out->max_ram_below_4g_bytes);
+    r->out->cxl |= qemu_option_is_on(option, "cxl");
     if (!r->accel_option && qemu_option_get(option, "type", "accel", accel, sizeof(accel)) == 1)
         r->out->accel = accel_of(accel);
     if (qemu_option_get(option, "type", "memory-backend", r->machine_backend,
@@ -124,6 +139,31 @@ static int read_enable_kvm(struct reading *r, const struct qemu_option *option, 
     (void)error;
     if (!r->accel_option)
         r->out->accel = ACCEL_KVM;
+    return 0;
+}
+
+static int read_cpu(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    (void)error;
+    qemu_option_get(option, "model", "vendor", r->out->cpu_vendor, sizeof(r->out->cpu_vendor));
+    return 0;
+}
+
+static int read_global(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    static const char *const names[] = {"q35-pcihost.pci-hole64-size",
+                                        "i440FX-pcihost.pci-hole64-size"};
+    char property[32];
+    uint64_t bytes = 0;
+
+    (void)error;
+    if (qemu_option_get(option, NULL, "property", property, sizeof(property)) == 1 &&
+        strcmp(property, "pci-hole64-size") == 0)
+        bytes = size_of(option, "value", 1);
+    for (size_t i = 0; bytes == 0 && i < sizeof(names) / sizeof(names[0]); i++)
+        bytes = size_of(option, names[i], 1);
+    if (bytes > 0)
+        r->out->pci_hole64_bytes = bytes;
     return 0;
 }
 
@@ -303,6 +343,8 @@ static const struct reader readers[] = {
     {"machine", true, false, read_machine},
     {"M", true, false, read_machine},
     {"accel", true, false, read_accel},
+    {"cpu", true, false, read_cpu},
+    {"global", true, false, read_global},
     {"enable-kvm", false, true, read_enable_kvm},
     {"object", true, false, read_object},
     {"numa", true, false, read_numa},

@@ -28,7 +28,12 @@ struct qemu_cmdline {
     enum accel accel;
     char machine[64];                /* -machine type ("pc-q35-7.2"); empty: QEMU's default, pc */
     uint64_t max_ram_below_4g_bytes; /* -machine max-ram-below-4g=; 0 if absent */
-    bool free_page_reporting;        /* a balloon that gives back what the guest frees, at once */
+    uint64_t max_ram_bytes;          /* -m maxmem=, with slots= for memory devices; 0 if absent */
+    uint64_t memory_slots;
+    uint64_t pci_hole64_bytes; /* -global NAME-pcihost.pci-hole64-size=; 0 if absent */
+    bool cxl;                  /* -machine cxl=on */
+    char cpu_vendor[16];       /* -cpu MODEL,vendor=; empty if absent: under KVM the host's */
+    bool free_page_reporting;  /* a balloon that gives back what the guest frees, at once */
     char qmp_path
         [256]; /* a QMP server's UNIX socket, as QEMU was told (it may be relative); empty: none */
     struct ram_config ram;

@@ -150,6 +150,29 @@ START_TEST(machine_backend_in_both_syntaxes)
 }
 END_TEST
 
+/* What tells where its high RAM lies (guest_ram/gpa.h). */
+START_TEST(size_of_the_map)
+{
+    ck_assert_int_eq(
+        PARSE("-m\0size=96M,slots=2,maxmem=2048G\0-cpu\0EPYC,vendor=AuthenticAMD,+svm\0"
+              "-global\0q35-pcihost.pci-hole64-size=1048576K\0-M\0q35,cxl=on\0"),
+        0);
+    ck_assert_uint_eq(line.max_ram_bytes, 2048ULL << 30);
+    ck_assert_uint_eq(line.memory_slots, 2);
+    ck_assert_uint_eq(line.pci_hole64_bytes, 1ULL << 30);
+    ck_assert_str_eq(line.cpu_vendor, "AuthenticAMD");
+    ck_assert(line.cxl);
+    ck_assert_int_eq(PARSE("-m\0"
+                           "96\0-cpu\0host,migratable=on\0-global\0ICH9-LPC.disable_s3=1\0-global\0"
+                           "driver=i440FX-pcihost,property=pci-hole64-size,value=4G\0"),
+                     0);
+    ck_assert_uint_eq(line.max_ram_bytes, 0);
+    ck_assert_uint_eq(line.pci_hole64_bytes, 4ULL << 30);
+    ck_assert_str_eq(line.cpu_vendor, "");
+    ck_assert(!line.cxl);
+}
+END_TEST
+
 START_TEST(numa_nodes_and_dimms)
 {
     ck_assert_int_eq(PARSE("-m\0size=96M,slots=2,maxmem=1G\0"
@@ -423,6 +446,7 @@ int main(void)
     tcase_add_test(c, no_memory_option_is_the_default);
     tcase_add_test(c, the_last_option_wins);
     tcase_add_test(c, machine_backend_in_both_syntaxes);
+    tcase_add_test(c, size_of_the_map);
     tcase_add_test(c, numa_nodes_and_dimms);
     tcase_add_test(c, balloon_that_reports_free_pages);
     tcase_add_test(c, qmp_socket);

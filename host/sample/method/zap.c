@@ -346,9 +346,10 @@ static void zap_close(void *state)
 static void ram_filter(const struct gpa_layout *layout, char *text, size_t size)
 {
     snprintf(text, size,
-             "fault_address < 0x%" PRIx64 " || (fault_address >= 0x100000000 && "
+             "fault_address < 0x%" PRIx64 " || (fault_address >= 0x%" PRIx64 " && "
              "fault_address < 0x%" PRIx64 ")",
-             layout->low_bytes, (uint64_t)(4ULL << 30) + layout->boot_bytes - layout->low_bytes);
+             layout->low_bytes, layout->high_begin,
+             layout->high_begin + layout->boot_bytes - layout->low_bytes);
 }
 
 /* A power of two: large for a census, but with many vCPUs not in sum. */
@@ -391,7 +392,7 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
         rc = open_wake_fd(zap, error);
 
     if (rc >= 0)
-        rc = gpa_layout_deduce(target->process, target->ram, &zap->layout, error);
+        rc = gpa_layout_deduce(target->root, target->process, target->ram, &zap->layout, error);
     if (rc == 0) {
         ram_filter(&zap->layout, filter, sizeof(filter));
         rc = fault_trace_open(target, filter, ring_pages(target, set), zap->wake_fd, &zap->trace,
