@@ -35,6 +35,7 @@ static const char *const flag_names[] = {
     "unsettled",
     "ageing",
     "stale-tlb",
+    "new-vcpu",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -122,7 +123,8 @@ static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
 static unsigned flags_of_doubts(unsigned doubts)
 {
     return (doubts & DOUBT_AGEING ? FLAG_AGEING : 0) |
-           (doubts & DOUBT_STALE_TLB ? FLAG_STALE_TLB : 0);
+           (doubts & DOUBT_STALE_TLB ? FLAG_STALE_TLB : 0) |
+           (doubts & DOUBT_NEW_VCPU ? FLAG_NEW_VCPU : 0);
 }
 
 static unsigned doubt_flags(const struct sample_result *result, size_t n_windows)

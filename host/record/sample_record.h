@@ -36,6 +36,7 @@ enum sample_flag {
     FLAG_UNSETTLED = 1 << 15, /* guest RAM came or went meanwhile; the bounds hold both sizes */
     FLAG_AGEING = 1 << 16,    /* the host's reclaim took accessed bits: touches may be missing */
     FLAG_STALE_TLB = 1 << 17, /* the TLB could not be flushed: what it holds may read idle */
+    FLAG_NEW_VCPU = 1 << 18,  /* a vCPU was plugged, and its first touches were not seen */
 };
 
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */

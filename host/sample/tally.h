@@ -25,6 +25,8 @@ struct stratum {
 enum tally_doubt {
     DOUBT_AGEING = 1 << 0,    /* the host's reclaim took accessed bits (sample/ageing.h) */
     DOUBT_STALE_TLB = 1 << 1, /* the TLB was not flushed (method/tlb_flush.h) */
+    DOUBT_NEW_VCPU =
+        1 << 2, /* a vCPU was plugged, whose first touches were not seen (method/zap.c) */
 };
 
 #define HIDDEN_ANY UINT64_MAX

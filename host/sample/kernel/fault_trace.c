@@ -3,17 +3,30 @@
 #include "sample/kernel/fault_trace.h"
 
 #include "base/cleanup.h"
+#include "domain/qemu_vcpus.h"
 #include "sample/kernel/trace_event.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EVENT "kvm/kvm_page_fault"
 
+struct vcpu_ring {
+    pid_t tid;
+    struct trace_ring ring;
+};
+
 struct fault_trace {
+    uint64_t event_id;
     uint32_t field_offset; /* of fault_address in the raw record */
+    char filter[256];
+    unsigned ring_pages;
+    int wake_fd;
+    bool on;
     size_t n_rings;
-    struct trace_ring rings[];
+    struct vcpu_ring *rings;
 };
 
 static int read_event(const struct fsroot *root, uint64_t *id, uint32_t *offset,
@@ -37,42 +50,69 @@ int fault_trace_host(const struct fsroot *root, struct error *error)
     return read_event(root, &id, &offset, error);
 }
 
-static int open_rings(struct fault_trace *trace, const struct target *target, uint64_t id,
-                      const char *filter, unsigned ring_pages, int wake_fd, struct error *error)
+static bool has_ring(const struct fault_trace *trace, pid_t tid)
 {
-    for (size_t i = 0; i < target->process->n_vcpus; i++) {
-        pid_t tid = target->process->vcpus[i];
-        int rc = trace_ring_open(&trace->rings[trace->n_rings++], id, tid, filter, ring_pages,
-                                 wake_fd);
+    for (size_t i = 0; i < trace->n_rings; i++)
+        if (trace->rings[i].tid == tid)
+            return true;
+    return false;
+}
 
-        if (rc == -ESRCH) /* a vCPU that was unplugged, or a worker thread that ended */
-            continue;
-        if (rc < 0)
-            return error_set(error, rc,
-                             "perf_event_open kvm:kvm_page_fault on thread %d: %s (needs "
-                             "CAP_PERFMON; run as root)",
-                             tid, strerror(-rc));
-    }
+/* One that ended meanwhile (a vCPU that was unplugged, a worker) leaves an empty ring. */
+static int open_ring(struct fault_trace *trace, pid_t tid, struct error *error)
+{
+    struct vcpu_ring *rings = realloc(trace->rings, (trace->n_rings + 1) * sizeof(*rings));
+
+    if (!rings)
+        return error_set(error, -ENOMEM, "fault trace: out of memory");
+    trace->rings = rings;
+
+    struct vcpu_ring *mine = &rings[trace->n_rings++];
+
+    mine->tid = tid;
+
+    int rc = trace_ring_open(&mine->ring, trace->event_id, tid, trace->filter, trace->ring_pages,
+                             trace->wake_fd);
+
+    if (rc == 0 && trace->on)
+        rc = trace_ring_enable(&mine->ring, true);
+    if (rc < 0 && rc != -ESRCH)
+        return error_set(error, rc,
+                         "perf_event_open kvm:kvm_page_fault on thread %d: %s (needs "
+                         "CAP_PERFMON; run as root)",
+                         tid, strerror(-rc));
     return 0;
+}
+
+static int open_rings(struct fault_trace *trace, const struct qemu_process *process, bool *grown,
+                      struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < process->n_vcpus; i++)
+        if (!has_ring(trace, process->vcpus[i])) {
+            rc = open_ring(trace, process->vcpus[i], error);
+            *grown = true;
+        }
+    return rc;
 }
 
 int fault_trace_open(const struct target *target, const char *filter, unsigned ring_pages,
                      int wake_fd, struct fault_trace **out, struct error *error)
 {
-    uint64_t id = 0;
-    uint32_t offset = 0;
-    int rc = read_event(target->root, &id, &offset, error);
-
-    if (rc < 0)
-        return rc;
-
-    size_t n = target->process->n_vcpus;
-    struct fault_trace *trace = calloc(1, sizeof(*trace) + n * sizeof(trace->rings[0]));
+    struct fault_trace *trace = calloc(1, sizeof(*trace));
+    bool grown = false;
 
     if (!trace)
         return error_set(error, -ENOMEM, "fault trace: out of memory");
-    trace->field_offset = offset;
-    rc = open_rings(trace, target, id, filter, ring_pages, wake_fd, error);
+    trace->ring_pages = ring_pages;
+    trace->wake_fd = wake_fd;
+    snprintf(trace->filter, sizeof(trace->filter), "%s", filter);
+
+    int rc = read_event(target->root, &trace->event_id, &trace->field_offset, error);
+
+    if (rc == 0)
+        rc = open_rings(trace, target->process, &grown, error);
     if (rc < 0) {
         fault_trace_free(trace);
         return rc;
@@ -81,19 +121,40 @@ int fault_trace_open(const struct target *target, const char *filter, unsigned r
     return 0;
 }
 
+int fault_trace_follow(struct fault_trace *trace, const struct target *target, bool *grown,
+                       struct error *error)
+{
+    struct qemu_process now = *target->process;
+
+    now.vcpus = NULL;
+    now.n_vcpus = 0;
+    *grown = false;
+
+    int rc = qemu_vcpus_find(target->root, &now);
+
+    if (rc < 0)
+        return error_set(error, rc, "process %d: the guest vanished", now.pid);
+    rc = open_rings(trace, &now, grown, error);
+    free(now.vcpus);
+    return rc;
+}
+
 void fault_trace_free(struct fault_trace *trace)
 {
     if (!trace)
         return;
     for (size_t i = 0; i < trace->n_rings; i++)
-        trace_ring_close(&trace->rings[i]);
+        trace_ring_close(&trace->rings[i].ring);
+    free(trace->rings);
     free(trace);
 }
 
 int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error)
 {
+    trace->on = on;
     for (size_t i = 0; i < trace->n_rings; i++) {
-        int rc = trace->rings[i].fd < 0 ? 0 : trace_ring_enable(&trace->rings[i], on);
+        const struct trace_ring *ring = &trace->rings[i].ring;
+        int rc = ring->fd < 0 ? 0 : trace_ring_enable(ring, on);
 
         if (rc < 0)
             return error_set(error, rc, "perf event: %s", strerror(-rc));
@@ -122,7 +183,7 @@ void fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, vo
     struct visitor visitor = {trace->field_offset, visit, context};
 
     for (size_t i = 0; i < trace->n_rings; i++)
-        trace_ring_drain(&trace->rings[i], visit_record, &visitor);
+        trace_ring_drain(&trace->rings[i].ring, visit_record, &visitor);
 }
 
 uint64_t fault_trace_lost(const struct fault_trace *trace)
@@ -130,6 +191,6 @@ uint64_t fault_trace_lost(const struct fault_trace *trace)
     uint64_t lost = 0;
 
     for (size_t i = 0; i < trace->n_rings; i++)
-        lost += trace_ring_sums(&trace->rings[i]).lost;
+        lost += trace_ring_sums(&trace->rings[i].ring).lost;
     return lost;
 }

@@ -21,13 +21,21 @@ int fault_trace_host(const struct fsroot *root, struct error *error);
 /**
  * Opens one event and ring buffer per vCPU thread, disabled. Free with fault_trace_free().
  * @param filter      a tracepoint filter (Documentation/trace/events.rst), so that the kernel drops
- *                    device accesses before they cost anything; NULL for all faults
+ *                    device accesses before they cost anything
  * @param ring_pages  size of each ring in pages, a power of two; 4096 bytes hold about 60 faults
  * @param wake_fd     from trace_wake_open(): when to call fault_trace_drain()
  */
 int fault_trace_open(const struct target *target, const char *filter, unsigned ring_pages,
                      int wake_fd, struct fault_trace **out, struct error *error);
 void fault_trace_free(struct fault_trace *trace);
+
+/**
+ * Looks for vCPUs that were plugged since, whose faults are recorded from now on.
+ * @param grown  there are any: what they faulted on so far is not known
+ * @return 0; -ESRCH the guest vanished; as fault_trace_open()
+ */
+int fault_trace_follow(struct fault_trace *trace, const struct target *target, bool *grown,
+                       struct error *error);
 
 /** Starts or stops recording. */
 int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error);

@@ -18,6 +18,7 @@
  *     memory; and since Linux 6.13 KVM sets it when mapping instead.
  *
  * With a huge mapping one drop removes all of it and any touch in it faults: one observation.
+ * A vCPU that is plugged within a window is found at its end: until then its faults are not seen, which is a doubt.
  *
  * A fault says nothing of pages that leave or that others bring, so each collection looks at the page table too: what is
  * missing there is no longer resident. What has appeared without a fault of its own was touched if it came as part of a
@@ -62,6 +63,7 @@ struct zap {
     bool *near;         /* a fault was seen in the same 2 MiB since the last marking */
     uint64_t collapses; /* as of the last look at the page table */
     uint64_t lost;      /* faults that the kernel had no room to record, already given up */
+    bool unseen; /* a vCPU ran whose faults were not recorded, since the touches began to add up */
 };
 
 /* --- which pages a fault tells of -------------------------------------------------------------- */
@@ -213,11 +215,23 @@ static int zap_ranges(struct zap *zap)
     return 0;
 }
 
+static int follow_vcpus(struct zap *zap, struct error *error)
+{
+    bool grown = false;
+    int rc = fault_trace_follow(zap->trace, zap->target, &grown, error);
+
+    zap->unseen |= grown;
+    return rc;
+}
+
 static int zap_mark(void *state, struct error *error)
 {
     struct zap *zap = state;
-    int rc;
+    int rc = follow_vcpus(zap, error);
 
+    if (rc < 0)
+        return rc;
+    zap->unseen = false;
     zap->collapses = collapses_read(zap->target->root);
     rc = note_pages(zap, page_any);
     if (rc == 0)
@@ -232,6 +246,8 @@ static int zap_rearm(void *state, struct error *error)
 {
     struct zap *zap = state;
     int rc = zap->set->page ? note_pages(zap, page_needs_rearm) : -ENOTSUP;
+
+    zap->unseen = false;
 
     if (rc == 0)
         rc = zap_panel(zap);
@@ -316,13 +332,17 @@ static int see_page_table(struct zap *zap)
 static int zap_collect(void *state, struct tally *tally, struct error *error)
 {
     struct zap *zap = state;
-    int rc;
+    int rc = follow_vcpus(zap, error);
 
+    if (rc < 0)
+        return rc;
     zap_poll(zap, error); /* first, for a page that came by a fault has been seen then */
     rc = see_page_table(zap);
     zap_poll(zap, error);
     give_up_lost(zap);
     page_set_tally(zap->set, tally);
+    if (zap->unseen)
+        tally_doubt(tally, DOUBT_NEW_VCPU, HIDDEN_ANY);
     return rc < 0 ? error_set(error, rc, "/proc/%d/pagemap: %s", zap->target->process->pid,
                               strerror(-rc))
                   : 0;
