@@ -91,6 +91,21 @@ if start_in_group aged kvm "$params"; then
 		fi
 	done
 
+	echo "# followed over time"
+	"$vmwss" ages --json --pid "$pid" -m idle -w 2,8 >"$guests_dir/ages" &
+	measuring=$!
+	sleep 3
+	hmp stop
+	three_times
+	check "ages: measured" wait $measuring
+	hmp cont
+	record=$(<"$guests_dir/ages")
+	jq -c '[.windows, .ages, .flags]' <<<"$record"
+	check "flag ageing" has_flag ageing
+	check "the window that reaches back over it holds the truth" record_has ".windows[1].wss_high_bytes >= $t"
+	check "the window since is not in doubt" record_has ".windows[0].wss_high_bytes < $t / 2"
+	check "what seems older may be younger" record_has '.ages[-1] | .low_bytes == 0 and .high_bytes > 0'
+
 	echo "# auto, on a host that ages"
 	during "auto, aged" three_times
 	check "auto took zap" record_has '.method == "zap"'
@@ -98,5 +113,36 @@ if start_in_group aged kvm "$params"; then
 	check "no flag" lacks_flag ageing
 	stop_guest "$pid"
 fi
+
+echo "# the group reclaims for itself, into swap"
+echo 256M >/sys/block/zram0/disksize
+mkswap /dev/zram0 >/dev/null
+swapon /dev/zram0
+reclaim() { echo 24M >$group/memory.reclaim; }
+if start_in_group reclaimed kvm "$params"; then
+	during "idle, MGLRU reclaims" reclaim -m idle
+	check "the bounds hold the truth" bounds_hold
+	check "flag ageing" has_flag ageing
+	during "auto, MGLRU reclaims" reclaim
+	check "the bounds hold the truth" bounds_hold
+	stop_guest "$pid"
+fi
+
+echo "# the classic LRU, and a guest under TCG"
+echo n >/sys/kernel/mm/lru_gen/enabled
+params="total=48M hot=8M"
+t=$(truth "$params")
+reclaim() { echo 8M >$group/memory.reclaim; }
+if start_in_group classic tcg "$params"; then
+	for method in idle cold referenced; do
+		during "$method, nothing reclaims" nothing -m $method
+		check "no flag" lacks_flag ageing
+		during "$method, classic reclaim" reclaim -m $method
+		check "the bounds hold the truth" bounds_hold
+		[[ $method == idle ]] || check "flag ageing" has_flag ageing
+	done
+	stop_guest "$pid"
+fi
+swapoff /dev/zram0
 
 finish

@@ -490,56 +490,166 @@ static int trial(const struct target *target, struct page_set *set, uint64_t wan
     return rc;
 }
 
-/* A second set of just the pages that faulted when everything was dropped. */
-static int set_of_touched(const struct page_set *all, struct page_set *few)
+/* --- for a guest with so small a working set that random pages miss it -------------------------- */
+
+/* Whole stretches of RAM are dropped, more and more of them, until some page faults; then just those pages are, and
+ * must fault again. Such a guest has few pages to fault on, and neither its RAM's size nor ours matters: what
+ * is dropped and remembered is bounded. */
+#define STRETCH_BYTES CENSUS_STEP_BYTES
+#define FIRST_STRETCHES 32  /* 64 MiB */
+#define MOST_STRETCHES 8192 /* 16 GiB */
+#define ENOUGH_FAULTS 16
+#define FEW_TRIALS 4 /* a guest that sleeps wakes now and then */
+
+static int compare_pages(const void *a, const void *b)
 {
-    int rc = page_set_panel(few, all->ram, TRIAL_PAGES, 0);
+    const uint64_t *x = a;
+    const uint64_t *y = b;
 
-    if (rc < 0)
-        return rc;
+    return (*x > *y) - (*x < *y);
+}
 
-    uint64_t n = 0;
+struct scout {
+    const struct zap *zap;
+    struct page_set *found; /* pages that faulted, in no order, some of them twice */
+    uint64_t room;
+};
 
-    for (uint64_t i = 0; i < all->n && n < few->n; i++)
-        if (all->state[i] == PAGE_TOUCHED)
-            few->page[n++] = page_set_page(all, i);
-    few->n = n;
+static void find_page(uint64_t gpa, void *context)
+{
+    struct scout *scout = context;
+    uint64_t page = gpa_to_page(&scout->zap->layout, scout->zap->target->ram, gpa);
+
+    if (page != GPA_NONE && scout->found->n < scout->room)
+        scout->found->page[scout->found->n++] = page;
+}
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    return b == 0 ? a : greatest_common_divisor(b, a % b);
+}
+
+/* The k-th of @p n stretches in an order that leaves out none, and has any few of them all over RAM. */
+static uint64_t scattered(uint64_t k, uint64_t n)
+{
+    uint64_t step = n * 5 / 8 + 1; /* near the golden ratio */
+
+    while (greatest_common_divisor(step, n) != 1)
+        step++;
+    return (uint64_t)((unsigned __int128)k * step % n);
+}
+
+static int drop_stretch(const struct zap *zap, uint64_t stretch)
+{
+    const struct guest_ram *ram = zap->target->ram;
+    uint64_t page = stretch * (STRETCH_BYTES / BASE_PAGE_BYTES);
+    const struct ram_block *block = guest_ram_block(ram, page);
+    uint64_t left = block->bytes - (page - block->first_page) * BASE_PAGE_BYTES;
+
+    return pagemap_invalidate(zap->pagemap_fd, guest_ram_hva(ram, page),
+                              left < STRETCH_BYTES ? left : STRETCH_BYTES);
+}
+
+/* Drops stretches number [first, end) and waits a while for faults. */
+static int scout_stretches(struct scout *scout, uint64_t first, uint64_t end, uint64_t n)
+{
+    const struct timespec step = {.tv_nsec = TRIAL_STEP_MS * 1000000L};
+    const struct zap *zap = scout->zap;
+
+    for (uint64_t k = first; k < end; k++) {
+        int rc = drop_stretch(zap, scattered(k, n));
+
+        if (rc < 0)
+            return rc;
+        fault_trace_drain(zap->trace, find_page, scout);
+    }
+    for (unsigned i = 0; i < TRIAL_STEPS && scout->found->n < ENOUGH_FAULTS; i++) {
+        nanosleep(&step, NULL);
+        fault_trace_drain(zap->trace, find_page, scout);
+    }
     return 0;
 }
 
-/* For a guest with so small a working set that random pages miss it: drop everything, see which pages
- * fault, drop just those, and see them fault again. Such a guest has few pages to fault on. */
-static int prove_on_everything(const struct target *target, struct error *why)
+static int scout_ram(struct scout *scout, uint64_t *dropped_bytes, struct error *why)
 {
-    struct page_set all;
-    struct page_set few = {0};
-    uint64_t touched = 0;
+    uint64_t stretch_pages = STRETCH_BYTES / BASE_PAGE_BYTES;
+    uint64_t n = (scout->zap->target->ram->n_pages + stretch_pages - 1) / stretch_pages;
+    uint64_t done = 0;
+    int rc = fault_trace_enable(scout->zap->trace, true, why);
+
+    for (uint64_t end = FIRST_STRETCHES; rc == 0 && done < n && scout->found->n == 0; end *= 4) {
+        if (end > MOST_STRETCHES)
+            break;
+        rc = scout_stretches(scout, done, end < n ? end : n, n);
+        done = end < n ? end : n;
+        if (rc < 0)
+            error_set(why, rc, "zap: %s", strerror(-rc));
+    }
+    *dropped_bytes = done * STRETCH_BYTES;
+    return rc;
+}
+
+static void make_ascending(struct page_set *set)
+{
+    uint64_t n = 0;
+
+    qsort(set->page, set->n, sizeof(*set->page), compare_pages);
+    for (uint64_t i = 0; i < set->n; i++)
+        if (n == 0 || set->page[i] != set->page[n - 1])
+            set->page[n++] = set->page[i];
+    set->n = n;
+}
+
+/* Fills @p few with pages that faulted when they were dropped. */
+static int find_few(const struct target *target, struct page_set *few, uint64_t *dropped_bytes,
+                    struct error *why)
+{
+    struct scout scout = {.found = few, .room = few->n};
+    void *state = NULL;
+    int rc;
+
+    few->n = 0;
+    rc = zap_open(target, few, &state, why);
+    if (rc < 0)
+        return rc;
+    scout.zap = state;
+    rc = scout_ram(&scout, dropped_bytes, why);
+    zap_close(state);
+    make_ascending(few);
+    return rc;
+}
+
+static int refuse_unseen(uint64_t vcpu_ns, uint64_t dropped_bytes, struct error *why)
+{
+    if (vcpu_ns <= 1000000)
+        return 0; /* a guest that does not run touches nothing; there is nothing to prove it with */
+    return error_set(
+        why, -ENOTSUP,
+        "%" PRIu64 " MiB of guest RAM were dropped and the vCPUs ran for %.0f ms, but no "
+        "fault was seen: its working set is too small for a proof, or this kernel does "
+        "not tell KVM, or the guest-physical layout is not the deduced one",
+        dropped_bytes >> 20, (double)vcpu_ns / 1e6);
+}
+
+static int prove_on_stretches(const struct target *target, struct error *why)
+{
+    struct page_set few;
     struct vcpu_clock vcpus = {0};
-    int rc = page_set_census(&all, target->ram);
+    uint64_t dropped_bytes = 0;
+    uint64_t touched = 0;
+    int rc = page_set_blank(&few, target->ram, TRIAL_PAGES);
 
     if (rc < 0)
         return error_set(why, rc, "out of memory");
     vcpu_clock_read(&vcpus, target->root, target->process);
-    rc = trial(target, &all, 16, &touched, why);
-    if (rc == 0)
-        rc = set_of_touched(&all, &few);
-    page_set_free(&all);
-    if (rc < 0)
-        return rc;
-    if (few.n > 0)
+    rc = find_few(target, &few, &dropped_bytes, why);
+    for (unsigned n = 0; rc == 0 && few.n > 0 && touched == 0 && n < FEW_TRIALS; n++)
         rc = trial(target, &few, 1, &touched, why);
     page_set_free(&few);
-
-    uint64_t vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
-
-    if (rc == 0 && touched == 0 && vcpu_ns > 1000000)
-        return error_set(
-            why, -ENOTSUP,
-            "pages of guest RAM were dropped and the vCPUs ran for %.0f ms, "
-            "but no fault was seen: this kernel does not tell KVM, or the guest-physical "
-            "layout is not the deduced one",
-            (double)vcpu_ns / 1e6);
-    return rc; /* a guest that does not run touches nothing; there is nothing to prove it with */
+    if (rc < 0 || touched > 0)
+        return rc;
+    return refuse_unseen(vcpu_clock_read(&vcpus, target->root, target->process), dropped_bytes,
+                         why);
 }
 
 static int zap_host(const struct fsroot *root, struct error *why)
@@ -581,7 +691,7 @@ static int zap_probe(const struct target *target, struct error *why)
     page_set_free(&set);
     if (rc < 0 || touched >= 3)
         return rc;
-    return prove_on_everything(target, why);
+    return prove_on_stretches(target, why);
 }
 
 const struct method method_zap = {
