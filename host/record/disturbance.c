@@ -13,8 +13,7 @@ bool disturbance_damon(const struct fsroot *root)
     char text[16];
     uint64_t n = 0;
 
-    if (fsroot_read(root, text, sizeof(text), "sys/module/damon_stat/parameters/enabled") > 0 &&
-        text[0] == 'Y')
+    if (damon_module_on(root))
         return true;
     if (damon_sysfs_taken() || fsroot_read_u64(root, &n, KDAMONDS "/nr_kdamonds") < 0)
         return false;

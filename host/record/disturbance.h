@@ -4,7 +4,7 @@
 
 #include "base/fsroot.h"
 
-/** Any kdamond on that is not ours, or the DAMON_STAT module (Documentation/admin-guide/mm/damon/usage.rst)? */
+/** Any kdamond on that is not ours, or a module that uses DAMON by itself (Documentation/admin-guide/mm/damon/usage.rst)? */
 bool disturbance_damon(const struct fsroot *root);
 
 /** Automatic NUMA balancing on, and more than one node (Documentation/admin-guide/sysctl/kernel.rst)? */

@@ -103,6 +103,16 @@ if start_payload anon4k kvm "$params" -m 192; then
 	echo off >$kdamonds/0/state
 	echo 0 >$kdamonds/nr_kdamonds
 
+	for module in damon_reclaim damon_lru_sort; do
+		# The kernel page_idle has neither.
+		[[ -e /sys/module/$module ]] || continue
+		echo Y >/sys/module/$module/parameters/enabled
+		check "$module on: auto takes another method" measure --pid "$pid" -w 1
+		check "$module on: auto did not take damon" record_has '.method != "damon"'
+		check "$module on: flag damon-active" has_flag damon-active
+		echo N >/sys/module/$module/parameters/enabled
+	done
+
 	echo "# followed over time: four panels, each with a kdamond of its own"
 	ages=$("$vmwss" ages --pid "$pid" -m damon -n 2000 -w 2,4 --json)
 	check "ages by damon, within 5 points of the resident RAM ($ages)" ages_near "$t"

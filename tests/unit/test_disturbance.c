@@ -67,6 +67,15 @@ START_TEST(damon)
     put(KDAMONDS "/1/state", "off\n");
     put("sys/module/damon_stat/parameters/enabled", "Y\n");
     ck_assert(disturbance_damon(&root));
+    put("sys/module/damon_stat/parameters/enabled", "N\n");
+    put("sys/module/damon_reclaim/parameters/enabled", "N\n");
+    put("sys/module/damon_lru_sort/parameters/enabled", "N\n");
+    ck_assert(!disturbance_damon(&root));
+    put("sys/module/damon_reclaim/parameters/enabled", "Y\n");
+    ck_assert(disturbance_damon(&root));
+    put("sys/module/damon_reclaim/parameters/enabled", "N\n");
+    put("sys/module/damon_lru_sort/parameters/enabled", "Y\n");
+    ck_assert(disturbance_damon(&root));
 }
 END_TEST
 

@@ -156,8 +156,7 @@ static int busy_kdamonds(const struct fsroot *root, uint64_t n, struct error *wh
                      text, i);
 }
 
-/* They start DAMON as its exclusive user (damon_start()). */
-static int check_modules(const struct fsroot *root, struct error *why)
+const char *damon_module_on(const struct fsroot *root)
 {
     static const char *const modules[] = {"damon_stat", "damon_reclaim", "damon_lru_sort"};
 
@@ -167,12 +166,22 @@ static int check_modules(const struct fsroot *root, struct error *why)
         if (fsroot_read(root, text, sizeof(text), "sys/module/%s/parameters/enabled", modules[i]) >
                 0 &&
             (text[0] == 'Y' || text[0] == '1'))
-            return error_set(why, -EBUSY,
-                             "the kernel's module %s uses DAMON, and alone; turn it off meanwhile: "
-                             "echo N > /sys/module/%s/parameters/enabled",
-                             modules[i], modules[i]);
+            return modules[i];
     }
-    return 0;
+    return NULL;
+}
+
+/* They start DAMON as its exclusive user (damon_start()). */
+static int check_modules(const struct fsroot *root, struct error *why)
+{
+    const char *module = damon_module_on(root);
+
+    if (!module)
+        return 0;
+    return error_set(why, -EBUSY,
+                     "the kernel's module %s uses DAMON, and alone; turn it off meanwhile: "
+                     "echo N > /sys/module/%s/parameters/enabled",
+                     module, module);
 }
 
 /* Who only looks holds the lock for a moment, which is worth waiting for. */

@@ -36,6 +36,10 @@
  */
 int damon_sysfs_free(const struct fsroot *root, struct error *why);
 
+/** Which of the kernel's modules that use DAMON by themselves is on: damon_stat, damon_reclaim, damon_lru_sort; or NULL. They
+ *  watch all physical memory, that of guests too (Documentation/admin-guide/mm/damon/reclaim.rst, lru_sort.rst, stat.rst). */
+const char *damon_module_on(const struct fsroot *root);
+
 /** Has this process taken it? Then whatever kdamond is on is ours. */
 bool damon_sysfs_taken(void);
 
