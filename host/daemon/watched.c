@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "daemon/budget.h"
+#include "sample/ageing.h"
 #include "sample/follow.h"
 #include "sample/run_lock.h"
 #include "sample/subject.h"
@@ -26,6 +27,8 @@ struct watched {
     uint64_t samples;          /* it was drawn for */
     bool told;                 /* there was a record */
     bool anew;                 /* it was begun anew: the next record says so */
+    bool aged;                 /* the last record has the flag ageing */
+    bool method_is_best;       /* there is no better one where that is so */
     uint64_t stood_still_ns;
     struct run_lock lock;
 };
@@ -76,6 +79,7 @@ void watched_begin_anew(struct watched *watched)
 {
     drop_panel(watched);
     watched->method = NULL;
+    watched->method_is_best = false;
 }
 
 uint64_t watched_pages(const struct watched *watched)
@@ -117,15 +121,25 @@ static int take_lock(struct watched *watched, struct error *error)
     return rc < 0 ? error_set(error, rc, "another vmwss is measuring it") : 0;
 }
 
-/* Cheapest and most exact first. Not damon: there is one for the whole host, so it could watch one guest only. */
+#define N_METHODS 3
+
+/* Cheapest and most exact first; where the host's MGLRU takes accessed bits, idle comes last. Not damon: there is one for the
+ * whole host, so it could watch one guest only. */
+static const struct method *const in_order[N_METHODS] = {&method_idle, &method_pageout,
+                                                         &method_zap};
+static const struct method *const while_ageing[N_METHODS] = {&method_pageout, &method_zap,
+                                                             &method_idle};
+
 static int choose_method(struct watched *watched, const struct watch_rules *rules,
                          struct error *error)
 {
-    const struct method *const order[] = {&method_idle, &method_pageout, &method_zap};
+    const struct method *const *order = ageing_goes_on(&watched->target, SIGNAL_IDLE_FLAG)
+                                            ? while_ageing
+                                            : in_order;
     const struct method_needs needs = {.panel = true, .follow = true};
     struct error reasons = {0};
 
-    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+    for (size_t i = 0; i < N_METHODS; i++) {
         struct error why = {0};
         size_t used = strlen(reasons.text);
 
@@ -139,6 +153,18 @@ static int choose_method(struct watched *watched, const struct watch_rules *rule
                  order[i]->name, why.text);
     }
     return error_set(error, -ENOTSUP, "no method can follow this guest:%s", reasons.text);
+}
+
+/* The last record was in doubt: then its panel is worth less than another method, if there is one. Found out once. */
+static void leave_aged_method(struct watched *watched, const struct watch_rules *rules)
+{
+    const struct method *before = watched->method;
+
+    watched->aged = false;
+    watched->method_is_best = true;
+
+    if (choose_method(watched, rules, NULL) == 0 && watched->method != before)
+        drop_panel(watched);
 }
 
 static int locate(struct watched *watched, struct error *error)
@@ -221,6 +247,7 @@ static int tell(struct watched *watched, const struct watch_rules *rules, double
     if (watched->anew)
         record->sample.flags |= FLAG_NEW_PANEL;
     watched->anew = false;
+    watched->aged = record->sample.flags & FLAG_AGEING;
     watched->told = true;
     return 0;
 }
@@ -232,6 +259,8 @@ static int look(struct watched *watched, const struct watch_rules *rules, uint64
 
     if (rc == 0 && !watched->method)
         rc = choose_method(watched, rules, error);
+    else if (rc == 0 && watched->aged && !watched->method_is_best)
+        leave_aged_method(watched, rules);
     watched->subject.guest.jobs = 0;
     if (rc == 0)
         rc = subject_refresh(&watched->subject, now, error);
