@@ -196,7 +196,7 @@ static double next_period(struct pace *pace, const struct sample_record *record)
     const struct window_record *last = &record->windows[record->n_windows - 1];
     uint64_t slack_bytes = record->census ? record->resident_bytes / 50 : 0;
 
-    return pace_next(pace, last->wss_low_bytes, last->wss_high_bytes, slack_bytes);
+    return pace_next(pace, last->unit_low_bytes, last->wss_high_bytes, slack_bytes);
 }
 
 struct measuring {

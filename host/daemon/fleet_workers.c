@@ -228,7 +228,7 @@ static double period_after(struct member *member, const struct order *order,
         pace_forget(&member->pace);
         return member->pace.period_s;
     }
-    return pace_next(&member->pace, window->wss_low_bytes,
+    return pace_next(&member->pace, window->unit_low_bytes,
                      window->wss_high_bytes - window->unmeasurable_bytes, 0);
 }
 

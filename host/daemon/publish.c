@@ -16,9 +16,9 @@ static double distance(uint64_t a, uint64_t b)
 static bool window_is_news(const struct window_record *told, const struct window_record *now,
                            double small)
 {
-    double width = (double)told->wss_high_bytes - (double)told->wss_low_bytes;
-    double width_now = (double)now->wss_high_bytes - (double)now->wss_low_bytes;
-    bool outside = now->wss_bytes < told->wss_low_bytes || now->wss_bytes > told->wss_high_bytes;
+    double width = (double)told->wss_high_bytes - (double)told->unit_low_bytes;
+    double width_now = (double)now->wss_high_bytes - (double)now->unit_low_bytes;
+    bool outside = now->wss_bytes < told->unit_low_bytes || now->wss_bytes > told->wss_high_bytes;
 
     if (told->window_s != now->window_s)
         return true;

@@ -151,6 +151,7 @@ static int estimate_part(const struct tally *tally, bool huge, const struct wss_
             return rc;
     out->wss_bytes = 0;
     out->wss_low_bytes = 0;
+    out->unit_low_bytes = 0;
     out->wss_high_bytes = out->unmeasurable_bytes;
     return rc;
 }
@@ -189,7 +190,7 @@ int fine_estimate(const struct tally *tally, const struct fine_tally *fine,
     double sum = (double)base.wss_bytes + touched * d.value;
     double unmeasurable = (double)base.unmeasurable_bytes;
     double down = squared((double)(base.wss_bytes - base.wss_low_bytes)) +
-                  squared((touched - (double)huge.wss_low_bytes) * d.value) +
+                  squared((touched - (double)huge.unit_low_bytes) * d.value) +
                   squared(touched * (d.value - d.low));
     double up = squared((double)(base.wss_high_bytes - base.wss_bytes) - unmeasurable) +
                 squared(((double)(huge.wss_high_bytes) - touched - unmeasurable) * d.value) +

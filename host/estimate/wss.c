@@ -10,7 +10,7 @@
  * Its variance has two parts: within the strata Σ w_h² p_h (1 - p_h) / u'_h, where u'_h is u_h corrected
  * for the finite number of units, and between them (Σ w_h p_h² - p²) / n, for the shares are estimated too
  * (Cochran, 5A.9). With base pages only this is exactly p (1 - p) / u'. The interval is Wilson's with the
- * effective sample size that has this variance.
+ * effective sample size that has this variance. It is of units in full; what is certain in bytes is in least.c.
  *
  * What is unmeasurable is a share u of the present draws, and has a sampling error of its own. The bounds are those of
  * p (1 - u), touched if nothing unmeasurable was, and of (1 - p) (1 - u), idle if all of it was touched; the variance of
@@ -18,6 +18,7 @@
  */
 #include "estimate/wss.h"
 
+#include "estimate/least.h"
 #include "estimate/wilson.h"
 
 #include <errno.h>
@@ -56,6 +57,11 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int estimate_census(const struct tally *tally, const struct wss_memory *memory,
                            struct wss_estimate *out)
 {
@@ -67,7 +73,9 @@ static int estimate_census(const struct tally *tally, const struct wss_memory *m
     if (measured_bytes == 0)
         return -ENODATA;
     out->wss_bytes = tally->touched_bytes;
-    out->wss_low_bytes = out->wss_bytes;
+    out->unit_low_bytes = out->wss_bytes;
+    out->wss_low_bytes = least_differs(tally) ? smaller(out->wss_bytes, least_of_census(tally))
+                                              : out->wss_bytes;
     out->wss_high_bytes = out->wss_bytes + tally->unmeasurable_bytes;
     out->touched_fraction = (double)tally->touched_bytes / (double)measured_bytes;
     return 0;
@@ -166,11 +174,6 @@ struct population {
 /* Four standard deviations: two correct numbers differ by as much once in 15,000 panels. */
 #define Z_CHANCE 4.0
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t share_of(double share, uint64_t bytes)
 {
     return (uint64_t)llround(share * (double)bytes);
@@ -232,7 +235,11 @@ static int estimate_panel(const struct tally *tally, const struct wss_memory *me
 
     out->touched_fraction = fraction.p;
     out->wss_bytes = (uint64_t)llround(fraction.p * measured_bytes);
-    out->wss_low_bytes = share_of(bounds.low, population.low);
+    out->unit_low_bytes = share_of(bounds.low, population.low);
+    out->wss_low_bytes = least_differs(tally)
+                             ? smaller(out->unit_low_bytes,
+                                       least_of_panel(tally, (double)population.low * (1 - u)))
+                             : out->unit_low_bytes;
     out->wss_high_bytes = share_of(bounds.high, population.high);
     return 0;
 }

@@ -23,8 +23,12 @@ struct wss_estimate {
     uint64_t resident_bytes;
     uint64_t unmeasurable_bytes;
     uint64_t wss_bytes;
-    uint64_t wss_low_bytes;  /* 95 % interval; a census has no sampling error: low = wss */
-    uint64_t wss_high_bytes; /* likewise, plus what was unmeasurable */
+    /* Of the bytes touched; 95 % interval, but a census has no sampling error. */
+    uint64_t wss_low_bytes;  /* of each unit touched only one base page counts (least.h) */
+    uint64_t wss_high_bytes; /* each counts in full; and what was unmeasurable */
+    uint64_t
+        unit_low_bytes; /* of touched units in full: the sampling error alone, which of two measurements tells
+                                whether they differ. With base pages it is wss_low_bytes */
     double touched_fraction; /* of what could be measured */
     uint64_t
         gone_bytes; /* touched within the window, but no longer resident at its end: not in wss_bytes */

@@ -162,6 +162,11 @@ static double wss_high(const struct window_record *window)
     return (double)window->wss_high_bytes;
 }
 
+static double unit_low(const struct window_record *window)
+{
+    return (double)window->unit_low_bytes;
+}
+
 static double touched(const struct window_record *window)
 {
     return window->touched_fraction;
@@ -177,10 +182,14 @@ static const struct window_metric {
     double (*value)(const struct window_record *window);
 } window_metrics[] = {
     {"vmwss_working_set_bytes", "Guest RAM touched in the window.", wss},
-    {"vmwss_working_set_low_bytes", "Lower bound of the 95 % interval of the working set.",
+    {"vmwss_working_set_low_bytes",
+     "Lower bound of the 95 % interval of the working set; of each huge page touched, one base page.",
      wss_low},
     {"vmwss_working_set_high_bytes",
      "Upper bound of the 95 % interval of the working set, and what was unmeasurable.", wss_high},
+    {"vmwss_working_set_unit_low_bytes",
+     "Lower bound of the 95 % interval of the working set, huge pages touched counted in full.",
+     unit_low},
     {"vmwss_touched_ratio", "Share of the measurable resident RAM that was touched in the window.",
      touched},
     {"vmwss_window_measured_seconds", "The window that was really measured.", est_window},

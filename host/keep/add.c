@@ -64,7 +64,8 @@ static bool has_sizes(const struct ages_record *record)
 
     for (size_t w = 0; w < sample->n_windows; w++)
         if (!is_estimate(sample->windows[w].wss_low_bytes, sample->windows[w].wss_bytes,
-                         sample->windows[w].wss_high_bytes))
+                         sample->windows[w].wss_high_bytes) ||
+            sample->windows[w].unit_low_bytes > sample->windows[w].wss_bytes)
             return false;
     for (size_t b = 0; b < record->n_bins; b++)
         if (!is_estimate(record->bins[b].low_bytes, record->bins[b].bytes,

@@ -16,9 +16,16 @@ static json_t *bytes(uint64_t value)
 /* NULL when the array or one of its numbers could not be made. */
 static json_t *window_array(const struct window_record *window)
 {
-    return json_pack("[ffooof]", window->window_s, window->est_window_s, bytes(window->wss_bytes),
-                     bytes(window->wss_low_bytes), bytes(window->wss_high_bytes),
-                     window->touched_fraction);
+    json_t *array = json_pack("[ffooof]", window->window_s, window->est_window_s,
+                              bytes(window->wss_bytes), bytes(window->wss_low_bytes),
+                              bytes(window->wss_high_bytes), window->touched_fraction);
+
+    if (array && window->unit_low_bytes > window->wss_low_bytes &&
+        json_array_append_new(array, bytes(window->unit_low_bytes)) < 0) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
 }
 
 static json_t *bin_array(const struct age_bin *bin)
@@ -78,14 +85,21 @@ static int parse_window(struct window_record *window, const json_t *array)
     json_int_t wss;
     json_int_t low;
     json_int_t high;
+    json_int_t unit_low;
+    bool has_unit_low = json_array_size(array) == 7;
 
-    if (json_unpack((json_t *)array, "[FFIIIF!]", &window->window_s, &window->est_window_s, &wss,
-                    &low, &high, &window->touched_fraction) < 0 ||
-        low < 0 || wss < low || high < wss || window->window_s <= 0)
+    if (json_unpack((json_t *)array, has_unit_low ? "[FFIIIFI!]" : "[FFIIIF!]", &window->window_s,
+                    &window->est_window_s, &wss, &low, &high, &window->touched_fraction,
+                    &unit_low) < 0)
+        return -EUCLEAN;
+    if (!has_unit_low)
+        unit_low = low;
+    if (low < 0 || unit_low < low || wss < unit_low || high < wss || window->window_s <= 0)
         return -EUCLEAN;
     window->wss_bytes = (uint64_t)wss;
     window->wss_low_bytes = (uint64_t)low;
     window->wss_high_bytes = (uint64_t)high;
+    window->unit_low_bytes = (uint64_t)unit_low;
     window->gone_bytes = GONE_NOT_KEPT;
     return 0;
 }

@@ -2,7 +2,8 @@
 /**
  * @file row.h  A record's windows, ages and flags as the text that stands in its row.
  *
- *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction], ...]
+ *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction, unit_low], ...]; unit_low (bytes) only
+ *            where it is not low
  *   ages     [[from_s, to_s or null, bytes, low, high], ...]
  *   flags    the names of sample_flag_name(), with commas
  */

@@ -27,8 +27,29 @@ static int answer_windows(const struct follower *follower, const struct sample_p
     return plan->n_windows > 0 ? 0 : -EAGAIN;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A unit is as old as the newest touch in it. Of one of several base pages only one is certain to be of that age: the
+ * others may be older, and are in none of the @p older bins' values, but may be in each of them. What was not touched since
+ * it is watched was so in full. */
+static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint64_t *older)
+{
+    bool oldest = isinf(bin->to_s);
+
+    bin->low_bytes = oldest ? estimate->unit_low_bytes : estimate->wss_low_bytes;
+    bin->high_bytes = estimate->wss_high_bytes;
+    if (bin->high_bytes < estimate->resident_bytes)
+        bin->high_bytes += smaller(*older, estimate->resident_bytes - bin->high_bytes);
+    if (estimate->unit_low_bytes > estimate->wss_low_bytes)
+        *older += estimate->wss_bytes - estimate->wss_low_bytes;
+}
+
+/* @p older: bytes of younger bins that may be older than they say. */
 static int fill_bin(struct age_bin *bin, const struct follower *follower, double watched_s,
-                    const struct wss_memory *memory)
+                    const struct wss_memory *memory, uint64_t *older)
 {
     const struct follow_ages ages = {
         .from_s = bin->from_s, .to_s = bin->to_s, .watched_s = watched_s};
@@ -42,8 +63,7 @@ static int fill_bin(struct age_bin *bin, const struct follower *follower, double
     if (rc < 0)
         return rc;
     bin->bytes = estimate.wss_bytes;
-    bin->low_bytes = estimate.wss_low_bytes;
-    bin->high_bytes = estimate.wss_high_bytes;
+    widen(bin, &estimate, older);
     return 0;
 }
 
@@ -53,6 +73,7 @@ static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
 {
     double longest_s = plan->window_s[plan->n_windows - 1];
     double from_s = 0;
+    uint64_t older = 0;
 
     for (size_t b = 0; b <= plan->n_windows; b++) {
         struct age_bin *bin = &record->bins[b];
@@ -61,7 +82,7 @@ static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
         bin->to_s = b < plan->n_windows ? plan->window_s[b] : HUGE_VAL;
         from_s = bin->to_s;
 
-        int rc = fill_bin(bin, follower, longest_s, memory);
+        int rc = fill_bin(bin, follower, longest_s, memory, &older);
 
         if (rc < 0)
             return rc;

@@ -180,6 +180,7 @@ static int fill_window(struct sample_record *record, const struct sample_plan *p
         .wss_bytes = estimate.wss_bytes,
         .wss_low_bytes = estimate.wss_low_bytes,
         .wss_high_bytes = estimate.wss_high_bytes,
+        .unit_low_bytes = estimate.unit_low_bytes,
         .unmeasurable_bytes = estimate.unmeasurable_bytes,
         .touched_fraction = estimate.touched_fraction,
         .gone_bytes = estimate.gone_bytes,

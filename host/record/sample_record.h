@@ -52,6 +52,8 @@ struct window_record {
     double window_s;
     double est_window_s;
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
+    uint64_t
+        unit_low_bytes; /* as in wss_estimate; of a record that was kept before there was one, wss_low_bytes */
     uint64_t unmeasurable_bytes; /* in this window; part of wss_high_bytes. Not kept, nor shown */
     double touched_fraction;
     uint64_t gone_bytes; /* touched, but no longer resident: not in wss_bytes; GONE_NOT_KEPT */

@@ -39,13 +39,11 @@ static void add_bin(struct table *table, const struct sample_record *sample,
     char cell[N_COLUMNS][64];
     const char *cells[N_COLUMNS];
     const size_t size = sizeof(cell[0]);
-    uint64_t up = bin->high_bytes - bin->bytes;
-    uint64_t down = bin->bytes - bin->low_bytes;
     double share = sample->resident_bytes ? (double)bin->bytes / (double)sample->resident_bytes : 0;
 
     age_bin_label(cell[0], size, bin);
     show_bytes(cell[1], size, bin->bytes);
-    show_bytes(cell[2], size, up > down ? up : down);
+    show_error(cell[2], size, bin->bytes, bin->low_bytes, bin->high_bytes);
     snprintf(cell[3], size, "%.1f%%", 100 * share);
     show_bar(cell[4], size, share);
     for (size_t i = 0; i < N_COLUMNS; i++)

@@ -28,7 +28,7 @@ static void add_window(struct table *table, const struct sample_record *record, 
     show_seconds(cell[0], size, window->window_s);
     show_seconds(cell[1], size, window->est_window_s);
     show_bytes(cell[2], size, window->wss_bytes);
-    show_bytes(cell[3], size, window_half_width(window));
+    show_error(cell[3], size, window->wss_bytes, window->wss_low_bytes, window->wss_high_bytes);
     show_bytes(cell[4], size, window->wss_bytes > before ? window->wss_bytes - before : 0);
     snprintf(cell[5], size, "%.1f%%", 100 * window->touched_fraction);
     show_bar(cell[6], size, window->touched_fraction);

@@ -113,19 +113,6 @@ struct history_output *history_output_new(enum show_format format,
     return output;
 }
 
-/* The wider side; of a bucket's means. */
-static uint64_t half_width(const struct history_point *point)
-{
-    uint64_t up = point->wss_high_bytes > point->wss_bytes
-                      ? point->wss_high_bytes - point->wss_bytes
-                      : 0;
-    uint64_t down = point->wss_bytes > point->wss_low_bytes
-                        ? point->wss_bytes - point->wss_low_bytes
-                        : 0;
-
-    return up > down ? up : down;
-}
-
 static int add_row(const struct history_output *output, const struct history_point *point)
 {
     char cell[N_COLUMNS][256];
@@ -135,7 +122,7 @@ static int add_row(const struct history_output *output, const struct history_poi
     show_time(cell[0], size, point->time_s, 0);
     show_seconds(cell[1], size, point->est_window_s);
     show_bytes(cell[2], size, point->wss_bytes);
-    show_bytes(cell[3], size, half_width(point));
+    show_error(cell[3], size, point->wss_bytes, point->wss_low_bytes, point->wss_high_bytes);
     show_bytes(cell[4], size, point->wss_min_bytes);
     show_bytes(cell[5], size, point->wss_p95_bytes);
     show_bytes(cell[6], size, point->wss_max_bytes);

@@ -41,6 +41,7 @@ static json_t *window_json(const struct window_record *window)
     json_object_set_new(object, "wss_bytes", bytes(window->wss_bytes));
     json_object_set_new(object, "wss_low_bytes", bytes(window->wss_low_bytes));
     json_object_set_new(object, "wss_high_bytes", bytes(window->wss_high_bytes));
+    json_object_set_new(object, "wss_unit_low_bytes", bytes(window->unit_low_bytes));
     json_object_set_new(object, "touched_fraction", rounded(window->touched_fraction, 0.00001));
     if (window->gone_bytes != GONE_NOT_KEPT)
         json_object_set_new(object, "gone_bytes", bytes(window->gone_bytes));

@@ -105,7 +105,7 @@ static void add_window(struct table *table, const struct sample_record *record, 
     show_seconds(cell[1], size, window->window_s);
     snprintf(cell[2], size, "%.2fs", window->est_window_s);
     show_bytes(cell[3], size, window->wss_bytes);
-    show_bytes(cell[4], size, window_half_width(window));
+    show_error(cell[4], size, window->wss_bytes, window->wss_low_bytes, window->wss_high_bytes);
     snprintf(cell[5], size, "%.1f%%", 100 * window->touched_fraction);
     show_bytes(cell[6], size, record->resident_bytes);
     show_bytes(cell[7], size, record->ram_bytes);
@@ -126,8 +126,6 @@ static void add_window(struct table *table, const struct sample_record *record, 
 static void add_fine(struct table *table, const struct sample_record *record)
 {
     const struct fine_record *fine = &record->fine;
-    uint64_t up = fine->wss_high_bytes - fine->wss_bytes;
-    uint64_t down = fine->wss_bytes - fine->wss_low_bytes;
     char cell[6][256];
     const size_t size = sizeof(cell[0]);
 
@@ -135,7 +133,7 @@ static void add_fine(struct table *table, const struct sample_record *record)
     show_seconds(cell[1], size, fine->window_s);
     snprintf(cell[2], size, "%.2fs", fine->est_window_s);
     show_bytes(cell[3], size, fine->wss_bytes);
-    show_bytes(cell[4], size, up > down ? up : down);
+    show_error(cell[4], size, fine->wss_bytes, fine->wss_low_bytes, fine->wss_high_bytes);
     snprintf(cell[5], size, "fine, %llu huge pages split%s",
              (unsigned long long)fine->huge_pages_sampled,
              fine->huge_pages_not_joined ? ", some not joined" : "");

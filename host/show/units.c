@@ -21,6 +21,22 @@ char *show_bytes(char *text, size_t size, uint64_t bytes)
     return text;
 }
 
+char *show_error(char *text, size_t size, uint64_t bytes, uint64_t low, uint64_t high)
+{
+    uint64_t up = high > bytes ? high - bytes : 0;
+    uint64_t down = bytes > low ? bytes - low : 0;
+    char higher[32];
+    char lower[32];
+
+    show_bytes(higher, sizeof(higher), up);
+    show_bytes(lower, sizeof(lower), down);
+    if (down > 2 * up)
+        snprintf(text, size, "+%s -%s", higher, lower);
+    else
+        snprintf(text, size, "%s", up > down ? higher : lower);
+    return text;
+}
+
 char *show_seconds(char *text, size_t size, double seconds)
 {
     unsigned long whole = (unsigned long)seconds;

@@ -57,6 +57,22 @@ elif THP=yes start_payload thp tcg "$params" -m 512; then
 	stop_guest "$pid"
 fi
 
+echo "# transparent huge pages of which a quarter is touched"
+strided="total=448M hot=16M pattern=strided stride=16K"
+if grep -q '\[never\]' /sys/kernel/mm/transparent_hugepage/enabled; then
+	skip "anon THP, strided" "this host has transparent huge pages off"
+elif THP=yes start_payload strided tcg "$strided" -m 512; then
+	t=$(truth "$strided")
+	for method in cold referenced; do
+		check "$method: census of huge pages" measure_it_running --census --pid "$pid" -w 2 -m "$method"
+		echo "# truth $t: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)], $(field granularity_bytes)"
+		check "$method: the bounds hold the bytes touched" \
+			holds "$(field wss_low_bytes) <= $t && $t <= $(field wss_high_bytes)"
+	done
+	check "the table has both sides" holds "$("$vmwss" measure --pid "$pid" -w 1 -m cold | grep -c -- '-[0-9.]* MiB.*thp') == 1"
+	stop_guest "$pid"
+fi
+
 echo "# memfd"
 if MACHINE=pc,memory-backend=mem start_payload memfd tcg "$params" -m 512 \
 	-object memory-backend-memfd,id=mem,size=512M,share=on; then

@@ -73,6 +73,7 @@ static inline struct ages_record kept_record(const char *name, const char *uuid,
             .wss_bytes = mib * MIB * (w + 1),
             .wss_low_bytes = mib * MIB * (w + 1) - MIB / 2,
             .wss_high_bytes = mib * MIB * (w + 1) + MIB,
+            .unit_low_bytes = mib * MIB * (w + 1) - MIB / 2,
             .touched_fraction = (double)(mib * (w + 1)) / 512,
         };
     record.bins[0] = (struct age_bin){0, 10, 1, 0, 2};

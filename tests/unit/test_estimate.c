@@ -128,7 +128,8 @@ START_TEST(panel_of_everything_is_exact)
                                   &wss),
                      0);
     ck_assert_uint_eq(wss.wss_bytes, 32ULL << 21);
-    ck_assert_uint_eq(wss.wss_low_bytes, wss.wss_bytes);
+    ck_assert_uint_eq(wss.unit_low_bytes, wss.wss_bytes);
+    ck_assert_uint_eq(wss.wss_low_bytes, 32 * PAGE);
     ck_assert_uint_eq(wss.wss_high_bytes, wss.wss_bytes);
     ck_assert_uint_eq(wss.granularity_bytes, 2 << 20);
 }
@@ -155,6 +156,70 @@ START_TEST(unmeasurable_draws_widen_mostly_upward)
     ck_assert_uint_le(with.wss_low_bytes, without.wss_low_bytes);
     ck_assert_uint_ge(with.wss_high_bytes, without.wss_high_bytes + measured);
     ck_assert_uint_le(with.wss_high_bytes, without.wss_high_bytes + measured + measured / 20);
+}
+END_TEST
+
+/* --- bytes that are certain: of each unit touched one base page --------------------------------- */
+
+START_TEST(a_census_of_huge_pages_is_sure_of_a_page_of_each)
+{
+    /* 33 of 64 huge pages touched, and 100 base pages. */
+    struct tally tally = {
+        .census = true, .n_strata = 2, .touched_bytes = (33ULL << 21) + 100 * PAGE};
+    struct wss_estimate wss;
+
+    tally.resident_bytes = (64ULL << 21) + 1000 * PAGE;
+    tally.strata[0] = (struct stratum){
+        .granularity_bytes = PAGE, .draws = 1000, .touched_units = 100};
+    tally.strata[1] = (struct stratum){
+        .granularity_bytes = 2 << 20, .draws = 64 * 512, .touched_units = 33 * 512};
+    ck_assert_int_eq(wss_estimate(&tally,
+                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
+                                  &wss),
+                     0);
+    ck_assert_uint_eq(wss.wss_bytes, tally.touched_bytes);
+    ck_assert_uint_eq(wss.wss_high_bytes, tally.touched_bytes);
+    ck_assert_uint_eq(wss.unit_low_bytes, tally.touched_bytes);
+    ck_assert_uint_eq(wss.wss_low_bytes, (33 + 100) * PAGE);
+}
+END_TEST
+
+/* smaps says how much was touched, and how much is huge, but not how much of the one is the other. */
+START_TEST(a_census_without_strata_takes_the_worst)
+{
+    struct tally tally = {.census = true, .n_strata = 2, .touched_bytes = (10ULL << 21) + 7 * PAGE};
+    struct wss_estimate wss;
+
+    tally.resident_bytes = (40ULL << 21) + 1000 * PAGE;
+    tally.strata[0] = (struct stratum){.granularity_bytes = PAGE, .draws = 1000};
+    tally.strata[1] = (struct stratum){.granularity_bytes = 2 << 20, .draws = 40 * 512};
+    ck_assert_int_eq(wss_estimate(&tally,
+                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
+                                  &wss),
+                     0);
+    ck_assert_uint_eq(wss.wss_low_bytes, 11 * PAGE);
+    /* More was touched than huge pages hold: the rest is of base pages. */
+    tally.strata[1].draws = 4 * 512;
+    ck_assert_int_eq(wss_estimate(&tally,
+                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
+                                  &wss),
+                     0);
+    ck_assert_uint_eq(wss.wss_low_bytes, (4 + 6 * 512 + 7) * PAGE);
+}
+END_TEST
+
+START_TEST(a_panel_of_folios_between)
+{
+    struct tally tally = panel(64 << 10, 400, 100);
+    struct wss_estimate wss;
+    uint64_t resident = 1ULL << 40;
+
+    ck_assert_int_eq(
+        wss_estimate(&tally,
+                     &(struct wss_memory){.resident_bytes = resident, .population_bytes = resident},
+                     &wss),
+        0);
+    ck_assert_double_eq_tol((double)wss.wss_low_bytes, (double)wss.unit_low_bytes / 16, 1);
 }
 END_TEST
 
@@ -362,7 +427,7 @@ START_TEST(interval_covers_mixed_page_sizes)
                                                            .population_bytes = 2ULL * SMALL * PAGE},
                                       &wss),
                          0);
-        held += (double)wss.wss_low_bytes <= truth * 2 * SMALL * PAGE &&
+        held += (double)wss.unit_low_bytes <= truth * 2 * SMALL * PAGE &&
                 truth * 2 * SMALL * PAGE <= (double)wss.wss_high_bytes;
     }
     ck_assert_msg(held > 0.93 * REPEATS && held < 0.97 * REPEATS, "covers %.4f",
@@ -421,6 +486,52 @@ START_TEST(interval_covers_what_is_partly_measurable)
 }
 END_TEST
 
+/* The worst: of each of half of the huge pages one base page is touched, beside base pages of which a tenth is. */
+START_TEST(least_holds_the_bytes)
+{
+    enum { HUGE_PAGES = 1000, N = 2000, REPEATS = 4000 };
+    const uint64_t pages = 2 * HUGE_PAGES * 512;
+    const uint64_t truth = (HUGE_PAGES / 2 + HUGE_PAGES * 512 / 10) * PAGE;
+    int held = 0;
+
+    for (int r = 0; r < REPEATS; r++) {
+        static unsigned char seen[HUGE_PAGES];
+        struct tally tally = {.n_strata = 2};
+        struct stratum *huge = &tally.strata[0];
+        struct stratum *small = &tally.strata[1];
+        struct wss_estimate wss;
+
+        memset(seen, 0, sizeof(seen));
+        huge->granularity_bytes = 2 << 20;
+        small->granularity_bytes = PAGE;
+        for (int i = 0; i < N; i++) {
+            if (uniform() < 0.5) {
+                int page = (int)(uniform() * HUGE_PAGES);
+
+                huge->draws++;
+                huge->units += !seen[page];
+                huge->touched_units += !seen[page] && page < HUGE_PAGES / 2;
+                seen[page] = 1;
+            } else {
+                small->draws++;
+                small->units++;
+                small->touched_units += uniform() < 0.1;
+            }
+        }
+        ck_assert_int_eq(wss_estimate(&tally,
+                                      &(struct wss_memory){.resident_bytes = pages * PAGE,
+                                                           .population_bytes = pages * PAGE},
+                                      &wss),
+                         0);
+        ck_assert_uint_le(wss.wss_low_bytes, wss.unit_low_bytes);
+        ck_assert_uint_le(truth, wss.wss_high_bytes);
+        held += wss.wss_low_bytes <= truth;
+    }
+    ck_assert_msg(held > 0.965 * REPEATS && held < 0.99 * REPEATS, "holds %.4f",
+                  (double)held / REPEATS);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("estimate");
@@ -443,6 +554,10 @@ int main(void)
     tcase_add_loop_test(tcase, interval_covers, 0, 6);
     tcase_add_test(tcase, interval_covers_mixed_page_sizes);
     tcase_add_loop_test(tcase, interval_covers_what_is_partly_measurable, 0, 5);
+    tcase_add_test(tcase, a_census_of_huge_pages_is_sure_of_a_page_of_each);
+    tcase_add_test(tcase, a_census_without_strata_takes_the_worst);
+    tcase_add_test(tcase, a_panel_of_folios_between);
+    tcase_add_test(tcase, least_holds_the_bytes);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -61,6 +61,8 @@ START_TEST(zap_all_adds_the_counters)
     ck_assert_msg(method_zap_all.collect(state, &tally, &error) == 0, "%s", error.text);
     ck_assert_uint_eq(tally.touched_bytes, 20 * 4096 + (2 << 20));
     ck_assert_uint_eq(tally.resident_bytes, 4096 << 10); /* the third VMA is no guest RAM */
+    ck_assert_uint_eq(tally_stratum(&tally, 4096)->touched_units, 20);
+    ck_assert_uint_eq(tally_stratum(&tally, 2 << 20)->touched_units, 512);
     method_zap_all.close(state);
 }
 END_TEST

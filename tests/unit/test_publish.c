@@ -51,7 +51,7 @@ END_TEST
 
 START_TEST(what_a_census_moves_by_less_than_a_percent_is_not)
 {
-    told.windows[0].wss_low_bytes = told.windows[0].wss_high_bytes = 100 * MIB;
+    told.windows[0].unit_low_bytes = told.windows[0].wss_high_bytes = 100 * MIB;
     now.windows[0] = told.windows[0];
     now.windows[0].wss_bytes = 100 * MIB + 4096;
     ck_assert(!is_news());
@@ -62,18 +62,18 @@ END_TEST
 
 START_TEST(another_precision_is_news)
 {
-    told.windows[0].wss_low_bytes = 80 * MIB;
+    told.windows[0].unit_low_bytes = 80 * MIB;
     told.windows[0].wss_high_bytes = 120 * MIB;
-    now.windows[0].wss_low_bytes = 85 * MIB;
+    now.windows[0].unit_low_bytes = 85 * MIB;
     now.windows[0].wss_high_bytes = 115 * MIB;
     ck_assert(!is_news());
-    now.windows[0].wss_low_bytes = 95 * MIB;
+    now.windows[0].unit_low_bytes = 95 * MIB;
     now.windows[0].wss_high_bytes = 105 * MIB;
     ck_assert(is_news());
     /* Twice as wide, but by next to nothing. */
-    told.windows[0].wss_low_bytes = 100 * MIB;
+    told.windows[0].unit_low_bytes = 100 * MIB;
     told.windows[0].wss_high_bytes = 101 * MIB;
-    now.windows[0].wss_low_bytes = 99 * MIB;
+    now.windows[0].unit_low_bytes = 99 * MIB;
     now.windows[0].wss_high_bytes = 102 * MIB;
     ck_assert(!is_news());
 }

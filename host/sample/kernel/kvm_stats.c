@@ -58,26 +58,31 @@ static int missing(const struct target *target, struct error *error)
                      target->process->pid);
 }
 
-int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error)
+int kvm_mapped_sizes(const struct target *target, uint64_t bytes[KVM_SIZES], struct error *error)
 {
-    static const struct {
-        const char *file;
-        unsigned shift;
-    } sizes[] = {{"pages_4k", 12}, {"pages_2m", 21}, {"pages_1g", 30}};
+    static const char *const files[KVM_SIZES] = {"pages_4k", "pages_2m", "pages_1g"};
     char name[64];
-    uint64_t sum = 0;
 
     if (find_directory(target, name, sizeof(name)) < 0)
         return missing(target, error);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < KVM_SIZES; i++) {
         uint64_t count;
 
-        if (fsroot_read_u64(target->root, &count, KVM_DEBUGFS "/%s/%s", name, sizes[i].file) < 0)
+        if (fsroot_read_u64(target->root, &count, KVM_DEBUGFS "/%s/%s", name, files[i]) < 0)
             return missing(target, error);
-        sum += count << sizes[i].shift;
+        bytes[i] = count * kvm_size_bytes[i];
     }
-    *bytes = sum;
     return 0;
+}
+
+int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error)
+{
+    uint64_t sizes[KVM_SIZES];
+    int rc = kvm_mapped_sizes(target, sizes, error);
+
+    if (rc == 0)
+        *bytes = sizes[0] + sizes[1] + sizes[2];
+    return rc;
 }
 
 static uint64_t read_counter(const struct target *target, const char *counter)

@@ -18,6 +18,13 @@ int kvm_stats_host(const struct fsroot *root, struct error *error);
  *  when the counters are not there. */
 int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error);
 
+/** The sizes at which KVM maps. */
+#define KVM_SIZES 3
+static const uint64_t kvm_size_bytes[KVM_SIZES] = {4096, 2ULL << 20, 1ULL << 30};
+
+/** Likewise, by size. */
+int kvm_mapped_sizes(const struct target *target, uint64_t bytes[KVM_SIZES], struct error *error);
+
 /** Page faults that KVM has resolved by mapping a page (pf_fixed), since the VM began; 0 when unknown. */
 uint64_t kvm_faults_fixed(const struct target *target);
 

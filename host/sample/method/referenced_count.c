@@ -44,6 +44,19 @@ static void add_stratum(struct tally *tally, uint64_t granularity_bytes, uint64_
         stratum->draws += bytes / BASE_PAGE_BYTES;
 }
 
+/* Also what was huge when the RAM was located: of a huge page that is split every base page inherits the accessed bit. */
+static uint64_t huge_bytes(const struct target *target, const struct ram_smaps *sums)
+{
+    uint64_t located = 0;
+
+    for (size_t b = 0; b < target->ram->n_blocks; b++)
+        if (target->ram->blocks[b].backing != RAM_BACKING_HUGETLB)
+            located += target->ram->blocks[b].huge_bytes;
+    if (located < sums->huge_bytes)
+        located = sums->huge_bytes;
+    return located < sums->resident_bytes ? located : sums->resident_bytes;
+}
+
 int referenced_count_tally(const struct target *target, struct tally *tally, struct error *error)
 {
     struct ram_smaps sums;
@@ -58,7 +71,7 @@ int referenced_count_tally(const struct target *target, struct tally *tally, str
     tally->unmeasurable_bytes = sums.hugetlb_bytes;
     tally->shared_bytes = sums.shared_bytes;
     tally->swapped_pages = sums.swapped_bytes / BASE_PAGE_BYTES;
-    add_stratum(tally, BASE_PAGE_BYTES, sums.resident_bytes - sums.huge_bytes);
-    add_stratum(tally, 2ULL << 20, sums.huge_bytes);
+    add_stratum(tally, BASE_PAGE_BYTES, sums.resident_bytes - huge_bytes(target, &sums));
+    add_stratum(tally, 2ULL << 20, huge_bytes(target, &sums));
     return 0;
 }

@@ -86,12 +86,37 @@ static int zap_all_mark(void *state, struct error *error)
     return 0;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What is resident counts by the host's pages, and what of it was touched by KVM's, which may be smaller: their counters
+ * include ROM and video RAM, so the sum may be too large by some pages. */
+static void add_strata(const struct ram_smaps *sums, const uint64_t mapped[KVM_SIZES],
+                       struct tally *tally)
+{
+    uint64_t huge = smaller(sums->huge_bytes + sums->hugetlb_bytes, tally->resident_bytes);
+    uint64_t giant = smaller(mapped[2], huge);
+    const uint64_t resident[KVM_SIZES] = {tally->resident_bytes - huge, huge - giant, giant};
+    uint64_t left = tally->touched_bytes;
+
+    for (size_t i = KVM_SIZES; i-- > 0;) {
+        struct stratum *stratum = tally_stratum(tally, kvm_size_bytes[i]);
+        uint64_t touched = smaller(mapped[i], left);
+
+        stratum->draws = resident[i] / BASE_PAGE_BYTES;
+        stratum->touched_units = touched / BASE_PAGE_BYTES;
+        left -= touched;
+    }
+}
+
 static int zap_all_collect(void *state, struct tally *tally, struct error *error)
 {
     const struct target *target = state;
     struct ram_smaps sums = {0};
-    uint64_t mapped_bytes = 0;
-    int rc = kvm_mapped_bytes(target, &mapped_bytes, error);
+    uint64_t mapped[KVM_SIZES];
+    int rc = kvm_mapped_sizes(target, mapped, error);
 
     if (rc == 0)
         rc = ram_smaps_read(target, &sums, error);
@@ -101,15 +126,9 @@ static int zap_all_collect(void *state, struct tally *tally, struct error *error
     memset(tally, 0, sizeof(*tally));
     tally->census = true;
     tally->resident_bytes = sums.resident_bytes + sums.hugetlb_bytes;
-    tally->touched_bytes = mapped_bytes < tally->resident_bytes ? mapped_bytes
-                                                                : tally->resident_bytes;
+    tally->touched_bytes = smaller(mapped[0] + mapped[1] + mapped[2], tally->resident_bytes);
     tally->swapped_pages = sums.swapped_bytes / BASE_PAGE_BYTES;
-
-    bool huge = sums.huge_bytes + sums.hugetlb_bytes > tally->resident_bytes / 2;
-    struct stratum *stratum = tally_stratum(tally, huge ? 2ULL << 20 : BASE_PAGE_BYTES);
-
-    if (stratum)
-        stratum->draws = tally->resident_bytes / BASE_PAGE_BYTES;
+    add_strata(&sums, mapped, tally);
     return 0;
 }
 
