@@ -209,6 +209,14 @@ static int insert_boot_memory(const xmlNode *domain, const struct backing *backi
     return 0;
 }
 
+/* type='sev' leaves the memory where it is, encrypted in place (formatdomain, "Launch Security"). */
+static const char *read_protection(const xmlNode *launch_security)
+{
+    if (xml_attribute_is(launch_security, "type", "sev-snp"))
+        return "SEV-SNP";
+    return xml_attribute_is(launch_security, "type", "tdx") ? "TDX" : NULL;
+}
+
 static int read_ram(const xmlNode *domain, struct ram_config *ram, struct error *error)
 {
     const xmlNode *memory_backing = xml_child(domain, "memoryBacking");
@@ -218,6 +226,7 @@ static int read_ram(const xmlNode *domain, struct ram_config *ram, struct error 
     bool cells = ram->n_backends > 0;
 
     ram->locked = xml_child(memory_backing, "locked") != NULL;
+    ram->in_guest_memfd = read_protection(xml_child(domain, "launchSecurity"));
     if (rc == 0)
         rc = add_devices(xml_child(domain, "devices"), &backing, ram, &devices_bytes, error);
     if (rc == 0 && !cells)

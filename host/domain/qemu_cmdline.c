@@ -178,14 +178,26 @@ static enum ram_source source_of(const char *type)
     return RAM_SOURCE_UNKNOWN;
 }
 
+/* Those of the objects for -machine confidential-guest-support= whose private memory is in guest_memfd (QEMU
+ * target/i386/sev.c and kvm/tdx.c: require_guest_memfd). Memory of sev-guest is the backend's own, encrypted in place. */
+static void read_protection(struct reading *r, const char *type)
+{
+    if (strcmp(type, "sev-snp-guest") == 0)
+        r->out->ram.in_guest_memfd = "SEV-SNP";
+    else if (strcmp(type, "tdx-guest") == 0)
+        r->out->ram.in_guest_memfd = "TDX";
+}
+
 static int read_object(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     static const char prefix[] = "memory-backend-";
     char type[64];
     char size[64];
 
-    if (qemu_option_get(option, "qom-type", "qom-type", type, sizeof(type)) != 1 ||
-        strncmp(type, prefix, sizeof(prefix) - 1) != 0)
+    if (qemu_option_get(option, "qom-type", "qom-type", type, sizeof(type)) != 1)
+        return 0;
+    read_protection(r, type);
+    if (strncmp(type, prefix, sizeof(prefix) - 1) != 0)
         return 0;
     if (r->n_objects == RAM_CONFIG_MAX_BACKENDS)
         return error_set(error, -EINVAL, "QEMU options: more than %d memory backends",

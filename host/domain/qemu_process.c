@@ -143,6 +143,8 @@ static int read_all(const struct fsroot *root, struct qemu_process *process, str
     rc = qemu_vcpus_find(root, process);
     if (rc < 0)
         return cannot_look(error, process->pid, rc);
+    if (!process->config.ram.in_guest_memfd && qemu_process_holds_guest_memfd(root, process))
+        process->config.ram.in_guest_memfd = "guest_memfd";
     return qemu_process_verify(root, process, error);
 }
 

@@ -49,8 +49,19 @@ static bool takes_sigusr1(const struct fsroot *root, pid_t pid, pid_t tid)
     return !(blocked & (1ULL << (SIGUSR1 - 1)));
 }
 
-/* What the open files say: 1 there is a kvm-vm, 0 there is none, or a negative errno. */
-static int holds_kvm_vm(const struct fsroot *root, pid_t pid)
+static bool is_kvm_vm(const char *target)
+{
+    return strcmp(target, "anon_inode:kvm-vm") == 0;
+}
+
+/* "anon_inode:[kvm-gmem]", and "/[kvm-gmem]" since it is a file system of its own (virt/kvm/guest_memfd.c). */
+static bool is_guest_memfd(const char *target)
+{
+    return strstr(target, "[kvm-gmem]") != NULL;
+}
+
+/* What the open files say: 1 there is such a one, 0 there is none, or a negative errno. */
+static int holds(const struct fsroot *root, pid_t pid, bool (*wanted)(const char *target))
 {
     cleanup_free pid_t *fds = NULL;
     char path[32];
@@ -63,7 +74,7 @@ static int holds_kvm_vm(const struct fsroot *root, pid_t pid)
         return (int)n;
     for (ssize_t i = 0; i < n; i++)
         if (fsroot_readlink(root, target, sizeof(target), "%s/%d", path, (int)fds[i]) > 0 &&
-            strcmp(target, "anon_inode:kvm-vm") == 0)
+            wanted(target))
             return 1;
     return 0;
 }
@@ -72,11 +83,16 @@ static int holds_kvm_vm(const struct fsroot *root, pid_t pid)
  * options are believed. */
 static enum accel accel_of_files(const struct fsroot *root, const struct qemu_process *process)
 {
-    int kvm = holds_kvm_vm(root, process->pid);
+    int kvm = holds(root, process->pid, is_kvm_vm);
 
     if (kvm < 0)
         return process->config.accel;
     return kvm ? ACCEL_KVM : ACCEL_TCG;
+}
+
+bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process)
+{
+    return holds(root, process->pid, is_guest_memfd) > 0;
 }
 
 /* Those that pick() takes are moved to the beginning; returns how many. */

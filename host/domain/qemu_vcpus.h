@@ -31,5 +31,8 @@ enum qemu_job {
  */
 unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process);
 
+/** Has it a guest_memfd open? Then that is where (part of) the guest's RAM is, whatever its options say. */
+bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process);
+
 /** Fills accel, vcpus_known, n_vcpus and vcpus of @p process. -ESRCH when its threads are gone; -ENOMEM. */
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process);

@@ -74,4 +74,6 @@ void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline)
         b->hugetlb = given->hugetlb;
     }
     xml->locked |= cmdline->locked;
+    if (!xml->in_guest_memfd)
+        xml->in_guest_memfd = cmdline->in_guest_memfd;
 }

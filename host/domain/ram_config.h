@@ -34,6 +34,9 @@ struct ram_backend {
 struct ram_config {
     uint64_t total_bytes; /* the sum over the backends */
     bool locked;          /* <locked/>, -overcommit mem-lock=on */
+    /* What has its RAM in guest_memfd, which QEMU does not map: "SEV-SNP", "TDX", "guest_memfd" itself; NULL: nothing. A
+     * constant, not owned. */
+    const char *in_guest_memfd;
     size_t n_backends;
     struct ram_backend *backends; /* of just their number: most guests have one */
 };

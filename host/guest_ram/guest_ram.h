@@ -64,7 +64,8 @@ struct guest_ram {
  * taken for RAM, so with the command line as @p config DIMMs plugged since the start are not seen.
  * A configured DIMM that is not mapped was unplugged and is left out: out->bytes is then smaller
  * than config->total_bytes.
- * @return 0; -ENOTUNIQ ambiguous; -ENXIO a configured block was not found; else as smaps_walk().
+ * What cannot be measured at all is refused by name: RAM in guest_memfd, base pages of another size than 4 KiB.
+ * @return 0; -ENOTSUP such; -ENOTUNIQ ambiguous; -ENXIO a configured block was not found; else as smaps_walk().
  *         The caller frees with guest_ram_free().
  */
 int guest_ram_locate(const struct fsroot *root, const struct qemu_process *process,

@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NONE SIZE_MAX
 #define KNOWLEDGE_MAX 2
@@ -246,23 +247,72 @@ static int fill(const struct fsroot *root, pid_t pid, const struct match *m, str
     return 0;
 }
 
+/* Its pages are in no page table of QEMU, nor on a list of the kernel's: no method has anything to look at. */
+static int check_mapped(const struct ram_config *config, struct error *error)
+{
+    if (!config->in_guest_memfd)
+        return 0;
+    return error_set(
+        error, -ENOTSUP,
+        "its RAM is not mapped by QEMU (%s: it is in guest_memfd), so no page table of the host's tells "
+        "what it touches; ask the guest itself (vmwss-guest)",
+        config->in_guest_memfd);
+}
+
+/* Page numbers, granularities and pagemap are in pages of 4 KiB everywhere. */
+static int check_page_size(uint64_t page_bytes, struct error *error)
+{
+    if (page_bytes == BASE_PAGE_BYTES)
+        return 0;
+    return error_set(error, -ENOTSUP,
+                     "this host's base pages have %" PRIu64
+                     " KiB, and only those of 4 KiB can be measured",
+                     page_bytes / 1024);
+}
+
+/* What the kernel says of itself, and what it prints of each mapping: a captured tree has only that. */
+static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
+                            struct error *error)
+{
+    int rc = root->live ? check_page_size((uint64_t)sysconf(_SC_PAGESIZE), error) : 0;
+
+    for (size_t i = 0; rc == 0 && i < candidates->n; i++) {
+        const struct vma *v = &candidates->at[i].whole;
+
+        /* Of a device (DAX) its own page size is printed. */
+        if (!v->hugetlb && v->inode == 0 && v->page_bytes)
+            rc = check_page_size(v->page_bytes, error);
+    }
+    return rc;
+}
+
+static int match(const struct fsroot *root, struct match *m, struct error *error)
+{
+    int rc = check_page_sizes(root, m->candidates, error);
+
+    if (rc < 0)
+        return rc;
+    match_all(m);
+    return check(m, error);
+}
+
 int guest_ram_locate(const struct fsroot *root, const struct qemu_process *process,
                      const struct ram_config *config, struct guest_ram *out, struct error *error)
 {
     cleanup_candidates struct candidates candidates = {0};
     cleanup_free struct match *m = calloc(1, sizeof(*m));
+    int rc = check_mapped(config, error);
 
     if (!m)
         return error_set(error, -ENOMEM, "process %d: out of memory", (int)process->pid);
-
-    int rc = candidates_collect(root, process->pid, &candidates, error);
-
-    if (rc < 0)
-        return rc;
-    m->config = config;
-    m->candidates = &candidates;
-    match_all(m);
-    rc = check(m, error);
+    if (rc == 0) {
+        rc = candidates_collect(root, process->pid, &candidates, error);
+        if (rc < 0)
+            return rc;
+        m->config = config;
+        m->candidates = &candidates;
+        rc = match(root, m, error);
+    }
     if (rc < 0) {
         error_prefix(error, "process %d", (int)process->pid);
         return rc;

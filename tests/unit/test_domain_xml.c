@@ -70,6 +70,27 @@ START_TEST(captured_with_cells_and_dimms)
 }
 END_TEST
 
+START_TEST(launch_security)
+{
+    static const struct {
+        const char *element, *kind;
+    } cases[] = {
+        {"<launchSecurity type='sev-snp'><policy>0x30000</policy></launchSecurity>", "SEV-SNP"},
+        {"<launchSecurity type='tdx'><policy>0x0</policy></launchSecurity>", "TDX"},
+        {"<launchSecurity type='sev'><policy>0x1</policy></launchSecurity>", NULL},
+        {"", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[256];
+
+        snprintf(text, sizeof(text), "<memory>1024</memory>%s", cases[i].element);
+        ck_assert_msg(parse_domain(text) == 0, "%s", error.text);
+        ck_assert_pstr_eq(d.ram.in_guest_memfd, cases[i].kind);
+    }
+}
+END_TEST
+
 START_TEST(units)
 {
     static const struct {
@@ -349,6 +370,7 @@ int main(void)
 
     tcase_add_test(c, captured);
     tcase_add_test(c, captured_with_cells_and_dimms);
+    tcase_add_test(c, launch_security);
     tcase_add_test(c, units);
     tcase_add_test(c, sizes_that_are_none);
     tcase_add_test(c, dimms_are_part_of_the_total);

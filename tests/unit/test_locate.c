@@ -242,6 +242,43 @@ START_TEST(smaps_is_read_no_further_than_ram_may_be)
 }
 END_TEST
 
+START_TEST(ram_in_guest_memfd_is_refused)
+{
+    const char *smaps = ANON("10000000-10400000", "") GUARD("10400000-10401000");
+
+    one_backend(4, RAM_SOURCE_ANON);
+    config.in_guest_memfd = "SEV-SNP";
+    ck_assert_int_eq(locate_text(smaps, &config), -ENOTSUP);
+    ck_assert_ptr_nonnull(
+        strstr(error.text, "process 5: its RAM is not mapped by QEMU (SEV-SNP: "));
+    config.in_guest_memfd = NULL;
+    ck_assert_int_eq(locate_text(smaps, &config), 0);
+    guest_ram_free(&ram);
+    /* A captured process that has one open, whatever its options say. */
+    ck_assert_int_eq(locate_fixture("guest-memfd"), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "guest_memfd"));
+}
+END_TEST
+
+/* As an arm64 or ppc64 kernel prints it. */
+START_TEST(base_pages_of_another_size_are_refused)
+{
+    one_backend(4, RAM_SOURCE_ANON);
+    ck_assert_int_eq(
+        locate_text("10000000-10400000 rw-p 00000000 00:00 0 \nKernelPageSize: 64 kB\nRss: 128 kB\n"
+                    "VmFlags: rd wr dc\n" GUARD("10400000-10410000"),
+                    &config),
+        -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "base pages have 64 KiB"));
+    ck_assert_int_eq(
+        locate_text("10000000-10400000 rw-p 00000000 00:00 0 \nKernelPageSize: 4 kB\nRss: 128 kB\n"
+                    "VmFlags: rd wr dc\n" GUARD("10400000-10401000"),
+                    &config),
+        0);
+    guest_ram_free(&ram);
+}
+END_TEST
+
 START_TEST(pieces_are_put_together)
 {
     one_backend(4, RAM_SOURCE_ANON);
@@ -454,6 +491,8 @@ int main(void)
     tcase_add_test(c, what_cannot_be_told_apart_is_refused);
     tcase_add_test(c, plugged_since_the_start);
     tcase_add_test(c, smaps_is_read_no_further_than_ram_may_be);
+    tcase_add_test(c, ram_in_guest_memfd_is_refused);
+    tcase_add_test(c, base_pages_of_another_size_are_refused);
     tcase_add_test(c, pieces_are_put_together);
     tcase_add_test(c, pieces_of_a_file_must_follow_each_other);
     tcase_add_test(c, the_rule);

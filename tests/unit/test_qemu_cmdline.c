@@ -31,6 +31,25 @@ static const struct ram_backend *backend(size_t i)
     return &line.ram.backends[i];
 }
 
+/* As of QEMU's manual, and as of libvirt. */
+START_TEST(confidential_guests)
+{
+    ck_assert_int_eq(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
+                           "sev-snp-guest,id=sev0,cbitpos=51,reduced-phys-bits=1\0"),
+                     0);
+    ck_assert_str_eq(line.ram.in_guest_memfd, "SEV-SNP");
+    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"tdx-guest\",\"id\":\"lsec0\"}\0"
+                           "-machine\0pc-q35-10.1,confidential-guest-support=lsec0\0"),
+                     0);
+    ck_assert_str_eq(line.ram.in_guest_memfd, "TDX");
+    /* Encrypted in place, in the backend's own pages. */
+    ck_assert_int_eq(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
+                           "sev-guest,id=sev0,cbitpos=47,reduced-phys-bits=1,policy=0x5\0"),
+                     0);
+    ck_assert_ptr_null(line.ram.in_guest_memfd);
+}
+END_TEST
+
 START_TEST(plain_size_in_every_spelling)
 {
     static const struct {
@@ -441,6 +460,7 @@ int main(void)
     Suite *s = suite_create("qemu_cmdline");
     TCase *c = tcase_create("all");
 
+    tcase_add_test(c, confidential_guests);
     tcase_add_test(c, plain_size_in_every_spelling);
     tcase_add_test(c, sizes_that_are_none);
     tcase_add_test(c, no_memory_option_is_the_default);
