@@ -116,7 +116,7 @@ static int look_at_guest(struct report *report, const struct fsroot *root,
 
     if (rc < 0)
         return rc;
-    rc = survey_guest(root, &guest, &survey, error);
+    rc = survey_guest(root, &guest, SURVEY_TRY, &survey, error);
     if (rc == 0) {
         rc = add_verdicts(report, &survey, error);
         survey_free(&survey);

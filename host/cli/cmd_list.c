@@ -16,7 +16,8 @@ static void print_help(void)
         "Usage: vmwss list [OPTIONS]\n\n"
         "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, how it\n"
         "is backed, and the method that `measure` would take. Running guests are tried out for that:\n"
-        "some of their pages are marked, as by `doctor`.\n\n"
+        "some of their pages are marked, as by `doctor`. Of a guest that vmwssd follows its method is told,\n"
+        "and nothing is tried.\n\n"
         "  -c, --connect URI  libvirt connection (qemu:///system)\n"
         "  -P, --processes    look for QEMU processes instead of asking libvirt\n"
         "  -j, --json         one JSON object per line, schema vmwss.list.v1\n"
@@ -176,7 +177,7 @@ static void survey_row(const struct fsroot *root, struct row *row, int opened, s
     if (opened < 0)
         return;
     row->accel = accel_name(guest->process.accel);
-    row->surveyed = survey_guest(root, guest, &row->survey, &row->problem) == 0;
+    row->surveyed = survey_guest(root, guest, SURVEY_LOOK, &row->survey, &row->problem) == 0;
     guest_close(guest);
 }
 

@@ -131,7 +131,8 @@ static int choose_method(struct session *session, const struct sampling_choice *
                          struct error *error)
 {
     const struct target target = subject_target(&session->subject);
-    const struct method_needs needs = {.census = choice->census,
+    const struct method_needs needs = {.proven = session->neighbour.method,
+                                       .census = choice->census,
                                        .panel = choice->samples > 0 || choice->precision > 0 ||
                                                 choice->fine > 0,
                                        .follow = choice->follow};
@@ -185,6 +186,27 @@ static int open_guest(struct session *session, const struct sampling_choice *cho
     return rc == 0 ? subject_locate(&session->subject, &session->root, error) : rc;
 }
 
+/* While there is room beside vmwssd's panel nothing is drawn from it, by no trial either. */
+static void keep_off(struct session *session)
+{
+    const struct guest_ram *ram = &session->subject.ram;
+    const struct neighbour *neighbour = &session->neighbour;
+
+    session->beside = neighbour->owner && neighbour_leaves_room(neighbour, ram);
+    session->subject.ram.taken = session->beside ? &session->neighbour.taken : NULL;
+}
+
+/* Once method and plan are known: what disturbs vmwssd's panel anyway need not keep off it. */
+static void settle_beside(struct session *session)
+{
+    const struct sample_plan *plan = &session->plan;
+
+    session->beside = session->beside && session->fine == 0 &&
+                      neighbour_allows(&session->neighbour, plan->method, plan->census);
+    if (!session->beside)
+        session->subject.ram.taken = NULL;
+}
+
 /* Trying out a method marks pages, as measuring does. */
 static int lock_guest(struct session *session, struct error *error)
 {
@@ -192,13 +214,29 @@ static int lock_guest(struct session *session, struct error *error)
                                    .interrupted = &interrupted,
                                    .pidfd = session->subject.guest.process.pidfd};
 
-    return run_lock_guest(&session->lock, &session->root, session->subject.guest.process.pid, &wait,
-                          error);
+    const pid_t pid = session->subject.guest.process.pid;
+
+    if (session->lock.file_fd >= 0)
+        return 0;
+
+    int rc = run_lock_guest(&session->lock, &session->root, pid, &wait, error);
+
+    if (rc < 0)
+        return rc;
+    neighbour_free(&session->neighbour);
+    neighbour_read(&session->root, pid, &session->neighbour);
+    keep_off(session);
+    if (session->plan.method)
+        settle_beside(session);
+    return 0;
 }
 
 void session_yield(struct session *session)
 {
-    run_lock_release(&session->lock);
+    if (session->beside)
+        run_lock_give_back(&session->lock);
+    else
+        run_lock_release(&session->lock);
 }
 
 static int begin_pause(void *context, struct error *error)
@@ -257,6 +295,8 @@ static int session_open(struct session *session, const struct sampling_choice *c
     if (rc == 0)
         make_plan(session, choice);
     if (rc == 0)
+        settle_beside(session);
+    if (rc == 0)
         rc = attach_pause(session, choice, error);
     return rc;
 }
@@ -265,6 +305,8 @@ static void session_close(struct session *session)
 {
     guest_pause_stop(session->pause);
     session_yield(session);
+    neighbour_free(&session->neighbour);
+    run_lock_sweep(&session->root);
     ram_config_free(&session->new_ram);
     if (session->found)
         subject_close(&session->subject);
@@ -314,9 +356,13 @@ int session_relocate(struct session *session, struct resident_now *now, struct e
     int rc = subject_relocate(&session->subject, &session->new_ram, error);
 
     if (rc == 0)
+        keep_off(session);
+    if (rc == 0)
         rc = check_fine(session, error);
     if (rc == 0)
         rc = choose_method(session, session->choice, error);
+    if (rc == 0)
+        settle_beside(session);
     return rc == 0 ? subject_refresh(&session->subject, now, error) : rc;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "domain/pause.h"
 #include "record/sample_record.h"
+#include "sample/neighbour.h"
 #include "sample/run_lock.h"
 #include "sample/subject.h"
 #include "show/progress.h"
@@ -61,6 +62,8 @@ struct session {
     struct progress progress;
     uint64_t fine;        /* huge pages that each measurement splits; 0: none */
     struct run_lock lock; /* held from when the guest was found to the end or session_yield() */
+    struct neighbour neighbour; /* vmwssd's panel, as of when it was locked */
+    bool beside;                /* that panel was left alone */
     double wait_s;
     struct guest_pause *pause; /* NULL: the guest runs on */
     struct sample_pause pause_hooks;

@@ -14,8 +14,14 @@ struct survey {
     const struct method *chosen;                 /* what auto takes; NULL for none */
 };
 
-/** Locates the RAM of @p guest and asks every method. Asking disturbs a measurement, so it locks the guest meanwhile.
- * Free with survey_free(). */
-int survey_guest(const struct fsroot *root, const struct guest *guest, struct survey *out,
-                 struct error *error);
+/** What a guest that vmwssd follows is to be put through. */
+enum survey_depth {
+    SURVEY_LOOK, /* nothing: what vmwssd does by is what there is to say */
+    SURVEY_TRY,  /* the methods that leave its panel alone */
+};
+
+/** Locates the RAM of @p guest and asks every method. Asking disturbs a measurement, so it locks the guest meanwhile, and
+ * keeps off the panel by which vmwssd follows it, which is not tried again. Free with survey_free(). */
+int survey_guest(const struct fsroot *root, const struct guest *guest, enum survey_depth depth,
+                 struct survey *out, struct error *error);
 void survey_free(struct survey *survey);

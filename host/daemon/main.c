@@ -249,6 +249,7 @@ static int start(struct daemon *daemon, struct error *error)
 
     if (rc == 0)
         rc = run_lock_host(&daemon->lock, &daemon->root, "vmwssd", &at_once, error);
+    run_lock_sweep(&daemon->root);
     raise_file_limit();
     if (rc == 0 && !has_embedded(config))
         rc = privileges_drop(config->agents, error);

@@ -7,6 +7,7 @@
 #include "daemon/budget.h"
 #include "sample/ageing.h"
 #include "sample/follow.h"
+#include "sample/neighbour.h"
 #include "sample/run_lock.h"
 #include "sample/subject.h"
 
@@ -29,6 +30,9 @@ struct watched {
     bool anew;                 /* it was begun anew: the next record says so */
     bool aged;                 /* the last record has the flag ageing */
     bool method_is_best;       /* there is no better one where that is so */
+    bool void_marks;           /* it is to be dropped at the next look, under the lock */
+    bool void_method;          /* likewise the method */
+    uint64_t published;        /* its layout when it was published; 0: it is not */
     uint64_t stood_still_ns;
     struct run_lock lock;
 };
@@ -53,17 +57,70 @@ bool watched_has_ram(const struct watched *watched, struct ram_config *xml)
     return ram_config_equal(&guest->ram, xml);
 }
 
+/* --- the panel and the lock -------------------------------------------------------------------- */
+
+static pid_t pid_of(const struct watched *watched)
+{
+    return watched->subject.guest.process.pid;
+}
+
+/* Where the panel is, for whoever measures the guest while the lock is lent. */
+static void publish_panel(struct watched *watched)
+{
+    uint64_t layout = follower_layout(watched->follower);
+    struct neighbour panel = {.method = watched->method};
+
+    if (watched->published == layout)
+        return;
+    if (follower_taken(watched->follower, &panel.taken, &panel.huge) == 0 &&
+        neighbour_publish(watched->subject.root, pid_of(watched), &panel) == 0)
+        watched->published = layout;
+    neighbour_free(&panel);
+}
+
+/* Restores the guest: only under its lock, for what is mapped again would seem touched to somebody else who measures it. */
 static void drop_panel(struct watched *watched)
 {
     watched->anew |= watched->follower && watched->told;
     follower_close(watched->follower);
     watched->follower = NULL;
+    if (watched->published)
+        neighbour_withdraw(watched->subject.root, pid_of(watched));
+    watched->published = 0;
 }
 
+static void drop_void(struct watched *watched)
+{
+    if (watched->void_marks || watched->void_method)
+        drop_panel(watched);
+    if (watched->void_method) {
+        watched->method = NULL;
+        watched->method_is_best = false;
+    }
+    watched->void_marks = watched->void_method = false;
+}
+
+/* 0: it is locked, and what does not hold any more is dropped. */
+static int take_lock(struct watched *watched, struct error *error)
+{
+    const struct subject *subject = &watched->subject;
+    const struct lock_wait at_once = {.pidfd = -1};
+    int rc = watched->lock.file_fd < 0
+                 ? run_lock_guest(&watched->lock, subject->root, pid_of(watched), &at_once, error)
+                 : run_lock_retake(&watched->lock, &watched->void_marks);
+
+    if (rc == 0)
+        drop_void(watched);
+    return rc < 0 ? error_set(error, rc, "another vmwss is measuring it") : 0;
+}
+
+/* Without the lock the guest is left as it is: its next accesses restore it, as after kill -9. */
 void watched_free(struct watched *watched)
 {
     if (!watched)
         return;
+    if (watched->follower && take_lock(watched, NULL) < 0)
+        follower_abandon(watched->follower);
     drop_panel(watched);
     run_lock_release(&watched->lock);
     subject_close(&watched->subject);
@@ -77,9 +134,7 @@ void watched_stood_still(struct watched *watched, uint64_t total_ns)
 
 void watched_begin_anew(struct watched *watched)
 {
-    drop_panel(watched);
-    watched->method = NULL;
-    watched->method_is_best = false;
+    watched->void_method = true;
 }
 
 uint64_t watched_pages(const struct watched *watched)
@@ -103,23 +158,6 @@ int watched_poll(struct watched *watched, struct error *error)
 }
 
 /* --- a look ------------------------------------------------------------------------------------ */
-
-static int take_lock(struct watched *watched, struct error *error)
-{
-    const struct subject *subject = &watched->subject;
-    const struct lock_wait at_once = {.pidfd = -1};
-    bool others = false;
-
-    if (watched->lock.file_fd < 0)
-        return run_lock_guest(&watched->lock, subject->root, subject->guest.process.pid, &at_once,
-                              error);
-
-    int rc = run_lock_retake(&watched->lock, &others);
-
-    if (others || rc == -EBUSY)
-        drop_panel(watched);
-    return rc < 0 ? error_set(error, rc, "another vmwss is measuring it") : 0;
-}
 
 #define N_METHODS 3
 
@@ -281,12 +319,16 @@ int watched_look(struct watched *watched, const struct watch_rules *rules, uint6
     if (rc < 0)
         return rc;
     rc = look(watched, rules, samples, &now, error);
+    if (rc < 0)
+        drop_panel(watched);
+    else
+        publish_panel(watched);
     run_lock_lend(&watched->lock);
     if (rc == 0)
         rc = tell(watched, rules, cpu_s, &now, record, error);
     if (rc == 0 || rc == -EAGAIN)
         return rc;
-    drop_panel(watched);
+    watched->void_marks = true;
     /* The files of a process that ended read as empty: whatever went wrong then is that it ended. */
     return qemu_process_verify(subject->root, &subject->guest.process, NULL) < 0 ? -ESRCH : rc;
 }

@@ -56,3 +56,50 @@ uint64_t guest_ram_resident_bytes(const struct guest_ram *ram)
         sum += ram->blocks[i].resident_bytes;
     return sum;
 }
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct taken_span *x = a;
+    const struct taken_span *y = b;
+
+    return (x->hva > y->hva) - (x->hva < y->hva);
+}
+
+uint64_t taken_sort(struct taken_span *spans, uint64_t n)
+{
+    uint64_t kept = 0;
+
+    qsort(spans, n, sizeof(*spans), compare_spans);
+    for (uint64_t i = 0; i < n; i++)
+        if (kept == 0 || spans[i].hva != spans[kept - 1].hva)
+            spans[kept++] = spans[i];
+    return kept;
+}
+
+bool taken_has(const struct taken *taken, uint64_t hva)
+{
+    uint64_t low = 0;
+    uint64_t high = taken->n;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        const struct taken_span *span = &taken->spans[middle];
+
+        if (hva < span->hva)
+            high = middle;
+        else if (hva - span->hva >= span->bytes)
+            low = middle + 1;
+        else
+            return true;
+    }
+    return false;
+}
+
+double taken_share(const struct taken *taken, const struct guest_ram *ram)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < taken->n; i++)
+        bytes += taken->spans[i].bytes;
+    return bytes < ram->bytes ? (double)bytes / (double)ram->bytes : 1;
+}

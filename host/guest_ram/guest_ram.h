@@ -47,11 +47,22 @@ struct ram_block {
     uint64_t huge_bytes; /* mapped by PMD (transparent huge pages), or hugetlb */
 };
 
+/** Host virtual addresses that belong to another panel. */
+struct taken_span {
+    uint64_t hva, bytes;
+};
+
+struct taken {
+    uint64_t n;
+    struct taken_span *spans; /* ascending, none over the next */
+};
+
 struct guest_ram {
     uint64_t bytes;
     uint64_t n_pages;
     size_t n_blocks;
     struct ram_block *blocks;
+    const struct taken *taken; /* borrowed: what no panel may draw; NULL: all may be drawn */
 };
 
 /**
@@ -80,3 +91,12 @@ uint64_t guest_ram_hva(const struct guest_ram *ram, uint64_t page);
 
 /** Sums over the blocks. */
 uint64_t guest_ram_resident_bytes(const struct guest_ram *ram);
+
+/** Sorts @p n spans of equal size, and drops those that are there twice; returns how many are left. */
+uint64_t taken_sort(struct taken_span *spans, uint64_t n);
+
+/** Is the page at @p hva taken? */
+bool taken_has(const struct taken *taken, uint64_t hva);
+
+/** Which share of @p ram is taken, 0 .. 1. */
+double taken_share(const struct taken *taken, const struct guest_ram *ram);

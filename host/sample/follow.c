@@ -137,6 +137,41 @@ static uint64_t *taken_places(const struct follower *follower, const struct coho
     return place;
 }
 
+uint64_t follower_layout(const struct follower *follower)
+{
+    uint64_t sum = 0xcbf29ce484222325ULL; /* FNV-1a, by words */
+
+    for (size_t c = 0; c < N_COHORTS; c++) {
+        const struct page_set *set = &follower->cohorts[c].set;
+
+        for (uint64_t i = 0; i < set->n; i++)
+            sum = (sum ^ (set->page[i] << 1 | (set->order[i] > 0))) * 0x100000001b3ULL;
+    }
+    return sum;
+}
+
+int follower_taken(const struct follower *follower, struct taken *out, bool *huge)
+{
+    const uint64_t reach = follower->plan.method->reach_bytes ? follower->plan.method->reach_bytes
+                                                              : BASE_PAGE_BYTES;
+    struct taken_span *spans = calloc(follower_pages(follower) + 1, sizeof(*spans));
+    uint64_t n = 0;
+
+    *huge = false;
+    if (!spans)
+        return -ENOMEM;
+    for (size_t c = 0; c < N_COHORTS; c++) {
+        const struct page_set *set = &follower->cohorts[c].set;
+
+        for (uint64_t i = 0; i < set->n; i++) {
+            *huge |= set->order[i] > 0;
+            spans[n++] = (struct taken_span){page_set_hva(set, i) / reach * reach, reach};
+        }
+    }
+    *out = (struct taken){.n = taken_sort(spans, n), .spans = spans};
+    return 0;
+}
+
 /* Drops what was drawn within the reach of another cohort's page: a fault there would map it too, and an idle page
  * would seem touched. With a random hot set of 43 % that made it 49 %. Where the others are is chance, so what is left
  * is still a random sample. */
@@ -227,6 +262,12 @@ void follower_close(struct follower *follower)
     cleanup_close_at(&follower->wake_fd);
     free(follower->ticks);
     free(follower);
+}
+
+void follower_abandon(struct follower *follower)
+{
+    for (size_t c = 0; c < N_COHORTS; c++)
+        memset(follower->cohorts[c].set.state, PAGE_ABSENT, follower->cohorts[c].set.n);
 }
 
 static int open_wake_fd(struct follower *follower, struct error *error)

@@ -54,6 +54,16 @@ void follower_set_samples(struct follower *follower, uint64_t samples);
 /** Pages in the panel. */
 uint64_t follower_pages(const struct follower *follower);
 
+/** Another panel was begun, a cohort replaced, or a page's granularity is another, when this is another number. */
+uint64_t follower_layout(const struct follower *follower);
+
+/** Where the panel is, each page with the method's reach; for free(). @p huge: some of its pages are huge ones, which a
+ *  second panel is likely to draw as well. 0 or -ENOMEM */
+int follower_taken(const struct follower *follower, struct taken *out, bool *huge);
+
+/** Before follower_close(): what is marked stays as it is, for somebody else is measuring the guest. */
+void follower_abandon(struct follower *follower);
+
 /** Seconds from the first marking to the last tick. */
 double follower_elapsed_s(const struct follower *follower);
 

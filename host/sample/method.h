@@ -94,6 +94,8 @@ struct method_verdict {
 
 /** What a measurement needs of its method. */
 struct method_needs {
+    const struct method
+        *proven; /* on this very guest, by vmwssd, which follows it: not to be tried; may be NULL */
     bool census; /* can look at every page */
     bool panel;  /* can look at chosen pages */
     bool follow; /* can follow a panel over time */

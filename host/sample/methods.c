@@ -43,7 +43,7 @@ int method_try(const struct method *method, const struct target *target,
         return error_set(why, -ENOTSUP, "cannot follow chosen pages; use --census");
     if (needs->follow && !method->rearm)
         return error_set(why, -ENOTSUP, "cannot follow pages over time");
-    return method->probe(target, why);
+    return method == needs->proven ? 0 : method->probe(target, why);
 }
 
 static void append_reason(struct error *error, const char *name, const char *why)

@@ -80,8 +80,26 @@ uint64_t page_set_draws(uint64_t samples, double presence)
     return (uint64_t)ceil((double)samples / fmin(1, fmax(presence, 1.0 / MAX_OVERDRAW)));
 }
 
+static uint64_t draws_beside(const struct taken *taken, const struct guest_ram *ram, uint64_t n)
+{
+    double left = taken ? 1 - taken_share(taken, ram) : 1;
+
+    return left > 0 ? (uint64_t)ceil((double)n / left) : n;
+}
+
+static void drop_taken(struct page_set *set, const struct taken *taken)
+{
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < set->n; i++)
+        if (!taken_has(taken, page_set_hva(set, i)))
+            set->page[kept++] = set->page[i];
+    set->n = kept;
+}
+
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed)
 {
+    n = draws_beside(ram->taken, ram, n);
     if (n > ram->n_pages)
         n = ram->n_pages;
 
@@ -93,6 +111,8 @@ int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n
         draw_distinct(set->page, n, ram->n_pages, &seed);
     else
         select_in_order(set->page, n, ram->n_pages, &seed);
+    if (ram->taken)
+        drop_taken(set, ram->taken);
     return 0;
 }
 

@@ -36,7 +36,8 @@ struct page_set {
 int page_set_census(struct page_set *set, const struct guest_ram *ram);
 
 /**
- * A simple random sample without replacement of @p n pages of @p ram (all of them if it has fewer).
+ * A simple random sample without replacement of @p n pages of @p ram (all of them if it has fewer), or about as many
+ * of those that are not taken (guest_ram.taken), which are a random sample, too.
  * @param seed  the same seed draws the same pages
  */
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed);

@@ -6,10 +6,12 @@
 #include "base/clock.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,12 +43,21 @@ static bool still_there(int dir_fd, const char *file, int file_fd)
            locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
 }
 
-static int write_pid(int fd)
+static int write_pid(int fd, pid_t holder)
 {
     char pid[16];
-    int length = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+    int length = snprintf(pid, sizeof(pid), "%d\n", (int)holder);
 
     return ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)length, 0) != length ? -errno : 0;
+}
+
+/* 0: nobody's. */
+static pid_t read_pid(int fd)
+{
+    char text[16] = "";
+    long pid = pread(fd, text, sizeof(text) - 1, 0) > 0 ? strtol(text, NULL, 10) : 0;
+
+    return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
 /* 0, -EWOULDBLOCK, or another error. */
@@ -61,7 +72,9 @@ static int try_lock(struct run_lock *lock)
             return -errno;
     } while (!still_there(lock->dir_fd, lock->file, fd));
 
-    int rc = write_pid(fd);
+    lock->before = read_pid(fd);
+
+    int rc = write_pid(fd, getpid());
 
     if (rc < 0)
         return rc;
@@ -198,13 +211,6 @@ void run_lock_lend(struct run_lock *lock)
         lock->lent = true;
 }
 
-static bool names_us(const struct run_lock *lock)
-{
-    char text[16] = "";
-
-    return pread(lock->file_fd, text, sizeof(text) - 1, 0) > 0 && atoi(text) == (int)getpid();
-}
-
 /* The file that we had locked is gone: the one of its name now is another. */
 static int lock_anew(struct run_lock *lock)
 {
@@ -231,9 +237,9 @@ int run_lock_retake(struct run_lock *lock, bool *others)
     if (!still_there(lock->dir_fd, lock->file, lock->file_fd)) {
         *others = true;
         rc = lock_anew(lock);
-    } else if (!names_us(lock)) { /* left by one that was killed */
+    } else if (read_pid(lock->file_fd) != getpid()) { /* left by one that was killed */
         *others = true;
-        rc = write_pid(lock->file_fd);
+        rc = write_pid(lock->file_fd, getpid());
     }
     if (rc == 0)
         lock->lent = false;
@@ -252,4 +258,80 @@ void run_lock_release(struct run_lock *lock)
     cleanup_close_at(&lock->file_fd);
     cleanup_close_at(&lock->dir_fd);
     *lock = RUN_LOCK_NONE;
+}
+
+/* Of one that is dead nobody knows what it left marked: then the file goes, and who had lent it sees that. */
+void run_lock_give_back(struct run_lock *lock)
+{
+    const pid_t owner = lock->before;
+
+    if (lock->file_fd < 0)
+        return;
+    if (lock->lent || owner == 0 || owner == getpid() || kill(owner, 0) < 0 ||
+        write_pid(lock->file_fd, owner) < 0) {
+        run_lock_release(lock);
+        return;
+    }
+    cleanup_close_at(&lock->file_fd);
+    cleanup_close_at(&lock->dir_fd);
+    *lock = RUN_LOCK_NONE;
+}
+
+/* --- what was left behind ---------------------------------------------------------------------- */
+
+static bool is_dead(pid_t pid)
+{
+    return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Removed while it is locked, as by its last holder. */
+static void sweep_lock(int dir_fd, const char *file)
+{
+    cleanup_close int fd = openat(dir_fd, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_dead(read_pid(fd)) &&
+        still_there(dir_fd, file, fd))
+        unlinkat(dir_fd, file, 0);
+}
+
+/* "guest-42.panel" is about process 42, and goes with it, or with the lock of whoever published it. */
+static void sweep_panel(int dir_fd, const char *file)
+{
+    char lock[40];
+    int pid = 0;
+
+    if (sscanf(file, "guest-%d.panel", &pid) != 1 || pid <= 0)
+        return;
+    snprintf(lock, sizeof(lock), "guest-%d.lock", pid);
+    if (is_dead(pid) || faccessat(dir_fd, lock, F_OK, 0) < 0)
+        unlinkat(dir_fd, file, 0);
+}
+
+static void sweep(int dir_fd, const char *suffix, void (*sweep_file)(int dir_fd, const char *file))
+{
+    int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+
+    if (!dir) {
+        cleanup_close_at(&copy);
+        return;
+    }
+    while ((entry = readdir(dir))) {
+        const char *dot = strrchr(entry->d_name, '.');
+
+        if (dot && !strcmp(dot, suffix))
+            sweep_file(dir_fd, entry->d_name);
+    }
+    closedir(dir);
+}
+
+void run_lock_sweep(const struct fsroot *root)
+{
+    cleanup_close int dir_fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, LOCK_DIR);
+
+    if (dir_fd < 0)
+        return;
+    sweep(dir_fd, ".lock", sweep_lock);
+    sweep(dir_fd, ".panel", sweep_panel);
 }

@@ -20,9 +20,10 @@
 #include <sys/types.h>
 
 struct run_lock {
-    int dir_fd;  /* of run/vmwss */
-    int file_fd; /* -1: not held */
-    bool lent;   /* see run_lock_lend() */
+    int dir_fd;   /* of run/vmwss */
+    int file_fd;  /* -1: not held */
+    bool lent;    /* see run_lock_lend() */
+    pid_t before; /* who was named in the file when it was locked; 0: nobody */
     char file[40];
 };
 
@@ -59,3 +60,11 @@ int run_lock_retake(struct run_lock *lock, bool *others);
 
 /** Releases it, if held or lent. */
 void run_lock_release(struct run_lock *lock);
+
+/** Releases it, if held, so that a process that had lent it does not see that somebody locked the guest in between: for who
+ *  has changed none of its marks. */
+void run_lock_give_back(struct run_lock *lock);
+
+/** Removes what processes left in run/vmwss that were killed: locks that nobody holds and whose holder is gone, and what
+ *  was published (neighbour.h) by such. */
+void run_lock_sweep(const struct fsroot *root);

@@ -97,6 +97,33 @@ START_TEST(more_is_drawn_where_little_is_present)
 }
 END_TEST
 
+/* Nothing of what is taken, and about as many as were wanted. */
+START_TEST(panel_beside_another)
+{
+    enum { PAGES = 16000, REACH = 16 };
+    struct taken_span spans[PAGES / REACH / 4];
+    struct taken taken = {.n = PAGES / REACH / 4, .spans = spans};
+    struct page_set set;
+
+    resize(PAGES);
+    for (uint64_t i = 0; i < taken.n; i++)
+        spans[taken.n - 1 - i] = (struct taken_span){block.hva + i * 4 * REACH * BASE_PAGE_BYTES,
+                                                     REACH * BASE_PAGE_BYTES};
+    ck_assert_uint_eq(taken_sort(spans, taken.n), taken.n);
+    ram.taken = &taken;
+    ck_assert(fabs(taken_share(&taken, &ram) - 0.25) < 1e-9);
+    ck_assert_int_eq(page_set_panel(&set, &ram, 2000, 3), 0);
+    ck_assert(fabs((double)set.n - 2000) < 120); /* five standard deviations */
+    for (uint64_t i = 0; i < set.n; i++)
+        ck_assert_uint_ne(set.page[i] / REACH % 4, 0);
+    page_set_free(&set);
+    ck_assert_int_eq(page_set_panel(&set, &ram, PAGES, 3), 0);
+    ck_assert_uint_eq(set.n, PAGES / 4 * 3);
+    page_set_free(&set);
+    ram.taken = NULL;
+}
+END_TEST
+
 START_TEST(census_tally)
 {
     static const uint8_t states[] = {PAGE_ABSENT, PAGE_SWAPPED, PAGE_UNMEASURABLE,
@@ -175,6 +202,7 @@ int main(void)
     tcase_add_test(tcase, same_seed_same_panel);
     tcase_add_loop_test(tcase, panel_is_uniform, 0, 2);
     tcase_add_test(tcase, more_is_drawn_where_little_is_present);
+    tcase_add_test(tcase, panel_beside_another);
     tcase_add_test(tcase, census_tally);
     tcase_add_test(tcase, panel_tally_counts_units);
     tcase_add_test(tcase, a_huge_page_that_was_small_is_a_unit);

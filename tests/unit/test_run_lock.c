@@ -224,6 +224,97 @@ START_TEST(released_while_another_has_it)
 }
 END_TEST
 
+/* In a process of its own: locks guest 7, and gives it back. */
+static void borrow(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct run_lock lock = RUN_LOCK_NONE;
+        int rc = run_lock_guest(&lock, &root, 7, &at_once, NULL);
+
+        run_lock_give_back(&lock);
+        _exit(rc < 0 || lock.file_fd >= 0);
+    }
+
+    int status;
+
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+
+/* Who changed none of the marks leaves no trace; it does not cover up for one that was killed. */
+START_TEST(given_back)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    bool others = false;
+
+    borrow(); /* of nobody: released */
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    run_lock_lend(&lock);
+    borrow();
+    borrow();
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(!others);
+
+    run_lock_lend(&lock);
+
+    pid_t pid = start_holder(60000);
+
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    borrow();
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(others);
+    run_lock_release(&lock);
+}
+END_TEST
+
+static void make_file(const char *name)
+{
+    int fd = openat(root.dirfd, name, O_WRONLY | O_CREAT, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+}
+
+/* What was lent, and what is held, stays, with what was published under it. */
+START_TEST(swept)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    pid_t dead = start_holder(60000);
+    bool others = false;
+
+    kill(dead, SIGKILL);
+    waitpid(dead, NULL, 0);
+    ck_assert(fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+    run_lock_sweep(&root);
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, getpid(), &at_once, NULL), 0);
+
+    char panel[48];
+    char gone[48];
+
+    snprintf(panel, sizeof(panel), "run/vmwss/guest-%d.panel", (int)getpid());
+    snprintf(gone, sizeof(gone), "run/vmwss/guest-%d.panel", (int)dead);
+    make_file(panel);
+    make_file(gone);
+    run_lock_sweep(&root);
+    run_lock_lend(&lock);
+    run_lock_sweep(&root);
+    ck_assert(fsroot_exists(&root, "%s", panel));
+    ck_assert(!fsroot_exists(&root, "%s", gone));
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(!others);
+    run_lock_release(&lock);
+    run_lock_sweep(&root); /* it was published under that lock */
+    ck_assert(!fsroot_exists(&root, "%s", panel));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("run_lock");
@@ -239,6 +330,8 @@ int main(void)
     tcase_add_test(tcase, host_lock_is_apart);
     tcase_add_test(tcase, lent_and_taken_back);
     tcase_add_test(tcase, released_while_another_has_it);
+    tcase_add_test(tcase, given_back);
+    tcase_add_test(tcase, swept);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
