@@ -106,6 +106,8 @@ static int fill(struct ages_record *record, const struct fsroot *root, const str
     rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, now, error);
     if (rc < 0)
         return rc;
+    if (plan.window_s[plan.n_windows - 1] != asked->window_s[asked->n_windows - 1])
+        record->sample.flags |= FLAG_YOUNG_PANEL;
 
     const struct wss_memory memory = memory_now(plan.method, ram, now);
 

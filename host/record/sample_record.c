@@ -36,6 +36,7 @@ static const char *const flag_names[] = {
     "ageing",
     "stale-tlb",
     "new-vcpu",
+    "young-panel",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -54,14 +55,15 @@ void sample_flags_text(char *text, size_t size, unsigned flags)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
 }
 
-uint64_t sample_reclaimable_bytes(const struct sample_record *record)
+bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes)
 {
-    if (record->n_windows == 0)
-        return 0;
+    if (record->n_windows == 0 || (record->flags & FLAG_YOUNG_PANEL))
+        return false;
 
     uint64_t used = record->windows[record->n_windows - 1].wss_high_bytes;
 
-    return record->resident_bytes > used ? record->resident_bytes - used : 0;
+    *bytes = record->resident_bytes > used ? record->resident_bytes - used : 0;
+    return true;
 }
 
 double sample_period_s(const struct sample_record *record, double since_s, double planned_s)

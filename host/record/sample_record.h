@@ -37,6 +37,7 @@ enum sample_flag {
     FLAG_AGEING = 1 << 16,    /* the host's reclaim took accessed bits: touches may be missing */
     FLAG_STALE_TLB = 1 << 17, /* the TLB could not be flushed: what it holds may read idle */
     FLAG_NEW_VCPU = 1 << 18,  /* a vCPU was plugged, and its first touches were not seen */
+    FLAG_YOUNG_PANEL = 1 << 19, /* it has not been watched for the longest window yet */
 };
 
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */
@@ -97,8 +98,8 @@ struct sample_record {
 };
 
 /** Resident bytes that the longest window did not touch even if its upper bound is right, which has in it what was
- *  unmeasurable; 0 without a window. */
-uint64_t sample_reclaimable_bytes(const struct sample_record *record);
+ *  unmeasurable. False: the longest window that was asked for is not answered, and a shorter one says too much. */
+bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes);
 
 /** The time that a record stands for, by which reports weigh it and readers tell its age: @p since_s, since the guest's last
  *  record, but no longer than its longest window looked back, or than was planned from one look to the next. Where

@@ -118,6 +118,7 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
     const struct sample_record *sample = &kept->record.sample;
     char name[300];
     char text[400];
+    uint64_t bytes;
     char back[24];
     char age[24];
     int y = 0;
@@ -130,7 +131,8 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
     paint_line(y++, 0, "%s", text);
     paint_line(y++, 0, "host %s, %s", sample->host, sample->uuid);
     paint_line(y++, 0, "%s could be given back; measured %s ago, every %gs",
-               show_bytes(back, sizeof(back), sample_reclaimable_bytes(sample)),
+               sample_reclaimable(sample, &bytes) ? show_bytes(back, sizeof(back), bytes)
+                                                  : "not known yet what",
                show_seconds(age, sizeof(age), (double)(long)row_age_s(kept, now_s)),
                kept->period_s);
     y = draw_windows(y + 1, sample);

@@ -149,6 +149,7 @@ void layout_cell(const struct layout *layout, enum column column, const struct k
                  double now_s, char *text, size_t size)
 {
     const struct sample_record *sample = &kept->record.sample;
+    uint64_t back;
 
     switch (column) {
     case COLUMN_DOMAIN:
@@ -161,7 +162,10 @@ void layout_cell(const struct layout *layout, enum column column, const struct k
         show_bytes(text, size, sample->resident_bytes);
         break;
     case COLUMN_BACK:
-        show_bytes(text, size, sample_reclaimable_bytes(sample));
+        if (sample_reclaimable(sample, &back))
+            show_bytes(text, size, back);
+        else
+            snprintf(text, size, "-");
         break;
     case COLUMN_METHOD:
         sample_method(text, size, sample);

@@ -103,6 +103,7 @@ static double number_of(const struct kept_sample *kept, const struct order *orde
     const struct sample_record *sample = &kept->record.sample;
     const struct window_record *window = shortest(kept);
     double wss = window ? (double)window->wss_bytes : -1;
+    uint64_t back;
 
     switch (order->key) {
     case ROW_BY_RAM:
@@ -114,7 +115,7 @@ static double number_of(const struct kept_sample *kept, const struct order *orde
     case ROW_BY_SHARE:
         return sample->ram_bytes > 0 ? wss / (double)sample->ram_bytes : 0;
     case ROW_BY_BACK:
-        return (double)sample_reclaimable_bytes(sample);
+        return sample_reclaimable(sample, &back) ? (double)back : -1;
     case ROW_BY_AGE:
         return row_age_s(kept, order->now_s);
     default:

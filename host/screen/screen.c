@@ -119,6 +119,7 @@ static void draw_sums(const struct screen *screen)
     uint64_t resident = 0;
     uint64_t wss = 0;
     uint64_t back = 0;
+    uint64_t spare;
     size_t n = 0;
     char text[4][24];
 
@@ -131,7 +132,7 @@ static void draw_sums(const struct screen *screen)
         ram += kept->record.sample.ram_bytes;
         resident += kept->record.sample.resident_bytes;
         wss += kept->record.sample.n_windows > 0 ? kept->record.sample.windows[0].wss_bytes : 0;
-        back += sample_reclaimable_bytes(&kept->record.sample);
+        back += sample_reclaimable(&kept->record.sample, &spare) ? spare : 0;
     }
     paint_line(
         0, 0, "%zu guest%s  WSS %s  resident %s  RAM %s  give back %s", n, n == 1 ? "" : "s",

@@ -103,6 +103,14 @@ static bool put_window(xmlNodePtr node, const struct window_record *window)
     return ok;
 }
 
+/* Left out while it is not known. */
+static bool put_reclaimable(xmlNodePtr node, const struct sample_record *record)
+{
+    uint64_t bytes;
+
+    return !sample_reclaimable(record, &bytes) || put_bytes(node, "reclaimable", bytes);
+}
+
 static bool put_all(xmlNodePtr node, const struct sample_record *record, double precision)
 {
     char flags[200];
@@ -114,8 +122,7 @@ static bool put_all(xmlNodePtr node, const struct sample_record *record, double 
         ok = put_window(node, &record->windows[w]);
     sample_flags_text(flags, sizeof(flags), record->flags);
     return ok && put_bytes(node, "ram", record->ram_bytes) &&
-           put_bytes(node, "resident", record->resident_bytes) &&
-           put_bytes(node, "reclaimable", sample_reclaimable_bytes(record)) &&
+           put_bytes(node, "resident", record->resident_bytes) && put_reclaimable(node, record) &&
            put(node, "flags", flags);
 }
 

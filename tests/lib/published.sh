@@ -31,6 +31,6 @@ as_kept() {
 			'.w[$n][2:5] == $w' <<<"$kept" >/dev/null || return 1
 		n=$((n + 1))
 	done
-	((n > 0)) && jq -e --argjson n $n --argjson left "$(value reclaimable)" \
-		'(.w | length) == $n and $left == .r - .w[-1][4]' <<<"$kept" >/dev/null
+	((n > 0)) && jq -e --argjson n $n --argjson left "$(value reclaimable | grep . || echo null)" \
+		'(.w | length) == $n and ($left == null or $left == .r - .w[-1][4])' <<<"$kept" >/dev/null
 }

@@ -145,8 +145,27 @@ END_TEST
 
 START_TEST(nothing_to_reclaim_is_not_negative)
 {
+    uint64_t bytes = 1;
+
     now.windows[1].wss_high_bytes = now.resident_bytes + 1;
-    ck_assert_uint_eq(sample_reclaimable_bytes(&now), 0);
+    ck_assert(sample_reclaimable(&now, &bytes));
+    ck_assert_uint_eq(bytes, 0);
+}
+END_TEST
+
+/* What a minute did not touch may be what an hour needs. */
+START_TEST(nothing_is_told_to_reclaim_before_the_longest_window)
+{
+    uint64_t bytes;
+
+    now.flags |= FLAG_YOUNG_PANEL;
+    ck_assert(!sample_reclaimable(&now, &bytes));
+
+    char *text = wss_element_text(&now, 0.02187);
+
+    ck_assert_ptr_null(strstr(text, "reclaimable"));
+    ck_assert_ptr_nonnull(strstr(text, "flags=\"thp,partial,young-panel\""));
+    free(text);
 }
 END_TEST
 
@@ -250,6 +269,7 @@ int main(void)
     tcase_add_test(news, windows_have_names);
     tcase_add_test(news, the_text);
     tcase_add_test(news, nothing_to_reclaim_is_not_negative);
+    tcase_add_test(news, nothing_is_told_to_reclaim_before_the_longest_window);
     tcase_add_test(news, a_host_of_any_name);
     suite_add_tcase(suite, news);
     tcase_add_checked_fixture(libvirt, setup_libvirt, teardown_libvirt);

@@ -98,9 +98,15 @@ START_TEST(what_could_be_given_back)
     put("a", "1", 100, 0, 3); /* at most 200 + 2 MiB in the longest window */
     put("b", "2", 400, 0, 3); /* more than what is resident */
     put("c", "3", 1, 0, 0);   /* no window known */
-    ck_assert_uint_eq(sample_reclaimable_bytes(&rows.at[0].record.sample), 310 * MIB);
-    ck_assert_uint_eq(sample_reclaimable_bytes(&rows.at[1].record.sample), 0);
-    ck_assert_uint_eq(sample_reclaimable_bytes(&rows.at[2].record.sample), 0);
+    uint64_t bytes;
+
+    ck_assert(sample_reclaimable(&rows.at[0].record.sample, &bytes));
+    ck_assert_uint_eq(bytes, 310 * MIB);
+    ck_assert(sample_reclaimable(&rows.at[1].record.sample, &bytes));
+    ck_assert_uint_eq(bytes, 0);
+    ck_assert(!sample_reclaimable(&rows.at[2].record.sample, &bytes));
+    rows.at[0].record.sample.flags = FLAG_YOUNG_PANEL;
+    ck_assert(!sample_reclaimable(&rows.at[0].record.sample, &bytes));
 }
 END_TEST
 
