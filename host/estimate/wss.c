@@ -179,21 +179,32 @@ static uint64_t share_of(double share, uint64_t bytes)
     return (uint64_t)llround(share * (double)bytes);
 }
 
-/* Holds @p bytes, which counters say, against the share of draws that were present. */
-static struct population check_population(uint64_t bytes, uint64_t ram_bytes, double present,
-                                          double draws)
+/* What counters say, right within their error. */
+static struct population counted_population(uint64_t bytes, uint64_t error_bytes)
+{
+    return (struct population){
+        .bytes = bytes,
+        .low = bytes - smaller(bytes, error_bytes),
+        .high = bytes + error_bytes,
+    };
+}
+
+/* Holds what counters say against the share of draws that were present. */
+static struct population check_population(struct population counted, uint64_t ram_bytes,
+                                          double present, double draws)
 {
     double n = finite_population_n(draws, fmax(draws, (double)ram_bytes / BASE_BYTES));
     double share = present / draws;
     struct interval chance = share_interval(share, 0, n, Z_CHANCE);
     struct interval likely = share_interval(share, 0, n, Z_95);
 
-    if (bytes >= share_of(chance.low, ram_bytes) && bytes <= share_of(chance.high, ram_bytes))
-        return (struct population){.bytes = bytes, .low = bytes, .high = bytes};
+    if (counted.high >= share_of(chance.low, ram_bytes) &&
+        counted.low <= share_of(chance.high, ram_bytes))
+        return counted;
     return (struct population){
         .bytes = share_of(share, ram_bytes),
-        .low = smaller(bytes, share_of(likely.low, ram_bytes)),
-        .high = larger(bytes, share_of(likely.high, ram_bytes)),
+        .low = smaller(counted.low, share_of(likely.low, ram_bytes)),
+        .high = larger(counted.high, share_of(likely.high, ram_bytes)),
         .unsettled = true,
     };
 }
@@ -206,10 +217,11 @@ static struct population panel_population(const struct tally *tally,
      * one so young that the change of QEMU's own memory is more than its RAM. */
     uint64_t bytes = larger(memory->population_bytes, present * BASE_BYTES);
     uint64_t draws = present + tally->drawn_absent;
+    struct population counted = counted_population(bytes, memory->population_error_bytes);
 
-    if (memory->ram_bytes == 0 || draws == 0)
-        return (struct population){.bytes = bytes, .low = bytes, .high = bytes};
-    return check_population(bytes, memory->ram_bytes, (double)present, (double)draws);
+    return memory->ram_bytes == 0 || draws == 0
+               ? counted
+               : check_population(counted, memory->ram_bytes, (double)present, (double)draws);
 }
 
 static int estimate_panel(const struct tally *tally, const struct wss_memory *memory,

@@ -17,6 +17,8 @@ struct wss_memory {
         population_bytes; /* all the memory of which the draws found present are: what is mapped, or what is
                                   resident for a method that also sees unmapped pages. What is unmeasurable is a share
                                   of it. */
+    uint64_t
+        population_error_bytes; /* by so much that may be wrong; the bounds of a panel hold it */
 };
 
 struct wss_estimate {

@@ -2,9 +2,11 @@
 /** @file resident.c  See resident.h. */
 #include "guest_ram/resident.h"
 
+#include "guest_ram/own_memory.h"
 #include "guest_ram/ram_backing.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,10 +18,29 @@ static uint64_t field_bytes(const char *text, const char *name)
     return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
 }
 
+/* Kinds of pages, each with a counter. */
+enum kind {
+    KIND_ANON,
+    KIND_FILE,
+    KIND_SHMEM,
+    KIND_HUGETLB,
+    N_KINDS,
+};
+
+#define BIT(kind) (1U << (kind))
+
 struct status {
-    uint64_t shmem_bytes;
-    uint64_t rest_bytes;
+    uint64_t bytes[N_KINDS];
     uint64_t address_bytes;
+};
+
+/* QEMU's own memory is looked up again when the counters have moved by more than this share of the RAM mapped. */
+#define MOVED_SHARE 1024
+#define MOVED_BYTES (256ULL << 10)
+
+struct resident_seen {
+    uint64_t status_bytes;
+    uint64_t own_bytes;
 };
 
 /* A zombie has a status without memory fields. */
@@ -30,9 +51,10 @@ static int read_status(const struct fsroot *root, pid_t pid, struct status *stat
     if (fsroot_read(root, text, sizeof(text), "proc/%d/status", pid) < 0 ||
         !strstr(text, "\nRssAnon:"))
         return -ESRCH;
-    status->shmem_bytes = field_bytes(text, "\nRssShmem:");
-    status->rest_bytes = field_bytes(text, "\nRssAnon:") + field_bytes(text, "\nRssFile:") +
-                         field_bytes(text, "\nHugetlbPages:");
+    status->bytes[KIND_ANON] = field_bytes(text, "\nRssAnon:");
+    status->bytes[KIND_FILE] = field_bytes(text, "\nRssFile:");
+    status->bytes[KIND_SHMEM] = field_bytes(text, "\nRssShmem:");
+    status->bytes[KIND_HUGETLB] = field_bytes(text, "\nHugetlbPages:");
     status->address_bytes = field_bytes(text, "\nVmSize:");
     return 0;
 }
@@ -69,6 +91,22 @@ static int open_files(struct resident_meter *meter, const struct fsroot *root, p
     return 0;
 }
 
+/* Of a private mapping of a file what was written is anonymous. */
+static unsigned kinds_of(const struct ram_block *block)
+{
+    switch (block->backing) {
+    case RAM_BACKING_ANON:
+        return BIT(KIND_ANON);
+    case RAM_BACKING_SHMEM:
+        return BIT(KIND_SHMEM) | (block->shared ? 0 : BIT(KIND_ANON));
+    case RAM_BACKING_HUGETLB:
+        return BIT(KIND_HUGETLB);
+    case RAM_BACKING_FILE:
+        return BIT(KIND_FILE) | (block->shared ? 0 : BIT(KIND_ANON));
+    }
+    return 0;
+}
+
 static void add_block(struct resident_meter *meter, size_t b)
 {
     const struct ram_block *block = &meter->ram->blocks[b];
@@ -78,15 +116,76 @@ static void add_block(struct resident_meter *meter, size_t b)
         return;
     }
     meter->has_others = true;
+    meter->others_kinds |= kinds_of(block);
     meter->others_mapped_bytes += block->mapped_bytes;
     if (block->resident_bytes > block->mapped_bytes)
         meter->others_unmapped_bytes += block->resident_bytes - block->mapped_bytes;
 }
 
-/* Where no block is a whole file, what QEMU has of shared files may be guest RAM as well. */
+/* Where a block is a whole file, RssShmem is of such. */
 static uint64_t others_status(const struct resident_meter *meter, const struct status *status)
 {
-    return status->rest_bytes + (meter->file_fds ? 0 : status->shmem_bytes);
+    uint64_t sum = 0;
+
+    for (enum kind kind = 0; kind < N_KINDS; kind++)
+        if ((meter->others_kinds & BIT(kind)) && !(kind == KIND_SHMEM && meter->file_fds))
+            sum += status->bytes[kind];
+    return sum;
+}
+
+/* HugetlbPages is one number for all CPUs. */
+static unsigned n_counters(const struct resident_meter *meter)
+{
+    return (unsigned)__builtin_popcount(meter->others_kinds & ~BIT(KIND_HUGETLB));
+}
+
+static int read_own(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
+                    uint64_t *bytes)
+{
+    return own_memory_read(root, pid, meter->ram, meter->others_kinds & BIT(KIND_FILE), bytes);
+}
+
+static bool has_own(const struct resident_meter *meter)
+{
+    return meter->others_kinds & (BIT(KIND_ANON) | BIT(KIND_FILE));
+}
+
+/* QEMU's own is looked up at once, for what is found later is held against it. */
+static int see_own(struct resident_meter *meter, const struct fsroot *root, pid_t pid)
+{
+    uint64_t own_bytes;
+
+    if (!has_own(meter) || read_own(meter, root, pid, &own_bytes) < 0)
+        return 0;
+    meter->seen = malloc(sizeof(*meter->seen));
+    if (!meter->seen)
+        return -ENOMEM;
+    *meter->seen = (struct resident_seen){.status_bytes = meter->others_status_bytes,
+                                          .own_bytes = own_bytes};
+    meter->others_own_bytes = own_bytes;
+    return 0;
+}
+
+/* Per-CPU counters: f1a7941243c1 (6.2) made them so; since 82241a83cd15 they are summed up when they are read. */
+uint64_t resident_counter_error(const char *release, unsigned cpus)
+{
+    unsigned long batch = cpus > 16 ? 2UL * cpus : 32;
+    unsigned major;
+    unsigned minor;
+
+    if (sscanf(release, "%u.%u", &major, &minor) != 2 || major != 6 || minor < 2 || minor > 16)
+        return 0;
+    return batch * cpus * BASE_PAGE_BYTES;
+}
+
+static uint64_t counter_error(const struct fsroot *root)
+{
+    char release[128];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (!root->live || fsroot_read(root, release, sizeof(release), "proc/sys/kernel/osrelease") < 0)
+        return 0;
+    return resident_counter_error(release, cpus > 0 ? (unsigned)cpus : 1);
 }
 
 int resident_meter_init(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
@@ -104,9 +203,10 @@ int resident_meter_init(struct resident_meter *meter, const struct fsroot *root,
         return rc;
     for (size_t b = 0; b < ram->n_blocks; b++)
         add_block(meter, b);
-    meter->files_status_bytes = status.shmem_bytes;
+    meter->files_status_bytes = status.bytes[KIND_SHMEM];
     meter->others_status_bytes = others_status(meter, &status);
-    return 0;
+    meter->counter_error_bytes = counter_error(root);
+    return see_own(meter, root, pid);
 }
 
 void resident_meter_free(struct resident_meter *meter)
@@ -116,6 +216,8 @@ void resident_meter_free(struct resident_meter *meter)
             close(meter->file_fds[b]);
     free(meter->file_fds);
     meter->file_fds = NULL;
+    free(meter->seen);
+    meter->seen = NULL;
 }
 
 /* @p was, changed as much as @p then has become @p now; not below 0. */
@@ -134,6 +236,29 @@ static uint64_t held_by_files(const struct resident_meter *meter)
     return sum;
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* What others is now, without QEMU's own; *error_bytes: what may be its own all the same. */
+static uint64_t others_now(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
+                           uint64_t status_bytes, uint64_t *error_bytes)
+{
+    struct resident_seen *seen = meter->seen;
+    uint64_t moved_bytes = larger(MOVED_BYTES, meter->others_mapped_bytes / MOVED_SHARE);
+
+    *error_bytes = 2 * n_counters(meter) * meter->counter_error_bytes;
+    if (!seen)
+        return follow(meter->others_mapped_bytes, meter->others_status_bytes, status_bytes);
+    if (distance(status_bytes, seen->status_bytes) > moved_bytes &&
+        read_own(meter, root, pid, &seen->own_bytes) == 0)
+        seen->status_bytes = status_bytes;
+    *error_bytes += distance(status_bytes, seen->status_bytes);
+    return follow(meter->others_mapped_bytes + meter->others_own_bytes, meter->others_status_bytes,
+                  status_bytes > seen->own_bytes ? status_bytes - seen->own_bytes : 0);
+}
+
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         struct resident_now *now)
 {
@@ -146,10 +271,14 @@ int resident_meter_read(const struct resident_meter *meter, const struct fsroot 
         return rc;
     /* Of a kind that no block is of, what changes is QEMU's own. */
     if (meter->file_fds)
-        files = follow(meter->files_mapped_bytes, meter->files_status_bytes, status.shmem_bytes);
+        files = follow(meter->files_mapped_bytes, meter->files_status_bytes,
+                       status.bytes[KIND_SHMEM]);
+    now->resident_error_bytes = 0;
     if (meter->has_others)
-        others = follow(meter->others_mapped_bytes, meter->others_status_bytes,
-                        others_status(meter, &status));
+        others = others_now(meter, root, pid, others_status(meter, &status),
+                            &now->resident_error_bytes);
+    now->mapped_error_bytes = now->resident_error_bytes +
+                              (meter->file_fds ? 2 * meter->counter_error_bytes : 0);
 
     uint64_t mapped = files + others;
     uint64_t resident = held_by_files(meter) + others + meter->others_unmapped_bytes;

@@ -4,10 +4,14 @@
  *
  * smaps tells it exactly but walks every page table under the mmap lock, so it is read once, when the
  * RAM is located. Afterwards the change of what QEMU maps is followed, by /proc/PID/status
- * (Documentation/filesystems/proc.rst): RssShmem for blocks that are whole shmem files, RssAnon + RssFile +
- * HugetlbPages for others. The difference to smaps is what QEMU itself allocates of the same kind and frees in between,
- * which may be more than the RAM of a guest that has only begun. A block that is a whole shmem file is as resident as its
- * file, whatever is mapped: a panel of the method pageout unmaps pages which are still there.
+ * (Documentation/filesystems/proc.rst): RssShmem for blocks that are whole shmem files, for others the counters of the
+ * kinds of pages that their backing has. What QEMU itself allocates and frees of these kinds, which may be more than the RAM
+ * of a guest that has only begun, is looked up in its page tables whenever the counters have moved, and left out
+ * (own_memory.h). A block that is a whole shmem file is as resident as its file, whatever is mapped: a panel of the method
+ * pageout unmaps pages which are still there.
+ *
+ * From Linux 6.2 to 6.16 the counters lack what each CPU has not handed in yet (mm/percpu counters, f1a7941243c1, until
+ * 82241a83cd15): by up to max(32, 2 x CPUs) pages for each, 1 MiB at 8 CPUs, 128 MiB at 128. That is the error.
  */
 #pragma once
 
@@ -24,12 +28,18 @@ struct resident_meter {
     uint64_t others_mapped_bytes;
     uint64_t others_unmapped_bytes; /* of shared files: resident, but in no page table of QEMU */
     uint64_t others_status_bytes;
+    unsigned others_kinds;     /* of pages; resident.c */
+    uint64_t others_own_bytes; /* QEMU's own, in others_status_bytes */
+    uint64_t counter_error_bytes;
+    struct resident_seen
+        *seen; /* as of the last look at QEMU's own; NULL: it cannot be looked up */
 };
 
 /** Now, in bytes of guest RAM. */
 struct resident_now {
     uint64_t mapped_bytes;   /* what QEMU's page tables map */
     uint64_t resident_bytes; /* that, and pages of shared files that are not mapped */
+    uint64_t mapped_error_bytes, resident_error_bytes; /* by so much each may be wrong */
     uint64_t
         address_bytes; /* all of QEMU's address space, VmSize: RAM that is plugged adds to it */
 };
@@ -39,6 +49,9 @@ struct resident_now {
 int resident_meter_init(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         const struct guest_ram *ram);
 void resident_meter_free(struct resident_meter *meter);
+
+/** By how much a counter of resident pages may be wrong on Linux @p release ("6.12.94+deb13-amd64") with @p cpus. */
+uint64_t resident_counter_error(const char *release, unsigned cpus);
 
 /** 0, or -ESRCH when the process is gone. */
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,

@@ -37,6 +37,7 @@ static const char *const flag_names[] = {
     "stale-tlb",
     "new-vcpu",
     "young-panel",
+    "resident-unsure",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -156,6 +157,11 @@ uint64_t population_bytes(const struct method *method, const struct resident_now
     return method->sees_unmapped ? now->resident_bytes : now->mapped_bytes;
 }
 
+uint64_t population_error_bytes(const struct method *method, const struct resident_now *now)
+{
+    return method->sees_unmapped ? now->resident_error_bytes : now->mapped_error_bytes;
+}
+
 struct wss_memory memory_now(const struct method *method, const struct guest_ram *ram,
                              const struct resident_now *now)
 {
@@ -163,7 +169,19 @@ struct wss_memory memory_now(const struct method *method, const struct guest_ram
         .ram_bytes = ram->bytes,
         .resident_bytes = now->resident_bytes,
         .population_bytes = population_bytes(method, now),
+        .population_error_bytes = population_error_bytes(method, now),
     };
+}
+
+/* More than this share of the population is worth a word. */
+#define UNSURE_SHARE 0.01
+
+static unsigned resident_flags(const struct sample_plan *plan, const struct resident_now *now)
+{
+    double error = (double)population_error_bytes(plan->method, now);
+
+    return error > UNSURE_SHARE * (double)population_bytes(plan->method, now) ? FLAG_RESIDENT_UNSURE
+                                                                              : 0;
 }
 
 static int fill_window(struct sample_record *record, const struct sample_plan *plan,
@@ -221,7 +239,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
     record->flags |= ram_flags(root, ram, last) | host_flags(root, guest, ram) |
-                     doubt_flags(result, plan->n_windows) |
+                     resident_flags(plan, now) | doubt_flags(result, plan->n_windows) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
     if (record->unmeasurable_bytes > 0 || ram->bytes < guest->ram.total_bytes)

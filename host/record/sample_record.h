@@ -38,6 +38,8 @@ enum sample_flag {
     FLAG_STALE_TLB = 1 << 17, /* the TLB could not be flushed: what it holds may read idle */
     FLAG_NEW_VCPU = 1 << 18,  /* a vCPU was plugged, and its first touches were not seen */
     FLAG_YOUNG_PANEL = 1 << 19, /* it has not been watched for the longest window yet */
+    FLAG_RESIDENT_UNSURE =
+        1 << 20, /* how much is resident is known to no better than a percent, in the bounds */
 };
 
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */
@@ -113,6 +115,8 @@ uint64_t population_bytes(const struct method *method, const struct resident_now
 /** The same, with all that an estimate is about. */
 struct wss_memory memory_now(const struct method *method, const struct guest_ram *ram,
                              const struct resident_now *now);
+/** By how much that may be wrong. */
+uint64_t population_error_bytes(const struct method *method, const struct resident_now *now);
 
 /**
  * Puts a result into a record.

@@ -89,6 +89,68 @@ START_TEST(of_anonymous_ram_all_that_changes_is_the_guests)
 }
 END_TEST
 
+/* QEMU's own: 64 MiB of heap that is there, of which @p pages first ones have a page, @p files of them of a file. */
+#define HEAP 0x10000000ULL
+
+static void put_heap(uint64_t pages, uint64_t files)
+{
+    char maps[256];
+
+    snprintf(maps, sizeof(maps),
+             "%llx-%llx rw-p 00000000 00:00 0 [heap]\n%llx-%llx rw-p 00000000 00:00 0 \n", HEAP,
+             HEAP + 64 * MIB, FAKE_HVA, FAKE_HVA + fake.block.bytes);
+    fake_write(&fake, "proc/4242/maps", maps);
+    for (uint64_t i = 0; i < pages; i++)
+        fake_set_u64(&fake, "proc/4242/pagemap", HEAP / BASE_PAGE_BYTES + i,
+                     1ULL << 63 | (i < files ? 1ULL << 61 : 0));
+}
+
+START_TEST(of_anonymous_ram_the_heap_does_not_count)
+{
+    fake.block.mapped_bytes = 10 * MIB;
+    put_heap(512, 0);
+    status(12, 1);
+    begin();
+    /* 16 MiB of heap, 1 of it of a file, and 3 MiB of RAM. */
+    put_heap(512 + 4096, 256);
+    status(12 + 15 + 3, 1);
+    read_now();
+    ck_assert_uint_eq(now.mapped_bytes, 13 * MIB);
+    ck_assert_uint_eq(now.mapped_error_bytes, 0);
+    /* What is too little to look again may be either's. */
+    status(12 + 15 + 3, 1);
+    fake_write(&fake, "proc/4242/maps", "");
+    read_now();
+    ck_assert_uint_eq(now.mapped_bytes, 13 * MIB);
+}
+END_TEST
+
+/* Pages of libraries come and go; anonymous RAM has none of files. */
+START_TEST(of_anonymous_ram_files_do_not_count)
+{
+    fake.block.mapped_bytes = 10 * MIB;
+    status(30, 1);
+    begin();
+    fake_write(&fake, "proc/4242/status",
+               "Name:\tqemu\nVmSize:\t921600 kB\nRssAnon:\t30720 kB\n"
+               "RssFile:\t65536 kB\nRssShmem:\t9216 kB\nHugetlbPages:\t0 kB\n");
+    read_now();
+    ck_assert_uint_eq(now.mapped_bytes, 10 * MIB);
+}
+END_TEST
+
+START_TEST(per_cpu_counters_have_an_error)
+{
+    ck_assert_uint_eq(resident_counter_error("6.1.0-42-amd64", 64), 0);
+    ck_assert_uint_eq(resident_counter_error("6.12.94+deb13-amd64", 8), MIB);
+    ck_assert_uint_eq(resident_counter_error("6.12.94+deb13-amd64", 64), 32 * MIB);
+    ck_assert_uint_eq(resident_counter_error("6.2.0", 128), 128 * MIB);
+    ck_assert_uint_eq(resident_counter_error("6.18.2", 128), 0);
+    ck_assert_uint_eq(resident_counter_error("5.10.0", 128), 0);
+    ck_assert_uint_eq(resident_counter_error("", 128), 0);
+}
+END_TEST
+
 /* What QEMU frees of its own after it has begun is more than a young guest's RAM. */
 START_TEST(of_a_whole_file_qemus_own_memory_does_not_count)
 {
@@ -157,6 +219,9 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, of_anonymous_ram_all_that_changes_is_the_guests);
+    tcase_add_test(tcase, of_anonymous_ram_the_heap_does_not_count);
+    tcase_add_test(tcase, of_anonymous_ram_files_do_not_count);
+    tcase_add_test(tcase, per_cpu_counters_have_an_error);
     tcase_add_test(tcase, of_a_whole_file_qemus_own_memory_does_not_count);
     tcase_add_test(tcase, what_is_mapped_is_resident);
     tcase_add_test(tcase, of_a_file_and_anonymous_ram_each_follows_its_kind);

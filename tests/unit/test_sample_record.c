@@ -106,6 +106,34 @@ START_TEST(a_doubt_reaches_up_to_what_is_resident)
 }
 END_TEST
 
+START_TEST(what_resident_lacks_is_in_the_bounds)
+{
+    const struct guest guest = {.process = fake.process, .name = "web1"};
+    const struct resident_now sure = {.mapped_bytes = fake.ram.bytes,
+                                      .resident_bytes = fake.ram.bytes};
+    struct resident_now unsure = sure;
+    struct window_record was;
+    struct error error = {0};
+
+    unsure.mapped_error_bytes = fake.ram.bytes / 10;
+    window(60, PAGES, 10, 0);
+    ck_assert_int_eq(
+        sample_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, &result, &sure, &error),
+        0);
+    was = record.windows[0];
+    ck_assert(!(record.flags & FLAG_RESIDENT_UNSURE));
+    ck_assert_int_eq(
+        sample_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, &result, &unsure, &error),
+        0);
+    ck_assert(record.flags & FLAG_RESIDENT_UNSURE);
+    ck_assert_uint_eq(record.windows[0].wss_bytes, was.wss_bytes);
+    ck_assert_double_eq_tol((double)record.windows[0].wss_low_bytes,
+                            0.9 * (double)was.wss_low_bytes, 1);
+    ck_assert_double_eq_tol((double)record.windows[0].wss_high_bytes,
+                            1.1 * (double)was.wss_high_bytes, 1);
+}
+END_TEST
+
 START_TEST(a_record_stands_for_no_more_than_it_saw)
 {
     window(60, PAGES, 10, 0);
@@ -124,6 +152,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
     tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
+    tcase_add_test(tcase, what_resident_lacks_is_in_the_bounds);
     tcase_add_test(tcase, a_record_stands_for_no_more_than_it_saw);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
