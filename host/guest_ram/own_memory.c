@@ -15,11 +15,14 @@
 
 /* What reserves more is hardly used, like the shadow memory of a sanitizer: 8 bytes are read for each of its pages. */
 #define VMA_MAX_BYTES (4ULL << 30)
+#define SUM_MAX_BYTES \
+    (16ULL << 30) /* nor are many: 32 MiB to read, which a hostile QEMU can ask for */
 
 struct count {
     const struct guest_ram *ram;
     int pagemap_fd;
     bool files;
+    uint64_t looked_bytes;
     uint64_t pages;
 };
 
@@ -50,6 +53,9 @@ static int count_vma(const struct vma *vma, void *context)
 
     if (is_ram(count->ram, vma) || !may_have_pages(vma))
         return 0;
+    count->looked_bytes += vma->end - vma->start;
+    if (count->looked_bytes > SUM_MAX_BYTES)
+        return -E2BIG;
     for (uint64_t page = vma->start / BASE_PAGE_BYTES; page < end;) {
         uint64_t n = end - page < BATCH ? end - page : BATCH;
         ssize_t got = pread(count->pagemap_fd, entry, n * sizeof(*entry),

@@ -13,7 +13,7 @@
 /**
  * Counts pages of QEMU's own private mappings that are in memory.
  * @param files  pages of files, too; else anonymous ones only, as in RssAnon
- * @return 0; a negative errno when maps or pagemap cannot be read (also of a captured tree)
+ * @return 0; -E2BIG: its mappings are too large for that; a negative errno when maps or pagemap cannot be read (also of a captured tree)
  */
 int own_memory_read(const struct fsroot *root, pid_t pid, const struct guest_ram *ram, bool files,
                     uint64_t *bytes);

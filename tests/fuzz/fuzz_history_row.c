@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file fuzz_history_row.c  Rows of the history, which anybody may have written: columns divided by NULs, from the first byte on. */
+#include "fuzz.h"
+#include "keep/bucket_row.h"
+#include "keep/row.h"
+#include "keep/sample_row.h"
+#include "keep/word_row.h"
+
+#include <math.h>
+#include <string.h>
+
+#define N_COLUMNS (SAMPLE_N_COLUMNS + WORD_N_COLUMNS)
+
+/* One row of as many columns as the widest has: of a number its type as SQLite's own, an empty one is NULL. */
+static sqlite3_stmt *one_row(sqlite3 *database, const char *text, size_t size)
+{
+    char sql[4 * N_COLUMNS + 16] = "SELECT ?";
+    sqlite3_stmt *statement;
+    const char *end = text + size;
+
+    for (int i = 1; i < N_COLUMNS; i++)
+        strcat(sql, ",?");
+    CLAIM(sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK);
+    for (int i = 1; i <= N_COLUMNS && text < end; i++, text += strlen(text) + 1) {
+        size_t length = strlen(text);
+        char *rest;
+        double number = strtod(text, &rest);
+
+        if (length > 0 && *rest)
+            sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
+        else if (length > 0 && strpbrk(text, ".eEnN"))
+            sqlite3_bind_double(statement, i, number);
+        else if (length > 0)
+            sqlite3_bind_int64(statement, i, strtoll(text, NULL, 10));
+    }
+    CLAIM(sqlite3_step(statement) == SQLITE_ROW);
+    return statement;
+}
+
+static void check_sample(const struct kept_sample *kept)
+{
+    const struct sample_record *sample = &kept->record.sample;
+    static struct sample_record again;
+    char *text = row_windows_text(sample);
+
+    CLAIM(kept->period_s > 0 && sample->n_windows <= RUN_MAX_WINDOWS && text);
+    for (size_t w = 0; w < sample->n_windows; w++) {
+        const struct window_record *window = &sample->windows[w];
+
+        CLAIM(window->wss_low_bytes <= window->unit_low_bytes &&
+              window->unit_low_bytes <= window->wss_bytes &&
+              window->wss_bytes <= window->wss_high_bytes && window->window_s > 0);
+    }
+    for (size_t b = 0; b < kept->record.n_bins; b++)
+        CLAIM(kept->record.bins[b].low_bytes <= kept->record.bins[b].high_bytes);
+    /* What was read can be written, and read again. */
+    CLAIM(row_windows_parse(&again, text) == 0 && again.n_windows == sample->n_windows);
+    for (size_t w = 0; w < sample->n_windows; w++)
+        CLAIM(again.windows[w].wss_bytes == sample->windows[w].wss_bytes &&
+              again.windows[w].unit_low_bytes == sample->windows[w].unit_low_bytes);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static sqlite3 *database;
+    static struct kept_sample kept;
+    static struct bucket bucket;
+    static struct guest_word word;
+    char *text = calloc(size + 1, 1);
+
+    CLAIM(text && (database || sqlite3_open(":memory:", &database) == SQLITE_OK));
+    memcpy(text, data, size);
+
+    sqlite3_stmt *row = one_row(database, text, size);
+
+    if (sample_row_read(row, &kept) == 0)
+        check_sample(&kept);
+    if (bucket_row_read(row, 0, &bucket, 0) == 0)
+        CLAIM(bucket.records > 0 && bucket.n_windows <= RUN_MAX_WINDOWS);
+    word_row_read(row, SAMPLE_N_COLUMNS, &word);
+    sqlite3_finalize(row);
+    free(text);
+    return 0;
+}
