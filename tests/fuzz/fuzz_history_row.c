@@ -11,7 +11,23 @@
 
 #define N_COLUMNS (SAMPLE_N_COLUMNS + WORD_N_COLUMNS)
 
-/* One row of as many columns as the widest has: of a number its type as SQLite's own, an empty one is NULL. */
+/* A number is what SQLite takes it for, what begins with a quote or is no number is text, and what is empty is NULL. */
+static void bind_column(sqlite3_stmt *statement, int column, const char *text)
+{
+    char *rest;
+    double number = strtod(text, &rest);
+
+    if (*text == '\'')
+        sqlite3_bind_text(statement, column, text + 1, -1, SQLITE_TRANSIENT);
+    else if (*rest)
+        sqlite3_bind_text(statement, column, text, -1, SQLITE_TRANSIENT);
+    else if (*text && strpbrk(text, ".eEnN"))
+        sqlite3_bind_double(statement, column, number);
+    else if (*text)
+        sqlite3_bind_int64(statement, column, strtoll(text, NULL, 10));
+}
+
+/* One row of as many columns as the widest has. */
 static sqlite3_stmt *one_row(sqlite3 *database, const char *text, size_t size)
 {
     char sql[4 * N_COLUMNS + 16] = "SELECT ?";
@@ -21,18 +37,8 @@ static sqlite3_stmt *one_row(sqlite3 *database, const char *text, size_t size)
     for (int i = 1; i < N_COLUMNS; i++)
         strcat(sql, ",?");
     CLAIM(sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK);
-    for (int i = 1; i <= N_COLUMNS && text < end; i++, text += strlen(text) + 1) {
-        size_t length = strlen(text);
-        char *rest;
-        double number = strtod(text, &rest);
-
-        if (length > 0 && *rest)
-            sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
-        else if (length > 0 && strpbrk(text, ".eEnN"))
-            sqlite3_bind_double(statement, i, number);
-        else if (length > 0)
-            sqlite3_bind_int64(statement, i, strtoll(text, NULL, 10));
-    }
+    for (int i = 1; i <= N_COLUMNS && text < end; i++, text += strlen(text) + 1)
+        bind_column(statement, i, text);
     CLAIM(sqlite3_step(statement) == SQLITE_ROW);
     return statement;
 }
