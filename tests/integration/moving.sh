@@ -61,15 +61,15 @@ for method in ${METHODS:-pageout}; do
 	fi
 
 	echo "# $method: 56 MiB were touched; the guest steps down to 8 MiB, and 40 of the 48 that cooled down are discarded"
-	if MEMORY=memfd start_moving "total=64M phases=24:56M,3600:8M" "$method"; then
-		begin_following -m "$method" -w 2,20 -n 4000
-		check "$method: the short window sees the step" eventually last_is 'window(2).wss_bytes < 12 * mib and window(20)'
+	if MEMORY=memfd start_moving "total=64M phases=34:56M,3600:8M" "$method"; then
+		begin_following -m "$method" -w 2,30 -n 4000
+		check "$method: the short window sees the step" eventually last_is 'window(2).wss_bytes < 12 * mib and window(30)'
 		punch $((24 * mib)) $((40 * mib))
 		after=$(($(records) + 1))
 		check "$method: followed on" eventually has_records $((after + 3))
 		end_following
-		check_all "$method, touched and still there" "$after" $((16 * mib)) 20
-		check_gone "$method" "$after" $((40 * mib)) 20
+		check_all "$method, touched and still there" "$after" $((16 * mib)) 30
+		check_gone "$method" "$after" $((40 * mib)) 30
 		stop_guest "$pid"
 	fi
 done
