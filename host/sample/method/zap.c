@@ -64,6 +64,8 @@ struct zap {
     uint64_t collapses; /* as of the last look at the page table */
     uint64_t lost;      /* faults that the kernel had no room to record, already given up */
     bool unseen; /* a vCPU ran whose faults were not recorded, since the touches began to add up */
+    bool
+        mapped; /* pages that look idle may be mapped again, by such faults or lost ones: no other will come */
 };
 
 /* --- which pages a fault tells of -------------------------------------------------------------- */
@@ -221,6 +223,7 @@ static int follow_vcpus(struct zap *zap, struct error *error)
     int rc = fault_trace_follow(zap->trace, zap->target, &grown, error);
 
     zap->unseen |= grown;
+    zap->mapped |= grown;
     return rc;
 }
 
@@ -231,7 +234,7 @@ static int zap_mark(void *state, struct error *error)
 
     if (rc < 0)
         return rc;
-    zap->unseen = false;
+    zap->unseen = zap->mapped = false;
     zap->collapses = collapses_read(zap->target->root);
     rc = note_pages(zap, page_any);
     if (rc == 0)
@@ -245,10 +248,11 @@ static int zap_mark(void *state, struct error *error)
 static int zap_rearm(void *state, struct error *error)
 {
     struct zap *zap = state;
-    int rc = zap->set->page ? note_pages(zap, page_needs_rearm) : -ENOTSUP;
+    int rc = -ENOTSUP;
 
-    zap->unseen = false;
-
+    if (zap->set->page)
+        rc = note_pages(zap, zap->mapped ? page_any : page_needs_rearm);
+    zap->unseen = zap->mapped = false;
     if (rc == 0)
         rc = zap_panel(zap);
     return rc < 0 ? error_set(error, rc, "zap: %s", strerror(-rc)) : 0;
@@ -278,6 +282,7 @@ static void give_up_lost(struct zap *zap)
 {
     uint64_t lost = fault_trace_lost(zap->trace);
 
+    zap->mapped |= lost > zap->lost;
     for (uint64_t i = 0; i < zap->set->n && zap->lost < lost; i++)
         if (zap->set->state[i] == PAGE_IDLE) {
             zap->set->state[i] = PAGE_UNMEASURABLE;
@@ -493,8 +498,8 @@ static int trial(const struct target *target, struct page_set *set, uint64_t wan
 /* --- for a guest with so small a working set that random pages miss it -------------------------- */
 
 /* Whole stretches of RAM are dropped, more and more of them, until some page faults; then just those pages are, and
- * must fault again. Such a guest has few pages to fault on, and neither its RAM's size nor ours matters: what
- * is dropped and remembered is bounded. */
+ * must fault again. Such a guest has few pages to fault on. What is dropped and remembered is bounded: on a guest of 64 GiB
+ * that touched 64 KiB vmwss had 10 MB resident and took 2.5 s, where a census of all of RAM took 55 MB and 5.8 s. */
 #define STRETCH_BYTES CENSUS_STEP_BYTES
 #define FIRST_STRETCHES 32  /* 64 MiB */
 #define MOST_STRETCHES 8192 /* 16 GiB */
