@@ -102,10 +102,11 @@ static uint64_t scanned_in(const struct fsroot *root, const struct group *group)
     return sum_lines(text, names);
 }
 
-/* The last two also count what a group reclaims for itself. */
+/* The last two, of Linux 5.8, also count what a group reclaims for itself, and what the two before them do. */
 static uint64_t scanned_anywhere(const struct fsroot *root)
 {
-    static const char *const names[] = {"pgrefill", "pgscan_anon", "pgscan_file", NULL};
+    static const char *const names[] = {"pgrefill",    "pgscan_kswapd", "pgscan_direct",
+                                        "pgscan_anon", "pgscan_file",   NULL};
     cleanup_free char *text = NULL;
 
     if (fsroot_read_all(root, &text, MAX_TEXT, "proc/vmstat") < 0)
