@@ -33,27 +33,11 @@ if start_payload anon4k tcg "$params" -m 512; then
 fi
 
 echo "# QEMU's own memory is not the guest's"
-# qmp COMMAND: of the guest started last with -qmp unix:$guests_dir/qmp.
-qmp() {
-	python3 - "$guests_dir/qmp" "$1" <<-'END' >/dev/null
-	import json, socket, sys
-	stream = socket.socket(socket.AF_UNIX)
-	stream.connect(sys.argv[1])
-	lines = stream.makefile("rw")
-	lines.readline()
-	for command in '{"execute":"qmp_capabilities"}', sys.argv[2]:
-	    lines.write(command + "\n")
-	    lines.flush()
-	    if "return" not in json.loads(lines.readline()):
-	        sys.exit(1)
-	END
-}
 if start_payload heap tcg "total=192M hot=64M" -m 512 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
 	"$vmwss" measure --pid "$pid" -w 1 -m cold -i 8 -k 2 --json >"$guests_dir/series" &
 	measuring=$!
 	settles test -s "$guests_dir/series"
-	check "QEMU takes 64 MiB for itself" qmp '{"execute":"object-add","arguments":
-		{"qom-type":"memory-backend-ram","id":"own","size":67108864,"prealloc":true}}'
+	check "QEMU takes 64 MiB for itself" qemu_takes 67108864
 	wait "$measuring"
 	resident=$(jq -s -r 'map(.resident_bytes) | join(" ")' "$guests_dir/series")
 	check "resident stays: $resident" holds "${resident#* } - ${resident% *} < 2097152 && ${resident#* } > 0"

@@ -61,6 +61,27 @@ stop_guest() {
 	while kill -0 "$1" 2>/dev/null; do sleep 0.05; done
 }
 
+# qmp COMMAND: to the guest that was started with -qmp unix:$guests_dir/qmp,server=on,wait=off.
+qmp() {
+	python3 - "$guests_dir/qmp" "$1" <<-'END' >/dev/null
+	import json, socket, sys
+	stream = socket.socket(socket.AF_UNIX)
+	stream.connect(sys.argv[1])
+	lines = stream.makefile("rw")
+	lines.readline()
+	for command in '{"execute":"qmp_capabilities"}', sys.argv[2]:
+	    lines.write(command + "\n")
+	    lines.flush()
+	    if "return" not in json.loads(lines.readline()):
+	        sys.exit(1)
+	END
+}
+
+# qemu_takes BYTES: QEMU allocates so much for itself: a memory backend that nobody uses.
+qemu_takes() {
+	qmp '{"execute":"object-add","arguments":{"qom-type":"memory-backend-ram","id":"own","size":'"$1"',"prealloc":true}}'
+}
+
 # truth PARAMS [KEY]: what the payload touches; memory=SIZE machine=TYPE may be among PARAMS.
 truth() {
 	# shellcheck disable=SC2086 # parameters are words
@@ -144,7 +165,12 @@ check_panel() {
 		fail "$what: panel" "no measurement"
 		return
 	fi
-	local wss low high
+	check_interval "$what" "$truth"
+}
+
+# check_interval WHAT TRUTH: likewise, of the record in $record.
+check_interval() {
+	local what=$1 truth=$2 wss low high
 	wss=$(field wss_bytes) low=$(field wss_low_bytes) high=$(field wss_high_bytes)
 	check "$what: guest ran ($(field vcpu_seconds) s)" guest_ran
 	check "$what: panel n=$(field samples) $wss [$low, $high] of $truth bytes" \
