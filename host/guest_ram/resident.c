@@ -134,9 +134,9 @@ static uint64_t others_status(const struct resident_meter *meter, const struct s
 }
 
 /* HugetlbPages is one number for all CPUs. */
-static unsigned n_counters(const struct resident_meter *meter)
+static uint64_t n_counters(const struct resident_meter *meter)
 {
-    return (unsigned)__builtin_popcount(meter->others_kinds & ~BIT(KIND_HUGETLB));
+    return (uint64_t)__builtin_popcount(meter->others_kinds & ~BIT(KIND_HUGETLB));
 }
 
 static int read_own(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
