@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define BATCH 4096
 #define ENTRY_PRESENT (1ULL << 63) /* Documentation/admin-guide/mm/pagemap.rst */
 #define ENTRY_FILE (1ULL << 61)    /* of a file, or shared anonymous */
+#define ENTRY_PFN(entry) ((entry) & ((1ULL << 55) - 1))
 
 /* What reserves more is hardly used, like the shadow memory of a sanitizer: 8 bytes are read for each of its pages. */
 #define VMA_MAX_BYTES (4ULL << 30)
@@ -22,6 +24,7 @@ struct count {
     const struct guest_ram *ram;
     int pagemap_fd;
     bool files;
+    uint64_t zero_pfn; /* 0: unknown */
     uint64_t looked_bytes;
     uint64_t pages;
 };
@@ -40,9 +43,28 @@ static bool may_have_pages(const struct vma *vma)
            vma->end - vma->start <= VMA_MAX_BYTES;
 }
 
+/* Memory that was read, but never written, is the zero page, which is in no counter. One of our own is the same. */
+static uint64_t find_zero_pfn(const struct fsroot *root)
+{
+    const size_t size = BASE_PAGE_BYTES;
+    cleanup_close int fd = root->live ? fsroot_openf(root, O_RDONLY, "proc/self/pagemap") : -1;
+    volatile char *page = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t entry = 0;
+
+    if (page == MAP_FAILED)
+        return 0;
+    if (fd >= 0 && page[0] == 0 &&
+        pread(fd, &entry, sizeof(entry), (off_t)((uintptr_t)page / size * sizeof(entry))) !=
+            sizeof(entry))
+        entry = 0;
+    munmap((void *)page, size);
+    return ENTRY_PFN(entry);
+}
+
 static bool counts(const struct count *count, uint64_t entry)
 {
-    return (entry & ENTRY_PRESENT) && (count->files || !(entry & ENTRY_FILE));
+    return (entry & ENTRY_PRESENT) && (count->files || !(entry & ENTRY_FILE)) &&
+           (count->zero_pfn == 0 || ENTRY_PFN(entry) != count->zero_pfn);
 }
 
 static int count_vma(const struct vma *vma, void *context)
@@ -75,7 +97,8 @@ int own_memory_read(const struct fsroot *root, pid_t pid, const struct guest_ram
                     uint64_t *bytes)
 {
     cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/pagemap", (int)pid);
-    struct count count = {.ram = ram, .pagemap_fd = fd, .files = files};
+    struct count count = {
+        .ram = ram, .pagemap_fd = fd, .files = files, .zero_pfn = find_zero_pfn(root)};
     int rc = fd < 0 ? fd : maps_walk(root, pid, count_vma, &count, NULL);
 
     if (rc == 0)
