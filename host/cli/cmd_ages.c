@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/random.h"
 #include "cli/session.h"
+#include "record/flag_memory.h"
 #include "sample/follow.h"
 #include "sample/wait.h"
 #include "show/ages.h"
@@ -138,6 +139,7 @@ struct watch {
     uint64_t n_ticks;
     uint64_t n_shown;
     bool anew; /* the panel was begun anew; the next record says so */
+    struct flag_memory memory;
 };
 
 static int poll_follower(void *state, struct error *error)
@@ -166,6 +168,7 @@ static int begin_panel(struct watch *watch, struct error *error)
     watch->next_tick_ns = watch->began_ns;
     watch->shown_at_s = 0;
     watch->n_ticks = 0;
+    watch->memory = (struct flag_memory){0};
     return follower_open(&watch->target, &plan, &watch->follower, error);
 }
 
@@ -213,6 +216,7 @@ static int wait_for_tick(struct watch *watch, struct error *error)
         .progress_context = &session->progress,
         .began_ns = watch->began_ns,
         .total_s = watch->options->sampling.window_s[watch->options->sampling.n_windows - 1],
+        .jobs = &session->subject.guest.jobs,
     };
 
     /* A tick that is late is not made up for. */
@@ -292,6 +296,18 @@ static int print(const struct watch *watch, const struct ages_record *record, st
     return rc;
 }
 
+/* What libvirt said when the guest was opened counts once. */
+static void remember(struct watch *watch, struct ages_record *record)
+{
+    struct guest *guest = &watch->session->subject.guest;
+    double now_s = follower_elapsed_s(watch->follower);
+
+    flag_memory_look(&watch->memory, record->sample.flags, now_s);
+    flag_memory_apply_ages(&watch->memory, record, now_s);
+    guest->migrating = false;
+    guest->jobs = 0;
+}
+
 static int show(struct watch *watch, struct error *error)
 {
     struct session *session = watch->session;
@@ -305,6 +321,8 @@ static int show(struct watch *watch, struct error *error)
     watch->shown_at_s = follower_elapsed_s(watch->follower);
     if (rc == -EAGAIN)
         return none_answered(watch, error);
+    if (rc == 0)
+        remember(watch, &record);
     watch->n_shown++;
     progress_clear(&session->progress);
     if (rc < 0)

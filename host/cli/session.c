@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "estimate/precision.h"
 #include "estimate/wilson.h"
+#include "record/flag_memory.h"
 #include "show/chart.h"
 
 #include <errno.h>
@@ -173,6 +174,7 @@ static void make_plan(struct session *session, const struct sampling_choice *cho
     plan->n_windows = choice->n_windows;
     memcpy(plan->window_s, choice->window_s, sizeof(plan->window_s));
     plan->interrupted = &interrupted;
+    plan->jobs = &session->subject.guest.jobs;
     plan->progress = progress_draw;
     plan->progress_context = &session->progress;
 }
@@ -431,6 +433,9 @@ int session_measure(struct session *session, struct sample_record *record, struc
     if (rc == 0)
         rc = sample_record_fill(record, &session->root, &session->subject.guest,
                                 &session->subject.ram, plan, &result, &now, error);
+    if (rc == 0)
+        flag_memory_apply_own(record);
+    session->subject.guest.migrating = false; /* as libvirt said when it was opened */
     if (rc == 0 && session->fine > 0)
         rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine, &now);
     if (rc == 0)

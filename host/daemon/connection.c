@@ -163,6 +163,8 @@ static void compare_domain(struct connection *connection, const struct domain_in
 {
     struct proc_stat stat;
 
+    if (info->migrating)
+        fleet_note_job(connection->fleet, connection->number, info->uuid, FLAG_MIGRATING);
     if (info->two_processes) {
         compare_moving(connection, info);
         return;
@@ -254,7 +256,10 @@ static int handle(struct connection *connection, const struct domain_event *even
     int rc = 0;
 
     say(event);
-    if (event->change == DOMAIN_CHANGE_REBOOT || event->change == DOMAIN_CHANGE_BALLOON)
+    if (event->change == DOMAIN_CHANGE_JOB)
+        fleet_note_job(connection->fleet, connection->number, event->uuid, FLAG_MIGRATING);
+    if (event->change == DOMAIN_CHANGE_REBOOT || event->change == DOMAIN_CHANGE_BALLOON ||
+        event->change == DOMAIN_CHANGE_JOB)
         return 0;
     if (event->change == DOMAIN_CHANGE_DEVICES)
         rc = compare_ram(connection, event->uuid);

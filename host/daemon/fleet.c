@@ -143,6 +143,17 @@ void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, b
     pthread_mutex_unlock(&fleet->mutex);
 }
 
+void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsigned flags)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    struct member *member = find(fleet, source, uuid);
+
+    if (member)
+        member->jobs |= flags;
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
 static void unlink_same(struct fleet *fleet, unsigned source, const struct guest *guest,
                         struct member **freed)
 {

@@ -42,6 +42,16 @@ bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pi
 /** Notes whether the guest of this UUID that @p source told of stands still, of one whose process cannot be told now. */
 void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended);
 
+/** A job (enum sample_flag) goes on in the guest of this UUID, or has just ended: its records say so for as long as a window
+ *  reaches back to it. Of @p source, as below. */
+void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsigned flags);
+
+/** Looks at the threads of a few guests for such jobs, which may begin and end between two looks; to be called every
+ *  FLEET_JOBS_MS. Each time others, no more than the budget allows. */
+void fleet_look_for_jobs(struct fleet *fleet);
+
+#define FLEET_JOBS_MS 500
+
 /** Watches an opened guest, which is moved out of @p guest; @p source: who says so. What it had of the same UUID, or anybody
  *  of the same process, is let go. */
 void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest);

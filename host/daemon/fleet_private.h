@@ -40,6 +40,7 @@ struct member {
     bool suspended;
     uint64_t suspended_ns;   /* since then */
     uint64_t stood_still_ns; /* in sum, before that */
+    unsigned jobs;           /* enum sample_flag, since the last look */
     bool gone;
     bool refused; /* the last look failed, and it was said */
     struct budget_cost cost;
@@ -86,6 +87,9 @@ struct fleet {
     double round_s;         /* what asking all guests once costs */
     uint64_t held_until_ns; /* the ledger has all wait, those who ask them as well */
     uint64_t records;
+    uint64_t jobs_serial; /* of the member whose jobs were looked for last */
+    double jobs_credit_s; /* CPU time that looking for them may take */
+    uint64_t jobs_ns;     /* when it was last counted */
     bool stop;
     size_t n_workers; /* that were started */
     struct fleet_worker workers[FLEET_WORKERS_MAX];

@@ -11,6 +11,7 @@
 
 #include "base/cond.h"
 #include "daemon/log.h"
+#include "domain/qemu_vcpus.h"
 #include "estimate/wilson.h"
 
 #include <errno.h>
@@ -128,6 +129,8 @@ static struct order order_for(struct fleet *fleet, struct member *member)
 
     memcpy(order.rules.window_s, fleet->config.window_s, sizeof(order.rules.window_s));
     watched_stood_still(member->watched, member->stood_still_ns);
+    watched_note_jobs(member->watched, member->jobs);
+    member->jobs = 0;
     member->generation = fleet->generation;
     return order;
 }
@@ -325,6 +328,61 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
     member_free(freed);
     pthread_mutex_lock(&fleet->mutex);
 }
+
+/* --- jobs between two looks -------------------------------------------------------------------- */
+
+#define JOBS_SHARE 0.05 /* of the budget: threads of ten guests take about a millisecond */
+#define JOBS_BURST_S 0.002
+
+/* The member after the last one, in the order of serials; NULL: there is none. */
+static struct member *next_for_jobs(struct fleet *fleet)
+{
+    struct member *next = NULL;
+    struct member *first = NULL;
+
+    for (struct member *one = fleet->members; one; one = one->next) {
+        if (!first || one->serial < first->serial)
+            first = one;
+        if (one->serial > fleet->jobs_serial && (!next || one->serial < next->serial))
+            next = one;
+    }
+    return next ? next : first;
+}
+
+static void earn(struct fleet *fleet, uint64_t now_ns)
+{
+    double passed_s = fleet->jobs_ns ? (double)(now_ns - fleet->jobs_ns) / 1e9 : 0;
+
+    fleet->jobs_ns = now_ns;
+    fleet->jobs_credit_s = fmin(fleet->jobs_credit_s + passed_s * JOBS_SHARE * fleet->config.budget,
+                                JOBS_BURST_S);
+}
+
+/* The process is the member's as long as its end was not noticed; a wrong flag would be the worst. */
+void fleet_look_for_jobs(struct fleet *fleet)
+{
+    pthread_mutex_lock(&fleet->mutex);
+    earn(fleet, clock_ns());
+    for (size_t i = 0; i < fleet->n && fleet->jobs_credit_s > 0 && !fleet->stop; i++) {
+        struct member *member = next_for_jobs(fleet);
+        const struct qemu_process process = {.pid = member->pid, .pidfd = -1};
+        const uint64_t serial = fleet->jobs_serial = member->serial;
+        double cpu_s = thread_cpu_s();
+
+        pthread_mutex_unlock(&fleet->mutex);
+
+        unsigned flags = sample_job_flags(qemu_process_jobs(fleet->root, &process));
+
+        pthread_mutex_lock(&fleet->mutex);
+        fleet->jobs_credit_s -= thread_cpu_s() - cpu_s;
+        for (struct member *one = fleet->members; one && flags; one = one->next)
+            if (one->serial == serial)
+                one->jobs |= flags;
+    }
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
+/* --- the next one ------------------------------------------------------------------------------ */
 
 /* The guest to look at now; NULL: none until *until_ns. */
 static struct member *next_member(struct fleet *fleet, uint64_t now_ns, uint64_t *until_ns)

@@ -216,7 +216,8 @@ static void run(struct daemon *daemon)
             tell_status(daemon);
             told_ns = clock_ns();
         }
-        if (poll(fds, 2, STATUS_EVERY_MS) < 0)
+        fleet_look_for_jobs(daemon->fleet);
+        if (poll(fds, 2, FLEET_JOBS_MS) < 0)
             continue;
         if (fds[0].revents)
             take_signal(daemon);

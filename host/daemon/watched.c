@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "daemon/budget.h"
+#include "record/flag_memory.h"
 #include "sample/ageing.h"
 #include "sample/follow.h"
 #include "sample/neighbour.h"
@@ -34,6 +35,8 @@ struct watched {
     bool void_method;          /* likewise the method */
     uint64_t published;        /* its layout when it was published; 0: it is not */
     uint64_t stood_still_ns;
+    unsigned jobs_between; /* that were seen since the last look */
+    struct flag_memory memory;
     struct run_lock lock;
 };
 
@@ -130,6 +133,11 @@ void watched_free(struct watched *watched)
 void watched_stood_still(struct watched *watched, uint64_t total_ns)
 {
     watched->stood_still_ns = total_ns;
+}
+
+void watched_note_jobs(struct watched *watched, unsigned flags)
+{
+    watched->jobs_between |= flags;
 }
 
 void watched_begin_anew(struct watched *watched)
@@ -271,6 +279,21 @@ static int look_at_panel(struct watched *watched, const struct watch_rules *rule
     return rc;
 }
 
+/* What libvirt said when the guest was opened counts once: from then on its events and QEMU's threads tell. */
+static void remember(struct watched *watched, unsigned flags)
+{
+    struct guest *guest = &watched->subject.guest;
+
+    flag_memory_note(&watched->memory,
+                     watched->jobs_between | (guest->migrating ? FLAG_MIGRATING : 0),
+                     (double)guest_clock(watched) / 1e9);
+    flag_memory_look(&watched->memory, flags | sample_job_flags(guest->jobs),
+                     (double)guest_clock(watched) / 1e9);
+    watched->jobs_between = 0;
+    guest->migrating = false;
+    guest->jobs = 0;
+}
+
 static int tell(struct watched *watched, const struct watch_rules *rules, double cpu_s,
                 const struct resident_now *now, struct ages_record *record, struct error *error)
 {
@@ -282,6 +305,8 @@ static int tell(struct watched *watched, const struct watch_rules *rules, double
                           &watched->subject.ram, &plan, watched->follower, cpu_s, now, error);
     if (rc < 0)
         return rc;
+    remember(watched, record->sample.flags);
+    flag_memory_apply_ages(&watched->memory, record, (double)guest_clock(watched) / 1e9);
     if (watched->anew)
         record->sample.flags |= FLAG_NEW_PANEL;
     watched->anew = false;
@@ -299,7 +324,6 @@ static int look(struct watched *watched, const struct watch_rules *rules, uint64
         rc = choose_method(watched, rules, error);
     else if (rc == 0 && watched->aged && !watched->method_is_best)
         leave_aged_method(watched, rules);
-    watched->subject.guest.jobs = 0;
     if (rc == 0)
         rc = subject_refresh(&watched->subject, now, error);
     if (rc == 0)
@@ -326,6 +350,8 @@ int watched_look(struct watched *watched, const struct watch_rules *rules, uint6
     run_lock_lend(&watched->lock);
     if (rc == 0)
         rc = tell(watched, rules, cpu_s, &now, record, error);
+    if (rc == -EAGAIN)
+        remember(watched, 0);
     if (rc == 0 || rc == -EAGAIN)
         return rc;
     watched->void_marks = true;

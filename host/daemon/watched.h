@@ -34,6 +34,9 @@ void watched_free(struct watched *watched);
 /** How long the guest stood still altogether: its panel does not age meanwhile. */
 void watched_stood_still(struct watched *watched, uint64_t total_ns);
 
+/** Jobs (enum sample_flag) were seen since the last look. */
+void watched_note_jobs(struct watched *watched, unsigned flags);
+
 /** The rules have changed: the panel begins anew at the next look. */
 void watched_begin_anew(struct watched *watched);
 

@@ -32,7 +32,7 @@ struct domain_info {
     int id; /* -1 when not running */
     pid_t pid;
     enum domain_state state;
-    bool migrating; /* an outgoing migration, save or dump job is active (virDomainGetJobInfo) */
+    bool migrating; /* an outgoing migration, save or dump job is active (virDomainGetJobStats) */
     bool
         two_processes; /* it is being migrated within this machine, and pid 0: it could be either */
 };

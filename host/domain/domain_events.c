@@ -11,7 +11,7 @@
 
 #define KEEPALIVE_S 5
 #define KEEPALIVE_COUNT 3
-#define N_EVENTS 5
+#define N_EVENTS 7
 
 struct listener {
     domain_event_handler handler;
@@ -85,6 +85,24 @@ static void on_device(virConnectPtr conn, virDomainPtr domain, const char *alias
     tell(opaque, DOMAIN_CHANGE_DEVICES, domain, 0);
 }
 
+static void on_iteration(virConnectPtr conn, virDomainPtr domain, int iteration, void *opaque)
+{
+    (void)conn;
+    (void)iteration;
+    tell(opaque, DOMAIN_CHANGE_JOB, domain, 0);
+}
+
+static void on_job_completed(virConnectPtr conn, virDomainPtr domain, virTypedParameterPtr params,
+                             int n, void *opaque)
+{
+    int operation = VIR_DOMAIN_JOB_OPERATION_UNKNOWN;
+
+    (void)conn;
+    virTypedParamsGetInt(params, n, VIR_DOMAIN_JOB_OPERATION, &operation);
+    if (libvirt_reads_ram(operation))
+        tell(opaque, DOMAIN_CHANGE_JOB, domain, 0);
+}
+
 static void on_close(virConnectPtr conn, int reason, void *opaque)
 {
     (void)conn;
@@ -117,6 +135,8 @@ static int register_all(struct domain_subscription *subscription, const struct l
         {VIR_DOMAIN_EVENT_ID_BALLOON_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_balloon)},
         {VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device)},
         {VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device)},
+        {VIR_DOMAIN_EVENT_ID_MIGRATION_ITERATION, VIR_DOMAIN_EVENT_CALLBACK(on_iteration)},
+        {VIR_DOMAIN_EVENT_ID_JOB_COMPLETED, VIR_DOMAIN_EVENT_CALLBACK(on_job_completed)},
     };
 
     for (size_t i = 0; i < N_EVENTS; i++) {

@@ -14,6 +14,7 @@ enum domain_change {
     DOMAIN_CHANGE_REBOOT,  /* the guest was reset; its process and its RAM are the same */
     DOMAIN_CHANGE_BALLOON, /* its size now: bytes */
     DOMAIN_CHANGE_DEVICES, /* plugged or unplugged: perhaps a DIMM */
+    DOMAIN_CHANGE_JOB,     /* a migration, save, snapshot or dump goes on, or has just ended */
     DOMAIN_CHANGE_CLOSED,  /* the connection is lost; no domain */
 };
 

@@ -213,12 +213,25 @@ static enum domain_state state_of(int state)
     }
 }
 
+bool libvirt_reads_ram(int operation)
+{
+    return operation != VIR_DOMAIN_JOB_OPERATION_BACKUP &&
+           operation != VIR_DOMAIN_JOB_OPERATION_MIGRATION_IN;
+}
+
 bool libvirt_has_job(virDomainPtr domain)
 {
-    virDomainJobInfo job;
+    virTypedParameterPtr params = NULL;
+    int n = 0;
+    int type = VIR_DOMAIN_JOB_NONE;
+    int operation = VIR_DOMAIN_JOB_OPERATION_UNKNOWN;
 
-    return virDomainGetJobInfo(domain, &job) == 0 &&
-           (job.type == VIR_DOMAIN_JOB_BOUNDED || job.type == VIR_DOMAIN_JOB_UNBOUNDED);
+    if (virDomainGetJobStats(domain, &type, &params, &n, 0) < 0)
+        return false;
+    virTypedParamsGetInt(params, n, VIR_DOMAIN_JOB_OPERATION, &operation);
+    virTypedParamsFree(params, n);
+    return (type == VIR_DOMAIN_JOB_BOUNDED || type == VIR_DOMAIN_JOB_UNBOUNDED) &&
+           libvirt_reads_ram(operation);
 }
 
 int libvirt_describe(const struct domain_connection *connection, virDomainPtr domain,

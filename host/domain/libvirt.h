@@ -30,7 +30,10 @@ int libvirt_failed(const struct domain_connection *connection, const char *name,
 virDomainPtr libvirt_lookup(const struct domain_connection *connection, const char *name,
                             struct error *error);
 
-/** Is a migration, a save, a dump or a backup under way? Each reads or moves guest memory or the disks. */
+/** Does a job of that operation (virDomainJobOperation) read guest RAM? A backup reads disks. */
+bool libvirt_reads_ram(int operation);
+
+/** Is a migration, a save or a dump under way? Each reads or moves guest memory. */
 bool libvirt_has_job(virDomainPtr domain);
 
 /** Fills all of @p info but the pid. -ENOENT when the domain has just gone. */

@@ -72,7 +72,10 @@ PASS_ON(int, virConnectUnregisterCloseCallback, (virConnectPtr conn, virConnectC
         (conn, cb))
 PASS_ON(int, virDomainFree, (virDomainPtr domain), (domain))
 PASS_ON(unsigned int, virDomainGetID, (virDomainPtr domain), (domain))
-PASS_ON(int, virDomainGetJobInfo, (virDomainPtr domain, virDomainJobInfoPtr info), (domain, info))
+PASS_ON(int, virDomainGetJobStats,
+        (virDomainPtr domain, int *type, virTypedParameterPtr *params, int *nparams,
+         unsigned int flags),
+        (domain, type, params, nparams, flags))
 PASS_ON(char *, virDomainGetMetadata,
         (virDomainPtr domain, int type, const char *uri, unsigned int flags),
         (domain, type, uri, flags))
@@ -122,3 +125,7 @@ void virSetErrorFunc(void *userData, virErrorFunc handler)
     if (real)
         real(userData, handler);
 }
+PASS_ON(int, virTypedParamsGetInt,
+        (virTypedParameterPtr params, int nparams, const char *name, int *value),
+        (params, nparams, name, value))
+PASS_ON(void, virTypedParamsFree, (virTypedParameterPtr params, int nparams), (params, nparams))

@@ -104,11 +104,16 @@ static unsigned ram_flags(const struct fsroot *root, const struct guest_ram *ram
     return flags;
 }
 
+unsigned sample_job_flags(unsigned jobs)
+{
+    return (jobs & QEMU_JOB_MIGRATION ? FLAG_MIGRATING : 0) |
+           (jobs & QEMU_JOB_DIRTY_RATE ? FLAG_DIRTY_RATE : 0) |
+           (jobs & QEMU_JOB_DUMP ? FLAG_DUMP : 0);
+}
+
 static unsigned job_flags(const struct guest *guest)
 {
-    return (guest->migrating || (guest->jobs & QEMU_JOB_MIGRATION) ? FLAG_MIGRATING : 0) |
-           (guest->jobs & QEMU_JOB_DIRTY_RATE ? FLAG_DIRTY_RATE : 0) |
-           (guest->jobs & QEMU_JOB_DUMP ? FLAG_DUMP : 0) |
+    return (guest->migrating ? FLAG_MIGRATING : 0) | sample_job_flags(guest->jobs) |
            (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
 }
 

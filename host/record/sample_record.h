@@ -42,6 +42,9 @@ enum sample_flag {
         1 << 20, /* how much is resident is known to no better than a percent, in the bounds */
 };
 
+/** The flags of enum qemu_job, or-ed. */
+unsigned sample_job_flags(unsigned jobs);
+
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */
 const char *sample_flag_name(unsigned number);
 

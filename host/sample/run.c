@@ -116,6 +116,7 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         .progress_context = plan->progress_context,
         .began_ns = clock_ns(),
         .total_s = plan->window_s[plan->n_windows - 1],
+        .jobs = plan->jobs,
     };
     const enum method_signal signal = plan->method->signal;
     const uint64_t odometer = ageing_odometer(target, signal);

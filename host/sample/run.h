@@ -33,6 +33,7 @@ struct sample_plan {
     void (*progress)(double elapsed_s, double total_s, void *context); /* may be NULL */
     void *progress_context;
     const struct sample_pause *pause; /* NULL: the guest runs on */
+    unsigned *jobs;                   /* as of struct wait */
 };
 
 struct sample_window {

@@ -13,6 +13,7 @@ struct wait {
     void *progress_context;
     uint64_t began_ns; /* for the progress */
     double total_s;
+    unsigned *jobs; /* enum qemu_job: what QEMU is seen doing meanwhile is added; may be NULL */
 };
 
 /** Sleeps until @p until_ns (clock_ns()). 0; -EINTR interrupted; -ESRCH the guest ended; what poll said. */

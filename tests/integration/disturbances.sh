@@ -98,10 +98,20 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	settles has_thread live_migration
 	look "migration"
 	check "flag migrating" has_flag migrating
+	check "and the low bound holds whatever it read" record_has '.windows[0].wss_low_bytes == 0'
 	hmp migrate_cancel
 	settles lacks_thread live_migration
 	look "migration cancelled"
 	check "no flag any more" lacks_flags migrating
+	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
+	first=$!
+	sleep 1.5
+	mkfifo "$guests_dir/dump"
+	(sleep 1 && exec cat) <"$guests_dir/dump" >/dev/null &
+	hmp dump-guest-memory -d "$guests_dir/dump"
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	check "a dump that begins and ends within the window" has_flag dump
 	stop_guest "$pid"
 fi
 

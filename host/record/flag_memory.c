@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file flag_memory.c  See flag_memory.h. */
+#include "record/flag_memory.h"
+
+#define READS_ALL (FLAG_MIGRATING | FLAG_DUMP)
+#define REMEMBERED                                                                         \
+    (READS_ALL | FLAG_DIRTY_RATE | FLAG_NESTED | FLAG_NUMA_BALANCING | FLAG_DAMON_ACTIVE | \
+     FLAG_SWAP | FLAG_KSM)
+
+/* From the look that a record is of to when it is made, and the rounding of clocks. */
+#define SLACK_S 0.5
+
+void flag_memory_note(struct flag_memory *memory, unsigned flags, double now_s)
+{
+    flags &= REMEMBERED;
+    memory->known |= flags;
+    for (unsigned bit = 0; bit < FLAG_MEMORY_BITS; bit++)
+        if (flags & (1U << bit))
+            memory->last_s[bit] = now_s;
+}
+
+void flag_memory_look(struct flag_memory *memory, unsigned flags, double now_s)
+{
+    flag_memory_note(memory, flags | memory->lasting, now_s);
+    memory->lasting = flags & REMEMBERED;
+}
+
+static unsigned within(const struct flag_memory *memory, double since_s)
+{
+    unsigned flags = 0;
+
+    for (unsigned bit = 0; bit < FLAG_MEMORY_BITS; bit++)
+        if ((memory->known & (1U << bit)) && memory->last_s[bit] >= since_s)
+            flags |= 1U << bit;
+    return flags;
+}
+
+void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
+{
+    uint64_t low_bytes = 0; /* of the longest window so far in which nobody read all of RAM */
+
+    for (size_t w = 0; w < record->n_windows; w++) {
+        struct window_record *window = &record->windows[w];
+        unsigned flags = within(memory, now_s - window->est_window_s - SLACK_S);
+
+        record->flags |= flags;
+        if (!(flags & READS_ALL))
+            low_bytes = window->wss_low_bytes > low_bytes ? window->wss_low_bytes : low_bytes;
+        else if (window->wss_low_bytes > low_bytes)
+            window->wss_low_bytes = low_bytes;
+    }
+}
+
+void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record *record,
+                            double now_s)
+{
+    flag_memory_apply(memory, &record->sample, now_s);
+    for (size_t b = 0; b < record->n_bins; b++) {
+        struct age_bin *bin = &record->bins[b];
+
+        if (!(within(memory, now_s - bin->to_s - SLACK_S) & READS_ALL))
+            continue;
+        bin->low_bytes = 0;
+        bin->high_bytes = record->sample.resident_bytes;
+    }
+}
+
+void flag_memory_apply_own(struct sample_record *record)
+{
+    struct flag_memory memory = {0};
+
+    flag_memory_note(&memory, record->flags, 0);
+    flag_memory_apply(&memory, record, 0);
+}
