@@ -6,6 +6,7 @@
  *   agents' thread ── what guests say ─────────────────────────────────────────────────► beside them               publisher
  */
 #include "base/clock.h"
+#include "base/leaks.h"
 #include "daemon/connection.h"
 #include "daemon/log.h"
 #include "daemon/options.h"
@@ -314,5 +315,5 @@ int main(int argc, char **argv)
     run(&daemon);
     stop(&daemon);
     /* Threads that wait for libvirt may wait on. */
-    _exit(0);
+    _exit(leaks_found());
 }

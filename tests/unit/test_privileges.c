@@ -54,7 +54,11 @@ static bool makes_no_namespace(void)
 
 static bool stops_nobody(void)
 {
+#ifdef __SANITIZE_ADDRESS__ /* which needs it */
+    return true;
+#else
     return refused(ptrace(PTRACE_SEIZE, getppid(), NULL, NULL));
+#endif
 }
 
 static bool talks_to_no_network(void)
