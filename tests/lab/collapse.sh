@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# In the lab: khugepaged makes huge pages of a guest's memory within the window. It joins pages that were marked one by one,
+# and fills holes with pages nobody touched; and DAMON follows huge pages that several cohorts share.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/moving.sh
+. "$root/tests/lib/moving.sh"
+
+mib=1048576
+thp=/sys/kernel/mm/transparent_hugepage
+methods=(zap)
+[[ ! -e /sys/kernel/mm/page_idle/bitmap ]] || methods+=(idle)
+[[ ! -e /sys/kernel/mm/damon ]] || methods+=(damon)
+
+# With huge pages from the start, or with khugepaged in a hurry.
+huge_pages() { echo "$1" >$thp/enabled; }
+echo 0 >$thp/khugepaged/alloc_sleep_millisecs
+echo 65536 >$thp/khugepaged/pages_to_scan
+echo 511 >$thp/khugepaged/max_ptes_none
+khugepaged_works() {
+	echo 100 >$thp/khugepaged/scan_sleep_millisecs
+	huge_pages always
+}
+
+# The guest's huge pages in KiB, of /proc/PID/smaps_rollup.
+huge_kib() { awk '/^AnonHugePages:/ { print $2 }' "/proc/$pid/smaps_rollup"; }
+huge_above() { (($(huge_kib) > $1)); }
+
+# collapsed_within WHAT TRUTH METHOD: measures a window in whose middle khugepaged joins most of the region.
+collapsed_within() {
+	local what=$1 truth=$2 method=$3 wss low high flags
+	"$vmwss" measure --pid "$pid" -m "$method" -n 4000 -w 12 --json >"$guests_dir/record" 2>"$guests_dir/messages" &
+	local measuring=$!
+	settles measured_by "$pid" "$measuring"
+	sleep 3
+	khugepaged_works
+	check "$what: khugepaged makes huge pages" settles huge_above 40000
+	wait "$measuring"
+	check "$what: measured" test $? = 0
+	record=$(cat "$guests_dir/record")
+	read -r wss low high < <(jq -r '.windows[-1] | [.wss_bytes, .wss_low_bytes, .wss_high_bytes] | map(. / 1048576 * 10 | round / 10) | join(" ")' <<<"$record")
+	flags=$(jq -r '.flags | join(",")' <<<"$record")
+	check "$what: $(awk "BEGIN { print $truth / $mib }") MiB is in $wss [$low, $high] MiB, $flags" holds \
+		"$(field wss_low_bytes) <= $truth && $truth <= $(field wss_high_bytes)"
+	check "$what: flagged" record_has '.flags | index("thp") or index("partial")'
+}
+
+for method in "${methods[@]}"; do
+	echo "# $method: marked pages are joined; 16 of 64 MiB are hot"
+	huge_pages never
+	params="total=64M hot=16M"
+	if THP=yes start_payload "join-$method" kvm "$params" -m 96; then
+		collapsed_within "$method, joined" "$(truth "$params")" "$method"
+		stop_guest "$pid"
+	fi
+
+	echo "# $method: holes are filled; every fourth page of 64 MiB is there, and hot"
+	huge_pages never
+	params="total=64M hot=16M pattern=strided stride=16K populate=hot"
+	if THP=yes start_payload "fill-$method" kvm "$params" -m 96; then
+		collapsed_within "$method, filled" "$(truth "$params")" "$method"
+		stop_guest "$pid"
+	fi
+done
+
+if [[ -e /sys/kernel/mm/damon ]]; then
+	echo "# damon: huge pages that the cohorts share; half of them are hot"
+	huge_pages always
+	params="total=128M hot=64M"
+	if THP=yes start_payload shared kvm "$params" -m 256; then
+		begin_following -m damon -w 2,4 -n 2000
+		check "followed over five times the longest window" eventually has_records 12
+		end_following
+		hot=$((($(truth "$params" hot_huge_pages) + 1) * 2 * mib))
+		read -r least most < <(jq -rs '[.[2:][] | .windows[].wss_bytes / 1048576 | round] | "\(min) \(max)"' "$followed")
+		check "$((hot / mib)) MiB of huge pages: $least to $most MiB in every window" holds "$least > 0.85 * $hot / $mib && $most < 1.15 * $hot / $mib"
+		stop_guest "$pid"
+	fi
+fi
+
+finish
