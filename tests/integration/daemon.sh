@@ -20,7 +20,6 @@ embed_reexec "$@"
 # shellcheck source=../lib/vmwssd.sh
 . "$root/tests/lib/vmwssd.sh"
 
-vmwssd=$build/host/vmwssd
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
 # guest_pid NAME: of our libvirtd's domain; its directory is ours alone.

@@ -7,12 +7,32 @@
 db=$guests_dir/history.db
 log=$guests_dir/vmwssd.log
 daemon=
+vmwssd=$build/host/vmwssd
 # A command that starts it with what comes after.
 vmwssd_under=()
 
+# vmwssd_sanitized: from here on it is that of the asan preset. What it finds ends it, with another status than 0, and is in
+# files $guests_dir/asan.*; at the end it looks for leaks.
+vmwssd_sanitized() {
+	vmwssd=$root/build/asan/host/vmwssd
+	local options=log_path=$guests_dir/asan:verify_asan_link_order=0
+	vmwssd_under=(env "ASAN_OPTIONS=$options" "UBSAN_OPTIONS=$options:print_stacktrace=1" "${vmwssd_under[@]}")
+}
+
+# nothing_found: by it; else it is shown.
+nothing_found() {
+	local file found=0
+	for file in "$guests_dir"/asan.*; do
+		[[ -s $file ]] || continue
+		sed 's/^/# /' "$file"
+		found=1
+	done
+	((found == 0))
+}
+
 # vmwssd_begin ARG...: in the background; sets daemon. Its messages are added to $log.
 vmwssd_begin() {
-	"${vmwssd_under[@]}" "$build/host/vmwssd" --foreground "$@" 2>>"$log" &
+	"${vmwssd_under[@]}" "$vmwssd" --foreground "$@" 2>>"$log" &
 	daemon=$!
 }
 
