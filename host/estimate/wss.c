@@ -283,6 +283,7 @@ static void widen(const struct tally *tally, struct wss_estimate *out)
 
     out->wss_high_bytes += bytes_of(tally->hidden_units, unit, room);
     out->wss_low_bytes -= bytes_of(tally->younger_units, unit, out->wss_low_bytes);
+    out->unit_low_bytes -= bytes_of(tally->younger_units, unit, out->unit_low_bytes);
 }
 
 int wss_estimate(const struct tally *tally, const struct wss_memory *memory,

@@ -368,6 +368,28 @@ static double coverage(uint64_t n, uint64_t population, double p)
     return (double)held / REPEATS;
 }
 
+/* Of the oldest bin of ages the bound of the units counts: what seems older may have been touched later. */
+START_TEST(a_later_touch_lowers_both_bounds)
+{
+    const struct wss_memory memory = {.resident_bytes = 100000 * PAGE,
+                                      .population_bytes = 100000 * PAGE};
+    struct tally tally = panel(PAGE, 1000, 900);
+    struct wss_estimate sure;
+    struct wss_estimate wss;
+
+    ck_assert_int_eq(wss_estimate(&tally, &memory, &sure), 0);
+    tally.younger_units = 100;
+    ck_assert_int_eq(wss_estimate(&tally, &memory, &wss), 0);
+    ck_assert_uint_eq(wss.wss_low_bytes, sure.wss_low_bytes - 100 * PAGE);
+    ck_assert_uint_eq(wss.unit_low_bytes, sure.unit_low_bytes - 100 * PAGE);
+    tally.younger_units = HIDDEN_ANY;
+    ck_assert_int_eq(wss_estimate(&tally, &memory, &wss), 0);
+    ck_assert_uint_eq(wss.wss_bytes, sure.wss_bytes);
+    ck_assert_uint_eq(wss.wss_low_bytes, 0);
+    ck_assert_uint_eq(wss.unit_low_bytes, 0);
+}
+END_TEST
+
 START_TEST(interval_covers)
 {
     static const double fractions[] = {.01, .05, .1, .3, .5, .9};
@@ -551,6 +573,7 @@ int main(void)
     tcase_add_test(tcase, a_population_that_the_panel_contradicts);
     tcase_add_test(tcase, a_population_that_the_panel_confirms);
     tcase_add_test(tcase, what_was_touched_and_is_gone);
+    tcase_add_test(tcase, a_later_touch_lowers_both_bounds);
     tcase_add_loop_test(tcase, interval_covers, 0, 6);
     tcase_add_test(tcase, interval_covers_mixed_page_sizes);
     tcase_add_loop_test(tcase, interval_covers_what_is_partly_measurable, 0, 5);
