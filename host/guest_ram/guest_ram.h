@@ -55,6 +55,7 @@ struct taken_span {
 struct taken {
     uint64_t n;
     struct taken_span *spans; /* ascending, none over the next */
+    bool unmaps;              /* that panel unmaps a page of each, until it is touched */
 };
 
 struct guest_ram {

@@ -141,6 +141,7 @@ void neighbour_read(const struct fsroot *root, pid_t pid, struct neighbour *out)
     if (out->method && take_spans(out, data + sizeof(header), header.n) == 0) {
         out->owner = (pid_t)header.owner;
         out->huge = header.huge;
+        out->taken.unmaps = out->method->sees_unmapped;
     }
 }
 

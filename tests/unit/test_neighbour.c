@@ -69,6 +69,7 @@ START_TEST(published_and_read)
     ck_assert_int_eq(read.owner, owner);
     ck_assert_ptr_eq(read.method, &method_pageout);
     ck_assert_uint_eq(read.taken.n, 2);
+    ck_assert(read.taken.unmaps);
     ck_assert_mem_eq(read.taken.spans, spans, sizeof(spans));
     neighbour_free(&read);
     neighbour_read(&root, 8, &read);

@@ -144,6 +144,27 @@ START_TEST(a_record_stands_for_no_more_than_it_saw)
 }
 END_TEST
 
+/* Another panel has unmapped its idle pages, and this one is drawn from the rest, all of which is mapped. */
+START_TEST(beside_a_panel_that_unmaps)
+{
+    const struct guest guest = {.process = fake.process, .name = "web1"};
+    const struct taken taken = {.n = 20, .unmaps = true};
+    const struct resident_now now = {.mapped_bytes = fake.ram.bytes - 20 * BASE_PAGE_BYTES,
+                                     .resident_bytes = fake.ram.bytes};
+    struct error error = {0};
+
+    fake.ram.taken = &taken;
+    window(60, PAGES * 9 / 10, 100, 0);
+    ck_assert_int_eq(
+        sample_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, &result, &now, &error),
+        0);
+    ck_assert(!(record.flags & FLAG_UNSETTLED));
+    ck_assert(!(record.flags & FLAG_RESIDENT_UNSURE));
+    ck_assert_uint_eq(record.windows[0].wss_bytes,
+                      (uint64_t)llround((double)fake.ram.bytes * 100 / 900));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sample_record");
@@ -153,6 +174,7 @@ int main(void)
     tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
     tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
     tcase_add_test(tcase, what_resident_lacks_is_in_the_bounds);
+    tcase_add_test(tcase, beside_a_panel_that_unmaps);
     tcase_add_test(tcase, a_record_stands_for_no_more_than_it_saw);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
