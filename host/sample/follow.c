@@ -243,9 +243,11 @@ static int cohort_read(struct follower *follower, struct cohort *cohort, struct 
     }
 
     for (uint64_t i = 0; rc == 0 && i < cohort->set.n; i++) {
-        if (cohort->set.state[i] == PAGE_TOUCHED || cohort->set.state[i] == PAGE_GONE)
+        enum page_state state = (enum page_state)cohort->set.state[i];
+
+        if (state == PAGE_TOUCHED || page_is_gone(state))
             cohort->last[i] = follower->now;
-        else if (cohort->set.state[i] == PAGE_UNMEASURABLE)
+        else if (state == PAGE_UNMEASURABLE)
             cohort->unseen[i] = follower->now;
     }
     return rc;
@@ -473,8 +475,9 @@ static enum page_state state_for(const struct cohort *cohort, uint64_t i,
     bool within = last == 0 ? range->any_older
                             : last <= range->newer && (range->any_older || last > range->older);
 
-    if (now == PAGE_ABSENT || now == PAGE_SWAPPED || now == PAGE_GONE)
-        return within && !range->any_older ? PAGE_GONE : now == PAGE_GONE ? PAGE_ABSENT : now;
+    if (page_is_missing(now))
+        return page_lost(within && !range->any_older ? PAGE_TOUCHED : PAGE_IDLE,
+                         page_is_swapped(now) ? PAGE_SWAPPED : PAGE_ABSENT);
     /* Touched within a window that reaches to the present: whatever came after does not matter. */
     if (within && !range->any_older && range->newer == newest)
         return PAGE_TOUCHED;

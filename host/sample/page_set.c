@@ -137,11 +137,11 @@ static void tally_census(const struct page_set *set, struct tally *tally)
     for (uint64_t i = 0; i < set->n; i++) {
         enum page_state state = set->state[i];
 
-        if (state == PAGE_SWAPPED)
+        if (page_is_swapped(state))
             tally->swapped_pages++;
-        if (state == PAGE_GONE)
+        if (page_is_gone(state))
             tally->gone_bytes += BASE_PAGE_BYTES;
-        if (state == PAGE_ABSENT || state == PAGE_SWAPPED || state == PAGE_GONE)
+        if (page_is_missing(state))
             continue;
         tally->resident_bytes += BASE_PAGE_BYTES;
         if (state == PAGE_UNMEASURABLE) {
@@ -201,6 +201,11 @@ static void tally_panel(const struct page_set *set, struct tally *tally)
             tally->drawn_absent++;
             break;
         case PAGE_ABSENT:
+            tally->drawn_absent++;
+            break;
+        case PAGE_GONE_TO_SWAP:
+            tally->swapped_pages++;
+            tally->drawn_gone++;
             tally->drawn_absent++;
             break;
         case PAGE_GONE:

@@ -16,10 +16,11 @@ enum page_state {
     PAGE_UNMEASURABLE, /* resident, but a touch could not be seen */
     PAGE_IDLE,         /* marked, no touch seen so far */
     PAGE_TOUCHED,
-    PAGE_GONE, /* touched within the window, but no longer resident (ballooned, discarded, swapped out) */
+    PAGE_GONE, /* touched within the window, but no longer resident (ballooned, discarded) ... */
+    PAGE_GONE_TO_SWAP, /* ... since it was swapped out */
 };
 
-#define PAGE_STATES (PAGE_GONE + 1)
+#define PAGE_STATES (PAGE_GONE_TO_SWAP + 1)
 
 struct page_set {
     const struct guest_ram *ram;
@@ -60,6 +61,22 @@ static inline uint64_t page_set_hva(const struct page_set *set, uint64_t i)
     return guest_ram_hva(set->ram, page_set_page(set, i));
 }
 
+/** Touched, and not resident any more, wherever it went. */
+static inline bool page_is_gone(enum page_state state)
+{
+    return state == PAGE_GONE || state == PAGE_GONE_TO_SWAP;
+}
+
+static inline bool page_is_swapped(enum page_state state)
+{
+    return state == PAGE_SWAPPED || state == PAGE_GONE_TO_SWAP;
+}
+
+static inline bool page_is_missing(enum page_state state)
+{
+    return state == PAGE_ABSENT || state == PAGE_SWAPPED || page_is_gone(state);
+}
+
 /** Which pages a marking is about: all ... */
 static inline bool page_any(enum page_state state)
 {
@@ -70,13 +87,15 @@ static inline bool page_any(enum page_state state)
 /** ... or, to begin the next period, those that were touched, and those that may have become measurable or absent. */
 static inline bool page_needs_rearm(enum page_state state)
 {
-    return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE || state == PAGE_GONE;
+    return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE || page_is_gone(state);
 }
 
 /** What becomes of a page of state @p was when it is found @p missing, PAGE_ABSENT or PAGE_SWAPPED. */
 static inline enum page_state page_lost(enum page_state was, enum page_state missing)
 {
-    return was == PAGE_TOUCHED || was == PAGE_GONE ? PAGE_GONE : missing;
+    if (was != PAGE_TOUCHED && !page_is_gone(was))
+        return missing;
+    return missing == PAGE_SWAPPED ? PAGE_GONE_TO_SWAP : PAGE_GONE;
 }
 
 /** Records the granularity of the i-th page and where its unit begins. */

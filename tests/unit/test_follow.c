@@ -22,6 +22,7 @@ static uint64_t time_ns;
 /* The guest, as the method sees it. */
 static bool touched[PAGES];
 static bool absent[PAGES];
+static bool swapped[PAGES]; /* of the absent ones */
 static bool blind[PAGES];
 static unsigned marks; /* pages marked, over all cohorts */
 static unsigned open_now;
@@ -48,7 +49,9 @@ static void mark_page(struct page_set *set, uint64_t i)
 
     marks++;
     page_set_note_unit(set, i, 0, page_set_hva(set, i));
-    set->state[i] = absent[page] ? PAGE_ABSENT : blind[page] ? PAGE_UNMEASURABLE : PAGE_IDLE;
+    set->state[i] = absent[page]  ? swapped[page] ? PAGE_SWAPPED : PAGE_ABSENT
+                    : blind[page] ? PAGE_UNMEASURABLE
+                                  : PAGE_IDLE;
 }
 
 static int fake_mark(void *state, struct error *error)
@@ -83,7 +86,7 @@ static int fake_collect(void *state, struct tally *tally, struct error *error)
         if (absent[page])
             set->state[i] = (uint8_t)page_lost(
                 touched[page] && set->state[i] == PAGE_IDLE ? PAGE_TOUCHED : PAGE_IDLE,
-                PAGE_ABSENT);
+                swapped[page] ? PAGE_SWAPPED : PAGE_ABSENT);
         else if (touched[page] && set->state[i] != PAGE_UNMEASURABLE)
             set->state[i] = PAGE_TOUCHED;
         else if (blind[page])
@@ -295,6 +298,7 @@ static void begin_with(uint64_t samples, double presence, double longest_s)
     target = (struct target){.ram = &ram};
     memset(touched, 0, sizeof(touched));
     memset(absent, 0, sizeof(absent));
+    memset(swapped, 0, sizeof(swapped));
     memset(blind, 0, sizeof(blind));
     time_ns = 100 * SECOND;
     marks = 0;
@@ -470,6 +474,31 @@ START_TEST(gone_within_one_period)
 }
 END_TEST
 
+/* Swapped out after it was touched: not in the working set, and the record shall say that there is swap. */
+START_TEST(gone_to_swap)
+{
+    begin_with(3 * PAGES, 1, 10);
+    second(0, 100);
+    for (uint64_t page = 0; page < 50; page++)
+        absent[page] = swapped[page] = true;
+    second(50, 50);
+    ck_assert_uint_eq(between(0, 1, 1, 0).swapped_pages, 50);
+    ck_assert_uint_eq(between(0, 1, 1, 0).drawn_gone, 0);
+    ck_assert_uint_eq(between(0, 2, 2, 0).swapped_pages, 50);
+    ck_assert_uint_eq(between(0, 2, 2, 0).drawn_gone, 50);
+    /* Touched and swapped out between the same two ticks. */
+    for (uint64_t page = 50; page < 80; page++)
+        absent[page] = swapped[page] = true;
+    second(50, 50);
+    ck_assert_uint_eq(between(0, 1, 1, 0).swapped_pages, 80);
+    ck_assert_uint_eq(between(0, 1, 1, 0).drawn_gone, 30);
+    ck_assert_uint_eq(between(1, HUGE_VAL, 2, 0).swapped_pages, 80);
+    second(80, 20);
+    ck_assert_uint_eq(between(0, 1, 1, 0).swapped_pages, 80);
+    ck_assert_uint_eq(between(0, 2, 2, 0).drawn_gone, 30);
+}
+END_TEST
+
 /* A page that could not be watched for part of a window is neither hot nor cold in it. */
 START_TEST(unmeasurable_for_a_while)
 {
@@ -574,6 +603,7 @@ int main(void)
     tcase_add_test(tcase, cohorts_of_another_size);
     tcase_add_test(tcase, absent_and_appearing_pages);
     tcase_add_test(tcase, gone_within_one_period);
+    tcase_add_test(tcase, gone_to_swap);
     tcase_add_test(tcase, unmeasurable_for_a_while);
     tcase_add_test(tcase, ticks_too_far_apart_do_not_answer);
     tcase_add_test(tcase, cohorts_on_the_same_huge_pages);

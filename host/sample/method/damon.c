@@ -109,11 +109,6 @@ static void note_page(void *context, uint64_t i, const struct page_look *look)
         damon->set->state[i] = PAGE_UNMEASURABLE;
 }
 
-static bool is_present(enum page_state state)
-{
-    return state != PAGE_ABSENT && state != PAGE_SWAPPED && state != PAGE_GONE;
-}
-
 /* Does @p work on all pages of the unit of the i-th page, its first in the set. */
 static void for_unit(struct damon *damon, uint64_t i,
                      void (*work)(struct damon *damon, uint64_t i, uint8_t value), uint8_t value)
@@ -194,7 +189,8 @@ static void see_new(struct damon *damon, uint64_t i)
             return;
         bytes = mapping.huge ? 2ULL << 20 : BASE_PAGE_BYTES;
     }
-    set->state[i] = damon->collapsed && mapping.huge && set->state[i] != PAGE_GONE
+    set->state[i] = damon->collapsed && mapping.huge &&
+                            !page_is_gone((enum page_state)set->state[i])
                         ? PAGE_UNMEASURABLE
                         : PAGE_TOUCHED;
     page_set_note_unit(set, i, (unsigned)__builtin_ctzll(bytes / BASE_PAGE_BYTES),
@@ -209,7 +205,7 @@ static void see_page(void *context, uint64_t i, const struct page_look *look)
 
     if (region)
         damon->pfn[region - damon->regions] = look->state == PAGE_IDLE ? look->pfn : 0;
-    if (look->state == PAGE_IDLE && !is_present(state))
+    if (look->state == PAGE_IDLE && page_is_missing(state))
         see_new(damon, i);
     else if (look->state != PAGE_IDLE)
         damon->set->state[i] = (uint8_t)page_lost(region && region->accessed ? PAGE_TOUCHED : state,
@@ -454,8 +450,8 @@ static bool forget_touches(struct damon *damon)
     bool unwatched = false;
 
     for (uint64_t i = 0; i < set->n; i++)
-        if (set->state[i] == PAGE_GONE) {
-            set->state[i] = PAGE_ABSENT;
+        if (page_is_gone((enum page_state)set->state[i])) {
+            set->state[i] = set->state[i] == PAGE_GONE ? PAGE_ABSENT : PAGE_SWAPPED;
         } else if (page_needs_rearm((enum page_state)set->state[i]) &&
                    !kvm_maps_in_pieces(damon, i)) {
             set->state[i] = PAGE_IDLE;

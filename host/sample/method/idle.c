@@ -144,6 +144,7 @@ static bool keep_marked(struct page_set *set, const struct frame *frame)
     case PAGE_ABSENT:
     case PAGE_SWAPPED:
     case PAGE_GONE:
+    case PAGE_GONE_TO_SWAP:
         /* It appeared within the window: somebody faulted it in. */
         if (!frame->zero_page) {
             *state = PAGE_TOUCHED;

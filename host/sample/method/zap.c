@@ -304,7 +304,7 @@ static void see_new(struct zap *zap, uint64_t i, const struct page_look *look)
         return;
 
     unsigned order = mapping.huge ? HUGE_ORDER : look->order;
-    bool touched = set->state[i] == PAGE_GONE || (order > 0 && zap->near[i]);
+    bool touched = page_is_gone((enum page_state)set->state[i]) || (order > 0 && zap->near[i]);
 
     set->state[i] = touched ? PAGE_TOUCHED : PAGE_UNMEASURABLE;
     page_set_note_unit(set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
@@ -318,7 +318,7 @@ static void see_page(void *context, uint64_t i, const struct page_look *look)
 
     if (look->state != PAGE_IDLE)
         set->state[i] = (uint8_t)page_lost(state, look->state);
-    else if (state == PAGE_ABSENT || state == PAGE_SWAPPED || state == PAGE_GONE)
+    else if (page_is_missing(state))
         see_new(zap, i, look);
     else if (state == PAGE_IDLE && look->order > set->order[i])
         set->state[i] = PAGE_UNMEASURABLE;
