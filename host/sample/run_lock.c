@@ -284,13 +284,14 @@ static bool is_dead(pid_t pid)
     return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Removed while it is locked, as by its last holder. */
+/* Removed while it is locked, as by its last holder. That of a living one is not locked even for a moment, in which vmwssd,
+ * having lent it, could not take it back. */
 static void sweep_lock(int dir_fd, const char *file)
 {
     cleanup_close int fd = openat(dir_fd, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_dead(read_pid(fd)) &&
-        still_there(dir_fd, file, fd))
+    if (fd >= 0 && is_dead(read_pid(fd)) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        is_dead(read_pid(fd)) && still_there(dir_fd, file, fd))
         unlinkat(dir_fd, file, 0);
 }
 

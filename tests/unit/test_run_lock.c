@@ -315,6 +315,29 @@ START_TEST(swept)
 }
 END_TEST
 
+/* Each measurement sweeps when it ends. Who just then takes a lock of the living must get it. */
+START_TEST(sweeping_takes_no_lock_of_the_living)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    bool others = false;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+
+    pid_t sweeper = fork();
+
+    for (; sweeper == 0;)
+        run_lock_sweep(&root);
+    for (int i = 0; i < 100000; i++) {
+        run_lock_lend(&lock);
+        ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    }
+    kill(sweeper, SIGKILL);
+    waitpid(sweeper, NULL, 0);
+    ck_assert(!others);
+    run_lock_release(&lock);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("run_lock");
@@ -332,6 +355,7 @@ int main(void)
     tcase_add_test(tcase, released_while_another_has_it);
     tcase_add_test(tcase, given_back);
     tcase_add_test(tcase, swept);
+    tcase_add_test(tcase, sweeping_takes_no_lock_of_the_living);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
