@@ -218,6 +218,18 @@ static uint64_t retry_ns(struct member *member)
     return clock_ns() + member->retry_ns;
 }
 
+/* It runs, and is not measured: its size is kept. When to look again. */
+static uint64_t keep_size(struct fleet *fleet, struct member *member)
+{
+    struct ages_record record;
+    uint64_t now_ns = clock_ns();
+    uint64_t next_ns = retry_ns(member);
+
+    if (fleet->writer && !is_late(fleet) && watched_size(member->watched, &record))
+        writer_put(fleet->writer, &record, (double)(next_ns - now_ns) / 1e9, 0, NULL);
+    return next_ns;
+}
+
 /* When to look again: the plan is what the budget pays for if all guests change, so no guest is looked at more often, and
  * one that does not change less often. Its shortest window tells. What is unmeasurable would hide a change. */
 static double period_after(struct member *member, const struct order *order,
@@ -255,7 +267,7 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
         return clock_ns() + BUSY_NS;
     if (rc < 0 && rc != -EAGAIN) {
         refuse(member, &error, outcome);
-        return retry_ns(member);
+        return keep_size(fleet, member);
     }
     outcome->refused = false;
     member->retry_ns = 0;

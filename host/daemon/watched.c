@@ -331,6 +331,35 @@ static int look(struct watched *watched, const struct watch_rules *rules, uint64
     return rc;
 }
 
+/* Of RAM that could not be located it is what the process holds. */
+static int read_resident(const struct watched *watched, uint64_t *bytes)
+{
+    const struct subject *subject = &watched->subject;
+    struct resident_now now;
+    int rc;
+
+    if (!watched->located)
+        return resident_of_process(subject->root, pid_of(watched), bytes);
+    rc = resident_meter_read(&subject->resident, subject->root, pid_of(watched), &now);
+    *bytes = rc == 0 ? now.resident_bytes : 0;
+    return rc;
+}
+
+bool watched_size(const struct watched *watched, struct ages_record *record)
+{
+    const struct guest *guest = &watched->subject.guest;
+    uint64_t ram_bytes = watched->located ? watched->subject.ram.bytes : guest->ram.total_bytes;
+    uint64_t resident_bytes;
+
+    if (ram_bytes == 0 || read_resident(watched, &resident_bytes) < 0)
+        return false;
+    memset(record, 0, sizeof(*record));
+    if (resident_bytes > ram_bytes)
+        resident_bytes = ram_bytes;
+    sample_record_not_measured(&record->sample, guest, ram_bytes, resident_bytes);
+    return true;
+}
+
 int watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
                  double cpu_s, struct ages_record *record, struct error *error)
 {

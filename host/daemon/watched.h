@@ -50,6 +50,9 @@ void watched_begin_anew(struct watched *watched);
 int watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
                  double cpu_s, struct ages_record *record, struct error *error);
 
+/** Of a guest that could not be looked at: a record of its size, without windows. False: not even that is known. */
+bool watched_size(const struct watched *watched, struct ages_record *record);
+
 /** Fetches what the kernel keeps in a small buffer: to be called between looks when watched_wake_fd() is readable. */
 int watched_poll(struct watched *watched, struct error *error);
 

@@ -62,22 +62,24 @@ static double precision(const struct kept_sample *kept)
 static const struct guest_metric {
     const char *name, *help;
     double (*value)(const struct kept_sample *kept);
+    bool of_size; /* also of a guest that is not measured */
 } guest_metrics[] = {
-    {"vmwss_ram_bytes", "RAM of the guest.", ram},
-    {"vmwss_resident_bytes", "Guest RAM that has a host page behind it.", resident},
-    {"vmwss_unmeasurable_bytes", "Resident bytes of which no touch could be seen.", unmeasurable},
+    {"vmwss_ram_bytes", "RAM of the guest.", ram, true},
+    {"vmwss_resident_bytes", "Guest RAM that has a host page behind it.", resident, true},
+    {"vmwss_unmeasurable_bytes", "Resident bytes of which no touch could be seen.", unmeasurable,
+     true},
     {"vmwss_last_scan_timestamp_seconds", "When the guest was looked at last, Unix time.",
-     last_scan},
+     last_scan, false},
     {"vmwss_scan_period_seconds",
-     "The time that the last look stands for: since the one before, if it saw so far back.",
-     period},
-    {"vmwss_scan_cpu_seconds", "CPU time that the last look took.", scan_cpu},
-    {"vmwss_sampled_pages", "Pages of the panel whose state was known.", sampled_pages},
+     "The time that the last look stands for: since the one before, if it saw so far back.", period,
+     false},
+    {"vmwss_scan_cpu_seconds", "CPU time that the last look took.", scan_cpu, false},
+    {"vmwss_sampled_pages", "Pages of the panel whose state was known.", sampled_pages, false},
     {"vmwss_granularity_bytes",
-     "Bytes that one page of the panel stands for: 4096, or a huge page.", granularity},
+     "Bytes that one page of the panel stands for: 4096, or a huge page.", granularity, false},
     {"vmwss_precision_ratio",
      "Half-width of the 95 % interval that the budget paid for, as a share of what is resident.",
-     precision},
+     precision, false},
 };
 
 void prometheus_guest_labels(char labels[LABELS_MAX], const struct current_guest *guest)
@@ -90,6 +92,11 @@ void prometheus_guest_labels(char labels[LABELS_MAX], const struct current_guest
         exposition_label(labels, LABELS_MAX, "uuid", sample->uuid);
 }
 
+static bool is_unmeasured(const struct current_guest *guest)
+{
+    return guest->kept.record.sample.flags & FLAG_NOT_MEASURED;
+}
+
 static void write_guest_metric(FILE *out, const struct guest_metric *metric,
                                const struct current *current)
 {
@@ -97,6 +104,8 @@ static void write_guest_metric(FILE *out, const struct guest_metric *metric,
 
     exposition_family(out, metric->name, metric->help);
     for (size_t i = 0; i < current->n; i++) {
+        if (is_unmeasured(&current->guests[i]) && !metric->of_size)
+            continue;
         prometheus_guest_labels(labels, &current->guests[i]);
         exposition_sample(out, metric->name, labels, metric->value(&current->guests[i].kept));
     }
@@ -248,11 +257,23 @@ static void write_one(FILE *out, const char *name, const char *help, double valu
     exposition_sample(out, name, NULL, value);
 }
 
+static size_t count_unmeasured(const struct current *current)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < current->n; i++)
+        n += is_unmeasured(&current->guests[i]);
+    return n;
+}
+
 static void write_host(FILE *out, const struct current *current, uint64_t database_bytes)
 {
     exposition_family(out, "vmwss_build_info", "The version of vmwss. Always 1.");
     exposition_sample(out, "vmwss_build_info", "version=\"" VMWSS_VERSION "\"", 1);
-    write_one(out, "vmwss_guests", "Guests with a fresh number.", (double)current->n);
+    write_one(out, "vmwss_guests", "Guests with a fresh number.",
+              (double)(current->n - count_unmeasured(current)));
+    write_one(out, "vmwss_guests_not_measured", "Guests that run and that no method can follow.",
+              (double)count_unmeasured(current));
     write_one(out, "vmwss_database_bytes", "Size of the history, with its WAL.",
               (double)database_bytes);
     if (current->newest_s > 0)

@@ -288,3 +288,16 @@ int resident_meter_read(const struct resident_meter *meter, const struct fsroot 
     now->resident_bytes = smaller(larger(resident, mapped), meter->ram_bytes);
     return 0;
 }
+
+int resident_of_process(const struct fsroot *root, pid_t pid, uint64_t *bytes)
+{
+    struct status status;
+    int rc = read_status(root, pid, &status);
+
+    if (rc == 0) {
+        *bytes = 0;
+        for (enum kind kind = 0; kind < N_KINDS; kind++)
+            *bytes += status.bytes[kind];
+    }
+    return rc;
+}

@@ -56,3 +56,6 @@ uint64_t resident_counter_error(const char *release, unsigned cpus);
 /** 0, or -ESRCH when the process is gone. */
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         struct resident_now *now);
+
+/** What all of the process @p pid holds, guest RAM and QEMU's own, in bytes: for RAM that was not located. 0 or -ESRCH. */
+int resident_of_process(const struct fsroot *root, pid_t pid, uint64_t *bytes);

@@ -83,8 +83,8 @@ static int check(const struct store *store, const struct store_entry *entry, str
 
     if (strlen(sample->uuid) != sizeof(sample->uuid) - 1)
         why = "a guest without a UUID is not kept";
-    else if (sample->n_windows == 0 || sample->n_windows > RUN_MAX_WINDOWS ||
-             entry->record->n_bins > RUN_MAX_WINDOWS + 1)
+    else if ((sample->n_windows == 0) != !!(sample->flags & FLAG_NOT_MEASURED) ||
+             sample->n_windows > RUN_MAX_WINDOWS || entry->record->n_bins > RUN_MAX_WINDOWS + 1)
         why = "a record without windows";
     else if (!(entry->period_s > 0 && entry->period_s <= STORE_PERIOD_MAX_S))
         why = "a period that is none";

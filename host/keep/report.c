@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "estimate/packing.h"
+#include "keep/row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 
@@ -158,6 +159,7 @@ static int take(struct walked *guest, int64_t start_s, const struct bucket *buck
         return -ENOMEM;
     steps = guest->steps;
     sketch_merge(&guest->sketch, sketch);
+    guest->out->not_measured = false;
     guest->n_steps = sketch_steps(sketch, steps);
     guest->last_s = (double)start_s;
     guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
@@ -170,19 +172,40 @@ static int take(struct walked *guest, int64_t start_s, const struct bucket *buck
     return 0;
 }
 
+/* Nothing is known but its size: all of that is taken to be used. */
+static int take_unmeasured(struct walked *guest, int64_t start_s, const struct bucket *bucket)
+{
+    if (!guest->steps)
+        guest->steps = malloc(SKETCH_BINS * sizeof(*guest->steps));
+    if (!guest->steps)
+        return -ENOMEM;
+    guest->steps[0] = (struct sketch_step){.value = bucket->resident, .up_to = 1};
+    guest->n_steps = 1;
+    guest->last_s = (double)start_s;
+    guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
+    guest->ram_bytes = (double)bucket->ram_bytes;
+    guest->out->not_measured = true;
+    guest->out->ram_bytes = bucket->ram_bytes;
+    guest->out->resident_bytes = (uint64_t)bucket->resident;
+    guest->out->unmeasurable_bytes = (uint64_t)bucket->resident;
+    return 0;
+}
+
 static int see(int64_t guest_id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct walk *walk = context;
     struct walked *guest = find_guest(walk, guest_id);
 
-    if (!guest || bucket->n_windows == 0)
+    bool measured = bucket->n_windows > 0;
+
+    if (!guest || (!measured && !(row_flags_parse(bucket->flags) & FLAG_NOT_MEASURED)))
         return 0;
     if (walk->time_s >= 0 && (double)start_s > walk->time_s)
         end_time(walk);
     if (walk->time_s < 0)
         walk->report->from_s = (double)start_s;
     walk->time_s = (double)start_s;
-    return take(guest, start_s, bucket);
+    return measured ? take(guest, start_s, bucket) : take_unmeasured(guest, start_s, bucket);
 }
 
 /* --- what comes of it -------------------------------------------------------------------------- */
@@ -200,6 +223,9 @@ static void finish_guest(const struct walk *walk, struct walked *guest)
     out->wss_max = sketch_quantile(&guest->sketch, 1);
     out->wss_risk = sketch_quantile(&guest->sketch, 1 - report->options.risk);
 
+    if (out->not_measured)
+        return;
+
     double spare = (double)out->resident_bytes - out->wss_risk - (double)out->unmeasurable_bytes;
 
     out->reclaimable_bytes = out->running && spare > 0 ? (uint64_t)spare : 0;
@@ -216,7 +242,7 @@ static void finish_guests(struct walk *walk)
     for (size_t g = 0; g < report->n_guests; g++) {
         const struct report_guest *guest = &report->guests[g];
 
-        if (guest->records == 0)
+        if (guest->records == 0 && !guest->not_measured)
             continue;
         if (guest->running) {
             report->ram_bytes += guest->ram_bytes;

@@ -20,13 +20,14 @@ struct report_options {
 
 struct report_guest {
     struct history_guest guest;
-    bool running;  /* measured when the report ends */
-    double last_s; /* its last bucket */
-    uint64_t records;
-    double measured_s;                         /* the time that they stand for */
-    uint64_t ram_bytes;                        /* the last ones, */
-    uint64_t resident_bytes;                   /* which is a mean over a bucket, */
-    uint64_t unmeasurable_bytes;               /* likewise */
+    bool running;                /* measured when the report ends */
+    bool not_measured;           /* of late: its working set counts as all that is resident */
+    double last_s;               /* its last bucket */
+    uint64_t records;            /* that have the window; 0: none of what follows of WSS is known */
+    double measured_s;           /* the time that they stand for */
+    uint64_t ram_bytes;          /* the last ones, */
+    uint64_t resident_bytes;     /* which is a mean over a bucket, */
+    uint64_t unmeasurable_bytes; /* likewise */
     double wss_p50, wss_p95, wss_p99, wss_max; /* bytes, over time */
     double wss_risk;                           /* exceeded for a share @p risk of the time */
     uint64_t

@@ -39,6 +39,8 @@ static const char *method_of(const char *name)
 {
     const struct method *method = method_by_name(name);
 
+    if (!strcmp(name, SAMPLE_NO_METHOD))
+        return SAMPLE_NO_METHOD;
     return method ? method->name : "unknown";
 }
 

@@ -61,7 +61,8 @@ void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record
         if (!(within(memory, now_s - bin->to_s - SLACK_S) & READS_ALL))
             continue;
         bin->low_bytes = 0;
-        bin->high_bytes = record->sample.resident_bytes;
+        if (bin->high_bytes < record->sample.resident_bytes)
+            bin->high_bytes = record->sample.resident_bytes;
     }
 }
 

@@ -38,6 +38,7 @@ static const char *const flag_names[] = {
     "new-vcpu",
     "young-panel",
     "resident-unsure",
+    "not-measured",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -145,7 +146,7 @@ static unsigned doubt_flags(const struct sample_result *result, size_t n_windows
 }
 
 static void fill_identity(struct sample_record *record, const struct guest *guest,
-                          const struct guest_ram *ram)
+                          uint64_t ram_bytes)
 {
     clock_gettime(CLOCK_REALTIME, &record->time);
     if (gethostname(record->host, sizeof(record->host) - 1) < 0)
@@ -154,7 +155,19 @@ static void fill_identity(struct sample_record *record, const struct guest *gues
     snprintf(record->uuid, sizeof(record->uuid), "%s", guest->uuid);
     record->pid = guest->process.pid;
     record->accel = guest->process.accel;
-    record->ram_bytes = ram->bytes;
+    record->ram_bytes = ram_bytes;
+}
+
+void sample_record_not_measured(struct sample_record *record, const struct guest *guest,
+                                uint64_t ram_bytes, uint64_t resident_bytes)
+{
+    memset(record, 0, sizeof(*record));
+    fill_identity(record, guest, ram_bytes);
+    record->method = SAMPLE_NO_METHOD;
+    record->granularity_bytes = BASE_PAGE_BYTES;
+    record->resident_bytes = resident_bytes;
+    record->unmeasurable_bytes = resident_bytes;
+    record->flags = FLAG_NOT_MEASURED;
 }
 
 uint64_t population_bytes(const struct method *method, const struct resident_now *now)
@@ -242,7 +255,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     const struct wss_memory memory = memory_now(plan->method, ram, now);
 
     memset(record, 0, sizeof(*record));
-    fill_identity(record, guest, ram);
+    fill_identity(record, guest, ram->bytes);
     record->method = plan->method->name;
     record->census = plan->census;
     record->samples = plan->census ? ram->n_pages : tally_samples(last);

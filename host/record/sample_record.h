@@ -40,7 +40,11 @@ enum sample_flag {
     FLAG_YOUNG_PANEL = 1 << 19, /* it has not been watched for the longest window yet */
     FLAG_RESIDENT_UNSURE =
         1 << 20, /* how much is resident is known to no better than a percent, in the bounds */
+    FLAG_NOT_MEASURED = 1 << 21, /* it runs, and no method can follow it: no windows */
 };
+
+/** The name of the method of a record that is not measured. */
+#define SAMPLE_NO_METHOD "none"
 
 /** The flags of enum qemu_job, or-ed. */
 unsigned sample_job_flags(unsigned jobs);
@@ -130,6 +134,10 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct guest *guest, const struct guest_ram *ram,
                        const struct sample_plan *plan, const struct sample_result *result,
                        const struct resident_now *now, struct error *error);
+
+/** A record of a guest that runs and cannot be measured: its sizes, and no windows. */
+void sample_record_not_measured(struct sample_record *record, const struct guest *guest,
+                                uint64_t ram_bytes, uint64_t resident_bytes);
 
 /** Adds what fine_run() found. @p result and @p now as for sample_record_fill(), which comes first. 0; -ENODATA */
 int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,

@@ -131,7 +131,8 @@ static void draw_sums(const struct screen *screen)
         n++;
         ram += kept->record.sample.ram_bytes;
         resident += kept->record.sample.resident_bytes;
-        wss += kept->record.sample.n_windows > 0 ? kept->record.sample.windows[0].wss_bytes : 0;
+        wss += kept->record.sample.n_windows > 0 ? kept->record.sample.windows[0].wss_bytes
+                                                 : kept->record.sample.resident_bytes;
         back += sample_reclaimable(&kept->record.sample, &spare) ? spare : 0;
     }
     paint_line(

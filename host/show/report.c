@@ -41,6 +41,19 @@ static int add_cells(struct table *table, char cell[N_COLUMNS][300])
     return table_row(table, cells);
 }
 
+static void add_wss(char cell[N_COLUMNS][300], const struct report_guest *guest)
+{
+    const size_t size = sizeof(cell[0]);
+
+    show_bytes(cell[3], size, (uint64_t)guest->wss_p50);
+    show_bytes(cell[4], size, (uint64_t)guest->wss_p95);
+    show_bytes(cell[5], size, (uint64_t)guest->wss_p99);
+    show_bytes(cell[6], size, (uint64_t)guest->wss_max);
+    snprintf(cell[7], size, "%.1f%%", 100 * share(guest->wss_p95, guest->ram_bytes));
+    if (!guest->not_measured)
+        show_bytes(cell[8], size, guest->reclaimable_bytes);
+}
+
 static int add_guest(struct table *table, const struct report_guest *guest)
 {
     char cell[N_COLUMNS][300];
@@ -49,14 +62,14 @@ static int add_guest(struct table *table, const struct report_guest *guest)
     snprintf(cell[0], size, "%s", guest->guest.name);
     show_bytes(cell[1], size, guest->ram_bytes);
     show_bytes(cell[2], size, guest->resident_bytes);
-    show_bytes(cell[3], size, (uint64_t)guest->wss_p50);
-    show_bytes(cell[4], size, (uint64_t)guest->wss_p95);
-    show_bytes(cell[5], size, (uint64_t)guest->wss_p99);
-    show_bytes(cell[6], size, (uint64_t)guest->wss_max);
-    snprintf(cell[7], size, "%.1f%%", 100 * share(guest->wss_p95, guest->ram_bytes));
-    show_bytes(cell[8], size, guest->reclaimable_bytes);
+    for (size_t c = 3; c <= 8; c++)
+        snprintf(cell[c], size, "-");
+    if (guest->records > 0)
+        add_wss(cell, guest);
     show_seconds(cell[9], size, guest->measured_s);
-    if (guest->running)
+    if (guest->running && guest->not_measured)
+        snprintf(cell[10], size, "not measured");
+    else if (guest->running)
         snprintf(cell[10], size, "running");
     else
         show_time(cell[10], size, guest->last_s, 0);
@@ -144,6 +157,25 @@ static void set_time(json_t *object, const char *key, double unix_s)
     json_object_set_new(object, key, json_string(show_time(text, sizeof(text), unix_s, 0)));
 }
 
+/* null: it was not measured in that time. */
+static void set_wss(json_t *object, const struct report_guest *guest)
+{
+    const struct {
+        const char *key;
+        double bytes;
+    } all[] = {{"wss_p50_bytes", guest->wss_p50},
+               {"wss_p95_bytes", guest->wss_p95},
+               {"wss_p99_bytes", guest->wss_p99},
+               {"wss_max_bytes", guest->wss_max},
+               {"wss_risk_bytes", guest->wss_risk}};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (guest->records > 0)
+            set_bytes(object, all[i].key, all[i].bytes);
+        else
+            json_object_set_new(object, all[i].key, json_null());
+}
+
 static json_t *guest_json(const struct report_guest *guest)
 {
     json_t *object = json_object();
@@ -151,17 +183,14 @@ static json_t *guest_json(const struct report_guest *guest)
     json_object_set_new(object, "domain", json_text(guest->guest.name));
     json_object_set_new(object, "uuid", json_text(guest->guest.uuid));
     json_object_set_new(object, "running", json_boolean(guest->running));
+    json_object_set_new(object, "measured", json_boolean(!guest->not_measured));
     set_time(object, "last", guest->last_s);
     set_bytes(object, "records", (double)guest->records);
     json_object_set_new(object, "measured_seconds", json_real(guest->measured_s));
     set_bytes(object, "ram_bytes", (double)guest->ram_bytes);
     set_bytes(object, "resident_bytes", (double)guest->resident_bytes);
     set_bytes(object, "unmeasurable_bytes", (double)guest->unmeasurable_bytes);
-    set_bytes(object, "wss_p50_bytes", guest->wss_p50);
-    set_bytes(object, "wss_p95_bytes", guest->wss_p95);
-    set_bytes(object, "wss_p99_bytes", guest->wss_p99);
-    set_bytes(object, "wss_max_bytes", guest->wss_max);
-    set_bytes(object, "wss_risk_bytes", guest->wss_risk);
+    set_wss(object, guest);
     set_bytes(object, "reclaimable_bytes", (double)guest->reclaimable_bytes);
     return object;
 }
@@ -281,11 +310,15 @@ static void csv_guest(const struct report *report, const struct report_guest *gu
     csv_whole(&csv, guest->ram_bytes);
     csv_whole(&csv, guest->resident_bytes);
     csv_whole(&csv, guest->unmeasurable_bytes);
-    csv_whole(&csv, (uint64_t)guest->wss_p50);
-    csv_whole(&csv, (uint64_t)guest->wss_p95);
-    csv_whole(&csv, (uint64_t)guest->wss_p99);
-    csv_whole(&csv, (uint64_t)guest->wss_max);
-    csv_whole(&csv, (uint64_t)guest->wss_risk);
+    if (guest->records > 0) {
+        csv_whole(&csv, (uint64_t)guest->wss_p50);
+        csv_whole(&csv, (uint64_t)guest->wss_p95);
+        csv_whole(&csv, (uint64_t)guest->wss_p99);
+        csv_whole(&csv, (uint64_t)guest->wss_max);
+        csv_whole(&csv, (uint64_t)guest->wss_risk);
+    } else {
+        csv_nothings(&csv, 5);
+    }
     csv_whole(&csv, guest->reclaimable_bytes);
     csv_nothings(&csv, 4);
     csv_end(&csv);

@@ -122,6 +122,24 @@ static void add_window(struct table *table, const struct sample_record *record, 
     table_row(table, cells);
 }
 
+/* It runs, and its size is all that is known. */
+static void add_unmeasured(struct table *table, const struct sample_record *record)
+{
+    char cell[5][256];
+    const size_t size = sizeof(cell[0]);
+
+    sample_name(cell[0], size, record);
+    show_bytes(cell[1], size, record->resident_bytes);
+    show_bytes(cell[2], size, record->ram_bytes);
+    show_seconds(cell[3], size, age_s(&record->time));
+    sample_flags_text(cell[4], size, record->flags);
+
+    const char *cells[N_COLUMNS] = {cell[0], "-", "-",    "-",     "-", "-", cell[1],
+                                    cell[2], "-", "none", cell[3], "-", "-", cell[4]};
+
+    table_row(table, cells);
+}
+
 /* The last window again, in base pages. What its other columns would hold stands in the line above it. */
 static void add_fine(struct table *table, const struct sample_record *record)
 {
@@ -152,6 +170,8 @@ void sample_table_print(const struct sample_record *record, bool heading)
         return;
     for (size_t w = 0; w < record->n_windows; w++)
         add_window(table, record, w);
+    if (record->flags & FLAG_NOT_MEASURED)
+        add_unmeasured(table, record);
     if (record->fine.present)
         add_fine(table, record);
     if (!word_was_asked(&record->guest)) {

@@ -18,7 +18,7 @@ script() {
 	# shellcheck disable=SC2016 # expanded inside
 	bash -c 'set -uo pipefail
 		. "$1/tests/lib/check.sh"
-		guests_dir=$2/guests
+		guests_dir=$2/guests build=$2
 		libvirtd_end() { :; }
 		end_guests() { rm -rf -- "$guests_dir"; }
 		. "$1/tests/lib/vmwssd.sh"

@@ -163,6 +163,29 @@ static void add_word(const struct guest_word *word)
     store_close(store);
 }
 
+START_TEST(what_is_not_measured_has_its_size)
+{
+    struct ages_record record = kept_record("web1", UUID_1, T0, 64);
+    struct store *store = kept_open(kept.path);
+
+    record.sample.n_windows = record.n_bins = 0;
+    record.sample.method = SAMPLE_NO_METHOD;
+    record.sample.flags = FLAG_NOT_MEASURED;
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    store_close(store);
+
+    char *text = text_at(T0 + 10);
+
+    ck_assert_line(text, "vmwss_guests 0");
+    ck_assert_line(text, "vmwss_guests_not_measured 1");
+    ck_assert_line(text, "vmwss_resident_bytes{domain=\"web1\"} 536870912");
+    ck_assert_line(text, "vmwss_flag{domain=\"web1\",flag=\"not-measured\"} 1");
+    ck_assert_ptr_null(strstr(text, "vmwss_working_set_bytes{"));
+    ck_assert_ptr_null(strstr(text, "vmwss_last_scan_timestamp_seconds{"));
+    free(text);
+}
+END_TEST
+
 /* Only what it told, and marked as told. */
 START_TEST(the_guests_word_is_marked_as_such)
 {
@@ -527,6 +550,7 @@ static Suite *suite(void)
     tcase_add_test(text, a_record_is_shown_as_it_is_kept);
     tcase_add_test(text, an_empty_history_has_no_guests);
     tcase_add_test(text, the_guests_word_is_marked_as_such);
+    tcase_add_test(text, what_is_not_measured_has_its_size);
     tcase_add_test(text, guests_of_one_name_are_told_apart);
     tcase_add_test(text, of_one_uuid_the_newer_record_counts);
     tcase_add_test(text, a_guest_without_new_records_is_left_out);

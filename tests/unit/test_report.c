@@ -3,6 +3,8 @@
 #include "keep/report.h"
 #include "kept.h"
 
+#include <errno.h>
+
 #define MINUTE 60.0
 #define HOUR 3600.0
 #define DAY (24 * HOUR)
@@ -102,6 +104,50 @@ START_TEST(who_is_measured_every_minute_runs_on_when_an_hour_begins)
 }
 END_TEST
 
+/* From @p from_s to @p to_s: it runs, 512 MiB of it are resident, and more is not known. */
+static void add_unmeasured(const char *uuid, double from_s, double to_s)
+{
+    for (double at_s = from_s; at_s <= to_s; at_s += 5 * MINUTE) {
+        struct ages_record record = kept_record(uuid, uuid, T0 + at_s, 100);
+        const struct store_entry entry = {.record = &record, .period_s = 5 * MINUTE};
+
+        record.sample.n_windows = record.n_bins = 0;
+        record.sample.method = SAMPLE_NO_METHOD;
+        ck_assert_int_eq(store_add(store, &entry, 1, NULL), -EINVAL);
+        record.sample.flags = FLAG_NOT_MEASURED;
+        ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
+    }
+}
+
+/* Else its RAM would be missing in what all need, and more guests would seem to fit. */
+START_TEST(what_is_not_measured_counts_as_resident)
+{
+    add(UUID_1, MINUTE, HOUR, MINUTE);
+    add_unmeasured(UUID_2, 0, HOUR);
+    make(HOUR + 1);
+    ck_assert_double_eq_tol(report.total_p50, 612.0 * MIB, 6.0 * MIB);
+    ck_assert_uint_eq(report.ram_bytes, 2048 * MIB);
+    ck_assert_uint_eq(report.resident_bytes, 1024 * MIB);
+    ck_assert_double_eq_tol((double)report.reclaimable_bytes, 412.0 * MIB, 6.0 * MIB);
+    ck_assert(runs(UUID_2));
+    ck_assert(report.guests[1].not_measured && report.guests[1].records == 0);
+    ck_assert(!report.guests[0].not_measured);
+}
+END_TEST
+
+START_TEST(one_that_was_measured_before)
+{
+    add(UUID_1, MINUTE, HOUR, MINUTE);
+    add(UUID_2, MINUTE, HOUR / 2, MINUTE);
+    add_unmeasured(UUID_2, HOUR / 2 + MINUTE, HOUR);
+    make(HOUR + 1);
+    ck_assert(report.guests[1].not_measured && report.guests[1].records > 0);
+    ck_assert_double_eq_tol(report.guests[1].wss_p50, 100.0 * MIB, 2.0 * MIB);
+    ck_assert_uint_eq(report.guests[1].reclaimable_bytes, 0);
+    ck_assert_double_eq_tol(report.total_max, 612.0 * MIB, 6.0 * MIB);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("report");
@@ -112,6 +158,8 @@ int main(void)
     tcase_add_test(tcase, a_guest_that_has_ended_is_not_there_for_an_hour_more);
     tcase_add_test(tcase, nor_is_it_in_any_sum);
     tcase_add_test(tcase, who_is_measured_every_minute_runs_on_when_an_hour_begins);
+    tcase_add_test(tcase, what_is_not_measured_counts_as_resident);
+    tcase_add_test(tcase, one_that_was_measured_before);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
