@@ -202,11 +202,12 @@ static double next_period(struct pace *pace, const struct sample_record *record)
 struct measuring {
     struct pace pace;
     uint64_t shown;
+    int why_none; /* of the last period that showed nothing */
     uint64_t next_ns;
     struct asking asking;
 };
 
-/* One period; measuring->shown stays as it is when another vmwss had the guest all the time. */
+/* One period; measuring->shown stays as it is when another vmwss had the guest all the time, or the method saw nothing. */
 static int measure_period(struct session *session, const struct options *options,
                           struct measuring *measuring, struct error *error)
 {
@@ -214,8 +215,9 @@ static int measure_period(struct session *session, const struct options *options
     double period_s = options->interval_s;
     int rc = session_measure(session, &record, error);
 
-    if (rc == -EBUSY && options->interval_s > 0) {
-        command_error("period skipped: %s", error->text);
+    if ((rc == -EBUSY || rc == -ENOMSG) && options->interval_s > 0) {
+        command_error("period %s: %s", rc == -EBUSY ? "skipped" : "without a number", error->text);
+        measuring->why_none = rc;
         rc = 0;
     } else if (rc == 0) {
         if (options->agent)
@@ -244,7 +246,7 @@ static int measure_all(struct session *session, const struct options *options,
         if (session_interrupted())
             return error_set(error, -EINTR, "interrupted");
     }
-    return measuring->shown > 0 ? 0 : -EBUSY;
+    return measuring->shown > 0 ? 0 : measuring->why_none;
 }
 
 static int measure_repeatedly(struct session *session, const void *context, struct error *error)

@@ -39,6 +39,7 @@ static const char *const flag_names[] = {
     "young-panel",
     "resident-unsure",
     "not-measured",
+    "paused",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -246,6 +247,17 @@ static int fill_window(struct sample_record *record, const struct sample_plan *p
     return rc;
 }
 
+/* A guest that stands still touches nothing, whatever it needs when it runs. */
+static void note_paused(struct sample_record *record)
+{
+    if (record->vcpu_s > 0)
+        return;
+    record->flags |= FLAG_PAUSED;
+    for (size_t w = 0; w < record->n_windows; w++)
+        if (record->windows[w].wss_high_bytes < record->resident_bytes)
+            record->windows[w].wss_high_bytes = record->resident_bytes;
+}
+
 int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct guest *guest, const struct guest_ram *ram,
                        const struct sample_plan *plan, const struct sample_result *result,
@@ -281,6 +293,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
         record->flags |= FLAG_PARTIAL;
     if (record->vcpu_s < IDLE_SHARE * record->windows[plan->n_windows - 1].est_window_s)
         record->flags |= FLAG_IDLE_GUEST;
+    note_paused(record);
     return 0;
 }
 

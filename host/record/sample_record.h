@@ -41,6 +41,7 @@ enum sample_flag {
     FLAG_RESIDENT_UNSURE =
         1 << 20, /* how much is resident is known to no better than a percent, in the bounds */
     FLAG_NOT_MEASURED = 1 << 21, /* it runs, and no method can follow it: no windows */
+    FLAG_PAUSED = 1 << 22, /* the vCPUs did not run at all: it says nothing of what it needs */
 };
 
 /** The name of the method of a record that is not measured. */

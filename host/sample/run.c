@@ -183,7 +183,7 @@ static int run_method(const struct target *target, const struct sample_plan *pla
         result->cpu_s = (double)plan->method->kernel_thread_ns(state) / 1e9;
     plan->method->close(state);
     if (rc == 0 && vcpu_ns > RAN_NS && saw_nothing(plan, result))
-        rc = error_set(error, -ENOTSUP,
+        rc = error_set(error, -ENOMSG,
                        "%s saw no touch although the vCPUs ran for %.2f s: it is blind "
                        "to this guest",
                        plan->method->name, result->vcpu_s);

@@ -112,8 +112,46 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	wait "$first"
 	record=$(cat "$guests_dir/first")
 	check "a dump that begins and ends within the window" has_flag dump
+
+	echo "# a guest that is suspended while it is measured again and again"
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 1 -i 3 -k 4 --json >"$guests_dir/first" 2>&1 &
+	first=$!
+	settles test -s "$guests_dir/first"
+	hmp stop
+	sleep 6.5
+	hmp cont
+	wait "$first"
+	check "the series goes on" test "$?,$(jq -s length "$guests_dir/first")" = 0,4
+	check "and says in which periods it stood still" quietly jq -es '[.[] | .flags | index("paused") != null] |
+		.[0] == false and any and .[3] == false' "$guests_dir/first"
+	check "of which nothing is known" quietly jq -es '[.[] | select(.flags | index("paused"))] |
+		all(.[]; .windows[0].wss_bytes == 0 and .windows[0].wss_high_bytes == .resident_bytes)' "$guests_dir/first"
 	stop_guest "$pid"
 fi
+
+echo "# a guest that spins without touching anything"
+# A boot sector: for twenty changes of the clock's second it adds to a word in memory, then it jumps to itself.
+{
+	printf '\xfa\xb3\x14\xb4\xff\xff\x06\x00\x90\x30\xc0\xe6\x70\xe4\x71\x38\xe0\x74\xf2\x88\xc4\xfe\xcb\x75\xec\xeb\xfe'
+	head -c 483 /dev/zero
+	printf '\x55\xaa'
+	head -c 65024 /dev/zero
+} >"$guests_dir/boot"
+"$nothp" qemu-system-x86_64 -accel tcg -m 64 -nodefaults -no-user-config -display none -vga none -pidfile "$guests_dir/spins.pid" \
+	-name guest=spins,debug-threads=on -drive "file=$guests_dir/boot,format=raw,if=ide" -daemonize
+pid=$(<"$guests_dir/spins.pid")
+pids+=("$pid")
+touches() { measure --pid "$pid" -m cold -w 0.3 && holds "$(field wss_bytes) > 0"; }
+check "it touches" settles touches
+status=0
+"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 2 -k 15 --json >"$guests_dir/first" 2>"$guests_dir/messages" || status=$?
+check "the series goes on when it does not ($(jq -s length "$guests_dir/first") of 15 periods have a number)" test "$status" = 0
+check "and each period without a number says so" test \
+	"$(($(jq -s length "$guests_dir/first") + $(grep -c '^vmwss: period without a number: .*saw no touch' "$guests_dir/messages")))" = 15
+check "some do" grep -q 'without a number' "$guests_dir/messages"
+expect_exit "one measurement of it is refused" 2 'saw no touch although' "$vmwss" measure --pid "$pid" -m cold -w 0.5
+stop_guest "$pid"
 
 echo "# free page reporting"
 if start_payload balloon tcg "$params" -m 128 -device virtio-balloon-pci,free-page-reporting=on; then
