@@ -44,6 +44,7 @@ struct guest {
     char uuid[37];  /* likewise */
     bool from_libvirt;
     bool migrating; /* libvirt ran a job on it when it was opened */
+    bool vfio;      /* a device of the host is assigned to it, as of when it was looked at last */
     unsigned
         jobs; /* enum qemu_job: what QEMU itself was seen doing since the caller cleared this */
     struct ram_config ram;        /* live XML if from libvirt, else moved out of process.config */

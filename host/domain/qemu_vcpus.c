@@ -60,6 +60,11 @@ static bool is_guest_memfd(const char *target)
     return strstr(target, "[kvm-gmem]") != NULL;
 }
 
+static bool is_vfio(const char *target)
+{
+    return strncmp(target, "/dev/vfio/", strlen("/dev/vfio/")) == 0;
+}
+
 /* What the open files say: 1 there is such a one, 0 there is none, or a negative errno. */
 static int holds(const struct fsroot *root, pid_t pid, bool (*wanted)(const char *target))
 {
@@ -245,4 +250,11 @@ uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
     clock->begun = true;
     clock->read_ns = now_ns;
     return clock->ran_ns;
+}
+
+/* "/dev/vfio/42" is a group of devices, "/dev/vfio/devices/vfio0" one of them; "/dev/vfio/vfio" alone does no DMA, but is opened
+ * for one that does. */
+bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process)
+{
+    return holds(root, process->pid, is_vfio) == 1;
 }

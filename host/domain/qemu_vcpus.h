@@ -36,3 +36,6 @@ bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu
 
 /** Fills accel, vcpus_known, n_vcpus and vcpus of @p process. -ESRCH when its threads are gone; -ENOMEM. */
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process);
+
+/** Has it a device of the host open (/dev/vfio, Documentation/driver-api/vfio.rst)? False where its files cannot be seen. */
+bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process);

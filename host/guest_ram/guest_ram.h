@@ -58,11 +58,18 @@ struct taken {
     bool unmaps;              /* that panel unmaps a page of each, until it is touched */
 };
 
+/* Linux guests take memory in sections of 128 MiB; a graphics card has less. */
+#define RAM_DIMM_MIN_BYTES (128ULL << 20)
+
 struct guest_ram {
     uint64_t bytes;
     uint64_t n_pages;
     size_t n_blocks;
     struct ram_block *blocks;
+    uint64_t
+        unclaimed_bytes; /* made like RAM, at least RAM_DIMM_MIN_BYTES large, and in no configuration: a DIMM that was
+                                 plugged since the command line was written */
+    uint64_t unclaimed_resident_bytes;
     const struct taken *taken; /* borrowed: what no panel may draw; NULL: all may be drawn */
 };
 

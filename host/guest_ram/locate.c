@@ -296,6 +296,19 @@ static int match(const struct fsroot *root, struct match *m, struct error *error
     return check(m, error);
 }
 
+static void note_unclaimed(const struct candidates *candidates, struct guest_ram *out)
+{
+    for (size_t i = 0; i < candidates->n; i++) {
+        const struct candidate *c = &candidates->at[i];
+
+        if (c->taken || bytes_of(c) < RAM_DIMM_MIN_BYTES)
+            continue;
+        out->unclaimed_bytes += bytes_of(c);
+        out->unclaimed_resident_bytes += c->whole.hugetlb ? c->whole.hugetlb_bytes
+                                                          : c->whole.rss_bytes;
+    }
+}
+
 int guest_ram_locate(const struct fsroot *root, const struct qemu_process *process,
                      const struct ram_config *config, struct guest_ram *out, struct error *error)
 {
@@ -317,5 +330,8 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
         error_prefix(error, "process %d", (int)process->pid);
         return rc;
     }
-    return fill(root, process->pid, m, out, error);
+    rc = fill(root, process->pid, m, out, error);
+    if (rc == 0)
+        note_unclaimed(&candidates, out);
+    return rc;
 }

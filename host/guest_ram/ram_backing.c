@@ -16,7 +16,9 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 static bool begins(const char *text, const char *prefix)
 {
@@ -104,4 +106,32 @@ void ram_backing_find(const struct fsroot *root, pid_t pid, const struct vma *fi
     block->backing = backing_of_file(fd, first->path);
     if (block->backing == RAM_BACKING_SHMEM && block->shared)
         count_whole_file(fd, block);
+}
+
+/* --- swap -------------------------------------------------------------------------------------- */
+
+#ifndef SYS_cachestat
+#define SYS_cachestat 451 /* the same on every architecture: include/uapi/asm-generic/unistd.h */
+#endif
+
+/* struct cachestat_range and struct cachestat of include/uapi/linux/mman.h, which older headers do not have. */
+struct range {
+    uint64_t offset, length;
+};
+
+struct cached {
+    uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
+
+bool ram_backing_is_swapped(const struct fsroot *root, pid_t pid, const struct ram_block *block)
+{
+    cleanup_close int fd = root->live
+                               ? fsroot_openf(root, O_RDONLY,
+                                              "proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+                                              block->hva, block->hva + block->first_vma_bytes)
+                               : -1;
+    const struct range range = {block->file_offset, block->bytes};
+    struct cached cached;
+
+    return fd >= 0 && syscall(SYS_cachestat, fd, &range, &cached, 0U) == 0 && cached.evicted > 0;
 }

@@ -4,6 +4,7 @@
 
 #include "sample/kernel/damon_sysfs.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
@@ -30,6 +31,22 @@ bool disturbance_numa_balancing(const struct fsroot *root)
 
     return fsroot_read_u64(root, &mode, "proc/sys/kernel/numa_balancing") == 0 && mode > 0 &&
            fsroot_exists(root, "sys/devices/system/node/node1");
+}
+
+bool disturbance_merged(const struct fsroot *root, pid_t pid)
+{
+    uint64_t pages = 0;
+
+    return fsroot_read_u64(root, &pages, "proc/%d/ksm_merging_pages", (int)pid) == 0 && pages > 0;
+}
+
+bool disturbance_swap(const struct fsroot *root)
+{
+    char text[8192];
+    ssize_t n = fsroot_read(root, text, sizeof(text), "proc/swaps");
+
+    /* A heading, and a line for each. */
+    return n == -EFBIG || (n > 0 && strchr(text, '\n'));
 }
 
 bool disturbance_ksm(const struct fsroot *root)

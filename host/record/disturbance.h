@@ -12,3 +12,9 @@ bool disturbance_numa_balancing(const struct fsroot *root);
 
 /** ksmd running (Documentation/admin-guide/mm/ksm.rst)? */
 bool disturbance_ksm(const struct fsroot *root);
+
+/** Are pages of process @p pid merged now, however they came to be (Linux 5.19, proc_pid_ksm_merging_pages)? */
+bool disturbance_merged(const struct fsroot *root, pid_t pid);
+
+/** Is there swap? */
+bool disturbance_swap(const struct fsroot *root);

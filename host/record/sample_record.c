@@ -4,6 +4,7 @@
 
 #include "domain/qemu_vcpus.h"
 #include "estimate/fine.h"
+#include "guest_ram/ram_backing.h"
 #include "record/disturbance.h"
 #include "sample/kernel/kvm_stats.h"
 
@@ -40,6 +41,7 @@ static const char *const flag_names[] = {
     "resident-unsure",
     "not-measured",
     "paused",
+    "vfio",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -85,17 +87,29 @@ static uint64_t tally_samples(const struct tally *tally)
     return draws;
 }
 
-static unsigned ram_flags(const struct fsroot *root, const struct guest_ram *ram,
+/* What is swapped out of a shared file has no entry in a page table: its pages look absent. */
+static bool is_swapped(const struct fsroot *root, pid_t pid, const struct ram_block *block)
+{
+    return block->backing == RAM_BACKING_SHMEM && block->shared &&
+           (block->swapped_bytes > 0 || ram_backing_is_swapped(root, pid, block));
+}
+
+/* Merged pages stay merged when KSM stops, and may become so later, by prctl(2), too. */
+static unsigned ram_flags(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
                           const struct tally *tally)
 {
-    unsigned flags = tally->swapped_pages > 0 ? FLAG_SWAP : 0;
+    unsigned flags = (tally->swapped_pages > 0 ? FLAG_SWAP : 0) |
+                     (disturbance_merged(root, pid) ? FLAG_KSM : 0);
     bool ksm = disturbance_ksm(root);
+    bool swap = disturbance_swap(root);
 
     for (size_t b = 0; b < ram->n_blocks; b++) {
         if (ram->blocks[b].backing == RAM_BACKING_HUGETLB)
             flags |= FLAG_HUGETLB;
         if (ksm && ram->blocks[b].mergeable)
             flags |= FLAG_KSM;
+        if (swap && is_swapped(root, pid, &ram->blocks[b]))
+            flags |= FLAG_SWAP;
         if (ram->blocks[b].backing != RAM_BACKING_HUGETLB && ram->blocks[b].huge_bytes > 0)
             flags |= FLAG_THP;
     }
@@ -115,7 +129,8 @@ unsigned sample_job_flags(unsigned jobs)
 
 static unsigned job_flags(const struct guest *guest)
 {
-    return (guest->migrating ? FLAG_MIGRATING : 0) | sample_job_flags(guest->jobs) |
+    return (guest->migrating ? FLAG_MIGRATING : 0) | (guest->vfio ? FLAG_VFIO : 0) |
+           sample_job_flags(guest->jobs) |
            (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
 }
 
@@ -247,6 +262,14 @@ static int fill_window(struct sample_record *record, const struct sample_plan *p
     return rc;
 }
 
+/* A DIMM that the command line does not know may be used, all of it. */
+static void note_unclaimed(struct sample_record *record, const struct guest_ram *ram)
+{
+    record->flags |= FLAG_PARTIAL;
+    for (size_t w = 0; w < record->n_windows; w++)
+        record->windows[w].wss_high_bytes += ram->unclaimed_resident_bytes;
+}
+
 /* A guest that stands still touches nothing, whatever it needs when it runs. */
 static void note_paused(struct sample_record *record)
 {
@@ -285,12 +308,14 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                 (unsigned long long)(record->resident_bytes >> 20),
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
-    record->flags |= ram_flags(root, ram, last) | host_flags(root, guest, ram) |
+    record->flags |= ram_flags(root, guest->process.pid, ram, last) | host_flags(root, guest, ram) |
                      resident_flags(plan, now) | doubt_flags(result, plan->n_windows) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
     if (record->unmeasurable_bytes > 0 || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
+    if (!guest->from_libvirt && ram->unclaimed_bytes > 0)
+        note_unclaimed(record, ram);
     if (record->vcpu_s < IDLE_SHARE * record->windows[plan->n_windows - 1].est_window_s)
         record->flags |= FLAG_IDLE_GUEST;
     note_paused(record);

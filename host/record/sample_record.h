@@ -42,6 +42,7 @@ enum sample_flag {
         1 << 20, /* how much is resident is known to no better than a percent, in the bounds */
     FLAG_NOT_MEASURED = 1 << 21, /* it runs, and no method can follow it: no windows */
     FLAG_PAUSED = 1 << 22, /* the vCPUs did not run at all: it says nothing of what it needs */
+    FLAG_VFIO = 1 << 23,   /* devices access its RAM by DMA, which is not seen */
 };
 
 /** The name of the method of a record that is not measured. */

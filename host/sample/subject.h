@@ -21,6 +21,8 @@ struct subject {
     struct resident_meter resident;
     uint64_t
         address_bytes; /* QEMU's address space as of when its RAM was known for certain; 0: not yet read */
+    uint64_t
+        looked_bytes; /* likewise as of when it was looked at for what changes it: see subject_refresh() */
     uint64_t doubted_ns; /* when it was first seen to differ; 0: it does not */
 };
 
@@ -36,7 +38,8 @@ void subject_close(struct subject *subject);
 /** What the rooms below take; borrows from @p subject. */
 struct target subject_target(const struct subject *subject);
 
-/** Looks at the guest afresh: vCPUs come and go, a migration may begin, and RAM becomes resident.
+/** Looks at the guest afresh: vCPUs come and go, a migration may begin, a device be assigned, RAM be plugged, and become
+ *  resident.
  *  @return 0; -ESRCH the guest vanished */
 int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error);
 

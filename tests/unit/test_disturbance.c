@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_disturbance.c  Who else is found to change what is sampled, in made trees. */
+#include "domain/qemu_vcpus.h"
 #include "fixture.h"
 #include "record/disturbance.h"
 
@@ -52,6 +53,41 @@ START_TEST(nobody_in_an_empty_tree)
     ck_assert(!disturbance_damon(&root));
     ck_assert(!disturbance_numa_balancing(&root));
     ck_assert(!disturbance_ksm(&root));
+    ck_assert(!disturbance_merged(&root, 7));
+    ck_assert(!disturbance_swap(&root));
+}
+END_TEST
+
+START_TEST(merged_pages_stay_so)
+{
+    put("proc/7/ksm_merging_pages", "0\n");
+    ck_assert(!disturbance_merged(&root, 7));
+    put("proc/7/ksm_merging_pages", "12\n");
+    ck_assert(disturbance_merged(&root, 7));
+}
+END_TEST
+
+/* "/dev/kvm" is none, and a group that is open is one. */
+START_TEST(assigned_devices)
+{
+    const struct qemu_process process = {.pid = 7, .pidfd = -1};
+
+    put("proc/7/fd/.keep", "");
+    ck_assert_int_eq(symlinkat("/dev/kvm", root.dirfd, "proc/7/fd/3"), 0);
+    ck_assert_int_eq(symlinkat("anon_inode:kvm-vm", root.dirfd, "proc/7/fd/4"), 0);
+    ck_assert(!qemu_process_has_vfio(&root, &process));
+    ck_assert_int_eq(symlinkat("/dev/vfio/42", root.dirfd, "proc/7/fd/5"), 0);
+    ck_assert(qemu_process_has_vfio(&root, &process));
+}
+END_TEST
+
+START_TEST(swap)
+{
+    put("proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
+    ck_assert(!disturbance_swap(&root));
+    put("proc/swaps",
+        "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/zram0 partition 9 0 1\n");
+    ck_assert(disturbance_swap(&root));
 }
 END_TEST
 
@@ -107,6 +143,9 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, nobody_in_an_empty_tree);
+    tcase_add_test(tcase, merged_pages_stay_so);
+    tcase_add_test(tcase, swap);
+    tcase_add_test(tcase, assigned_devices);
     tcase_add_test(tcase, damon);
     tcase_add_test(tcase, numa_balancing_needs_two_nodes);
     tcase_add_test(tcase, ksm);
