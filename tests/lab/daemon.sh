@@ -69,6 +69,13 @@ for method in "${methods[@]}"; do
 	check "$method: two: the truth" holds_truth two "$(truth "$two memory=256M")"
 	check "$method: they are KVM guests" test "$(newest one accel)" = kvm
 	check "$method: they ran" holds "$(newest one vcpu_s) > 0.03 * 6"
+	from=$(newest_id two)
+	check_panel "$method: by hand beside vmwssd" "$(truth "$two memory=256M")" --pid "$(</run/libvirt/qemu/two.pid)" \
+		-n 1000 -w 3 -m "$method" --wait 30
+	check "$method: vmwssd goes on" goes_on two 3
+	check "$method: with the panel that it had" test \
+		"$(sql "SELECT count(*) FROM $of 'two' AND sample.id > $from AND flags LIKE '%new-panel%'")" = 0
+	check "$method: and holds the truth" holds_truth two "$(truth "$two memory=256M")"
 	vmwssd_end KILL
 	check "$method: kill -9 leaves nothing in the kernel" settles as_before
 done
