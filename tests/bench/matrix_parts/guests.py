@@ -82,8 +82,11 @@ def ram_options(cell):
 
 
 def truth_of(build, cell):
-    text = params(cell) + f" memory={ram_mib(cell)}M"
     tool = os.path.join(build, "vm-images/payload/payload-truth")
+    return truth_by(tool, params(cell) + f" memory={ram_mib(cell)}M")
+
+
+def truth_by(tool, text):
     return json.loads(subprocess.run([tool] + text.split(), check=True, capture_output=True, text=True).stdout)
 
 
@@ -119,11 +122,14 @@ class Guest:
         command += ["-nodefaults", "-no-user-config", "-display", "none", "-vga", "none", "-daemonize"]
         command += ["-serial", f"file:{self.dir}/out", "-pidfile", f"{self.dir}/pid"]
         command += ["-cpu", "host"] if self.cell["accel"] == "kvm" else []
-        run = subprocess.run(command + ram_options(self.cell) + kernel, capture_output=True, text=True, check=False)
+        run = subprocess.run(command + self.ram_options() + kernel, capture_output=True, text=True, check=False)
         if run.returncode:
             raise CannotStart("QEMU: " + run.stderr.strip().splitlines()[-1])
         with open(f"{self.dir}/pid", encoding="ascii") as file:
             self.pid = int(file.read())
+
+    def ram_options(self):
+        return ram_options(self.cell)
 
     def _wait_ready(self):
         """Where the payload keeps its state, as a guest-physical address, once it spins."""

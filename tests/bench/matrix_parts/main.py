@@ -12,7 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from matrix_parts import cells, measure, picture, report  # noqa: E402
+from matrix_parts import cells, event_cells, event_report, events, measure, picture, report  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build/release"))
@@ -27,6 +27,10 @@ the interval in 400 periods; steps; stock kernels. With one or more of --accel, 
 
 Other tools are not part of this project: --tool NAME=COMMAND, where COMMAND gets the pid and the window in seconds appended
 and prints the working set in MiB as the last number of its last line. tests/bench/damon-defaults is one.
+
+With --events something happens to a KVM guest in the middle of each window, and of each panel that is followed. Each number is
+"right" (a census within 1 %, a panel within 2.2 points of what is resident, or its interval holds the truth),
+"flagged" (there is a flag, and the bounds hold the truth), "WRONG" (neither), or refused. Exit status 1 if any of ours is WRONG.
 """
 
 
@@ -80,6 +84,15 @@ def parse_options():
         help="show what --json kept, instead of running",
     )
     parser.add_argument("--markdown", action="store_true", help="the README's summary instead of the whole table")
+    parser.add_argument(
+        "--events",
+        nargs="?",
+        const=list(events.EVENTS),
+        metavar="NAME,...",
+        type=one_of("event", events.EVENTS),
+        help="instead: while something happens to the guest: " + ", ".join(events.EVENTS),
+    )
+    parser.add_argument("--repeat", type=int, default=2, help="how often each event happens, with --events (2)")
     parser.add_argument("--list", action="store_true", help="only say which cells would be measured")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -98,6 +111,8 @@ def one_of(option, known):
 
 def plan(options):
     tools = [tool.split("=", 1)[0] for tool in options.tool]
+    if options.events:
+        return event_cells.plan(tools, options.events, options.method, options.repeat)
     want = {
         key: getattr(options, key)
         for key in ("accel", "method", "mode", "backing", "pattern", "kernel", "p", "periods")
@@ -111,15 +126,20 @@ def plan(options):
     return cells.default_cells(tools)
 
 
+def world(cell):
+    """Where it stands what its kind of cell is called, needs and costs."""
+    return event_cells if "event" in cell else cells
+
+
 def pieces(chosen):
     """Lists of cells, each for one place; the cells of one guest stay together."""
     result = []
     for kernel in cells.KERNELS:
         piece, cost = [], 0
         here = [cell for cell in chosen if cell["kernel"] == kernel]
-        for key in dict.fromkeys(cells.guest_key(cell) for cell in here):
-            group = [cell for cell in here if cells.guest_key(cell) == key]
-            group_cost = cells.guest_cost_s(group[0]) + sum(cells.cell_cost_s(cell) for cell in group)
+        for key in dict.fromkeys(world(cell).guest_key(cell) for cell in here):
+            group = [cell for cell in here if world(cell).guest_key(cell) == key]
+            group_cost = world(group[0]).guest_cost_s(group[0]) + sum(map(world(group[0]).cell_cost_s, group))
             if piece and cost + group_cost > PIECE_S:
                 result.append(piece)
                 piece, cost = [], 0
@@ -130,8 +150,9 @@ def pieces(chosen):
 
 
 def piece_cost(piece):
-    guests = {cells.guest_key(cell): cell for cell in piece}
-    return 8 + sum(map(cells.cell_cost_s, piece)) + sum(map(cells.guest_cost_s, guests.values()))
+    here = world(piece[0])
+    guests = {here.guest_key(cell): cell for cell in piece}
+    return 8 + sum(map(here.cell_cost_s, piece)) + sum(map(here.guest_cost_s, guests.values()))
 
 
 def command_of(piece, directory, options):
@@ -195,7 +216,8 @@ def run_piece(piece, options, progress):
         lines = report.read_lines(f"{directory}/lines") if os.path.exists(f"{directory}/lines") else []
     reached = [line["cell"] for line in lines]
     why = f"the run ended early, with status {process.returncode}"
-    missed = [cells.labels(cell) for cell in piece if cells.labels(cell) not in reached]
+    told = map(world(piece[0]).labels, piece)
+    missed = [labels for labels in told if labels not in reached]
     return lines + [{"cell": labels, "why": why} for labels in missed]
 
 
@@ -219,7 +241,8 @@ def inside(plan_path, out_path):
         work = json.load(file)
     context = {"build": BUILD, "vmwss": os.path.join(BUILD, "host/vmwss"), "tools": work["tools"]}
     with open(out_path, "a", encoding="utf-8") as out:
-        measure.run_cells(context, work["cells"], out)
+        runner = event_cells if "event" in work["cells"][0] else measure
+        runner.run_cells(context, work["cells"], out)
 
 
 def main():
@@ -230,7 +253,7 @@ def main():
     if options.list:
         for piece in pieces(chosen):
             print(f"# {piece[0]['kernel']}: {piece_cost(piece):.0f} s")
-            print("\n".join(f"{cells.name(cell)} x {cell['periods']}" for cell in piece))
+            print("\n".join(f"{world(cell).name(cell)} x {cell['periods']}" for cell in piece))
         print(f"{len(chosen)} cells, {sum(map(piece_cost, pieces(chosen))) / 60:.0f} min")
         return None
     lines = (
@@ -238,6 +261,10 @@ def main():
         if options.sources
         else run(chosen, options)
     )
+    if options.events:
+        rows = event_report.summarise(lines)
+        print(event_report.markdown(rows) if options.markdown else event_report.text(rows))
+        return int(event_report.any_wrong(rows))
     rows = report.summarise(lines)
     print(report.markdown(rows) if options.markdown else report.text(rows))
     if options.json and not options.sources:

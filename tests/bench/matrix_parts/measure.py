@@ -153,18 +153,24 @@ def measure_cell(context, guest, cell):
     return lines, reason
 
 
+def number_of(output):
+    """The last number of a tool's last line, or None."""
+    lines = output.strip().splitlines()
+    numbers = re.findall(r"\d+(?:\.\d+)?", lines[-1]) if lines else []
+    return float(numbers[-1]) if numbers else None
+
+
 def run_tool(command):
     """(MiB, CPU seconds) of another tool, which prints MiB as the last number of its last line; or (None, why)."""
     before = os.times()
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     after = os.times()
-    output = run.stdout.strip().splitlines()
-    numbers = re.findall(r"\d+(?:\.\d+)?", output[-1]) if output and run.returncode == 0 else []
-    if not numbers:
+    mib = number_of(run.stdout) if run.returncode == 0 else None
+    if mib is None:
         said = (run.stderr or run.stdout).strip().splitlines()
         return None, said[-1] if said else f"exit {run.returncode}"
     cpu = after.children_user - before.children_user + after.children_system - before.children_system
-    return float(numbers[-1]), cpu
+    return mib, cpu
 
 
 def measure_tool(context, guest, cell):

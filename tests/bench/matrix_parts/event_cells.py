@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Measures guests to which something happens within the window, and judges each number."""
+
+import json
+import select
+import signal
+import subprocess
+import time
+
+from . import cells, events, guests, measure
+
+MIB = cells.MIB
+WINDOW_S = 3
+FOLLOWED_S = (1, 3)
+RECORDS_AFTER = 3
+TIMEOUT_S = 90
+CENSUS_PERCENT = 1.0
+PANEL_POINTS = 2.2
+# A number is right, or flagged with bounds that hold the truth, or wrong.
+VERDICTS = ["right", "flagged", "WRONG"]
+
+OURS = [
+    ("idle", "census"),
+    ("idle", "n=2000"),
+    ("damon", "n=2000"),
+    ("zap", "census"),
+    ("zap", "n=2000"),
+    ("pageout", "n=2000"),
+    ("zap-all", "census"),
+    ("auto", "default"),
+    ("idle", "followed"),
+    ("damon", "followed"),
+    ("zap", "followed"),
+    ("pageout", "followed"),
+    ("auto", "followed"),
+]
+
+
+def backing_of(method, event):
+    """pageout needs RAM in a memfd; huge pages need RAM that has none at first."""
+    backings = events.EVENTS[event].backings
+    return "memfd" if method == "pageout" and event != "swap-out" and "memfd" in backings else backings[0]
+
+
+def plan(tools, want_events, want_methods, repeat):
+    """Every method, and every tool, for every event; the events of one guest in the order of EVENTS."""
+    rows = [(method, mode) for method, mode in OURS if not want_methods or method in want_methods]
+    rows += [(tool, "tool") for tool in tools]
+    return [
+        {
+            "kernel": "page_idle",
+            "accel": "kvm",
+            "backing": backing_of(method, group),
+            "group": group,
+            "event": event,
+            "method": method,
+            "mode": mode,
+            "periods": repeat if event == group else 1,
+        }
+        for group in want_events
+        if group != "nothing"
+        for method, mode in rows
+        for event in ("nothing", group)
+    ]
+
+
+def guest_key(cell):
+    """Cells with the same key are measured on one guest, started once: first what is said when nothing happens."""
+    return (cell["group"], cell["backing"])
+
+
+def name(cell):
+    return f"{cell['method']} {cell['mode']}, {cell['event']}"
+
+
+def labels(cell):
+    return {key: cell[key] for key in ("kernel", "accel", "backing", "event", "method", "mode")}
+
+
+def cell_cost_s(cell):
+    return cell["periods"] * (WINDOW_S + 3 + (FOLLOWED_S[-1] if cell["mode"] == "followed" else 0))
+
+
+def guest_cost_s(_):
+    return 10
+
+
+def command_of(context, guest, cell):
+    """One measurement, or one panel that is followed until it is ended."""
+    pid, method = str(guest.pid), [] if cell["method"] == "auto" else ["-m", cell["method"]]
+    if cell["mode"] == "tool":
+        return [*context["tools"][cell["method"]].split(), pid, str(WINDOW_S)]
+    if cell["mode"] == "followed":
+        windows = ",".join(map(str, FOLLOWED_S))
+        return [context["vmwss"], "ages", "--json", "--pid", pid, "-w", windows, "-i", "1", *method]
+    mode = {"census": ["--census"], "n=2000": ["-n", "2000"]}.get(cell["mode"], [])
+    return [context["vmwss"], "measure", "--json", "--pid", pid, "-w", str(WINDOW_S), *mode, *method]
+
+
+class Refused(Exception):
+    """Why there is no number."""
+
+
+def last_line(text):
+    lines = text.strip().splitlines()
+    return lines[-1].removeprefix("vmwss: ") if lines else "no message"
+
+
+def measured(context, guest, cell, event, expected_s):
+    """One measurement, with the event in the middle of its window, which ends expected_s from now. Returns the record,
+    when it came, and when the event was."""
+    begin = time.monotonic()
+    with subprocess.Popen(
+        command_of(context, guest, cell), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        happened = events.happen(event, guest, begin + max(0, expected_s - WINDOW_S * 0.6))
+        out, messages = process.communicate(timeout=TIMEOUT_S)
+    end = time.monotonic()
+    if process.returncode or not out.strip():
+        raise Refused(last_line(messages or out))
+    return record_of(guest, cell, out), end, happened
+
+
+def record_of(guest, cell, out):
+    if cell["mode"] != "tool":
+        return json.loads(out.strip().splitlines()[-1])
+    mib = measure.number_of(out)
+    if mib is None:
+        raise Refused(last_line(out))
+    wss = {key: mib * MIB for key in ("wss_bytes", "wss_low_bytes", "wss_high_bytes")}
+    windows = [wss | {"window_s": WINDOW_S, "est_window_s": WINDOW_S}]
+    return {"windows": windows, "resident_bytes": guest.resident_bytes(), "flags": [], "method": cell["method"]}
+
+
+class Follower:
+    """`vmwss ages` of a guest, record by record."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        )  # ended by close()
+
+    def next(self):
+        ready = select.select([self.process.stdout], [], [], TIMEOUT_S)[0]
+        line = self.process.stdout.readline() if ready else ""
+        if not line:
+            self.process.kill()
+            raise Refused(last_line(self.process.stderr.read()))
+        return json.loads(line), time.monotonic()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=TIMEOUT_S)
+
+
+def followed(context, guest, cell, event):
+    """A panel is followed until it knows all windows; then the event, and the records after it."""
+    follower = Follower(command_of(context, guest, cell))
+    try:
+        record, _ = follower.next()
+        while len(record["windows"]) < len(FOLLOWED_S):
+            record, _ = follower.next()
+        happened = events.happen(event, guest, time.monotonic() + 0.5)
+        records = []
+        while len(records) < RECORDS_AFTER:
+            record, end = follower.next()
+            if end > happened[0]:
+                records.append((record, end))
+        return records, happened
+    finally:
+        follower.close()
+
+
+def judge(guest, cell, record, window):
+    """One of VERDICTS."""
+    least, most = guest.exact_bytes()
+    wss, low, high = (window[key] for key in ("wss_bytes", "wss_low_bytes", "wss_high_bytes"))
+    off = max(wss - most, least - wss, 0)
+    if record.get("mode") == "census":
+        near = off <= CENSUS_PERCENT / 100 * most
+    else:
+        near = off <= PANEL_POINTS / 100 * record["resident_bytes"]
+    holds = low <= most and high >= (1 - CENSUS_PERCENT / 100) * least
+    if near or (holds and not record["flags"] and record.get("mode") == "panel"):
+        return "right"
+    return "flagged" if holds and record["flags"] else "WRONG"
+
+
+def line_of(guest, cell, record, window, happened, end):
+    return {
+        "cell": labels(cell),
+        "record": record,
+        "window": window,
+        "truth": guest.exact_bytes()[1],
+        "verdict": judge(guest, cell, record, window),
+        "event_s": happened[1] - happened[0],
+        "before_end_s": end - happened[0],
+    }
+
+
+def worst_line(lines):
+    return max(
+        lines,
+        key=lambda line: (
+            VERDICTS.index(line["verdict"]),
+            abs(line["window"]["wss_bytes"] - line["truth"]),
+        ),
+    )
+
+
+def one_followed(context, guest, cell, event):
+    """The worst window of the records after the event. A window that has begun after the guest was suspended is of no
+    use, for nothing was touched in it."""
+    records, happened = followed(context, guest, cell, event)
+    lines = [
+        line_of(guest, cell, record, window, happened, end)
+        for record, end in records
+        for window in record["windows"]
+        if not guest.stopped or end - window["est_window_s"] < happened[0] - 0.2
+    ]
+    if not lines:
+        raise Refused("no window reached back over the event")
+    return worst_line(lines)
+
+
+def one_measured(context, guest, cell, event, clock):
+    """Once more when the event came too late for the window, or the guest hardly ran. clock: how long it took when nothing
+    happened."""
+    who = (cell["method"], cell["mode"])
+    for _ in range(3):
+        passes, begin = guest.passes(), time.monotonic()
+        record, end, happened = measured(context, guest, cell, event, clock.get(who, 0))
+        clock.setdefault(who, end - begin)
+        if happened[1] < end and guest.passes() - passes >= 2:
+            return line_of(guest, cell, record, record["windows"][-1], happened, end)
+        events.undone(event, guest)
+        event.before(guest)
+    raise Refused("the event did not fit into the window")
+
+
+def repeat_cell(context, guest, cell, clock):
+    """Lines, one for each time that the event happened, and the reason why there are no more."""
+    lines = []
+    for _ in range(cell["periods"]):
+        event = events.EVENTS[cell["event"]]()
+        try:
+            event.before(guest)
+            if cell["mode"] == "followed":
+                lines.append(one_followed(context, guest, cell, event))
+            else:
+                lines.append(one_measured(context, guest, cell, event, clock))
+        except (Refused, guests.CannotStart, OSError, subprocess.SubprocessError) as error:
+            return lines, str(error)
+        finally:
+            events.undone(event, guest)
+    return lines, None
+
+
+def say(cell, lines, reason):
+    text = reason
+    if lines:
+        worst = worst_line(lines)
+        window = worst["window"]
+        wss, low, high = (window[key] / MIB for key in ("wss_bytes", "wss_low_bytes", "wss_high_bytes"))
+        verdicts = ", ".join(line["verdict"] for line in lines)
+        text = f"{wss:.2f} [{low:.2f}, {high:.2f}] of {worst['truth'] / MIB:.2f} MiB by {worst['record']['method']}, "
+        text += f"flags {','.join(worst['record']['flags']) or 'none'}: {verdicts}; event {worst['event_s']:.2f} s, "
+        text += f"{worst['before_end_s']:.1f} s before the record" + (f"; {reason}" if reason else "")
+    print(f"cell {name(cell)}: {text}", flush=True)
+
+
+def run_cells(context, chunk, out):
+    """Measures event cells, guest by guest; appends lines to out."""
+
+    def note(cell, lines, reason):
+        for line in lines or [{"cell": labels(cell), "why": reason}]:
+            out.write(json.dumps(line) + "\n")
+        out.flush()
+        say(cell, lines, reason)
+
+    for key in dict.fromkeys(map(guest_key, chunk)):
+        group = [cell for cell in chunk if guest_key(cell) == key]
+        guest, clock = None, {}
+        for cell in group:
+            try:
+                guest = guest if guest and guest.alive() else events.EventGuest(context["build"], cell)
+                note(cell, *repeat_cell(context, guest, cell, clock))
+            except guests.CannotStart as error:
+                note(cell, [], str(error))
+                if guest:
+                    guest.stop()
+                guest = None
+        if guest:
+            guest.stop()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The table of what is said of a guest to which something happens: methods by events."""
+
+import collections
+
+from . import event_cells, events
+
+MIB = event_cells.MIB
+
+
+def summarise(lines):
+    groups = {}
+    for line in lines:
+        cell = line["cell"]
+        groups.setdefault((cell["method"], cell["mode"], cell["event"]), []).append(line)
+    return [row_of(key, group) for key, group in groups.items()]
+
+
+def row_of(key, group):
+    """One cell: its worst record, and how many there were of each verdict."""
+    row = dict(zip(("method", "mode", "event"), key))
+    told = [line for line in group if "verdict" in line]
+    if not told:
+        return row | {"why": group[-1]["why"]}
+    worst = event_cells.worst_line(told)
+    window, record = worst["window"], worst["record"]
+    return row | {
+        "verdicts": dict(collections.Counter(line["verdict"] for line in told)),
+        "by": record["method"],
+        "wss_bytes": window["wss_bytes"],
+        "low_bytes": window["wss_low_bytes"],
+        "high_bytes": window["wss_high_bytes"],
+        "resident_bytes": record["resident_bytes"],
+        "truth": worst["truth"],
+        "flags": sorted({flag for line in told for flag in line["record"]["flags"]}),
+    }
+
+
+def verdict_text(row):
+    """The worst verdict, and in how many of the events."""
+    total = sum(row["verdicts"].values())
+    worst = max(row["verdicts"], key=event_cells.VERDICTS.index)
+    return f"{worst} {row['verdicts'][worst]}/{total}"
+
+
+def interval(row):
+    if row["mode"] == "tool":
+        return f"{row['wss_bytes'] / MIB:.1f}"
+    return f"{row['wss_bytes'] / MIB:.1f} [{row['low_bytes'] / MIB:.1f}, {row['high_bytes'] / MIB:.1f}]"
+
+
+def place(row):
+    known = event_cells.OURS
+    who = (row["method"], row["mode"])
+    return known.index(who) if who in known else len(known), row["method"], list(events.EVENTS).index(row["event"])
+
+
+def any_wrong(rows):
+    return any("WRONG" in row.get("verdicts", {}) for row in rows if row["mode"] != "tool")
+
+
+def sums(rows):
+    """Of our own numbers: how many of each verdict, and how often flagged bounds held the truth."""
+    count = collections.Counter()
+    for row in rows:
+        if "why" in row or row["mode"] == "tool":
+            continue
+        count.update(row["verdicts"])
+    happened = sum(count.values())
+    flagged = count["flagged"] + count["WRONG"]
+    share = 100 * count["flagged"] / flagged if flagged else 100
+    refused = sum("why" in row and row["mode"] != "tool" for row in rows)
+    return (
+        f"{happened} measurements of ours: {count['right']} right, {count['flagged']} flagged with bounds that hold the "
+        f"truth, {count['WRONG']} WRONG; of those that are not right the bounds hold in {share:.1f} %. "
+        f"{refused} cells refused."
+    )
+
+
+def text(rows):
+    rows = sorted(rows, key=place)
+    parts = [
+        "Worst record of each cell, MiB; verdict: how many of the events it was given to.",
+        f"{'METHOD':10} {'MODE':9} {'EVENT':10} {'TRUTH':>6} {'RESIDENT':>8} {'WSS [LOW, HIGH]':24} {'VERDICT':14} FLAGS",
+    ]
+    for row in rows:
+        head = f"{row['method'][:10]:10} {row['mode']:9} {row['event']:10}"
+        if "why" in row:
+            parts.append(f"{head} refused: {row['why']}")
+            continue
+        by = f" (by {row['by']})" if row["method"] == "auto" else ""
+        parts.append(
+            f"{head} {row['truth'] / MIB:6.2f} {row['resident_bytes'] / MIB:8.1f} {interval(row):24} "
+            f"{verdict_text(row):14} {','.join(row['flags'])}{by}"
+        )
+    return "\n".join([*parts, sums(rows)])
+
+
+def markdown(rows):
+    """The README's table."""
+    names = [name for name in events.EVENTS if any(row["event"] == name for row in rows)]
+    found = {}
+    for row in sorted(rows, key=place):
+        found.setdefault((row["method"], row["mode"]), {})[row["event"]] = row
+    lines = ["| method | mode | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
+    for (method, mode), cells_of in found.items():
+        shown = " | ".join(figure(cells_of.get(name)) for name in names)
+        lines.append(f"| `{method}` | {mode} | {shown} |")
+    return "\n".join([*lines, "", sums(rows)])
+
+
+def figure(row):
+    if row is None:
+        return ""
+    if "why" in row:
+        return "refused"
+    verdict = verdict_text(row)
+    flags = " " + ",".join(row["flags"]) if "flagged" in row["verdicts"] else ""
+    return f"{interval(row)} {'**' + verdict + '**' if 'WRONG' in verdict else verdict}{flags}"

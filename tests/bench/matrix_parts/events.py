@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What happens to a guest's memory within a window: a balloon, swapping, huge pages that come and go, ageing by MGLRU, a
+vCPU that is plugged, a dump. The guest touches the same pages before, during and after, so its truth stays known."""
+
+import ctypes
+import mmap
+import os
+import re
+import socket
+import subprocess
+import time
+
+from . import cells, guests
+
+MIB = cells.MIB
+HUGE = 2 * MIB
+TOTAL_MIB = 64
+HOT_MIB = 8
+RAM_MIB = 96
+# What comes and goes: cold pages at the region's end.
+MOVED_MIB = 32
+# Each plugged vCPU stays, for only an operating system could let it go.
+MOST_VCPUS = 32
+AGEINGS = 3
+GROUP = "/sys/fs/cgroup/guest"
+LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
+GENERATIONS = "/sys/kernel/debug/lru_gen"
+THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+
+PROCESS_MADVISE = 440
+MADV_COLD = 20
+MADV_PAGEOUT = 21
+MADV_COLLAPSE = 25
+BALLOON_S = 20
+
+
+class Iovec(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+
+class EventGuest(guests.Guest):
+    """A payload guest with a monitor and a balloon, in a control group of its own, as libvirt starts it. Its backing is
+    "anon" (pages of 4 KiB that stay so), "thp" (pages of 4 KiB until they are collapsed) or "memfd"."""
+
+    def __init__(self, build, cell):
+        self.monitor = None
+        self.plugged = 0
+        self.stopped = False
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        super().__init__(build, cell)
+
+    def _start(self, build):
+        words = f"total={TOTAL_MIB}M hot={HOT_MIB}M balloon=host"
+        tool = os.path.join(build, "vm-images/payload/payload-truth")
+        self.truth = guests.truth_by(tool, words + f" memory={RAM_MIB}M")
+        if os.path.exists(THP) and "VMWSS_LAB_KERNEL" in os.environ:
+            guests.write(THP, "never")
+        self._enter_group()
+        try:
+            payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
+            self._run_qemu(build, ["-kernel", payload, "-append", words])
+        finally:
+            self._leave_group()
+        self.state_gpa = self._wait_ready()
+        self.ram_hva = self._find_ram()
+        self.monitor = Monitor(f"{self.dir}/hmp")
+
+    def ram_options(self):
+        machine, options = "pc", ["-m", str(RAM_MIB), "-smp", f"1,maxcpus={MOST_VCPUS}"]
+        if self.cell["backing"] == "memfd":
+            machine += ",memory-backend=mem"
+            options += ["-object", f"memory-backend-memfd,id=mem,size={RAM_MIB}M,share=on"]
+        options += ["-device", "virtio-balloon-pci", "-mon", "chardev=hmp,mode=readline"]
+        options += ["-chardev", f"socket,id=hmp,path={self.dir}/hmp,server=on,wait=off"]
+        return ["-machine", machine] + options
+
+    def _enter_group(self):
+        if "VMWSS_LAB_KERNEL" not in os.environ:
+            return
+        guests.write("/sys/fs/cgroup/cgroup.subtree_control", "+memory")
+        os.makedirs(GROUP, exist_ok=True)
+        guests.write(f"{GROUP}/cgroup.procs", str(os.getpid()))
+
+    def _leave_group(self):
+        if "VMWSS_LAB_KERNEL" in os.environ:
+            guests.write("/sys/fs/cgroup/cgroup.procs", str(os.getpid()))
+
+    def exact_bytes(self):
+        """(least, most) that an exact tool would say, in pages of 4 KiB: a page table need not be walked in each window."""
+        return self.truth["hot_bytes"], self.truth["truth_bytes"]
+
+    def moved(self):
+        """(address, bytes) of what comes and goes."""
+        return self.ram_hva + (16 + TOTAL_MIB - MOVED_MIB) * MIB, MOVED_MIB * MIB
+
+    def region(self):
+        return self.ram_hva + 16 * MIB, TOTAL_MIB * MIB
+
+    def advise(self, address, size, advice):
+        vector = Iovec(address, size)
+        pidfd = os.pidfd_open(self.pid)
+        done = self.libc.syscall(PROCESS_MADVISE, pidfd, ctypes.byref(vector), ctypes.c_size_t(1), advice, 0)
+        os.close(pidfd)
+        return done
+
+    def populate(self):
+        """Every page of the region has a host page again: writes back what is there."""
+        address, size = self.region()
+        with open(f"/proc/{self.pid}/mem", "r+b", buffering=0) as mem:
+            for at in range(address + HOT_MIB * MIB, address + size, mmap.PAGESIZE):
+                mem.seek(at)
+                byte = mem.read(1)
+                mem.seek(at)
+                mem.write(byte)
+
+    def huge_kib(self):
+        with open(f"/proc/{self.pid}/smaps_rollup", encoding="ascii") as smaps:
+            return sum(int(line.split()[1]) for line in smaps if line.startswith("AnonHugePages:"))
+
+    def swapped_kib(self):
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmSwap:"))
+
+    def vcpus(self):
+        count = 0
+        for task in os.scandir(f"/proc/{self.pid}/task"):
+            with open(f"{task.path}/comm", encoding="ascii", errors="replace") as comm:
+                count += comm.read().startswith("CPU ")
+        return count
+
+    def stand_still(self):
+        self.monitor.say("stop")
+        self.stopped = True
+
+    def go_on(self):
+        if self.stopped:
+            self.monitor.say("cont")
+            self.stopped = False
+
+
+class Monitor:
+    """QEMU's, for people, for it can do all that is needed here."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.socket.settimeout(60)
+        self._answer()
+
+    def _answer(self):
+        said = b""
+        while not said.endswith(b"(qemu) "):
+            part = self.socket.recv(65536)
+            if not part:
+                raise guests.CannotStart("QEMU closed its monitor")
+            said += part
+        return said.decode("ascii", "replace")
+
+    def say(self, command):
+        self.socket.sendall(command.encode("ascii") + b"\n")
+        return self._answer()
+
+
+def wait_until(done, seconds, what):
+    for _ in range(int(seconds * 50)):
+        if done():
+            return
+        time.sleep(0.02)
+    raise guests.CannotStart(f"the event did not happen: {what}")
+
+
+class Event:
+    """before() brings the guest to where the event can happen, during() is the event, after() undoes it."""
+
+    backings = ("anon", "memfd")
+
+    def before(self, guest):
+        pass
+
+    def during(self, guest):
+        raise NotImplementedError
+
+    def after(self, guest):
+        pass
+
+
+class Balloon(Event):
+    """The host takes half of the region, all of it cold."""
+
+    def during(self, guest):
+        self._ask(guest, RAM_MIB - MOVED_MIB)
+
+    def after(self, guest):
+        self._ask(guest, RAM_MIB)
+        guest.populate()
+
+    @staticmethod
+    def _ask(guest, mib):
+        guest.monitor.say(f"balloon {mib}")
+        wait_until(lambda: f"actual={mib}" in guest.monitor.say("info balloon"), BALLOON_S, "the balloon stands still")
+
+
+class SwapOut(Event):
+    """Half of the region, all of it cold, goes to a swap device of compressed memory."""
+
+    backings = ("anon",)
+
+    def __init__(self):
+        self.undo = []
+
+    def before(self, guest):
+        guests.make_swap(2 * TOTAL_MIB, self.undo)
+
+    def during(self, guest):
+        guest.advise(*guest.moved(), MADV_PAGEOUT)
+        if guest.swapped_kib() < MOVED_MIB * 512:
+            raise guests.CannotStart(f"only {guest.swapped_kib()} KiB went to swap")
+
+    def after(self, guest):
+        while self.undo:
+            self.undo.pop()()
+
+
+class Collapse(Event):
+    """What khugepaged does, by the same function of the kernel, and at a time of our choosing: all of the region's pages
+    become huge pages."""
+
+    backings = ("thp",)
+
+    def during(self, guest):
+        guest.advise(*guest.region(), MADV_COLLAPSE)
+        if guest.huge_kib() < TOTAL_MIB * 512:
+            raise guests.CannotStart(f"only {guest.huge_kib()} KiB are huge")
+
+    def after(self, guest):
+        split(guest)
+
+
+class Split(Event):
+    """All of the region's huge pages are split, as reclaim and partial unmapping do."""
+
+    backings = ("thp",)
+
+    def before(self, guest):
+        guest.advise(*guest.region(), MADV_COLLAPSE)
+
+    def during(self, guest):
+        split(guest)
+        if guest.huge_kib() > TOTAL_MIB * 512:
+            raise guests.CannotStart(f"{guest.huge_kib()} KiB are still huge")
+
+
+def split(guest):
+    """The kernel splits a huge page of which only a part is advised."""
+    address, size = guest.region()
+    for at in range(address, address + size, HUGE):
+        guest.advise(at + HUGE - mmap.PAGESIZE, mmap.PAGESIZE, MADV_COLD)
+
+
+class Ageing(Event):
+    """The guest is suspended, and MGLRU ages its memory: the accessed bits of its touches are gone, and no new ones come."""
+
+    def before(self, guest):
+        guests.write(LRU_GEN, "y")
+
+    def during(self, guest):
+        guest.stand_still()
+        for _ in range(AGEINGS):
+            for order in age_orders():
+                guests.write(GENERATIONS, order)
+
+    def after(self, guest):
+        guest.go_on()
+        guests.write(LRU_GEN, "n")
+
+
+def age_orders():
+    """Of the guest's group, on every node: one more generation than the newest."""
+    with open(GENERATIONS, encoding="ascii") as file:
+        text = file.read()
+    group = re.search(rf"^memcg\s+(\d+) /{os.path.basename(GROUP)}\n(.*?)(?=^memcg|\Z)", text, re.M | re.S)
+    if not group:
+        raise guests.CannotStart("MGLRU knows nothing of the guest's group")
+    orders = []
+    for node in re.finditer(r"^ *node +(\d+)\n(.*?)(?=^ *node|\Z)", group[2], re.M | re.S):
+        newest = max(int(line.split()[0]) for line in node[2].splitlines() if re.match(r"\s*\d+\s", line))
+        orders.append(f"+ {group[1]} {node[1]} {newest} 1 1\n")
+    return orders
+
+
+class VcpuPlug(Event):
+    """One more vCPU. The payload leaves it halted."""
+
+    def during(self, guest):
+        guest.plugged += 1
+        before = guest.vcpus()
+        cpu = "host" if guest.cell["accel"] == "kvm" else "qemu64"
+        guest.monitor.say(
+            f"device_add {cpu}-x86_64-cpu,id=cpu{guest.plugged},socket-id={guest.plugged},core-id=0,thread-id=0"
+        )
+        wait_until(lambda: guest.vcpus() > before, 5, "no vCPU came")
+
+
+class Dump(Event):
+    """QEMU reads all of the guest's RAM, and is done before the window ends."""
+
+    def during(self, guest):
+        path = f"{guest.dir}/dump"
+        guest.monitor.say(f"dump-guest-memory {path}")
+        if not os.path.exists(path) or os.path.getsize(path) < TOTAL_MIB * MIB:
+            raise guests.CannotStart("QEMU wrote no dump")
+
+    def after(self, guest):
+        os.unlink(f"{guest.dir}/dump")
+
+
+class Nothing(Event):
+    """For comparison."""
+
+    backings = ("anon", "memfd", "thp")
+
+    def during(self, guest):
+        pass
+
+
+EVENTS = {
+    "nothing": Nothing,
+    "balloon": Balloon,
+    "swap-out": SwapOut,
+    "collapse": Collapse,
+    "split": Split,
+    "ageing": Ageing,
+    "vcpu-plug": VcpuPlug,
+    "dump": Dump,
+}
+
+
+def happen(event, guest, at):
+    """The event at that time; (begin, end) of it."""
+    time.sleep(max(0, at - time.monotonic()))
+    begin = time.monotonic()
+    event.during(guest)
+    return begin, time.monotonic()
+
+
+def undone(event, guest):
+    """after(), whatever happened; a guest that was suspended goes on."""
+    try:
+        event.after(guest)
+    except (OSError, subprocess.SubprocessError, guests.CannotStart) as error:
+        raise guests.CannotStart(f"the event could not be undone: {error}") from error
+    finally:
+        guest.go_on()
