@@ -32,6 +32,7 @@ MADV_COLD = 20
 MADV_PAGEOUT = 21
 MADV_COLLAPSE = 25
 BALLOON_S = 20
+DUMP_S = 20
 
 
 class Iovec(ctypes.Structure):
@@ -302,11 +303,12 @@ class VcpuPlug(Event):
 
 
 class Dump(Event):
-    """QEMU reads all of the guest's RAM, and is done before the window ends."""
+    """QEMU reads all of the guest's RAM, and is done before the window ends; detached, as libvirt does it."""
 
     def during(self, guest):
         path = f"{guest.dir}/dump"
-        guest.monitor.say(f"dump-guest-memory {path}")
+        guest.monitor.say(f"dump-guest-memory -d {path}")
+        wait_until(lambda: "completed" in guest.monitor.say("info dump"), DUMP_S, "the dump does not end")
         if not os.path.exists(path) or os.path.getsize(path) < TOTAL_MIB * MIB:
             raise guests.CannotStart("QEMU wrote no dump")
 
