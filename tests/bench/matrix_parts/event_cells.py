@@ -13,6 +13,8 @@ MIB = cells.MIB
 WINDOW_S = 3
 FOLLOWED_S = (1, 3)
 RECORDS_AFTER = 3
+# About how long an event takes.
+EVENT_S = 0.5
 TIMEOUT_S = 90
 CENSUS_PERCENT = 1.0
 PANEL_POINTS = 2.2
@@ -106,14 +108,22 @@ def last_line(text):
     return lines[-1].removeprefix("vmwss: ") if lines else "no message"
 
 
-def measured(context, guest, cell, event, expected_s):
-    """One measurement, with the event in the middle of its window, which ends expected_s from now. Returns the record,
-    when it came, and when the event was."""
+def middle_s(cell, record, took_s):
+    """When after its start a measurement that took so long was in the middle of its window; marking and reading take about
+    as long as each other."""
+    if cell["mode"] == "tool":
+        return took_s / 2
+    return took_s - record["windows"][-1]["est_window_s"] + WINDOW_S / 2
+
+
+def measured(context, guest, cell, event, at_s):
+    """One measurement, with the event so many seconds after its start. Returns the record, when it came, and when the event
+    was."""
     begin = time.monotonic()
     with subprocess.Popen(
         command_of(context, guest, cell), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        happened = events.happen(event, guest, begin + max(0, expected_s - WINDOW_S * 0.6))
+        happened = events.happen(event, guest, begin + at_s)
         out, messages = process.communicate(timeout=TIMEOUT_S)
     end = time.monotonic()
     if process.returncode or not out.strip():
@@ -225,13 +235,13 @@ def one_followed(context, guest, cell, event):
 
 
 def one_measured(context, guest, cell, event, clock):
-    """Once more when the event came too late for the window, or the guest hardly ran. clock: how long it took when nothing
-    happened."""
+    """Once more when the event came too late for the window, or the guest hardly ran. clock: when that is, from what nothing
+    happened to."""
     who = (cell["method"], cell["mode"])
     for _ in range(3):
         passes, begin = guest.passes(), time.monotonic()
         record, end, happened = measured(context, guest, cell, event, clock.get(who, 0))
-        clock.setdefault(who, end - begin)
+        clock.setdefault(who, max(0, middle_s(cell, record, end - begin) - EVENT_S / 2))
         if happened[1] < end and guest.passes() - passes >= 2:
             return line_of(guest, cell, record, record["windows"][-1], happened, end)
         events.undone(event, guest)

@@ -29,7 +29,7 @@ Other tools are not part of this project: --tool NAME=COMMAND, where COMMAND get
 and prints the working set in MiB as the last number of its last line. tests/bench/damon-defaults is one.
 
 With --events something happens to a KVM guest in the middle of each window, and of each panel that is followed. Each number is
-"right" (a census within 1 %, a panel within 2.2 points of what is resident, or its interval holds the truth),
+"right" (a census within 1 %, a panel or another tool within 2.2 points of what is resident, or the interval holds the truth),
 "flagged" (there is a flag, and the bounds hold the truth), "WRONG" (neither), or refused. Exit status 1 if any of ours is WRONG.
 """
 
