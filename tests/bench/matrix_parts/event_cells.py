@@ -21,21 +21,30 @@ PANEL_POINTS = 2.2
 # A number is right, or flagged with bounds that hold the truth, or wrong.
 VERDICTS = ["right", "flagged", "WRONG"]
 
-OURS = [
-    ("idle", "census"),
-    ("idle", "n=2000"),
-    ("damon", "n=2000"),
-    ("zap", "census"),
-    ("zap", "n=2000"),
-    ("pageout", "n=2000"),
-    ("zap-all", "census"),
-    ("auto", "default"),
-    ("idle", "followed"),
-    ("damon", "followed"),
-    ("zap", "followed"),
-    ("pageout", "followed"),
-    ("auto", "followed"),
-]
+OURS = {
+    "kvm": [
+        ("idle", "census"),
+        ("idle", "n=2000"),
+        ("damon", "n=2000"),
+        ("zap", "census"),
+        ("zap", "n=2000"),
+        ("pageout", "n=2000"),
+        ("zap-all", "census"),
+        ("auto", "default"),
+        ("idle", "followed"),
+        ("damon", "followed"),
+        ("zap", "followed"),
+        ("pageout", "followed"),
+        ("auto", "followed"),
+    ],
+    "tcg": [
+        ("cold", "census"),
+        ("referenced", "census"),
+        ("pageout", "n=2000"),
+        ("auto", "default"),
+        ("pageout", "followed"),
+    ],
+}
 
 
 def backing_of(method, event):
@@ -44,14 +53,12 @@ def backing_of(method, event):
     return "memfd" if method == "pageout" and event != "swap-out" and "memfd" in backings else backings[0]
 
 
-def plan(tools, want_events, want_methods, repeat):
-    """Every method, and every tool, for every event; the events of one guest in the order of EVENTS."""
-    rows = [(method, mode) for method, mode in OURS if not want_methods or method in want_methods]
-    rows += [(tool, "tool") for tool in tools]
+def plan(accels, tools, want_events, want_methods, repeat):
+    """Every method, and every tool, for every event; before it, on the same guest, what is said when nothing happens."""
     return [
         {
-            "kernel": "page_idle",
-            "accel": "kvm",
+            "kernel": "page_idle" if accel == "kvm" else "host",
+            "accel": accel,
             "backing": backing_of(method, group),
             "group": group,
             "event": event,
@@ -59,16 +66,21 @@ def plan(tools, want_events, want_methods, repeat):
             "mode": mode,
             "periods": repeat if event == group else 1,
         }
+        for accel in accels
         for group in want_events
-        if group != "nothing"
-        for method, mode in rows
+        if group != "nothing" and (accel == "kvm" or not events.EVENTS[group].lab_only)
+        for method, mode in rows_of(accel, want_methods) + [(tool, "tool") for tool in tools]
         for event in ("nothing", group)
     ]
 
 
+def rows_of(accel, want_methods):
+    return [(method, mode) for method, mode in OURS[accel] if not want_methods or method in want_methods]
+
+
 def guest_key(cell):
-    """Cells with the same key are measured on one guest, started once: first what is said when nothing happens."""
-    return (cell["group"], cell["backing"])
+    """Cells with the same key are measured on one guest, started once."""
+    return (cell["accel"], cell["group"], cell["backing"])
 
 
 def name(cell):

@@ -12,13 +12,13 @@ def summarise(lines):
     groups = {}
     for line in lines:
         cell = line["cell"]
-        groups.setdefault((cell["method"], cell["mode"], cell["event"]), []).append(line)
+        groups.setdefault((cell["accel"], cell["method"], cell["mode"], cell["event"]), []).append(line)
     return [row_of(key, group) for key, group in groups.items()]
 
 
 def row_of(key, group):
     """One cell: its worst record, and how many there were of each verdict."""
-    row = dict(zip(("method", "mode", "event"), key))
+    row = dict(zip(("accel", "method", "mode", "event"), key))
     told = [line for line in group if "verdict" in line]
     if not told:
         return row | {"why": group[-1]["why"]}
@@ -50,9 +50,10 @@ def interval(row):
 
 
 def place(row):
-    known = event_cells.OURS
+    known = event_cells.OURS[row["accel"]]
     who = (row["method"], row["mode"])
-    return known.index(who) if who in known else len(known), row["method"], list(events.EVENTS).index(row["event"])
+    rank = known.index(who) if who in known else len(known)
+    return row["accel"], rank, row["method"], list(events.EVENTS).index(row["event"])
 
 
 def any_wrong(rows):
@@ -81,10 +82,10 @@ def text(rows):
     rows = sorted(rows, key=place)
     parts = [
         "Worst record of each cell, MiB; verdict: how many of the events it was given to.",
-        f"{'METHOD':10} {'MODE':9} {'EVENT':10} {'TRUTH':>6} {'RESIDENT':>8} {'WSS [LOW, HIGH]':24} {'VERDICT':14} FLAGS",
+        f"{'ACCEL':5} {'METHOD':10} {'MODE':9} {'EVENT':10} {'TRUTH':>6} {'RESIDENT':>8} {'WSS [LOW, HIGH]':24} {'VERDICT':14} FLAGS",
     ]
     for row in rows:
-        head = f"{row['method'][:10]:10} {row['mode']:9} {row['event']:10}"
+        head = f"{row['accel']:5} {row['method'][:10]:10} {row['mode']:9} {row['event']:10}"
         if "why" in row:
             parts.append(f"{head} refused: {row['why']}")
             continue
@@ -101,11 +102,11 @@ def markdown(rows):
     names = [name for name in events.EVENTS if any(row["event"] == name for row in rows)]
     found = {}
     for row in sorted(rows, key=place):
-        found.setdefault((row["method"], row["mode"]), {})[row["event"]] = row
-    lines = ["| method | mode | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
-    for (method, mode), cells_of in found.items():
+        found.setdefault((row["accel"].upper(), row["method"], row["mode"]), {})[row["event"]] = row
+    lines = ["| method | guest | mode | " + " | ".join(names) + " |", "|---" * (3 + len(names)) + "|"]
+    for (accel, method, mode), cells_of in found.items():
         shown = " | ".join(figure(cells_of.get(name)) for name in names)
-        lines.append(f"| `{method}` | {mode} | {shown} |")
+        lines.append(f"| `{method}` | {accel} | {mode} | {shown} |")
     return "\n".join([*lines, "", sums(rows)])
 
 

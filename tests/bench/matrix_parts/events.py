@@ -67,7 +67,12 @@ class EventGuest(guests.Guest):
         self.monitor = Monitor(f"{self.dir}/hmp")
 
     def ram_options(self):
-        machine, options = "pc", ["-m", str(RAM_MIB), "-smp", f"1,maxcpus={MOST_VCPUS}"]
+        machine, options = "pc", [
+            "-m",
+            str(RAM_MIB),
+            "-smp",
+            f"1,sockets={MOST_VCPUS},cores=1,threads=1,maxcpus={MOST_VCPUS}",
+        ]
         if self.cell["backing"] == "memfd":
             machine += ",memory-backend=mem"
             options += ["-object", f"memory-backend-memfd,id=mem,size={RAM_MIB}M,share=on"]
@@ -174,6 +179,7 @@ class Event:
     """before() brings the guest to where the event can happen, during() is the event, after() undoes it."""
 
     backings = ("anon", "memfd")
+    lab_only = False  # it would change this machine
 
     def before(self, guest):
         pass
@@ -205,6 +211,7 @@ class SwapOut(Event):
     """Half of the region, all of it cold, goes to a swap device of compressed memory."""
 
     backings = ("anon",)
+    lab_only = True
 
     def __init__(self):
         self.undo = []
@@ -227,6 +234,7 @@ class Collapse(Event):
     become huge pages."""
 
     backings = ("thp",)
+    lab_only = True
 
     def during(self, guest):
         guest.advise(*guest.region(), MADV_COLLAPSE)
@@ -241,6 +249,7 @@ class Split(Event):
     """All of the region's huge pages are split, as reclaim and partial unmapping do."""
 
     backings = ("thp",)
+    lab_only = True
 
     def before(self, guest):
         guest.advise(*guest.region(), MADV_COLLAPSE)
@@ -260,6 +269,8 @@ def split(guest):
 
 class Ageing(Event):
     """The guest is suspended, and MGLRU ages its memory: the accessed bits of its touches are gone, and no new ones come."""
+
+    lab_only = True
 
     def before(self, guest):
         guests.write(LRU_GEN, "y")
@@ -296,10 +307,10 @@ class VcpuPlug(Event):
         guest.plugged += 1
         before = guest.vcpus()
         cpu = "host" if guest.cell["accel"] == "kvm" else "qemu64"
-        guest.monitor.say(
+        answer = guest.monitor.say(
             f"device_add {cpu}-x86_64-cpu,id=cpu{guest.plugged},socket-id={guest.plugged},core-id=0,thread-id=0"
         )
-        wait_until(lambda: guest.vcpus() > before, 5, "no vCPU came")
+        wait_until(lambda: guest.vcpus() > before, 5, f"no vCPU came: {answer.splitlines()[-2]}")
 
 
 class Dump(Event):

@@ -28,9 +28,10 @@ the interval in 400 periods; steps; stock kernels. With one or more of --accel, 
 Other tools are not part of this project: --tool NAME=COMMAND, where COMMAND gets the pid and the window in seconds appended
 and prints the working set in MiB as the last number of its last line. tests/bench/damon-defaults is one.
 
-With --events something happens to a KVM guest in the middle of each window, and of each panel that is followed. Each number is
-"right" (a census within 1 %, a panel or another tool within 2.2 points of what is resident, or the interval holds the truth),
-"flagged" (there is a flag, and the bounds hold the truth), "WRONG" (neither), or refused. Exit status 1 if any of ours is WRONG.
+With --events something happens to a KVM guest (--accel kvm,tcg: to both kinds) in the middle of each window, and of each
+panel that is followed. Each number is "right" (a census within 1 %, a panel or another tool within 2.2 points of what is
+resident, or the interval holds the truth), "flagged" (there is a flag, and the bounds hold the truth), "WRONG" (neither), or
+refused. Exit status 1 if any of ours is WRONG.
 """
 
 
@@ -43,7 +44,7 @@ def parse_options():
     )
     for option, known in (
         ("accel", cells.ACCELS),
-        ("method", cells.METHODS),
+        ("method", [*cells.METHODS, "auto"]),
         ("mode", cells.MODES),
         ("backing", cells.BACKINGS),
         ("pattern", cells.PATTERNS),
@@ -112,7 +113,8 @@ def one_of(option, known):
 def plan(options):
     tools = [tool.split("=", 1)[0] for tool in options.tool]
     if options.events:
-        return event_cells.plan(tools, options.events, options.method, options.repeat)
+        accels = options.accel or ["kvm"]
+        return event_cells.plan(accels, tools, options.events, options.method, options.repeat)
     want = {
         key: getattr(options, key)
         for key in ("accel", "method", "mode", "backing", "pattern", "kernel", "p", "periods")
