@@ -171,7 +171,7 @@ static int insert_sample(const struct adding *adding, const struct store_entry *
 {
     cleanup_free char *windows = row_windows_text(&entry->record->sample);
     cleanup_free char *ages = row_ages_text(entry->record);
-    char flags[256];
+    char flags[SAMPLE_FLAGS_TEXT];
 
     if (!windows || !ages)
         return error_set(error, -ENOMEM, "%s: out of memory", adding->store->path);

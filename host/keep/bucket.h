@@ -30,7 +30,7 @@ struct bucket {
     double vcpu_s, cpu_s, paused_s;                /* sums */
     double precision;                              /* the widest */
     char method[32];                               /* of its last record */
-    char flags[256];                               /* of any of its records; see row.h */
+    char flags[SAMPLE_FLAGS_TEXT];                 /* of any of its records; see row.h */
     size_t n_windows;                              /* ascending */
     struct bucket_window windows[RUN_MAX_WINDOWS]; /* a megabyte in all: not for the stack */
 };

@@ -69,7 +69,7 @@ struct history_point {
     double precision;
     double cpu_s;
     char method[32];
-    char flags[256];
+    char flags[SAMPLE_FLAGS_TEXT];
     struct guest_word
         guest; /* of a bucket: the highest use, the least available, means of shares and rates, the worst
                                 verdict, the lowest agreement; WORD_NONE: it told nothing */

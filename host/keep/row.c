@@ -67,7 +67,7 @@ char *row_ages_text(const struct ages_record *record)
 
 unsigned row_flags_parse(const char *text)
 {
-    char copy[256];
+    char copy[SAMPLE_FLAGS_TEXT];
     char *rest = NULL;
     unsigned flags = 0;
     const char *known;

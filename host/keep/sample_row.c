@@ -49,7 +49,7 @@ static int read_names(sqlite3_stmt *s, struct sample_record *sample)
     char accel[16];
     char method[32];
     char mode[16];
-    char flags[256];
+    char flags[SAMPLE_FLAGS_TEXT];
 
     if (sql_text(s, 0, sample->host, sizeof(sample->host)) < 0 ||
         sql_text(s, 1, sample->domain, sizeof(sample->domain)) < 0 ||

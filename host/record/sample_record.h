@@ -54,6 +54,9 @@ unsigned sample_job_flags(unsigned jobs);
 /** "thp", "hugetlb", ...; NULL for no flag of that number (0, 1, ...). */
 const char *sample_flag_name(unsigned number);
 
+/** Room for all of them. */
+#define SAMPLE_FLAGS_TEXT 256
+
 /** "thp,partial", as far as it fits; "" for no flags. */
 void sample_flags_text(char *text, size_t size, unsigned flags);
 

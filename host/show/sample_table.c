@@ -69,7 +69,7 @@ void sample_subtitle(char *text, size_t size, const struct sample_record *record
     char resident[32];
     char ram[32];
     char method[64];
-    char flags[256];
+    char flags[SAMPLE_FLAGS_TEXT];
 
     sample_method(method, sizeof(method), record);
     sample_flags_text(flags, sizeof(flags), record->flags);

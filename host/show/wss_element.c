@@ -113,7 +113,7 @@ static bool put_reclaimable(xmlNodePtr node, const struct sample_record *record)
 
 static bool put_all(xmlNodePtr node, const struct sample_record *record, double precision)
 {
-    char flags[200];
+    char flags[SAMPLE_FLAGS_TEXT];
     bool ok = put_time(node, &record->time) && put_host(node, record->host) &&
               put(node, "method", record->method) && put_precision(node, precision) &&
               put_names(node, record);

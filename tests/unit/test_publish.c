@@ -7,6 +7,7 @@
 #include "show/wss_element.h"
 
 #include "fixture.h"
+#include "keep/row.h"
 
 #include <errno.h>
 
@@ -143,6 +144,26 @@ START_TEST(the_text)
 }
 END_TEST
 
+/* The history and the metadata read them back: the text of all of them must fit wherever it is kept. */
+START_TEST(all_flags_fit)
+{
+    char text[SAMPLE_FLAGS_TEXT];
+    unsigned all = 0;
+
+    for (unsigned i = 0; sample_flag_name(i); i++)
+        all |= 1U << i;
+    sample_flags_text(text, sizeof(text), all);
+    ck_assert_uint_lt(strlen(text) + 1, sizeof(text)); /* room to spare: it was not cut */
+    ck_assert_uint_eq(row_flags_parse(text), all);
+    now.flags = all;
+
+    char *element = wss_element_text(&now, 0.02187);
+
+    ck_assert_ptr_nonnull(strstr(element, text));
+    free(element);
+}
+END_TEST
+
 START_TEST(nothing_to_reclaim_is_not_negative)
 {
     uint64_t bytes = 1;
@@ -268,6 +289,7 @@ int main(void)
     tcase_add_test(news, a_number_is_renewed_before_it_looks_dead);
     tcase_add_test(news, windows_have_names);
     tcase_add_test(news, the_text);
+    tcase_add_test(news, all_flags_fit);
     tcase_add_test(news, nothing_to_reclaim_is_not_negative);
     tcase_add_test(news, nothing_is_told_to_reclaim_before_the_longest_window);
     tcase_add_test(news, a_host_of_any_name);
