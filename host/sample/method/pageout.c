@@ -116,6 +116,22 @@ static int prove_on_own_page(struct error *error)
 
 /* --- marking ----------------------------------------------------------------------------------- */
 
+static int check_swap(const struct fsroot *root, struct error *why)
+{
+    char *text = NULL;
+    ssize_t n = fsroot_read_all(root, &text, 1 << 20, "proc/swaps");
+    const char *first = n > 0 ? strchr(text, '\n') : NULL;
+    bool active = first && first[1];
+
+    free(text);
+    if (n < 0 && n != -ENOENT)
+        return error_set(why, (int)n, "/proc/swaps: %s", strerror((int)-n));
+    if (active)
+        return error_set(why, -EBUSY,
+                         "swap is active: MADV_PAGEOUT would really swap guest pages out");
+    return 0;
+}
+
 static int read_entries(struct pageout *pageout)
 {
     const struct page_set *set = pageout->set;
@@ -233,8 +249,12 @@ static int unmap_pages(struct pageout *pageout)
 static int mark_pages(struct pageout *pageout, bool (*wanted)(enum page_state), struct error *error)
 {
     struct page_set *set = pageout->set;
-    int rc = read_entries(pageout);
+    int rc = check_swap(pageout->target->root,
+                        error); /* each time: swap may be added while we repeat */
 
+    if (rc < 0)
+        return rc;
+    rc = read_entries(pageout);
     for (uint64_t i = 0; rc == 0 && i < set->n; i++) {
         pageout->advised[i] = wanted((enum page_state)set->state[i]);
         if (pageout->advised[i])
@@ -395,27 +415,10 @@ static int open_kernel_files(struct pageout *pageout, struct error *error)
     return pageout->count_fd < 0 ? pageout->count_fd : 0;
 }
 
-static int check_swap(const struct fsroot *root, struct error *why)
-{
-    char *text = NULL;
-    ssize_t n = fsroot_read_all(root, &text, 1 << 20, "proc/swaps");
-    const char *first = n > 0 ? strchr(text, '\n') : NULL;
-    bool active = first && first[1];
-
-    free(text);
-    if (n < 0 && n != -ENOENT)
-        return error_set(why, (int)n, "/proc/swaps: %s", strerror((int)-n));
-    if (active)
-        return error_set(why, -EBUSY,
-                         "swap is active: MADV_PAGEOUT would really swap guest pages out");
-    return 0;
-}
-
 static int acquire(struct pageout *pageout, struct error *error)
 {
     uint64_t n = pageout->set->n ? pageout->set->n : 1;
-    int rc = check_swap(pageout->target->root,
-                        error); /* each time: swap may be added while we repeat */
+    int rc = check_swap(pageout->target->root, error);
 
     if (rc < 0)
         return rc;
