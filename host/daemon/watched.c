@@ -360,6 +360,14 @@ bool watched_size(const struct watched *watched, struct ages_record *record)
     return true;
 }
 
+/* What has failed need not be right for the guest any more: pageout is not once there is swap. */
+static void give_up(struct watched *watched)
+{
+    drop_panel(watched);
+    watched->method = NULL;
+    watched->method_is_best = false;
+}
+
 int watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
                  double cpu_s, struct ages_record *record, struct error *error)
 {
@@ -373,7 +381,7 @@ int watched_look(struct watched *watched, const struct watch_rules *rules, uint6
         return rc;
     rc = look(watched, rules, samples, &now, error);
     if (rc < 0)
-        drop_panel(watched);
+        give_up(watched);
     else
         publish_panel(watched);
     run_lock_lend(&watched->lock);

@@ -127,7 +127,7 @@ static int check_swap(const struct fsroot *root, struct error *why)
     if (n < 0 && n != -ENOENT)
         return error_set(why, (int)n, "/proc/swaps: %s", strerror((int)-n));
     if (active)
-        return error_set(why, -EBUSY,
+        return error_set(why, -ENOTSUP,
                          "swap is active: MADV_PAGEOUT would really swap guest pages out");
     return 0;
 }
