@@ -3,7 +3,7 @@
  * @file hostile.c  An agent as it should not be: answers each question of the host with the next thing that is wrong.
  *
  * Told by its arguments what to do, one after the other, each for one connection of the host; at last, and when told to be
- * "honest", it behaves.
+ * "honest", it behaves. When the host has gone it says so on its console.
  * Static, no library but the C library's; for tests/integration/hostile.sh.
  */
 #include <errno.h>
@@ -205,5 +205,7 @@ int main(int argc, char **argv)
     for (int i = 1;; i += i < argc) {
         await();
         serve(argv[i]); /* NULL behind the last */
+        puts("hostile: alone");
+        fflush(stdout);
     }
 }
