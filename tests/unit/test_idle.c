@@ -295,15 +295,15 @@ START_TEST(collapse_into_a_huge_page_is_not_a_touch)
 }
 END_TEST
 
-#define COLLAPSED "sys/kernel/mm/transparent_hugepage/khugepaged/pages_collapsed"
+#define VMSTAT(n) "nr_free_pages 7\nthp_collapse_alloc " n "\nthp_collapse_alloc_failed 3\n"
 
 /* One page of 512 was there, and khugepaged made a huge page of them: 511 have appeared that nobody touched. */
 START_TEST(hole_that_khugepaged_fills_is_not_a_touch)
 {
-    fake_write(&fake, COLLAPSED, "41");
+    fake_write(&fake, "proc/vmstat", VMSTAT("41"));
     fake_map(&fake, 512, 5000, PLAIN);
     begin();
-    fake_write(&fake, COLLAPSED, "42");
+    fake_write(&fake, "proc/vmstat", VMSTAT("42"));
     map_thp(512);
 
     struct tally tally = collect();
@@ -316,7 +316,7 @@ END_TEST
 /* The same without khugepaged is a fault of the guest. */
 START_TEST(huge_page_that_appears_was_touched)
 {
-    fake_write(&fake, COLLAPSED, "41");
+    fake_write(&fake, "proc/vmstat", VMSTAT("41"));
     begin();
     map_thp(512);
     ck_assert_uint_eq(collect().touched_bytes, 2 << 20);

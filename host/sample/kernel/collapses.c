@@ -2,12 +2,22 @@
 /** @file collapses.c  See collapses.h. */
 #include "sample/kernel/collapses.h"
 
+#include "base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TEXT (64UL << 10)
+#define COUNTER "\nthp_collapse_alloc "
+
 uint64_t collapses_read(const struct fsroot *root)
 {
-    uint64_t n = 0;
+    cleanup_free char *text = NULL;
 
-    return fsroot_read_u64(root, &n,
-                           "sys/kernel/mm/transparent_hugepage/khugepaged/pages_collapsed") == 0
-               ? n
-               : 0;
+    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/vmstat") < 0)
+        return 0;
+
+    const char *line = strstr(text, COUNTER);
+
+    return line ? strtoull(line + strlen(COUNTER), NULL, 10) : 0;
 }
