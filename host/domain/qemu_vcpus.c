@@ -163,6 +163,19 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
     return jobs;
 }
 
+uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu_process *process)
+{
+    static const char key[] = "wchar: ";
+    char text[512];
+
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/io", (int)process->pid) <= 0)
+        return 0;
+
+    const char *found = strstr(text, key);
+
+    return found ? strtoull(found + strlen(key), NULL, 10) : 0;
+}
+
 /* In place of those known so far. */
 static int keep(struct qemu_process *process, const pid_t *tids, size_t n)
 {

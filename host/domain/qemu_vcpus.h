@@ -31,6 +31,12 @@ enum qemu_job {
  */
 unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process);
 
+/**
+ * What its threads, ended ones too, have passed to write() since it began; 0 where the kernel does not count
+ * (CONFIG_TASK_IO_ACCOUNTING; Documentation/filesystems/proc.rst, "wchar"). A plain dump is at least as much as guest RAM.
+ */
+uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu_process *process);
+
 /** Has it a guest_memfd open? Then that is where (part of) the guest's RAM is, whatever its options say. */
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process);
 

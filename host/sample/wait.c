@@ -16,19 +16,37 @@
 /* A dump of 256 MiB takes 0.7 s. Of a QEMU with ten threads a look at their names takes 0.1 ms. */
 #define JOBS_NS 500000000ULL
 
-static void look_for_jobs(const struct target *target, const struct wait *wait, uint64_t now_ns,
-                          uint64_t *due_ns)
+struct jobs {
+    uint64_t due_ns;
+    uint64_t written_bytes; /* until the last look */
+};
+
+static struct jobs jobs_begin(const struct target *target, const struct wait *wait)
 {
-    if (!wait->jobs || now_ns < *due_ns)
+    return (struct jobs){
+        .written_bytes = wait->jobs ? qemu_process_written_bytes(target->root, target->process)
+                                    : 0};
+}
+
+/* A dump that falls between two looks has left no thread, but has written all of RAM since the last. */
+static void look_for_jobs(const struct target *target, const struct wait *wait, uint64_t now_ns,
+                          struct jobs *jobs)
+{
+    if (!wait->jobs || now_ns < jobs->due_ns)
         return;
+
+    uint64_t written_bytes = qemu_process_written_bytes(target->root, target->process);
+
     *wait->jobs |= qemu_process_jobs(target->root, target->process);
-    *due_ns = now_ns + JOBS_NS;
+    if (written_bytes >= jobs->written_bytes + target->ram->bytes)
+        *wait->jobs |= QEMU_JOB_DUMP;
+    *jobs = (struct jobs){.due_ns = now_ns + JOBS_NS, .written_bytes = written_bytes};
 }
 
 int wait_until(const struct target *target, const struct wait *wait, uint64_t until_ns,
                struct error *error)
 {
-    uint64_t jobs_ns = 0;
+    struct jobs jobs = jobs_begin(target, wait);
 
     for (uint64_t now = clock_ns(); now < until_ns; now = clock_ns()) {
         struct pollfd events[] = {{.fd = target->process->pidfd, .events = POLLIN},
@@ -37,7 +55,7 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
         struct timespec timeout = {.tv_nsec = (long)step};
         int rc = ppoll(events, wait->poll ? 2 : 1, &timeout, NULL);
 
-        look_for_jobs(target, wait, now, &jobs_ns);
+        look_for_jobs(target, wait, now, &jobs);
         if (wait->interrupted && *wait->interrupted)
             return error_set(error, -EINTR, "interrupted");
         if (rc > 0 && events[0].revents)
@@ -50,5 +68,7 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
             wait->progress((double)(clock_ns() - wait->began_ns) / 1e9, wait->total_s,
                            wait->progress_context);
     }
+    jobs.due_ns = 0;
+    look_for_jobs(target, wait, clock_ns(), &jobs);
     return 0;
 }

@@ -179,6 +179,20 @@ START_TEST(jobs_by_their_threads)
 }
 END_TEST
 
+START_TEST(what_was_written)
+{
+    struct fsroot root = copy_fixture("libvirt");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(qemu_process_written_bytes(&root, &process), 0);
+    write_file("io", "rchar: 5\nwchar: 1073741825\nsyscr: 7\nwrite_bytes: 3\n");
+    ck_assert_uint_eq(qemu_process_written_bytes(&root, &process), 1073741825);
+    write_file("io", "rchar: 5\n");
+    ck_assert_uint_eq(qemu_process_written_bytes(&root, &process), 0);
+    remove_copy(&root);
+}
+END_TEST
+
 START_TEST(cpu_time_without_schedstat)
 {
     struct fsroot root = copy_fixture("kvm-named");
@@ -380,6 +394,7 @@ int main(void)
     tcase_add_test(c, single_threaded_tcg);
     tcase_add_test(c, vcpus_come_and_go);
     tcase_add_test(c, jobs_by_their_threads);
+    tcase_add_test(c, what_was_written);
     tcase_add_test(c, cpu_time_without_schedstat);
     tcase_add_test(c, a_clock_of_vcpus_that_come_and_go);
     tcase_add_test(c, other_executables_are_refused);
