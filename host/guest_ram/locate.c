@@ -270,6 +270,14 @@ static int check_page_size(uint64_t page_bytes, struct error *error)
                      page_bytes / 1024);
 }
 
+/* A power of two, of at least one base page: else it was not the kernel that printed this. */
+static int check_huge_size(uint64_t page_bytes, struct error *error)
+{
+    if (page_bytes >= BASE_PAGE_BYTES && (page_bytes & (page_bytes - 1)) == 0)
+        return 0;
+    return error_set(error, -EUCLEAN, "smaps: huge pages of %" PRIu64 " bytes", page_bytes);
+}
+
 /* What the kernel says of itself, and what it prints of each mapping: a captured tree has only that. */
 static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
                             struct error *error)
@@ -282,6 +290,8 @@ static int check_page_sizes(const struct fsroot *root, const struct candidates *
         /* Of a device (DAX) its own page size is printed. */
         if (!v->hugetlb && v->inode == 0 && v->page_bytes)
             rc = check_page_size(v->page_bytes, error);
+        else if (v->hugetlb && v->page_bytes)
+            rc = check_huge_size(v->page_bytes, error);
     }
     return rc;
 }
