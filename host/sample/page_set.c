@@ -166,9 +166,9 @@ struct unit {
     bool touched;
 };
 
-/* One draw of a panel. Draws of one unit are neighbours, for the page numbers ascend; the unit counts
- * once, and as touched if any of its draws says so. A huge page begins where its first base page did, which may have been
- * drawn before the two were one. */
+/* One draw of a panel. Draws of one huge page are neighbours, for the page numbers ascend, but for draws between them that
+ * were made when it still was small pages; it counts once, and as touched if any of its draws says so. @p last is the last
+ * larger unit. */
 static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tally,
                        struct unit *last)
 {
@@ -187,7 +187,8 @@ static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tal
     }
     stratum->units++;
     stratum->touched_units += touched;
-    *last = (struct unit){.hva = set->unit[i], .order = set->order[i], .touched = touched};
+    if (set->order[i] > 0)
+        *last = (struct unit){.hva = set->unit[i], .order = set->order[i], .touched = touched};
 }
 
 static void tally_panel(const struct page_set *set, struct tally *tally)

@@ -192,6 +192,28 @@ START_TEST(a_huge_page_that_was_small_is_a_unit)
 }
 END_TEST
 
+/* Every fourth page was touched before khugepaged made one huge page of all. */
+START_TEST(small_draws_do_not_divide_a_huge_page)
+{
+    struct page_set set;
+    struct tally tally;
+
+    resize(512);
+    page_set_panel(&set, &ram, 512, 0);
+    for (uint64_t i = 0; i < set.n; i++) {
+        set.state[i] = PAGE_TOUCHED;
+        page_set_note_unit(&set, i, i % 4 ? 9 : 0, block.hva + (i % 4 ? 0 : i) * BASE_PAGE_BYTES);
+    }
+    page_set_tally(&set, &tally);
+    ck_assert_uint_eq(tally.n_strata, 2);
+    ck_assert_uint_eq(tally.strata[0].units, 128);
+    ck_assert_uint_eq(tally.strata[1].draws, 384);
+    ck_assert_uint_eq(tally.strata[1].units, 1);
+    ck_assert_uint_eq(tally.strata[1].touched_units, 1);
+    page_set_free(&set);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("page_set");
@@ -206,6 +228,7 @@ int main(void)
     tcase_add_test(tcase, census_tally);
     tcase_add_test(tcase, panel_tally_counts_units);
     tcase_add_test(tcase, a_huge_page_that_was_small_is_a_unit);
+    tcase_add_test(tcase, small_draws_do_not_divide_a_huge_page);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

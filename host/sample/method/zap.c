@@ -310,6 +310,15 @@ static void see_new(struct zap *zap, uint64_t i, const struct page_look *look)
     page_set_note_unit(set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
 }
 
+/* Small pages have become a huge one: what was touched of them was it, too. */
+static void see_joined(struct page_set *set, uint64_t i, const struct page_look *look)
+{
+    if (set->state[i] == PAGE_TOUCHED)
+        page_set_note_unit(set, i, look->order, look->unit_hva);
+    else
+        set->state[i] = PAGE_UNMEASURABLE;
+}
+
 static void see_page(void *context, uint64_t i, const struct page_look *look)
 {
     struct zap *zap = context;
@@ -320,8 +329,8 @@ static void see_page(void *context, uint64_t i, const struct page_look *look)
         set->state[i] = (uint8_t)page_lost(state, look->state);
     else if (page_is_missing(state))
         see_new(zap, i, look);
-    else if (state == PAGE_IDLE && look->order > set->order[i])
-        set->state[i] = PAGE_UNMEASURABLE;
+    else if (look->order > set->order[i])
+        see_joined(set, i, look);
 }
 
 /* How each page is mapped costs a system call, and is asked for only if khugepaged was at work. */
