@@ -413,37 +413,47 @@ START_TEST(interval_covers)
 }
 END_TEST
 
-/* Half of the memory in huge pages, hot there to 80 %, the rest to 10 %: post-stratified. */
+#define MIXED_HUGE_PAGES 1000
+
+/* A panel of 2,000: half of the memory in huge pages, of which so many are hot, the rest in base pages, hot to a tenth. */
+static struct tally draw_mixed(int hot)
+{
+    static unsigned char seen[MIXED_HUGE_PAGES];
+    struct tally tally = {.n_strata = 2};
+    struct stratum *huge = &tally.strata[0];
+    struct stratum *small = &tally.strata[1];
+
+    memset(seen, 0, sizeof(seen));
+    huge->granularity_bytes = 2 << 20;
+    small->granularity_bytes = PAGE;
+    for (int i = 0; i < 2000; i++) {
+        if (uniform() < 0.5) {
+            int page = (int)(uniform() * MIXED_HUGE_PAGES);
+
+            huge->draws++;
+            huge->units += !seen[page];
+            huge->touched_units += !seen[page] && page < hot;
+            seen[page] = 1;
+        } else {
+            small->draws++;
+            small->units++;
+            small->touched_units += uniform() < 0.1;
+        }
+    }
+    return tally;
+}
+
+/* 80 % of the huge pages are hot: post-stratified. */
 START_TEST(interval_covers_mixed_page_sizes)
 {
-    enum { HUGE_PAGES = 1000, SMALL = 512000, N = 2000, REPEATS = 4000 };
+    enum { SMALL = 512000, REPEATS = 4000 };
     double truth = 0.5 * 0.8 + 0.5 * 0.1;
     int held = 0;
 
     for (int r = 0; r < REPEATS; r++) {
-        static unsigned char seen[HUGE_PAGES];
-        struct tally tally = {.n_strata = 2};
-        struct stratum *huge = &tally.strata[0];
-        struct stratum *small = &tally.strata[1];
+        struct tally tally = draw_mixed(800);
         struct wss_estimate wss;
 
-        memset(seen, 0, sizeof(seen));
-        huge->granularity_bytes = 2 << 20;
-        small->granularity_bytes = PAGE;
-        for (int i = 0; i < N; i++) {
-            if (uniform() < 0.5) {
-                int page = (int)(uniform() * HUGE_PAGES);
-
-                huge->draws++;
-                huge->units += !seen[page];
-                huge->touched_units += !seen[page] && page < HUGE_PAGES * 8 / 10;
-                seen[page] = 1;
-            } else {
-                small->draws++;
-                small->units++;
-                small->touched_units += uniform() < 0.1;
-            }
-        }
         ck_assert_int_eq(wss_estimate(&tally,
                                       &(struct wss_memory){.resident_bytes = 2ULL * SMALL * PAGE,
                                                            .population_bytes = 2ULL * SMALL * PAGE},
@@ -511,35 +521,15 @@ END_TEST
 /* The worst: of each of half of the huge pages one base page is touched, beside base pages of which a tenth is. */
 START_TEST(least_holds_the_bytes)
 {
-    enum { HUGE_PAGES = 1000, N = 2000, REPEATS = 4000 };
-    const uint64_t pages = 2 * HUGE_PAGES * 512;
-    const uint64_t truth = (HUGE_PAGES / 2 + HUGE_PAGES * 512 / 10) * PAGE;
+    enum { REPEATS = 4000 };
+    const uint64_t pages = 2 * MIXED_HUGE_PAGES * 512;
+    const uint64_t truth = (MIXED_HUGE_PAGES / 2 + MIXED_HUGE_PAGES * 512 / 10) * PAGE;
     int held = 0;
 
     for (int r = 0; r < REPEATS; r++) {
-        static unsigned char seen[HUGE_PAGES];
-        struct tally tally = {.n_strata = 2};
-        struct stratum *huge = &tally.strata[0];
-        struct stratum *small = &tally.strata[1];
+        struct tally tally = draw_mixed(MIXED_HUGE_PAGES / 2);
         struct wss_estimate wss;
 
-        memset(seen, 0, sizeof(seen));
-        huge->granularity_bytes = 2 << 20;
-        small->granularity_bytes = PAGE;
-        for (int i = 0; i < N; i++) {
-            if (uniform() < 0.5) {
-                int page = (int)(uniform() * HUGE_PAGES);
-
-                huge->draws++;
-                huge->units += !seen[page];
-                huge->touched_units += !seen[page] && page < HUGE_PAGES / 2;
-                seen[page] = 1;
-            } else {
-                small->draws++;
-                small->units++;
-                small->touched_units += uniform() < 0.1;
-            }
-        }
         ck_assert_int_eq(wss_estimate(&tally,
                                       &(struct wss_memory){.resident_bytes = pages * PAGE,
                                                            .population_bytes = pages * PAGE},
