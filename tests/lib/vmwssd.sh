@@ -11,12 +11,13 @@ vmwssd=$build/host/vmwssd
 # A command that starts it with what comes after.
 vmwssd_under=()
 
-# vmwssd_sanitized: from here on it is that of the asan preset. What it finds ends it, with another status than 0, and is in
-# files $guests_dir/asan.*; at the end it looks for leaks.
+# vmwssd_sanitized [LIBRARY]: from here on it is that of the asan preset, with this library before all others. What it finds
+# ends it, with another status than 0, and is in files $guests_dir/asan.*; at the end it looks for leaks. AddressSanitizer
+# takes the xdr functions of libtirpc over when it begins, and calls none of one that libvirt brings later.
 vmwssd_sanitized() {
-	vmwssd=$root/build/asan/host/vmwssd
 	local options=log_path=$guests_dir/asan:verify_asan_link_order=0
-	vmwssd_under=(env "ASAN_OPTIONS=$options" "UBSAN_OPTIONS=$options:print_stacktrace=1" "${vmwssd_under[@]}")
+	vmwssd=$root/build/asan/host/vmwssd
+	vmwssd_under+=(env "LD_PRELOAD=${1:+$1:}libtirpc.so.3" "ASAN_OPTIONS=$options" "UBSAN_OPTIONS=$options:print_stacktrace=1")
 }
 
 # nothing_found: by it; else it is shown.
