@@ -21,7 +21,7 @@ mib=1048576
 start_moving() {
 	monitor_begin
 	local memory=()
-	[[ $2 != pageout && ${MEMORY:-} != memfd ]] || memory=(-object memory-backend-memfd,id=mem,size=96M,share=on)
+	[[ $2 != pageout && ${MEMORY:-} != memfd ]] || memory=(-object "memory-backend-memfd,id=mem,size=96M,share=on")
 	MACHINE=pc${memory[0]:+,memory-backend=mem} start_payload "moving-$2" "$accel" "$1" -m 96 "${memory[@]}" \
 		-device virtio-balloon-pci "${monitor[@]}" || return 1
 	monitor_read

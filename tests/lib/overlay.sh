@@ -24,4 +24,5 @@ overlay_reexec() {
 overlay_files() { find /mnt -not -type d | sort; }
 
 # overlay_processes FILE: writes all processes but the script itself into FILE. To be called in no subshell.
+# shellcheck disable=SC2009 # all of them are wanted, not those of a name
 overlay_processes() { ps -e -o pid=,args= | grep -v "^ *$$ \|^ *[0-9]* ps -e\|^ *[0-9]* grep -v" >"$1"; }
