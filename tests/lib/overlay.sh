@@ -23,6 +23,7 @@ overlay_reexec() {
 # overlay_files: the files and sockets that were written or made; what was deleted is there as a character device.
 overlay_files() { find /mnt -not -type d | sort; }
 
-# overlay_processes FILE: writes all processes but the script itself into FILE. To be called in no subshell.
+# overlay_processes FILE: writes all processes but the script itself into FILE, and but those that have ended and which it, the
+# first process of the namespace, has yet to reap. To be called in no subshell.
 # shellcheck disable=SC2009 # all of them are wanted, not those of a name
-overlay_processes() { ps -e -o pid=,args= | grep -v "^ *$$ \|^ *[0-9]* ps -e\|^ *[0-9]* grep -v" >"$1"; }
+overlay_processes() { ps -e -o pid=,args= | grep -v "^ *$$ \|^ *[0-9]* ps -e\|^ *[0-9]* grep -v\|<defunct>$" >"$1"; }
