@@ -15,6 +15,10 @@
  * (another process maps it too, or it is on no LRU list: unmeasurable) or touched within microseconds, as
  * hot pages are; /proc/kpagecount and kpageflags tell which.
  *
+ * A page of the file that was read but never written (QEMU's dump reads every hole) is clean: the kernel drops it instead,
+ * and the next access makes it anew, zero as it was. So such pages leave a panel, but not the rest of RAM: the panel's share
+ * of present pages then contradicts the size of the file, and the estimate is flagged unsettled (estimate/wss.h).
+ *
  * Before Linux 6.9 the call honours accessed bits (under KVM those of its own page tables): a page with its
  * bit set keeps its mapping and only loses the bit. Therefore what is still mapped is advised once more.
  * Then it comes off, or it was touched between the two calls, and that is what we want to know.
