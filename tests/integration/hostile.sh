@@ -97,14 +97,14 @@ behaviours=(
 )
 
 # Under vmwssd each in a turn of its own, and three in one, then it is honest again: after each that failed in a row it is
-# asked later.
+# asked later. The three are of three kinds, for of each kind one line an hour is logged.
 turns=()
 words=hostile
 for ((i = 0; i < ${#behaviours[@]}; i += 2)); do
 	words+=,${behaviours[i]}
 	turns+=("${behaviours[i]}")
 done
-turns+=("flood lie cut")
+turns+=("flood lie silent")
 words+=,honest,honest
 for turn in "${turns[@]}"; do words+=,${turn// /,},honest; done
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
