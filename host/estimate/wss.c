@@ -18,6 +18,7 @@
  */
 #include "estimate/wss.h"
 
+#include "base/bytes.h"
 #include "estimate/least.h"
 #include "estimate/wilson.h"
 
@@ -50,16 +51,6 @@ static uint64_t granularity(const struct tally *tally)
             coarsest = stratum->granularity_bytes;
     }
     return coarsest;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static int estimate_census(const struct tally *tally, const struct wss_memory *memory,

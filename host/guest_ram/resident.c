@@ -2,6 +2,7 @@
 /** @file resident.c  See resident.h. */
 #include "guest_ram/resident.h"
 
+#include "base/bytes.h"
 #include "guest_ram/own_memory.h"
 #include "guest_ram/ram_backing.h"
 
@@ -57,16 +58,6 @@ static int read_status(const struct fsroot *root, pid_t pid, struct status *stat
     status->bytes[KIND_HUGETLB] = field_bytes(text, "\nHugetlbPages:");
     status->address_bytes = field_bytes(text, "\nVmSize:");
     return 0;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 /* Opens the files of the blocks that are whole ones. */

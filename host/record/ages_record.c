@@ -2,6 +2,8 @@
 /** @file ages_record.c  See ages_record.h. */
 #include "record/ages_record.h"
 
+#include "base/bytes.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,11 +27,6 @@ static int answer_windows(const struct follower *follower, const struct sample_p
             return rc;
     }
     return plan->n_windows > 0 ? 0 : -EAGAIN;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* A unit is as old as the newest touch in it. Of one of several base pages only one is certain to be of that age: the

@@ -2,6 +2,7 @@
 /** @file sample_record.c  See sample_record.h. */
 #include "record/sample_record.h"
 
+#include "base/bytes.h"
 #include "domain/qemu_vcpus.h"
 #include "estimate/fine.h"
 #include "guest_ram/ram_backing.h"
@@ -196,11 +197,6 @@ uint64_t population_error_bytes(const struct method *method, const struct reside
     return method->sees_unmapped ? now->resident_error_bytes : now->mapped_error_bytes;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* At most so much another panel has unmapped, which is not there to be drawn. Mapped it would be as what was drawn is: 2,000
  * pages unmapped are 1.5 % of 512 MiB, more than chance allows a panel of 2,000 to differ by. */
 static uint64_t unmapped_beside(const struct method *method, const struct guest_ram *ram,
@@ -320,11 +316,6 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
         record->flags |= FLAG_IDLE_GUEST;
     note_paused(record);
     return 0;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,

@@ -16,6 +16,7 @@
  * maps. What is not: accesses by QEMU and vhost.
  * Nothing to restore: mappings come back with the next access.
  */
+#include "base/bytes.h"
 #include "sample/kernel/clear_refs.h"
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/ram_smaps.h"
@@ -84,11 +85,6 @@ static int zap_all_mark(void *state, struct error *error)
                          "after); CONFIG_MEM_SOFT_DIRTY may be missing",
                          (unsigned long long)(after_bytes >> 20));
     return 0;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* What is resident counts by the host's pages, and what of it was touched by KVM's, which may be smaller: their counters
