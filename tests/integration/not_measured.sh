@@ -55,9 +55,12 @@ check "both" eventually is_kept seen
 report() { "$build/host/vmwss" report --database "$db" --window 2 --capacity 1G --guest-size 128M "$@"; }
 report | sed 's/^/# /'
 check "report: a row" test "$(report | awk '$1 == "unseen" { print $2 $3, $(NF - 1), $NF }')" = "128.0MiB not measured"
+# Where a minute begins between the first record of the one and that of the other, the minute before has one guest only, and
+# the median of two may be that minute's.
 check "report: as large as it is in what all need" jq -e '
 	(.guests[] | select(.domain == "unseen")) as $u | $u.running and ($u.measured | not) and $u.wss_p95_bytes == null and
-	.total.ram_bytes == 256 * 1048576 and .total.wss_p50_bytes > $u.resident_bytes' <<<"$(report --json)"
+	.total.ram_bytes == 256 * 1048576 and .total.wss_p50_bytes >= $u.resident_bytes and
+	.total.wss_p99_bytes > $u.resident_bytes' <<<"$(report --json)"
 check "watch: a row" quietly grep -E '^unseen .*not-measured' <("$build/host/vmwss" watch unseen --database "$db" --count 1)
 check "watch: JSON" test "$("$build/host/vmwss" watch unseen --database "$db" --count 1 --json | jq -c '[.flags, .windows]')" = \
 	'[["not-measured"],[]]'
