@@ -15,7 +15,7 @@ int repeat_option(struct repeat *repeat, int option, const char *value)
                    : command_bad_value("--count", value, "a number from 1");
     return parse_seconds(value, &repeat->interval_s) == 0
                ? 0
-               : command_bad_value("--interval", value, "seconds, from 0.001");
+               : command_bad_value("--interval", value, PARSE_SECONDS_EXPECTED);
 }
 
 bool repeat_again(const struct repeat *repeat, uint64_t done)

@@ -50,7 +50,7 @@ static int parse_count(const char *option, const char *text, uint64_t max, size_
 static int parse_time(const char *option, const char *text, double *seconds)
 {
     return parse_seconds(text, seconds) < 0
-               ? command_bad_value(option, text, "seconds, 0.001 or more")
+               ? command_bad_value(option, text, PARSE_SECONDS_EXPECTED)
                : 0;
 }
 

@@ -3,6 +3,7 @@
 #include "base/command.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,20 +59,66 @@ static void print_help(const struct program *program, FILE *out)
         fprintf(out, "  %-10s %s\n", program->commands[i].name, program->commands[i].summary);
     fprintf(out,
             "\nOptions:\n"
-            "  -h, --help     this text; after a command, that command's\n"
+            "  -h, --help     this text; after a command, and \"help COMMAND\", that command's\n"
             "  -V, --version  version\n\n"
             "Exit status: %s.\n"
             "See %s(1).\n",
             program->statuses, program->name);
 }
 
-/* A command that has done its work has failed all the same if nobody can have read it. */
-static int run(const struct command *command, int argc, char **argv)
+/* A command that has done its work has failed all the same if its output was not written. */
+static int checked(int code)
 {
     struct error error = {0};
-    int code = command->run(argc, argv);
 
-    return code != EXIT_DONE || command_flush(&error) == 0 ? code : command_cannot(&error);
+    if (code == EXIT_DONE && command_flush(&error) < 0)
+        code = error.code == -EPIPE ? EXIT_PIPE : command_cannot(&error);
+    return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    int code = checked(command->run(argc, argv));
+
+    if (code == EXIT_PIPE) { /* a command that ignored the signal has restored everything by now */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    return code;
+}
+
+static const struct command *find_command(const struct program *program, const char *name)
+{
+    for (size_t i = 0; i < program->n_commands; i++)
+        if (!strcmp(name, program->commands[i].name))
+            return &program->commands[i];
+    return NULL;
+}
+
+/* argv[0] is the name of the command. */
+static int run_named(const struct program *program, int argc, char **argv)
+{
+    const struct command *command = find_command(program, argv[0]);
+    char name[64]; /* with which getopt begins its messages */
+
+    if (!command) {
+        command_error("no command '%s'; see %s --help", argv[0], program->name);
+        return EXIT_USAGE;
+    }
+    snprintf(name, sizeof(name), "%s %s", program->name, argv[0]);
+    argv[0] = name;
+    return run(command, argc, argv);
+}
+
+/* "help COMMAND" is "COMMAND --help". */
+static int help(const struct program *program, int argc, char **argv)
+{
+    char option[] = "--help";
+
+    if (argc > 2)
+        return run_named(program, 2, (char *[]){argv[2], option, NULL});
+    print_help(program, stdout);
+    return EXIT_DONE;
 }
 
 int command_main(const struct program *program, int argc, char **argv)
@@ -81,22 +128,11 @@ int command_main(const struct program *program, int argc, char **argv)
         print_help(program, stderr);
         return EXIT_USAGE;
     }
-    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
-        print_help(program, stdout);
-        return EXIT_DONE;
-    }
+    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
+        return help(program, argc, argv);
     if (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version")) {
         printf("%s " VMWSS_VERSION "\n", program->name);
         return EXIT_DONE;
     }
-    for (size_t i = 0; i < program->n_commands; i++)
-        if (!strcmp(argv[1], program->commands[i].name)) {
-            char name[64]; /* with which getopt begins its messages */
-
-            snprintf(name, sizeof(name), "%s %s", program->name, argv[1]);
-            argv[1] = name;
-            return run(&program->commands[i], argc - 1, argv + 1);
-        }
-    command_error("no command '%s'; see %s --help", argv[1], program->name);
-    return EXIT_USAGE;
+    return run_named(program, argc - 1, argv + 1);
 }

@@ -12,6 +12,8 @@ enum exit_code {
     EXIT_CANNOT = 2,   /* one line says what and what to do */
     EXIT_VANISHED = 3, /* the guest vanished meanwhile */
     EXIT_INTERRUPTED = 130,
+    EXIT_PIPE =
+        141, /* the reader of standard output is gone: the program then dies of SIGPIPE, as others do */
 };
 
 struct command {

@@ -10,17 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-int parse_seconds(const char *text, double *seconds)
-{
-    char *end;
-    double value = strtod(text, &end);
-
-    if (end == text || *end || !isfinite(value) || value < 0.001 || value > 1e6)
-        return -EINVAL;
-    *seconds = value;
-    return 0;
-}
-
 int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
     char *end;
@@ -45,6 +34,66 @@ int parse_percent(const char *text, double max, double *percent)
     if (end == text || (*end && strcmp(end, "%") != 0) || !(value > 0 && value <= max))
         return -EINVAL;
     *percent = value;
+    return 0;
+}
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+/* A number above 0 with one of the units behind it; the first is for none. */
+static int parse_with_unit(const char *text, const struct unit *units, size_t n, double *value)
+{
+    char *end;
+    double number;
+
+    if (!isdigit((unsigned char)*text) && *text != '.')
+        return -EINVAL; /* no sign, no space, no "inf" */
+    number = strtod(text, &end);
+    for (size_t i = 0; i < n; i++)
+        if (!strcasecmp(end, units[i].name)) {
+            *value = number * units[i].factor;
+            return isfinite(*value) && *value > 0 ? 0 : -EINVAL;
+        }
+    return -EINVAL;
+}
+
+/* A time within min_s .. max_s. */
+static int parse_time(const char *text, double min_s, double max_s, double *seconds)
+{
+    static const struct unit units[] = {{"", 1},     {"ms", 0.001}, {"s", 1},        {"m", 60},
+                                        {"h", 3600}, {"d", 86400},  {"w", 7 * 86400}};
+    double value;
+
+    if (parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), &value) < 0 ||
+        value < min_s || value > max_s)
+        return -EINVAL;
+    *seconds = value;
+    return 0;
+}
+
+int parse_seconds(const char *text, double *seconds)
+{
+    return parse_time(text, 0.001, 1e6, seconds);
+}
+
+int parse_span(const char *text, double *seconds)
+{
+    return parse_time(text, 1e-9, 3.2e9, seconds);
+}
+
+int parse_size(const char *text, uint64_t *bytes)
+{
+    static const struct unit units[] = {
+        {"", 1},          {"B", 1},      {"K", 1024},     {"KiB", 1024}, {"M", 1048576},
+        {"MiB", 1048576}, {"G", 0x1p30}, {"GiB", 0x1p30}, {"T", 0x1p40}, {"TiB", 0x1p40}};
+    double value;
+
+    if (parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), &value) < 0 || value < 1 ||
+        value > 0x1p60)
+        return -EINVAL;
+    *bytes = (uint64_t)value;
     return 0;
 }
 
@@ -85,51 +134,5 @@ int parse_seconds_list(const char *list, double *seconds, size_t max, size_t *n)
         if (seconds[i] > seconds[kept - 1])
             seconds[kept++] = seconds[i];
     *n = kept;
-    return 0;
-}
-
-struct unit {
-    const char *name;
-    double factor;
-};
-
-/* A number above 0 with one of the units behind it; the first is for none. */
-static int parse_with_unit(const char *text, const struct unit *units, size_t n, double *value)
-{
-    char *end;
-    double number;
-
-    if (!isdigit((unsigned char)*text) && *text != '.')
-        return -EINVAL; /* no sign, no space, no "inf" */
-    number = strtod(text, &end);
-    for (size_t i = 0; i < n; i++)
-        if (!strcasecmp(end, units[i].name)) {
-            *value = number * units[i].factor;
-            return isfinite(*value) && *value > 0 ? 0 : -EINVAL;
-        }
-    return -EINVAL;
-}
-
-int parse_span(const char *text, double *seconds)
-{
-    static const struct unit units[] = {{"", 1},     {"s", 1},     {"m", 60},
-                                        {"h", 3600}, {"d", 86400}, {"w", 7 * 86400}};
-
-    if (parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), seconds) < 0)
-        return -EINVAL;
-    return *seconds <= 3.2e9 ? 0 : -EINVAL; /* a century */
-}
-
-int parse_size(const char *text, uint64_t *bytes)
-{
-    static const struct unit units[] = {
-        {"", 1},          {"B", 1},      {"K", 1024},     {"KiB", 1024}, {"M", 1048576},
-        {"MiB", 1048576}, {"G", 0x1p30}, {"GiB", 0x1p30}, {"T", 0x1p40}, {"TiB", 0x1p40}};
-    double value;
-
-    if (parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), &value) < 0 || value < 1 ||
-        value > 0x1p60)
-        return -EINVAL;
-    *bytes = (uint64_t)value;
     return 0;
 }

@@ -10,7 +10,8 @@
 int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows)
 {
     if (parse_seconds_list(list, window_s, max, n_windows) < 0)
-        return command_bad_value("--window", list, "up to 64 numbers of seconds, as in 1,10,60");
+        return command_bad_value("--window", list,
+                                 "up to 64 times from 1ms to 1000000s, as in 1,10,1m");
     return 0;
 }
 

@@ -44,7 +44,7 @@ static const char help[] =
 
 static int bad_seconds(const char *option, const char *value)
 {
-    return command_bad_value(option, value, "a number of seconds");
+    return command_bad_value(option, value, PARSE_SECONDS_EXPECTED);
 }
 
 static int set_option(struct options *options, int option, const char *value)

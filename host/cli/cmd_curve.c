@@ -77,11 +77,11 @@ static int set_option(struct options *options, const struct curve_kind *kind, in
     case 'F':
         return parse_seconds(value, &options->first_s) == 0
                    ? 0
-                   : command_bad_value(kind->first_name, value, "a number of seconds");
+                   : command_bad_value(kind->first_name, value, PARSE_SECONDS_EXPECTED);
     case 'L':
         return parse_seconds(value, &options->last_s) == 0
                    ? 0
-                   : command_bad_value(kind->last_name, value, "a number of seconds");
+                   : command_bad_value(kind->last_name, value, PARSE_SECONDS_EXPECTED);
     default:
         return sampling_option(&options->sampling, option, value);
     }

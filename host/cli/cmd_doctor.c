@@ -60,6 +60,16 @@ static void add(struct report *report, const char *what, enum outcome outcome, c
 
 /* --- findings ---------------------------------------------------------------------------------- */
 
+/* The last finding, for a user who may not read other users' processes. */
+static void limit_to_own(struct report *report)
+{
+    struct finding *finding = &report->findings[report->n - 1];
+    size_t length = strlen(finding->text);
+
+    snprintf(finding->text + length, sizeof(finding->text) - length,
+             "; without root only of this user's own guests");
+}
+
 static bool look_at_methods(struct report *report, const struct fsroot *root)
 {
     bool any = false;
@@ -71,6 +81,8 @@ static bool look_at_methods(struct report *report, const struct fsroot *root)
         any |= rc == 0;
         add(report, methods[i]->name, rc == 0 ? OUTCOME_YES : OUTCOME_NO,
             rc == 0 ? methods[i]->summary : why.text);
+        if (rc == 0 && geteuid() != 0)
+            limit_to_own(report);
     }
     return any;
 }

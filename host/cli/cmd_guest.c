@@ -254,7 +254,7 @@ static int run(const struct choice *choice)
         rc = inquire_often(&inquiry, &error);
     close_all(&inquiry);
     if (rc == -EPIPE)
-        return EXIT_DONE;
+        return EXIT_PIPE;
     if (rc < 0) {
         command_error("%s", error.text);
         return opened && rc == -ESRCH ? EXIT_VANISHED : EXIT_CANNOT;
@@ -274,7 +274,7 @@ static int take_option(struct choice *choice, int option, const char *value)
         return 0;
     case 'i':
         return parse_seconds(value, &choice->interval_s) < 0
-                   ? command_bad_value("--interval", value, "a number of seconds")
+                   ? command_bad_value("--interval", value, PARSE_SECONDS_EXPECTED)
                    : 0;
     case 'k':
         return parse_u64(value, 1, UINT64_MAX, &choice->count) < 0

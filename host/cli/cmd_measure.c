@@ -82,7 +82,7 @@ static int set_option(struct options *options, int option, const char *value)
     case 'i':
         return parse_seconds(value, &options->interval_s) == 0
                    ? 0
-                   : command_bad_value("--interval", value, "a number of seconds");
+                   : command_bad_value("--interval", value, PARSE_SECONDS_EXPECTED);
     case 'Z':
         return set_pause(options, value);
     case 'k':

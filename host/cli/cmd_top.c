@@ -36,7 +36,7 @@ static int set_option(struct screen_options *options, int option, const char *va
     case 'd':
         return parse_seconds(value, &options->delay_s) == 0
                    ? 0
-                   : command_bad_value("--delay", value, "a number of seconds");
+                   : command_bad_value("--delay", value, PARSE_SECONDS_EXPECTED);
     case 's':
         return set_sort(options, value);
     case 'D':

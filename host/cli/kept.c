@@ -29,11 +29,11 @@ int kept_option(struct kept_choice *choice, int option, const char *value)
     case 's':
         return parse_span(value, &choice->since_s) == 0
                    ? 0
-                   : command_bad_value("--since", value, "a time, as in 90m, 12h, 7d or 2w");
+                   : command_bad_value("--since", value, PARSE_SPAN_EXPECTED);
     case 'w':
         return parse_seconds(value, &choice->window_s) == 0
                    ? 0
-                   : command_bad_value("--window", value, "a number of seconds");
+                   : command_bad_value("--window", value, PARSE_SECONDS_EXPECTED);
     case 'j':
         return set_format(choice, SHOW_JSON);
     case 'v':
@@ -66,7 +66,7 @@ int kept_end(struct store *store, int rc, struct error *error)
     if (rc == 0)
         return EXIT_DONE;
     if (rc == -EPIPE)
-        return EXIT_INTERRUPTED;
+        return EXIT_PIPE;
     command_error("%s", error->code ? error->text : strerror(-rc));
     return EXIT_CANNOT;
 }

@@ -101,7 +101,7 @@ int sampling_option(struct sampling_choice *choice, int option, const char *valu
     case 'W':
         return parse_seconds(value, &choice->wait_s) == 0
                    ? 0
-                   : command_bad_value("--wait", value, "a number of seconds");
+                   : command_bad_value("--wait", value, PARSE_SECONDS_EXPECTED);
     default:
         return -ENOENT;
     }
@@ -464,8 +464,10 @@ static int exit_code(const struct session *session, int rc, const struct error *
 {
     if (rc == 0)
         return EXIT_DONE;
-    if (rc == -EINTR || rc == -EPIPE)
+    if (rc == -EINTR)
         return EXIT_INTERRUPTED;
+    if (rc == -EPIPE)
+        return EXIT_PIPE;
     /* A guest that was never there did not vanish. */
     if (session->found &&
         qemu_process_verify(&session->root, &session->subject.guest.process, NULL) < 0) {

@@ -54,11 +54,13 @@ struct guest {
 struct domain_connection; /* opaque; wraps virConnectPtr */
 
 /** Connects read-only (embedded drivers read-write: they know nothing else) to @p uri, NULL =
- * "qemu:///system". -ECONNREFUSED with libvirt's own words (an embedded root that another process
+ * domain_default_uri(). -ECONNREFUSED with libvirt's own words (an embedded root that another process
  * has open: its pid); -EOPNOTSUPP for the libvirt of another machine. For an embedded driver
  * libvirt's default event loop is registered. libvirt's messages to stderr are switched off in the
  * whole process. */
 int domain_connect(const char *uri, struct domain_connection **out, struct error *error);
+/** What a NULL URI stands for: $LIBVIRT_DEFAULT_URI as virsh has it, else qemu:///system. */
+const char *domain_default_uri(void);
 /** Likewise, read-write: for suspend.h and domain_metadata.h. */
 int domain_connect_writable(const char *uri, struct domain_connection **out, struct error *error);
 void domain_disconnect(struct domain_connection *connection);

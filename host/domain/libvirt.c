@@ -124,13 +124,20 @@ static int fill(struct domain_connection *connection, const char *uri, struct er
     return 0;
 }
 
+const char *domain_default_uri(void)
+{
+    const char *uri = getenv("LIBVIRT_DEFAULT_URI");
+
+    return uri && *uri ? uri : "qemu:///system";
+}
+
 static int connect_to(const char *uri, bool writable, struct domain_connection **out,
                       struct error *error)
 {
     struct domain_connection *connection = calloc(1, sizeof(*connection));
 
     if (!uri)
-        uri = "qemu:///system";
+        uri = domain_default_uri();
     if (!connection)
         return error_set(error, -ENOMEM, "%s: out of memory", uri);
     connection->conn = open_uri(uri, writable);

@@ -264,7 +264,7 @@ int guest_pause_attach(struct guest_pause *pause, const struct guest *guest, con
     pause->where = (struct suspend_where){.by_libvirt = guest->from_libvirt,
                                           .pid = guest->process.pid,
                                           .start_ticks = guest->process.start_ticks};
-    snprintf(pause->where.uri, sizeof(pause->where.uri), "%s", uri ? uri : "qemu:///system");
+    snprintf(pause->where.uri, sizeof(pause->where.uri), "%s", uri ? uri : domain_default_uri());
     memcpy(pause->where.uuid, guest->uuid, sizeof(pause->where.uuid));
     return command(pause, ORDER_ATTACH, &reply, error);
 }

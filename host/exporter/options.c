@@ -32,7 +32,8 @@ static int bad_value(const char *option, const char *value, const char *expected
 
 static int set_seconds(const char *option, const char *value, double *seconds)
 {
-    return parse_seconds(value, seconds) == 0 ? 0 : bad_value(option, value, "a number of seconds");
+    return parse_seconds(value, seconds) == 0 ? 0
+                                              : bad_value(option, value, PARSE_SECONDS_EXPECTED);
 }
 
 static int set_mode(struct exporter_options *options, enum exporter_mode mode)

@@ -24,7 +24,8 @@ static int draw_windows(int y, const struct sample_record *sample)
     char window[24];
 
     attron(A_BOLD);
-    paint_line(y++, 0, "%10s %10s %10s %10s %8s", "WINDOW", "EST", "WSS", "±", "TOUCHED");
+    paint_line(y++, 0, "%10s %10s %10s %10s %8s", "WINDOW", "EST", "WSS", show_plus_minus(),
+               "TOUCHED");
     attroff(A_BOLD);
     for (size_t w = 0; w < sample->n_windows; w++) {
         const struct window_record *record = &sample->windows[w];

@@ -110,12 +110,12 @@ static void short_seconds(char *text, size_t size, double seconds)
 void layout_heading(const struct layout *layout, enum column column, char *text, size_t size)
 {
     static const char *const names[N_COLUMNS] = {
-        "DOMAIN",   "WSS",       "±",      "WSS",         "WSS",   "RAM", "OF RAM",
+        "DOMAIN",   "WSS",       NULL,     "WSS",         "WSS",   "RAM", "OF RAM",
         "RESIDENT", "GIVE BACK", "METHOD", "GUEST AVAIL", "NEEDS", "AGE", "FLAGS"};
     char window[24];
 
     if (column != COLUMN_WSS_1 && column != COLUMN_WSS_2 && column != COLUMN_WSS_3) {
-        snprintf(text, size, "%s", names[column]);
+        snprintf(text, size, "%s", column == COLUMN_HALF ? show_plus_minus() : names[column]);
         return;
     }
     if (layout->n_windows == 0) {

@@ -220,7 +220,7 @@ static void draw_help(void)
         "a           also guests that are not measured any more",
         "q, Escape   back, and out",
         "",
-        "WSS 1m      bytes touched within the last minute, ± as far as its 95 % interval goes",
+        "WSS 1m      bytes touched within the last minute; beside it how far its 95 % interval goes",
         "GIVE BACK   resident, and not touched within the longest window",
         "AGE         of the number",
     };

@@ -41,8 +41,8 @@ static void add_windows(struct table *table, const struct guest_view *view)
         const struct window_record *window = &record->windows[w];
         char what[96], span[32], half[32], age[32];
 
-        snprintf(what, sizeof(what), "touched in %s, ± %s, %s ago",
-                 show_seconds(span, sizeof(span), window->window_s),
+        snprintf(what, sizeof(what), "touched in %s, %s %s, %s ago",
+                 show_seconds(span, sizeof(span), window->window_s), show_plus_minus(),
                  show_bytes(half, sizeof(half), window_half_width(window)),
                  show_seconds(age, sizeof(age), ceil(view->record_age_s)));
         memory_row(table, "host", what, window->wss_bytes, view->assigned_bytes);

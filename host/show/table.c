@@ -2,14 +2,22 @@
 /** @file table.c  See table.h. */
 #include "show/table.h"
 
+#include "show/units.h"
+
 #include <errno.h>
 #include <libsmartcols.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct table {
     struct libscols_table *scols;
     size_t n_columns;
 };
+
+static const char *heading(const char *name)
+{
+    return strcmp(name, "±") == 0 ? show_plus_minus() : name;
+}
 
 struct table *table_new(const struct table_column *columns, size_t n)
 {
@@ -27,7 +35,7 @@ struct table *table_new(const struct table_column *columns, size_t n)
     for (size_t i = 0; i < n; i++) {
         int flags = (columns[i].right ? SCOLS_FL_RIGHT : 0) | (columns[i].last ? SCOLS_FL_WRAP : 0);
 
-        if (!scols_table_new_column(table->scols, columns[i].name, 0, flags)) {
+        if (!scols_table_new_column(table->scols, heading(columns[i].name), 0, flags)) {
             table_free(table);
             return NULL;
         }

@@ -2,6 +2,7 @@
 /** @file units.c  See units.h. */
 #include "show/units.h"
 
+#include <langinfo.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,11 @@ char *show_seconds(char *text, size_t size, double seconds)
     else
         snprintf(text, size, "%luh%lum", whole / 3600, whole / 60 % 60);
     return text;
+}
+
+const char *show_plus_minus(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "±" : "+-";
 }
 
 char *show_bar(char *text, size_t size, double share)

@@ -15,6 +15,9 @@ char *show_error(char *text, size_t size, uint64_t bytes, uint64_t low, uint64_t
 /** "0.10s", "10s", "2m30s", "1h5m". */
 char *show_seconds(char *text, size_t size, double seconds);
 
+/** "±", or "+-" where the locale has no UTF-8. */
+const char *show_plus_minus(void);
+
 /** A bar of up to 30 characters for a share of 0 .. 1. */
 char *show_bar(char *text, size_t size, double share);
 

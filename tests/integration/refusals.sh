@@ -17,12 +17,15 @@ expect_exit "both named" 1 'one of them' "$vmwss" measure --pid 1 name
 expect_exit "two guests" 1 'one guest at a time' "$vmwss" measure a b
 expect_exit "pid is no number" 1 'not a process id' "$vmwss" measure --pid 12x
 expect_exit "window is no number" 1 'window' "$vmwss" measure --pid 1 -w 1,x
+expect_exit "a window of no unit that there is" 1 'from 1ms to 1000000s' "$vmwss" measure --pid 1 -w 10x
 expect_exit "window is not finite" 1 'window' "$vmwss" measure --pid 1 -w inf
 expect_exit "no such method" 1 'expected auto, idle' "$vmwss" measure --pid 1 -m magic
 expect_exit "samples out of range" 1 'samples' "$vmwss" measure --pid 1 -n 0
 expect_exit "census and samples" 1 'exclude each other' "$vmwss" measure --pid 1 --census -n 5
 expect_exit "interval below window" 1 'shorter than' "$vmwss" measure --pid 1 -w 10 -i 1
 expect_exit "no such command" 1 'no command' "$vmwss" frobnicate
+check "help COMMAND is COMMAND --help" cmp -s <("$vmwss" help measure) <("$vmwss" measure --help)
+expect_exit "help of no command" 1 'no command' "$vmwss" help frobnicate
 expect_exit "unknown option" 1 '' "$vmwss" measure --frobnicate
 
 echo "# cannot measure: exit 2"
@@ -31,6 +34,9 @@ sleeper=$!
 pids+=("$sleeper")
 expect_exit "not QEMU" 2 "$sleeper" "$vmwss" measure --pid "$sleeper"
 expect_exit "no such process" 2 '4194200' "$vmwss" measure --pid 4194200
+expect_exit "LIBVIRT_DEFAULT_URI is asked" 2 'qemu:///nowhere' env LIBVIRT_DEFAULT_URI=qemu:///nowhere "$vmwss" measure some
+expect_exit "but --connect first" 2 'embed' \
+	env LIBVIRT_DEFAULT_URI=qemu:///nowhere "$vmwss" measure -c 'qemu:///embed?root=/nonexistent/x' some
 expect_exit "no libvirt" 2 'libvirt' "$vmwss" measure -c 'qemu:///embed?root=/nonexistent/x' some
 mkdir "$guests_dir/empty" && : >"$guests_dir/empty/libvirt.so.0"
 without_libvirt=(env "LD_LIBRARY_PATH=$guests_dir/empty" "$vmwss")
@@ -40,6 +46,12 @@ if start_payload refusals tcg "total=64M hot=8M" -m 128; then
 	cp -- "$vmwss" "$guests_dir/vmwss" && chmod 755 "$guests_dir" "$guests_dir/vmwss"
 	expect_exit "no permission" 2 'ermission|ermitted' \
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$guests_dir/vmwss" measure --pid "$pid"
+	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups "$guests_dir/vmwss")
+	check "doctor: an ordinary user may not advise QEMU" quietly grep -E '^(cold|pageout) +no .*(CAP_SYS_NICE|swap is active)' <("${as_user[@]}" doctor)
+	check "and sees no other user's guests" quietly grep -E '^referenced +yes .*own guests' <("${as_user[@]}" doctor)
+	check "units of time" "$vmwss" measure --pid "$pid" -w 500ms,1s
+	check "LANG=C: +-" quietly grep -E 'WSS +\+- ' <(LC_ALL=C "$vmwss" measure --pid "$pid" -w 200ms)
+	check "UTF-8: ±" quietly grep -E 'WSS +± ' <(LC_ALL=C.UTF-8 "$vmwss" measure --pid "$pid" -w 200ms)
 	expect_exit "referenced cannot follow a panel" 2 'use --census' \
 		"$vmwss" measure --pid "$pid" -m referenced -n 100
 	expect_exit "pageout takes no census" 2 'use --samples' "$vmwss" measure --pid "$pid" -m pageout --census

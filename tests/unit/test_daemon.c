@@ -88,11 +88,13 @@ START_TEST(mistakes_are_named_with_file_and_line)
     char longer[400] = "[vmwssd]\nperiod = 5\ndatabase = /";
 
     refused("[vmwssd]\nperiod = 5\npreiod = 6\n", ":3: unknown key 'preiod'");
-    refused("[vmwssd]\n\n\nperiod = soon\n", ":4: period soon: expected a number of seconds");
+    refused("[vmwssd]\n\n\nperiod = soon\n",
+            ":4: period soon: expected a time from 1ms to 1000000s");
     refused("period = 5\n", ":1: 'period' in section []");
     refused("[daemon]\nperiod = 5\n", ":2: 'period' in section [daemon]");
     refused("[vmwssd]\nperiod = 5\nwhat is this\n", ":3: neither");
-    refused("[vmwssd]\nmax-period = never\n", ":2: max-period never: expected a number of seconds");
+    refused("[vmwssd]\nmax-period = never\n",
+            ":2: max-period never: expected a time from 1ms to 1000000s");
     refused("[vmwssd]\nmethod = damon\n", ":2: method damon: expected auto");
     refused("[vmwssd]\nbudget = 101%\n", ":2: budget 101%: expected a percentage");
     refused("[vmwssd]\npublish = maybe\n", ":2: publish maybe: expected yes or no");

@@ -3,6 +3,7 @@
 #include "sample/kernel/advise.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -70,6 +71,20 @@ bool advice_splits(const struct fsroot *root, const struct ram_block *block)
     return fsroot_read(root, policy, sizeof(policy),
                        "sys/kernel/mm/transparent_hugepage/shmem_enabled") > 0 &&
            !strstr(policy, "[never]") && !strstr(policy, "[deny]");
+}
+
+int advise_permitted(struct error *why)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+    if (syscall(SYS_capget, &header, data) == 0 &&
+        (data[CAP_TO_INDEX(CAP_SYS_NICE)].effective & CAP_TO_MASK(CAP_SYS_NICE)))
+        return 0;
+    return error_set(
+        why, -EPERM,
+        "process_madvise: not permitted for another process; it needs CAP_SYS_NICE and "
+        "CAP_SYS_PTRACE: run as root");
 }
 
 int process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n)

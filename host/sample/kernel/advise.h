@@ -21,6 +21,10 @@
  */
 bool advice_splits(const struct fsroot *root, const struct ram_block *block);
 
+/** May this process advise another? mm/madvise.c, process_madvise(): CAP_SYS_NICE; its own memory needs none since
+ *  Linux 6.13, and proves nothing. 0, or -EPERM with the message. */
+int advise_permitted(struct error *why);
+
 /** Advises the ranges range[0..n) of the process's memory. 0 or a negative errno (-EINVAL: the memory
  *  is locked or huge; -EPERM; -ESRCH). */
 int process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n);

@@ -55,6 +55,8 @@ static int cold_host(const struct fsroot *root, struct error *why)
     cleanup_close int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
     int rc = referenced_count_host(root, why);
 
+    if (rc == 0)
+        rc = advise_permitted(why);
     if (rc < 0)
         return rc;
     /* A range of no bytes is checked for permission and changes nothing. */

@@ -527,6 +527,8 @@ static int pageout_host(const struct fsroot *root, struct error *why)
 {
     int rc = check_swap(root, why);
 
+    if (rc == 0)
+        rc = advise_permitted(why);
     return rc < 0 ? rc : prove_on_own_page(why);
 }
 
