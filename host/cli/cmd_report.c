@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_report.c  vmwss report: what all guests needed, what could be given back, and what more would fit. */
+#include "base/clock.h"
 #include "base/parse.h"
 #include "cli/kept.h"
 #include "keep/report.h"
+#include "show/progress.h"
 #include "show/report.h"
 
 #include <errno.h>
@@ -122,8 +124,23 @@ static uint64_t own_capacity(void)
     return (uint64_t)((double)info.totalram * (double)info.mem_unit * (1 - HOST_SHARE));
 }
 
+struct reading {
+    struct progress progress;
+    uint64_t began_ns;
+};
+
+static void show_reading(double done, void *context)
+{
+    struct reading *reading = context;
+    char text[32];
+
+    snprintf(text, sizeof(text), "%.0f%% read", 100 * done);
+    progress_say((double)(clock_ns() - reading->began_ns) / 1e9, text, &reading->progress);
+}
+
 static int print(struct store *store, struct options *options, struct error *error)
 {
+    struct reading reading = {.began_ns = clock_ns()};
     struct report report;
     int rc;
 
@@ -135,7 +152,11 @@ static int print(struct store *store, struct options *options, struct error *err
         return error_set(error, -EINVAL,
                          "--guest-size: it is another host's history: say with --capacity how "
                          "much memory that has for guests");
+    progress_init(&reading.progress, "history");
+    options->report.progress = show_reading;
+    options->report.context = &reading;
     rc = report_make(store, &options->report, &report, error);
+    progress_clear(&reading.progress);
     if (rc < 0)
         return rc;
     rc = report_print(&report, options->kept.format);

@@ -2,9 +2,9 @@
 /**
  * @file packing.h  How much memory all guests of a host need together, and how many more would fit. Pure functions.
  *
- * A draw is one moment: each guest that was there has a value drawn from its distribution around that moment (an hour, or a
- * minute), and the values are added up. So what guests have in common over the day or the week is in the sum, because all
- * are drawn from the same hour; what they do within it, and the error of each measurement, counts as independent.
+ * A draw is one moment: each guest that was there has a value drawn from its distribution around that moment (a minute, or
+ * where minutes are not kept any more an hour), and the values are added up. So what guests have in common is in the sum, for
+ * all are drawn from the same minute; what they do within it, and the error of each measurement, counts as independent.
  *
  * New guests are like those that are there: for each one of them is drawn, and how much of its RAM it used then, at that
  * very moment of the host, is scaled to the size of the new guest.

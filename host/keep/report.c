@@ -37,6 +37,7 @@ struct walk {
     size_t n_draws, room, draws_each;
     double time_s; /* of the buckets that are being seen; negative: none yet */
     size_t n_times;
+    double short_since_s, short_until_s; /* the episode that goes on; negative: none */
     uint64_t state;
 };
 
@@ -131,9 +132,33 @@ static void draw(struct walk *walk, size_t n)
     walk->n_draws++;
 }
 
+/* What is short for minutes that follow each other is one episode. Hours do not tell, for a shortage lasts minutes. */
+static void count_shortage(struct walk *walk, size_t first_draw)
+{
+    struct report *report = walk->report;
+    size_t n = walk->n_draws - first_draw;
+    double sum = 0;
+
+    for (size_t i = first_draw; i < walk->n_draws; i++)
+        sum += walk->totals[i];
+    if (n == 0 || report->level_s != BUCKET_MINUTE ||
+        sum <= (double)report->options.capacity_bytes * (double)n) {
+        walk->short_since_s = -1;
+        return;
+    }
+    if (walk->short_since_s < 0 || walk->time_s > walk->short_until_s)
+        walk->short_since_s = walk->time_s;
+    walk->short_until_s = walk->time_s + report->level_s;
+    report->short_s += report->level_s;
+    report->longest_short_s = fmax(report->longest_short_s,
+                                   walk->short_until_s - walk->short_since_s);
+}
+
 /* All buckets of one time have been seen. */
 static void end_time(struct walk *walk)
 {
+    const struct report_options *options = &walk->report->options;
+    const size_t first_draw = walk->n_draws;
     size_t n = 0;
 
     for (size_t g = 0; g < walk->n; g++) {
@@ -145,6 +170,11 @@ static void end_time(struct walk *walk)
     }
     for (size_t i = 0; i < walk->draws_each && walk->n_draws < walk->room && n > 0; i++)
         draw(walk, n);
+    count_shortage(walk, first_draw);
+    if (options->progress)
+        options->progress((walk->time_s - walk->report->from_s) /
+                              fmax(options->to_s - walk->report->from_s, 1),
+                          options->context);
     walk->n_times++;
 }
 
@@ -294,23 +324,39 @@ static int nothing_there(struct store *store, const struct report_options *optio
 
 /* --- together ---------------------------------------------------------------------------------- */
 
-/* When the first bucket of the span begins; the end of the span when there is none. */
-static int first_time(struct store *store, const struct report_options *options, double *from_s,
-                      struct error *error)
+/* When the first bucket of a level begins within the span; the end of the span when there is none. */
+static int first_time(struct store *store, const struct report_options *options, int level_s,
+                      double *from_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     double floor_s = fmax(options->from_s, 0);
     int rc = sql_prepare(store,
-                         "SELECT start_s FROM bucket WHERE level_s = 3600 AND start_s >= ?"
+                         "SELECT start_s FROM bucket WHERE level_s = ? AND start_s >= ?"
                          " ORDER BY start_s LIMIT 1",
                          &statement, error);
 
     if (rc < 0)
         return rc;
-    sqlite3_bind_int64(statement, 1, (int64_t)fmin(floor_s, 9e15) / 3600 * 3600);
+    sqlite3_bind_int(statement, 1, level_s);
+    sqlite3_bind_int64(statement, 2, (int64_t)fmin(floor_s, 9e15) / level_s * level_s);
     rc = sql_step(store, statement, error);
     *from_s = rc == 1 ? fmax((double)sqlite3_column_int64(statement, 0), floor_s) : options->to_s;
     return rc < 0 ? rc : 0;
+}
+
+/* Minutes as far as they are kept: guests that are busy in the same minutes, as by cron, are so in the sum. Drawn from hours
+ * they would not be: of 20 guests whose jobs begin together p99 read 31 GiB of 46. */
+static int choose_level(struct store *store, const struct report_options *options, int *level_s,
+                        double *from_s, struct error *error)
+{
+    double minutes_s;
+    int rc = first_time(store, options, BUCKET_HOUR, from_s, error);
+
+    if (rc == 0)
+        rc = first_time(store, options, BUCKET_MINUTE, &minutes_s, error);
+    if (rc == 0)
+        *level_s = minutes_s <= *from_s + BUCKET_HOUR ? BUCKET_MINUTE : BUCKET_HOUR;
+    return rc;
 }
 
 static int make_room(struct walk *walk, double span_s)
@@ -331,11 +377,10 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
     struct report *report = walk->report;
     const struct report_options *options = &report->options;
     double from_s;
-    int rc = first_time(store, options, &from_s, error);
+    int rc = choose_level(store, options, &report->level_s, &from_s, error);
 
     if (rc < 0)
         return rc;
-    report->level_s = options->to_s - from_s <= 86400 ? BUCKET_MINUTE : BUCKET_HOUR;
     rc = make_room(walk, options->to_s - from_s);
     if (rc < 0)
         return error_set(error, rc, "%s: no memory for such a span", store->path);
@@ -370,7 +415,7 @@ int report_make(struct store *store, const struct report_options *options, struc
                 struct error *error)
 {
     cleanup_free struct history_guest *guests = NULL;
-    struct walk walk = {.report = report, .time_s = -1, .state = SEED};
+    struct walk walk = {.report = report, .time_s = -1, .short_since_s = -1, .state = SEED};
     ssize_t n = history_guests(store, &guests, error);
     int rc;
 

@@ -16,6 +16,9 @@ struct report_options {
     double risk;             /* that memory does not suffice at a given moment: 0 .. 1 */
     uint64_t capacity_bytes; /* memory for guests; 0: not known, nothing is said of what fits */
     uint64_t guest_bytes;    /* RAM of a further guest; 0: not asked */
+    /* Called with what is done, 0 .. 1, once for each minute or hour; NULL: not. */
+    void (*progress)(double done, void *context);
+    void *context;
 };
 
 struct report_guest {
@@ -46,7 +49,9 @@ struct report {
     double total_risk; /* exceeded for a share @p risk of the draws */
     uint64_t ram_bytes, resident_bytes, reclaimable_bytes; /* sums, of those that run */
     double shortage; /* with a capacity: the share of draws in which it did not suffice */
-    double fit;      /* with a capacity and a size: how many more */
+    /* With a capacity, and from minutes: those in which it did not suffice, and the longest run of them. */
+    double short_s, longest_short_s;
+    double fit; /* with a capacity and a size: how many more */
 };
 
 /**

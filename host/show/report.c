@@ -93,6 +93,16 @@ static int add_total(struct table *table, const struct report *report)
     return add_cells(table, cell);
 }
 
+static void print_shortage(const struct report *report)
+{
+    if (report->level_s == BUCKET_HOUR)
+        printf("Minutes are not kept of all that time: guests that are busy in the same minutes "
+               "need more than that.\n");
+    else if (report->short_s > 0)
+        printf("It was short in %.0f of %zu minutes, for up to %.0f at a stretch.\n",
+               report->short_s / 60, report->n_times, report->longest_short_s / 60);
+}
+
 /* How much the statistics can say: of a day no risk of one in a thousand. */
 static void print_fit(const struct report *report)
 {
@@ -108,6 +118,7 @@ static void print_fit(const struct report *report)
            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
            100 * (1 - options->risk), 100 * report->shortage);
+    print_shortage(report);
     if (options->guest_bytes)
         printf("%.0f%s more guests of %s like these fit at a risk of %g%%.\n", report->fit,
                report->fit >= 10000 ? " or" : "",
@@ -212,6 +223,11 @@ static json_t *total_json(const struct report *report)
                         capacity ? json_integer((json_int_t)report->options.capacity_bytes)
                                  : json_null());
     json_object_set_new(object, "shortage", capacity ? json_real(report->shortage) : json_null());
+    capacity &= report->level_s == BUCKET_MINUTE;
+    json_object_set_new(object, "short_seconds",
+                        capacity ? json_real(report->short_s) : json_null());
+    json_object_set_new(object, "longest_short_seconds",
+                        capacity ? json_real(report->longest_short_s) : json_null());
     return object;
 }
 
@@ -276,6 +292,8 @@ static const char *const csv_names[] = {
     "shortage",
     "guest_bytes",
     "fit",
+    "short_seconds",
+    "longest_short_seconds",
     NULL,
 };
 
@@ -320,7 +338,7 @@ static void csv_guest(const struct report *report, const struct report_guest *gu
         csv_nothings(&csv, 5);
     }
     csv_whole(&csv, guest->reclaimable_bytes);
-    csv_nothings(&csv, 4);
+    csv_nothings(&csv, 6);
     csv_end(&csv);
 }
 
@@ -352,6 +370,12 @@ static void csv_host(const struct report *report)
     if (options->capacity_bytes && options->guest_bytes) {
         csv_whole(&csv, options->guest_bytes);
         csv_whole(&csv, (uint64_t)report->fit);
+    } else {
+        csv_nothings(&csv, 2);
+    }
+    if (options->capacity_bytes && report->level_s == BUCKET_MINUTE) {
+        csv_number(&csv, report->short_s);
+        csv_number(&csv, report->longest_short_s);
     } else {
         csv_nothings(&csv, 2);
     }

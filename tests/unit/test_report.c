@@ -38,15 +38,23 @@ static void add(const char *uuid, double every_s, double last_s, double period_s
     }
 }
 
-static void make(double to_s)
+static void make_within(uint64_t capacity_bytes, double to_s)
 {
-    const struct report_options options = {
-        .from_s = T0, .to_s = T0 + to_s, .window_s = 10, .risk = 0.01};
+    const struct report_options options = {.from_s = T0,
+                                           .to_s = T0 + to_s,
+                                           .window_s = 10,
+                                           .risk = 0.01,
+                                           .capacity_bytes = capacity_bytes};
     struct error error = {0};
 
     report_free(&report);
     ck_assert_msg(report_make(store, &options, &report, &error) == 0, "%s", error.text);
     ck_assert_uint_eq(report.n_guests, 2);
+}
+
+static void make(double to_s)
+{
+    make_within(0, to_s);
 }
 
 static bool runs(const char *uuid)
@@ -68,10 +76,17 @@ START_TEST(between_two_records_a_guest_is_there)
 }
 END_TEST
 
+/* As after a month. */
+static void forget_minutes(void)
+{
+    free(kept_ask(kept.path, "DELETE FROM bucket WHERE level_s = 60"));
+}
+
 START_TEST(a_guest_that_has_ended_is_not_there_for_an_hour_more)
 {
     add(UUID_1, HOUR, 2 * DAY, 30);
     add(UUID_2, HOUR, 2 * DAY - HOUR, 30);
+    forget_minutes();
     make(2 * DAY + HOUR / 2);
     ck_assert(runs(UUID_1));
     ck_assert(!runs(UUID_2));
@@ -84,6 +99,7 @@ START_TEST(nor_is_it_in_any_sum)
 {
     add(UUID_1, HOUR, 2 * DAY, 30);
     add(UUID_2, HOUR, 0, 30);
+    forget_minutes();
     make(2 * DAY);
     ck_assert_double_eq_tol(report.total_max, 200.0 * MIB, 2.0 * MIB);
     ck_assert_double_eq_tol(report.total_p95, 100.0 * MIB, MIB);
@@ -97,6 +113,7 @@ START_TEST(who_is_measured_every_minute_runs_on_when_an_hour_begins)
 {
     add(UUID_1, HOUR, 2 * DAY, 30);
     add(UUID_2, HOUR, 2 * DAY - HOUR, 60);
+    forget_minutes();
     make(2 * DAY + 10);
     ck_assert(runs(UUID_2));
     make(2 * DAY + 2 * MINUTE);
@@ -148,6 +165,66 @@ START_TEST(one_that_was_measured_before)
 }
 END_TEST
 
+/* Both guests have 100 MiB, but 500 in the first three minutes of each hour, as by cron. */
+static void add_cron(double last_s)
+{
+    for (double at_s = 0; at_s < last_s; at_s += MINUTE) {
+        const uint64_t mib = fmod(at_s, HOUR) < 3 * MINUTE ? 500 : 100;
+        const struct ages_record records[] = {kept_record(UUID_1, UUID_1, T0 + at_s, mib),
+                                              kept_record(UUID_2, UUID_2, T0 + at_s, mib)};
+        const struct store_entry entries[] = {{.record = &records[0], .period_s = MINUTE},
+                                              {.record = &records[1], .period_s = MINUTE}};
+
+        ck_assert_int_eq(store_add(store, entries, 2, NULL), 0);
+    }
+}
+
+/* Each hour is high for a twentieth of it: drawn by hours, both are at once in a four hundredth of the time. */
+START_TEST(what_peaks_in_the_same_minutes_is_added_up)
+{
+    add_cron(30 * HOUR);
+    make(30 * HOUR);
+    ck_assert_uint_eq(report.level_s, 60);
+    ck_assert_uint_eq(report.n_times, 30 * 60);
+    ck_assert_double_eq_tol(report.total_p99, 1000.0 * MIB, 10.0 * MIB);
+    ck_assert_double_eq_tol(report.total_p50, 200.0 * MIB, 2.0 * MIB);
+    forget_minutes();
+    make(30 * HOUR);
+    ck_assert_uint_eq(report.level_s, 3600);
+    ck_assert_double_eq_tol(report.total_p99, 600.0 * MIB, 6.0 * MIB);
+}
+END_TEST
+
+START_TEST(minutes_that_are_short_are_counted)
+{
+    add_cron(5 * HOUR);
+    make_within(800 * MIB, 5 * HOUR);
+    ck_assert_double_eq(report.short_s, 5 * 3 * MINUTE);
+    ck_assert_double_eq(report.longest_short_s, 3 * MINUTE);
+    make_within(1100 * MIB, 5 * HOUR);
+    ck_assert_double_eq(report.short_s, 0);
+    make_within(150 * MIB, 5 * HOUR);
+    ck_assert_double_eq(report.longest_short_s, 5 * HOUR);
+}
+END_TEST
+
+/* Minutes without a record are not said to have been short, and end an episode. */
+START_TEST(a_gap_is_no_shortage)
+{
+    add(UUID_1, MINUTE, 10 * MINUTE - 1, MINUTE);
+    add(UUID_2, MINUTE, 10 * MINUTE - 1, MINUTE);
+    for (double at_s = 30 * MINUTE; at_s < 35 * MINUTE; at_s += MINUTE) {
+        const struct ages_record record = kept_record(UUID_1, UUID_1, T0 + at_s, 100);
+        const struct store_entry entry = {.record = &record, .period_s = MINUTE};
+
+        ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
+    }
+    make_within(50 * MIB, HOUR);
+    ck_assert_double_eq(report.short_s, 15 * MINUTE);
+    ck_assert_double_eq(report.longest_short_s, 10 * MINUTE);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("report");
@@ -160,6 +237,9 @@ int main(void)
     tcase_add_test(tcase, who_is_measured_every_minute_runs_on_when_an_hour_begins);
     tcase_add_test(tcase, what_is_not_measured_counts_as_resident);
     tcase_add_test(tcase, one_that_was_measured_before);
+    tcase_add_test(tcase, what_peaks_in_the_same_minutes_is_added_up);
+    tcase_add_test(tcase, minutes_that_are_short_are_counted);
+    tcase_add_test(tcase, a_gap_is_no_shortage);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
