@@ -3,9 +3,27 @@
 #include "cli/cli.h"
 
 #include "base/parse.h"
+#include "sample/method.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+void cli_print_help(const char *help)
+{
+    static const char *const tokens[] = {"@methods@", "@followers@"};
+    char names[128];
+    const char *at;
+
+    for (size_t i = 0; i < 2; i++)
+        if ((at = strstr(help, tokens[i]))) {
+            printf("%.*s%s%s", (int)(at - help), help, method_names(names, sizeof(names), i == 1),
+                   at + strlen(tokens[i]));
+            return;
+        }
+    fputs(help, stdout);
+}
 
 int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows)
 {

@@ -23,6 +23,10 @@ int cmd_top(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_bugreport(int argc, char **argv);
 
+/** Prints a command's help, in which @methods@ stands for the names of all methods, and @followers@ for those that can follow
+ *  a panel over time. */
+void cli_print_help(const char *help);
+
 /** The guest that a command is asked about. */
 struct guest_choice {
     const char *uri;    /* --connect; NULL: qemu:///system */

@@ -34,7 +34,7 @@ static const char help[] =
     "  -i, --interval S    print every S seconds, windows as they become known (default: once, when\n"
     "                      the longest window has passed)\n"
     "  -k, --count N       how often (with --interval; default: until interrupted)\n"
-    "  -m, --method NAME   auto, idle, damon, zap, pageout: one that can follow pages\n"
+    "  -m, --method NAME   auto, @followers@: one that can follow pages\n"
     "  -n, --samples N     pages in the panel (2000)\n"
     "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n"
     "      --svg FILE      draw the histogram into FILE too\n"
@@ -115,7 +115,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS "w:t:i:k:", longs, NULL)) >=
            0) {
         if (option == 'h') {
-            fputs(help, stdout);
+            cli_print_help(help);
             return 1;
         }
         if (set_option(options, option, optarg) < 0)

@@ -28,7 +28,7 @@ struct curve_kind {
 #define COMMON_HELP                                                                          \
     "  -p, --pid PID       a QEMU process, without libvirt\n"                                \
     "  -c, --connect URI   libvirt connection (qemu:///system)\n"                            \
-    "  -m, --method NAME   auto, idle, damon, zap, pageout, zap-all, referenced, cold\n"     \
+    "  -m, --method NAME   auto, @methods@\n"                                                \
     "  -n, --samples N     pages in the panel (2000)\n"                                      \
     "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n" \
     "      --census        every page; slower to read than a short window is long\n"         \
@@ -104,7 +104,7 @@ static int parse_options(struct options *options, const struct curve_kind *kind,
     options->sampling.prefer_panel = true;
     while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS, longs, NULL)) >= 0) {
         if (option == 'h') {
-            fputs(kind->help, stdout);
+            cli_print_help(kind->help);
             return 1;
         }
         if (set_option(options, kind, option, optarg) < 0)

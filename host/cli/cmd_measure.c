@@ -31,37 +31,34 @@ struct options {
     bool agent;        /* ask the guest, too */
 };
 
-static void print_help(void)
-{
-    puts(
-        "Usage: vmwss measure (DOMAIN | --pid PID) [OPTIONS]\n\n"
-        "Measures the working set size of a running guest: bytes of its RAM touched within a window.\n\n"
-        "  DOMAIN              name, UUID or id of a libvirt domain\n"
-        "  -p, --pid PID       a QEMU process, without libvirt\n"
-        "  -c, --connect URI   libvirt connection (qemu:///system)\n"
-        "  -w, --window S,...  windows in seconds (10); several are answered by one run\n"
-        "  -m, --method NAME   auto, idle, damon, zap, pageout, zap-all, referenced, cold (auto)\n"
-        "      --census        look at every page\n"
-        "  -n, --samples N     look at a panel of N pages chosen at random\n"
-        "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
-        "                      zap always takes a panel unless told otherwise)\n"
-        "  -P, --precision P%  a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs\n"
-        "      --fine[=N]      where there are huge pages: split N of those that were touched (32), measure them\n"
-        "                      by pages of 4 KiB for another window, join them again\n"
-        "  -i, --interval S    measure every S seconds\n"
-        "      --stretch N     while successive intervals overlap, measure more and more seldom, down to\n"
-        "                      every N-th time; back to every time when they do not\n"
-        "      --wait S        how long to wait while another vmwss measures the guest (default: not at\n"
-        "                      all; with --interval, what a period leaves beside the longest window)\n"
-        "      --pause[=MS]    suspend the guest while it is marked and while it is read, each time for at\n"
-        "                      most MS milliseconds (100): no touch falls in between\n"
-        "      --agent         ask the agent in the guest, too, and show what it says\n"
-        "  -k, --count N       how often (with --interval; default: until interrupted)\n"
-        "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
-        "  -h, --help          this text\n\n"
-        "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
-        "130 interrupted.");
-}
+static const char help[] =
+    "Usage: vmwss measure (DOMAIN | --pid PID) [OPTIONS]\n\n"
+    "Measures the working set size of a running guest: bytes of its RAM touched within a window.\n\n"
+    "  DOMAIN              name, UUID or id of a libvirt domain\n"
+    "  -p, --pid PID       a QEMU process, without libvirt\n"
+    "  -c, --connect URI   libvirt connection (qemu:///system)\n"
+    "  -w, --window S,...  windows in seconds (10); several are answered by one run\n"
+    "  -m, --method NAME   auto, @methods@ (auto)\n"
+    "      --census        look at every page\n"
+    "  -n, --samples N     look at a panel of N pages chosen at random\n"
+    "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
+    "                      zap always takes a panel unless told otherwise)\n"
+    "  -P, --precision P%  a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs\n"
+    "      --fine[=N]      where there are huge pages: split N of those that were touched (32), measure them\n"
+    "                      by pages of 4 KiB for another window, join them again\n"
+    "  -i, --interval S    measure every S seconds\n"
+    "      --stretch N     while successive intervals overlap, measure more and more seldom, down to\n"
+    "                      every N-th time; back to every time when they do not\n"
+    "      --wait S        how long to wait while another vmwss measures the guest (default: not at\n"
+    "                      all; with --interval, what a period leaves beside the longest window)\n"
+    "      --pause[=MS]    suspend the guest while it is marked and while it is read, each time for at\n"
+    "                      most MS milliseconds (100): no touch falls in between\n"
+    "      --agent         ask the agent in the guest, too, and show what it says\n"
+    "  -k, --count N       how often (with --interval; default: until interrupted)\n"
+    "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
+    "  -h, --help          this text\n\n"
+    "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
+    "130 interrupted.\n";
 
 static int set_pause(struct options *options, const char *value)
 {
@@ -158,7 +155,7 @@ static int parse_options(struct options *options, int argc, char **argv)
                                 .stretch = 1};
     while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS "w:i:k:", longs, NULL)) >= 0) {
         if (option == 'h') {
-            print_help();
+            cli_print_help(help);
             return 1;
         }
         if (set_option(options, option, optarg) < 0)

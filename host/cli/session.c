@@ -52,13 +52,11 @@ bool session_interrupted(void)
 
 static int bad_method(const char *name)
 {
-    char names[128] = "auto";
+    char names[128];
+    char expected[160];
 
-    for (size_t i = 0; methods[i]; i++) {
-        strncat(names, methods[i + 1] ? ", " : " or ", sizeof(names) - strlen(names) - 1);
-        strncat(names, methods[i]->name, sizeof(names) - strlen(names) - 1);
-    }
-    return command_bad_value("--method", name, names);
+    snprintf(expected, sizeof(expected), "auto, %s", method_names(names, sizeof(names), false));
+    return command_bad_value("--method", name, expected);
 }
 
 static int parse_precision(struct sampling_choice *choice, const char *text)
@@ -157,8 +155,8 @@ static bool wants_census(const struct session *session, const struct sampling_ch
     if (choice->census || !method->panel)
         return true;
     if (choice->samples || choice->precision > 0 || choice->follow || choice->prefer_panel ||
-        !method->census || method == &method_zap)
-        return false; /* a census by zap drops every mapping of the guest: only when asked for */
+        !method->census || method->panel_by_default)
+        return false;
     return session->subject.ram.bytes <= CENSUS_UP_TO_BYTES;
 }
 

@@ -177,12 +177,11 @@ static void dump_guest_budget(const struct config *config, FILE *out)
     fprintf(out, "guest-budget = %g%%\n", config->guest_budget * 100);
 }
 
-/* damon is not among them: there is one for the whole host, so it could watch one guest only. */
 static int set_method(struct config *config, const char *value)
 {
     const struct method *method = method_by_name(value);
 
-    if (strcmp(value, "auto") != 0 && (!method || !method->rearm || method == &method_damon))
+    if (strcmp(value, "auto") != 0 && (!method || !method->rank[ORDER_DAEMON]))
         return -EINVAL;
     config->method = method;
     return 0;

@@ -167,36 +167,28 @@ int watched_poll(struct watched *watched, struct error *error)
 
 /* --- a look ------------------------------------------------------------------------------------ */
 
-#define N_METHODS 3
-
-/* Cheapest and most exact first; where the host's MGLRU takes accessed bits, idle comes last. Not damon: there is one for the
- * whole host, so it could watch one guest only. */
-static const struct method *const in_order[N_METHODS] = {&method_idle, &method_pageout,
-                                                         &method_zap};
-static const struct method *const while_ageing[N_METHODS] = {&method_pageout, &method_zap,
-                                                             &method_idle};
-
 static int choose_method(struct watched *watched, const struct watch_rules *rules,
                          struct error *error)
 {
-    const struct method *const *order = ageing_goes_on(&watched->target, SIGNAL_IDLE_FLAG)
-                                            ? while_ageing
-                                            : in_order;
+    const enum method_order order = ageing_goes_on(&watched->target, SIGNAL_IDLE_FLAG)
+                                        ? ORDER_DAEMON_AGEING
+                                        : ORDER_DAEMON;
+    const struct method *method;
     const struct method_needs needs = {.panel = true, .follow = true};
     struct error reasons = {0};
 
-    for (size_t i = 0; i < N_METHODS; i++) {
+    for (size_t i = 0; (method = method_at(order, i)); i++) {
         struct error why = {0};
         size_t used = strlen(reasons.text);
 
-        if (rules->method && rules->method != order[i])
+        if (rules->method && rules->method != method)
             continue;
-        if (method_try(order[i], &watched->target, &needs, &why) == 0) {
-            watched->method = order[i];
+        if (method_try(method, &watched->target, &needs, &why) == 0) {
+            watched->method = method;
             return 0;
         }
         snprintf(reasons.text + used, sizeof(reasons.text) - used, "%s %s: %s", used ? ";" : "",
-                 order[i]->name, why.text);
+                 method->name, why.text);
     }
     return error_set(error, -ENOTSUP, "no method can follow this guest:%s", reasons.text);
 }

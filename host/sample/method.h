@@ -20,6 +20,18 @@ enum method_signal {
     SIGNAL_REFERENCED, /* accessed bits, and PG_referenced: any reclaim takes them */
 };
 
+/** The choices that a program makes among methods: most exact and least disturbing first. Where MGLRU ages the guest's memory,
+ *  the host takes accessed bits, so what does not need them comes first; but not zap-all, which disturbs. */
+enum method_order {
+    ORDER_KVM,
+    ORDER_KVM_AGEING,
+    ORDER_TCG,
+    ORDER_TCG_AGEING,
+    ORDER_DAEMON, /* guests of both kinds, cheapest first; not damon: there is one for the whole host */
+    ORDER_DAEMON_AGEING,
+    N_METHOD_ORDERS,
+};
+
 struct method {
     const char *name;
     const char *summary; /* one line, for doctor and the help */
@@ -68,6 +80,8 @@ struct method {
     uint64_t
         reach_bytes; /* a touch may show at any page that is watched in the same aligned reach, so there may be
                              one; 0: each page shows its own */
+    bool panel_by_default; /* a census, though possible, disturbs the guest: only when asked for */
+    uint8_t rank[N_METHOD_ORDERS]; /* its place in each order, from 1; 0: only by name */
     bool sees_unmapped; /* also pages of a shared file that QEMU does not map count as present */
 };
 
@@ -81,6 +95,13 @@ extern const struct method method_cold;
 
 /** All methods, NULL-terminated, in the order in which doctor shows them. */
 extern const struct method *const methods[];
+
+/** The method at a place, from 0, of an order; NULL behind the last. */
+const struct method *method_at(enum method_order order, size_t place);
+
+/** "idle, damon, zap"; with @p follow only those that can follow a panel over time. Writes into the caller's buffer and
+ *  returns it. */
+char *method_names(char *text, size_t size, bool follow);
 
 /** NULL when there is no method of that name. */
 const struct method *method_by_name(const char *name);
@@ -106,9 +127,8 @@ int method_try(const struct method *method, const struct target *target,
                const struct method_needs *needs, struct error *why);
 
 /**
- * The first method that proved itself on this guest. Order under KVM: idle, damon, zap, pageout, zap-all;
- * under TCG: idle, cold, pageout, referenced. Where MGLRU ages the guest's memory: zap, pageout, idle, damon, zap-all, and
- * pageout, idle, cold, referenced.
+ * The first method that proved itself on this guest, in the order that fits it: ORDER_KVM or ORDER_TCG, or the one for
+ * ageing where MGLRU ages the guest's memory.
  * @return NULL when none can; @p error then names each and its reason.
  */
 const struct method *method_auto(const struct target *target, const struct method_needs *needs,

@@ -11,20 +11,25 @@ const struct method *const methods[] = {
     &method_zap_all, &method_referenced, &method_cold, NULL,
 };
 
-/* Most exact and least disturbing first; product order is argued in the README. */
-static const struct method *const kvm_order[] = {
-    &method_idle, &method_damon, &method_zap, &method_pageout, &method_zap_all, NULL,
-};
-static const struct method *const tcg_order[] = {
-    &method_idle, &method_cold, &method_pageout, &method_referenced, NULL,
-};
-/* Where MGLRU ages the guest's memory, accessed bits are taken by the host: others first, but not zap-all, which disturbs. */
-static const struct method *const kvm_order_ageing[] = {
-    &method_zap, &method_pageout, &method_idle, &method_damon, &method_zap_all, NULL,
-};
-static const struct method *const tcg_order_ageing[] = {
-    &method_pageout, &method_idle, &method_cold, &method_referenced, NULL,
-};
+const struct method *method_at(enum method_order order, size_t place)
+{
+    for (size_t i = 0; methods[i]; i++)
+        if (methods[i]->rank[order] == place + 1)
+            return methods[i];
+    return NULL;
+}
+
+char *method_names(char *text, size_t size, bool follow)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (size_t i = 0; methods[i] && used < size; i++)
+        if (methods[i]->rearm || !follow)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                                     methods[i]->name);
+    return text;
+}
 
 const struct method *method_by_name(const char *name)
 {
@@ -54,27 +59,28 @@ static void append_reason(struct error *error, const char *name, const char *why
              why);
 }
 
-static const struct method *const *order_for(const struct target *target)
+static enum method_order order_for(const struct target *target)
 {
     bool ages = ageing_goes_on(target, SIGNAL_IDLE_FLAG);
 
     if (target->process->accel == ACCEL_TCG)
-        return ages ? tcg_order_ageing : tcg_order;
-    return ages ? kvm_order_ageing : kvm_order;
+        return ages ? ORDER_TCG_AGEING : ORDER_TCG;
+    return ages ? ORDER_KVM_AGEING : ORDER_KVM;
 }
 
 const struct method *method_auto(const struct target *target, const struct method_needs *needs,
                                  struct error *error)
 {
-    const struct method *const *order = order_for(target);
+    const enum method_order order = order_for(target);
+    const struct method *method;
     struct error reasons = {0};
 
-    for (size_t i = 0; order[i]; i++) {
+    for (size_t i = 0; (method = method_at(order, i)); i++) {
         struct error why = {0};
 
-        if (method_try(order[i], target, needs, &why) == 0)
-            return order[i];
-        append_reason(&reasons, order[i]->name, why.text);
+        if (method_try(method, target, needs, &why) == 0)
+            return method;
+        append_reason(&reasons, method->name, why.text);
     }
     error_set(error, -ENOTSUP, "no method can see this guest:%s", reasons.text);
     return NULL;
@@ -83,11 +89,12 @@ const struct method *method_auto(const struct target *target, const struct metho
 const struct method *method_choose(const struct target *target,
                                    const struct method_verdict *verdicts, size_t n)
 {
-    const struct method *const *order = order_for(target);
+    const enum method_order order = order_for(target);
+    const struct method *method;
 
-    for (size_t i = 0; order[i]; i++)
+    for (size_t i = 0; (method = method_at(order, i)); i++)
         for (size_t v = 0; v < n; v++)
-            if (verdicts[v].method == order[i] && verdicts[v].rc == 0)
-                return order[i];
+            if (verdicts[v].method == method && verdicts[v].rc == 0)
+                return method;
     return NULL;
 }

@@ -63,6 +63,14 @@ for name in vmwss vmwss-guest; do
 	done
 done
 
+same_methods() {
+	local command=$1
+	"${program_of[vmwss]}" "$command" --help | sed -n 's/^  -m, --method NAME *\(auto[-a-z, ]*[a-z]\).*/\1/p' | tr -d ' ' | tr , '\n' |
+		sort >"$dir/documented"
+	tab vmwss "$command" -m '' | sort >"$dir/offered"
+	diff "$dir/documented" "$dir/offered" && [[ -s $dir/documented ]]
+}
+for command in measure ages profile; do check "the methods of $command" same_methods "$command"; done
 check "a method" offers zap-all vmwss measure -m zap-
 check "only what goes on as it begins" test "$(tab vmwssd --log-level n)" = notice
 check "a value after =" offers yes vmwssd --publish = y

@@ -148,6 +148,39 @@ START_TEST(auto_takes_the_first_that_proves_itself)
 }
 END_TEST
 
+static void is_order(enum method_order order, const char *expected)
+{
+    char text[128] = "";
+    const struct method *method;
+
+    for (size_t i = 0; (method = method_at(order, i)); i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? ", " : "",
+                 method->name);
+    ck_assert_str_eq(text, expected);
+}
+
+/* As vmwss(1) and vmwssd(8) say it; and that no method is cut off by a gap between the places. */
+START_TEST(orders_are_as_documented)
+{
+    is_order(ORDER_KVM, "idle, damon, zap, pageout, zap-all");
+    is_order(ORDER_KVM_AGEING, "zap, pageout, idle, damon, zap-all");
+    is_order(ORDER_TCG, "idle, cold, pageout, referenced");
+    is_order(ORDER_TCG_AGEING, "pageout, idle, cold, referenced");
+    is_order(ORDER_DAEMON, "idle, pageout, zap");
+    is_order(ORDER_DAEMON_AGEING, "pageout, zap, idle");
+    for (int order = 0; order < N_METHOD_ORDERS; order++) {
+        size_t ranked = 0;
+        size_t places = 0;
+
+        for (size_t i = 0; methods[i]; i++)
+            ranked += methods[i]->rank[order] > 0;
+        while (method_at((enum method_order)order, places))
+            places++;
+        ck_assert_uint_eq(places, ranked);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kvm_counted");
@@ -161,6 +194,7 @@ int main(void)
     tcase_add_test(tcase, tcg_methods_refuse_kvm);
     tcase_add_test(tcase, referenced_counts_guest_ram_only);
     tcase_add_test(tcase, auto_takes_the_first_that_proves_itself);
+    tcase_add_test(tcase, orders_are_as_documented);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -133,6 +133,7 @@ const struct method method_cold = {
         "accessed bits cleared with a TLB flush by MADV_COLD, then smaps Referenced (TCG only)",
     .signal = SIGNAL_REFERENCED,
     .census = true,
+    .rank = {[ORDER_TCG] = 2, [ORDER_TCG_AGEING] = 3},
     .host = cold_host,
     .probe = cold_probe,
     .open = cold_open,

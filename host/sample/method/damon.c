@@ -586,6 +586,7 @@ const struct method method_damon = {
     .signal = SIGNAL_IDLE_FLAG,
     .panel = true,
     .needs_pages = true,
+    .rank = {[ORDER_KVM] = 2, [ORDER_KVM_AGEING] = 4},
     .host = damon_host,
     .probe = damon_probe,
     .open = damon_open,

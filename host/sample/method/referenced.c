@@ -53,6 +53,7 @@ const struct method method_referenced = {
     .summary = "accessed bits of QEMU's page tables: clear_refs and smaps Referenced (TCG only)",
     .signal = SIGNAL_REFERENCED,
     .census = true,
+    .rank = {[ORDER_TCG] = 4, [ORDER_TCG_AGEING] = 4},
     .host = referenced_count_host,
     .probe = referenced_count_probe,
     .open = referenced_open,

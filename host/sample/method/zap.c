@@ -714,6 +714,9 @@ const struct method method_zap = {
     .census = true,
     .panel = true,
     .needs_pages = true,
+    .panel_by_default = true,
+    .rank =
+        {[ORDER_KVM] = 3, [ORDER_KVM_AGEING] = 1, [ORDER_DAEMON] = 3, [ORDER_DAEMON_AGEING] = 2},
     .host = zap_host,
     .probe = zap_probe,
     .open = zap_open,

@@ -137,6 +137,7 @@ const struct method method_zap_all = {
     .name = "zap-all",
     .summary = "MMU invalidation of the whole VM by clear_refs, counted by KVM (KVM only)",
     .census = true,
+    .rank = {[ORDER_KVM] = 5, [ORDER_KVM_AGEING] = 5},
     .host = zap_all_host,
     .probe = zap_all_probe,
     .open = zap_all_open,
