@@ -280,8 +280,9 @@ static const struct key {
     int (*set)(struct config *config, const char *value);
     void (*dump)(const struct config *config, FILE *out);
 } keys[] = {
-    {"connect", "a libvirt URI, at most 16 of them",
-     "URI      libvirt connection, may be repeated (qemu:///system)", set_connect, dump_connect},
+    {"connect", "a libvirt URI or processes, at most 16 of them",
+     "URI      libvirt connection, or processes; may be repeated (qemu:///system)", set_connect,
+     dump_connect},
     {"database", "a path, or none", "FILE    where the history is kept, or none", set_database,
      dump_database},
     {"keep-records", PARSE_SPAN_EXPECTED, "TIME  how long each record is kept (1d)",

@@ -28,12 +28,14 @@ static struct member *find(struct fleet *fleet, unsigned source, const char *uui
     return NULL;
 }
 
-/* Likewise, whoever said so: two URIs may lead to one libvirtd. */
+/* Likewise, whoever said so: two URIs may lead to one libvirtd. @p uuid: NULL for any, as one that was found as a process may
+ * have one of our making. */
 static struct member *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
                                    uint64_t start_ticks)
 {
     for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = one->next)
-        if (one->pid == pid && one->start_ticks == start_ticks && !strcmp(one->uuid, uuid))
+        if (one->pid == pid && one->start_ticks == start_ticks &&
+            (!uuid || !strcmp(one->uuid, uuid)))
             return one;
     return NULL;
 }
@@ -79,6 +81,7 @@ static struct member *member_new(struct fleet *fleet, unsigned source, struct gu
     if (!member)
         return NULL;
     member->source = source;
+    member->from_libvirt = guest->from_libvirt;
     member->pid = guest->process.pid;
     member->pidfd = guest->process.pidfd;
     member->start_ticks = guest->process.start_ticks;
@@ -125,11 +128,43 @@ bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pi
     pthread_mutex_lock(&fleet->mutex);
 
     struct member *member = find_process(fleet, uuid, pid, start_ticks);
+    bool watched = member && (member->from_libvirt || member->source == source);
 
     if (member && member->source == source)
         note(member, suspended);
     pthread_mutex_unlock(&fleet->mutex);
-    return member != NULL;
+    return watched;
+}
+
+bool fleet_watches(struct fleet *fleet, pid_t pid, uint64_t start_ticks)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    bool watches = find_process(fleet, NULL, pid, start_ticks) != NULL;
+
+    pthread_mutex_unlock(&fleet->mutex);
+    return watches;
+}
+
+bool fleet_has(struct fleet *fleet, const char *uuid, bool of_libvirt)
+{
+    bool has = false;
+
+    pthread_mutex_lock(&fleet->mutex);
+    for (const struct member *one = fleet->members; one; one = one->next)
+        has |= strcmp(one->uuid, uuid) == 0 && (one->from_libvirt || !of_libvirt);
+    pthread_mutex_unlock(&fleet->mutex);
+    return has;
+}
+
+size_t fleet_waiting_elsewhere(struct fleet *fleet, unsigned source)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    size_t n = fleet_waiting(fleet) - (source < PUBLISHER_MAX_SOURCES ? fleet->waiting[source] : 0);
+
+    pthread_mutex_unlock(&fleet->mutex);
+    return n;
 }
 
 void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended)
@@ -161,7 +196,7 @@ static void unlink_same(struct fleet *fleet, unsigned source, const struct guest
 
     if (old)
         fleet_unlink(fleet, old, freed);
-    old = find_process(fleet, guest->uuid, guest->process.pid, guest->process.start_ticks);
+    old = find_process(fleet, NULL, guest->process.pid, guest->process.start_ticks);
     if (old)
         fleet_unlink(fleet, old, freed);
 }

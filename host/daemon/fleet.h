@@ -34,10 +34,20 @@ void fleet_stop(struct fleet *fleet);
 /** Another configuration: panels that it does not fit begin anew. */
 void fleet_configure(struct fleet *fleet, const struct config *config);
 
-/** Is the guest of this UUID watched, as this very process? If it is @p source's, notes whether it stands still: where it has
+/** Is the guest of this UUID watched, as this very process? Not if it was found as a process and now libvirt tells of it, for
+ *  libvirt knows more. If it is @p source's, notes whether it stands still: where it has
  *  just been migrated from it is paused, and the process that is found by its UUID is the one that runs elsewhere. */
 bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
                 uint64_t start_ticks, bool suspended);
+
+/** Is this very process watched, whoever found it? */
+bool fleet_watches(struct fleet *fleet, pid_t pid, uint64_t start_ticks);
+
+/** Is a guest of this UUID watched; with @p of_libvirt, one that libvirt told of? */
+bool fleet_has(struct fleet *fleet, const char *uuid, bool of_libvirt);
+
+/** How many guests of other sources wait to be opened. */
+size_t fleet_waiting_elsewhere(struct fleet *fleet, unsigned source);
 
 /** Notes whether the guest of this UUID that @p source told of stands still, of one whose process cannot be told now. */
 void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended);

@@ -32,6 +32,7 @@ struct member {
     struct member *next;
     uint64_t serial;
     unsigned source;
+    bool from_libvirt;
     char uuid[37];
     char name[256];
     pid_t pid;

@@ -2,15 +2,15 @@
 /**
  * @file main.c  vmwssd: starts the threads, and then waits for signals, guests that end, and the time to say how it goes.
  *
- *   libvirt's thread ── events ──► a thread for each connection ── guests ──► fleet: two threads ── records ──► writer,
+ *   libvirt's thread ── events ──► a thread for each source ── guests ──► fleet: two threads ── records ──► writer,
  *   agents' thread ── what guests say ─────────────────────────────────────────────────► beside them               publisher
  */
 #include "base/clock.h"
 #include "base/leaks.h"
-#include "daemon/connection.h"
 #include "daemon/log.h"
 #include "daemon/options.h"
 #include "daemon/privileges.h"
+#include "daemon/source.h"
 #include "sample/run_lock.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@
 #define FILES 524288 /* as its unit says */
 #define EXIT_FAILED 2
 #define STATUS_EVERY_MS 5000
-#define MAX_CONNECTIONS PUBLISHER_MAX_SOURCES /* over all reloads */
-#define UNPUBLISH_S 5                         /* the unit allows ten for all of stopping */
+#define MAX_SOURCES PUBLISHER_MAX_SOURCES /* over all reloads */
+#define UNPUBLISH_S 5                     /* the unit allows ten for all of stopping */
 
 struct daemon {
     struct options options;
@@ -38,8 +38,8 @@ struct daemon {
     struct publisher *publisher;
     struct agents *agents;
     struct fleet *fleet;
-    unsigned n_connections;
-    struct connection *connections[MAX_CONNECTIONS];
+    unsigned n_sources;
+    struct source sources[MAX_SOURCES];
     int signal_fd;
     bool stop;
 };
@@ -85,62 +85,74 @@ static bool has_embedded(const struct config *config)
     return false;
 }
 
-/* --- connections ------------------------------------------------------------------------------- */
+/* --- sources ----------------------------------------------------------------------------------- */
 
-static struct connection *connection_to(const struct daemon *daemon, const char *uri)
+static bool is_source(const struct daemon *daemon, const char *uri)
 {
-    for (unsigned i = 0; i < daemon->n_connections; i++)
-        if (!strcmp(connection_uri(daemon->connections[i]), uri))
-            return daemon->connections[i];
-    return NULL;
+    for (unsigned i = 0; i < daemon->n_sources; i++)
+        if (!strcmp(daemon->sources[i].uri, uri))
+            return true;
+    return false;
 }
 
+/* Only libvirt has a channel to a guest's agent, and metadata. */
 static void serve_guests_of(const struct daemon *daemon, unsigned number, bool wanted)
 {
-    struct connection *connection = daemon->connections[number];
+    const struct source *source = &daemon->sources[number];
 
-    publisher_source(daemon->publisher, number, connection_uri(connection), wanted);
-    agents_source(daemon->agents, number, connection, wanted);
-}
-
-static void connect_new(struct daemon *daemon, const char *uri)
-{
-    struct connection *connection = NULL;
-
-    if (daemon->n_connections < MAX_CONNECTIONS)
-        connection = connection_start(daemon->n_connections, uri, &daemon->root, daemon->fleet);
-    if (!connection) {
-        log_line(LOG_CLASS_CONNECTION, LOG_ERR, "%s: no thread for it", uri);
+    if (!source->connection)
         return;
-    }
-    daemon->connections[daemon->n_connections++] = connection;
-    serve_guests_of(daemon, daemon->n_connections - 1, true);
+    publisher_source(daemon->publisher, number, source->uri, wanted);
+    agents_source(daemon->agents, number, source->connection, wanted);
 }
 
-/* Those of the configuration, and no others. */
-static void follow_connections(struct daemon *daemon)
+static int start_source(struct daemon *daemon, const char *uri, struct error *error)
+{
+    const unsigned number = daemon->n_sources;
+
+    if (number == MAX_SOURCES)
+        return error_set(error, -ENOSPC, "%s: too many sources since the start", uri);
+
+    int rc = source_start(&daemon->sources[number], number, uri, &daemon->root, daemon->fleet,
+                          error);
+
+    if (rc < 0)
+        return rc;
+    daemon->n_sources++;
+    serve_guests_of(daemon, number, true);
+    return 0;
+}
+
+/* Those of the configuration, and no others. The first error; the other sources are followed all the same. */
+static int follow_sources(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;
+    int result = 0;
 
-    for (unsigned c = 0; c < daemon->n_connections; c++) {
+    for (unsigned s = 0; s < daemon->n_sources; s++) {
         bool wanted = false;
 
         for (size_t i = 0; i < config->n_connections; i++)
-            wanted |= !strcmp(config->connect[i], connection_uri(daemon->connections[c]));
-        connection_use(daemon->connections[c], wanted);
-        serve_guests_of(daemon, c, wanted);
+            wanted |= !strcmp(config->connect[i], daemon->sources[s].uri);
+        source_use(&daemon->sources[s], wanted);
+        serve_guests_of(daemon, s, wanted);
     }
-    for (size_t i = 0; i < config->n_connections; i++)
-        if (!connection_to(daemon, config->connect[i]))
-            connect_new(daemon, config->connect[i]);
+    for (size_t i = 0; i < config->n_connections; i++) {
+        int rc = is_source(daemon, config->connect[i])
+                     ? 0
+                     : start_source(daemon, config->connect[i], result < 0 ? NULL : error);
+
+        result = result < 0 ? result : rc;
+    }
+    return result;
 }
 
-static unsigned connections_up(const struct daemon *daemon)
+static unsigned sources_up(const struct daemon *daemon)
 {
     unsigned up = 0;
 
-    for (unsigned i = 0; i < daemon->n_connections; i++)
-        up += connection_up(daemon->connections[i]);
+    for (unsigned i = 0; i < daemon->n_sources; i++)
+        up += source_up(&daemon->sources[i]);
     return up;
 }
 
@@ -163,7 +175,8 @@ static void reload(struct daemon *daemon)
         agents_switch(daemon->agents, config.agents, config.period_s);
         fleet_configure(daemon->fleet, &config);
         writer_retain(daemon->writer, &config.retention);
-        follow_connections(daemon);
+        if (follow_sources(daemon, &error) < 0)
+            log_line(LOG_CLASS_CONNECTION, LOG_ERR, "%s", error.text);
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "reloaded");
     }
     sd_notify(0, "READY=1");
@@ -182,9 +195,9 @@ static void tell_status(const struct daemon *daemon)
         writer_counts(daemon->writer, &written, &dropped);
     sd_notifyf(
         0,
-        "STATUS=%zu guests (%zu suspended, %zu not measurable), %zu to be opened, %u connections; a look every "
+        "STATUS=%zu guests (%zu suspended, %zu not measurable), %zu to be opened, %u sources; a look every "
         "%.3g s; %.2f %% of a core, of %g %%; %llu records, %llu in the history, %llu dropped",
-        state.guests, state.suspended, state.refused, state.waiting, connections_up(daemon),
+        state.guests, state.suspended, state.refused, state.waiting, sources_up(daemon),
         state.period_s, state.share * 100, daemon->config.budget * 100,
         (unsigned long long)state.records, (unsigned long long)written,
         (unsigned long long)dropped);
@@ -265,12 +278,12 @@ static int start(struct daemon *daemon, struct error *error)
         rc = agents_start(&daemon->agents, error);
     if (rc >= 0)
         rc = start_fleet(daemon, error);
-    if (rc >= 0)
-        rc = connections_init(error);
     if (rc < 0)
         return rc;
     publisher_switch(daemon->publisher, config->publish);
-    follow_connections(daemon);
+    rc = follow_sources(daemon, error);
+    if (rc < 0)
+        return rc;
     agents_switch(daemon->agents, config->agents, config->period_s);
     return 0;
 }

@@ -28,6 +28,11 @@ static struct opening *find(const struct openings *openings, const char *uuid)
     return NULL;
 }
 
+bool openings_has(const struct openings *openings, const char *uuid)
+{
+    return find(openings, uuid) != NULL;
+}
+
 static bool make_room(struct openings *openings)
 {
     if (openings->n < openings->room)

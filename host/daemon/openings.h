@@ -25,6 +25,9 @@ void openings_free(struct openings *openings);
  *  memory: false, and it is not noted. */
 bool openings_put(struct openings *openings, const char *uuid);
 
+/** Does it wait? */
+bool openings_has(const struct openings *openings, const char *uuid);
+
 /** It is open, or gone. */
 void openings_drop(struct openings *openings, const char *uuid);
 

@@ -49,6 +49,7 @@ struct reading {
     size_t n_chardevs;
     struct chardev chardevs[MAX_CHARDEVS];
     char monitor[64]; /* the chardev of the first -mon mode=control */
+    char smbios_uuid[37];
 };
 
 const char *accel_name(enum accel accel)
@@ -334,6 +335,19 @@ static int read_uuid(struct reading *r, const struct qemu_option *option, struct
     return 0;
 }
 
+/* What the guest sees as its UUID, and Proxmox VE's only one. -uuid prevails, wherever it stands. */
+static int read_smbios(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    char type[8];
+    char uuid[sizeof(r->smbios_uuid)];
+
+    (void)error;
+    if (qemu_option_get(option, NULL, "type", type, sizeof(type)) == 1 && !strcmp(type, "1") &&
+        qemu_option_get(option, NULL, "uuid", uuid, sizeof(uuid)) == 1)
+        memcpy(r->smbios_uuid, uuid, sizeof(uuid));
+    return 0;
+}
+
 /* An argument that may look like an option. */
 static int read_nothing(struct reading *r, const struct qemu_option *option, struct error *error)
 {
@@ -365,6 +379,7 @@ static const struct reader readers[] = {
     {"overcommit", true, false, read_overcommit},
     {"name", true, true, read_name},
     {"uuid", true, true, read_uuid},
+    {"smbios", true, false, read_smbios},
     {"qmp", true, true, read_qmp},
     {"qmp-pretty", true, true, read_qmp},
     {"chardev", true, false, read_chardev},
@@ -511,6 +526,8 @@ int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *
 
     int rc = read_all(r, copy, length, error);
 
+    if (!*out->uuid)
+        memcpy(out->uuid, r->smbios_uuid, sizeof(out->uuid));
     if (rc == 0)
         rc = assemble(r, error);
     if (rc < 0)

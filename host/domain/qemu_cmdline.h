@@ -3,7 +3,7 @@
  * @file qemu_cmdline.h  Reads what a QEMU command line says about name, uuid, accel and RAM.
  *
  * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
- * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -accel, -enable-kvm,
+ * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -smbios, -accel, -enable-kvm,
  * -qmp, -chardev, -mon). Both
  * the option syntax ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are
  * read.
@@ -24,7 +24,7 @@ const char *accel_name(enum accel accel);
 
 struct qemu_cmdline {
     char name[256]; /* -name guest=NAME or -name NAME; empty if absent */
-    char uuid[37];  /* -uuid; empty if absent */
+    char uuid[37];  /* -uuid, else -smbios type=1,uuid=; empty if absent */
     enum accel accel;
     char machine[64];                /* -machine type ("pc-q35-7.2"); empty: QEMU's default, pc */
     uint64_t max_ram_below_4g_bytes; /* -machine max-ram-below-4g=; 0 if absent */

@@ -50,6 +50,29 @@ START_TEST(confidential_guests)
 }
 END_TEST
 
+/* Options as qemu-server of Proxmox VE 8 writes them. */
+START_TEST(uuid_of_smbios)
+{
+    ck_assert_int_eq(PARSE("-id\000100\0-name\0web,debug-threads=on\0-no-shutdown\0-smbios\0"
+                           "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0-smp\0"
+                           "2,sockets=1,cores=2,maxcpus=2\0-m\0002048\0"),
+                     0);
+    ck_assert_str_eq(line.name, "web");
+    ck_assert_str_eq(line.uuid, "0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e");
+    ck_assert_int_eq(PARSE("-uuid\0"
+                           "11111111-1111-4111-8111-111111111111\0-smbios\0"
+                           "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0"),
+                     0);
+    ck_assert_str_eq(line.uuid, "11111111-1111-4111-8111-111111111111");
+    ck_assert_int_eq(PARSE("-smbios\0type=2,serial=x\0-smbios\0file=/some/table\0"), 0);
+    ck_assert_str_eq(line.uuid, "");
+    /* Cut by nobody: what is no UUID is none. */
+    ck_assert_int_eq(PARSE("-smbios\0type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e0b6f1c9e\0"),
+                     0);
+    ck_assert_str_eq(line.uuid, "");
+}
+END_TEST
+
 START_TEST(plain_size_in_every_spelling)
 {
     static const struct {
@@ -461,6 +484,7 @@ int main(void)
     TCase *c = tcase_create("all");
 
     tcase_add_test(c, confidential_guests);
+    tcase_add_test(c, uuid_of_smbios);
     tcase_add_test(c, plain_size_in_every_spelling);
     tcase_add_test(c, sizes_that_are_none);
     tcase_add_test(c, no_memory_option_is_the_default);
