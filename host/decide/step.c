@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file step.c  See step.h. */
+#include "decide/step.h"
+
+#include "base/bytes.h"
+
+#include <math.h>
+
+void decide_remember(const struct decide_pace *pace, double now_s, struct decide_input *input)
+{
+    input->panic_bytes = pace->panic_bytes;
+    input->panic_age_s = now_s - pace->panic_at_s;
+}
+
+static void panic(struct decide_pace *pace, const struct decide_policy *policy,
+                  const struct decide_input *input, double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    if (!pace->panicking) {
+        bool again = pace->pause_s > 0 && now_s <= pace->paused_until_s + policy->panic_pause_max_s;
+
+        pace->pause_s = again ? fmin(2 * pace->pause_s, policy->panic_pause_max_s)
+                              : policy->panic_pause_s;
+        if (actual < input->assigned_bytes) {
+            pace->panic_bytes = actual;
+            pace->panic_at_s = now_s;
+        }
+    }
+    pace->panicking = true;
+    pace->paused_until_s = now_s + pace->pause_s;
+}
+
+static uint64_t step_bytes(const struct decide_policy *policy, const struct decide_input *input)
+{
+    uint64_t actual = decide_actual(input);
+    uint64_t step = smaller((uint64_t)((double)actual * policy->down_share),
+                            policy->down_max_bytes);
+
+    if (input->guest.told && input->guest.available_bytes != DECIDE_UNKNOWN)
+        step = smaller(step, input->guest.available_bytes / 2);
+    return step;
+}
+
+/* Has it been lower for long enough? */
+static bool settled(struct decide_pace *pace, const struct decide_policy *policy, double now_s)
+{
+    if (pace->n_lower == 0)
+        pace->lower_since_s = now_s;
+    if (pace->n_lower < policy->down_decisions)
+        pace->n_lower++;
+    return pace->n_lower >= policy->down_decisions &&
+           now_s - pace->lower_since_s >= policy->down_after_s && now_s >= pace->paused_until_s;
+}
+
+uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *policy,
+                     const struct decide_input *input, const struct decide_decision *decision,
+                     double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    if (decision->panics)
+        panic(pace, policy, input, now_s);
+    else
+        pace->panicking = false;
+    if (decision->action != ACTION_SHRINK) {
+        pace->n_lower = 0;
+        return decision->target_bytes;
+    }
+    if (!settled(pace, policy, now_s))
+        return actual;
+
+    uint64_t step = step_bytes(policy, input);
+
+    return actual - decision->target_bytes > step ? actual - step : decision->target_bytes;
+}
