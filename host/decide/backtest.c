@@ -62,6 +62,21 @@ static void change(struct backtest *backtest, uint64_t size_bytes)
     backtest->size_bytes = size_bytes;
 }
 
+/* The guest as if it had that size: it uses as much as it did, and has the rest available. */
+static void resize(struct decide_input *input, uint64_t size_bytes)
+{
+    uint64_t had = decide_actual(input);
+    struct decide_guest *guest = &input->guest;
+
+    input->actual_bytes = size_bytes;
+    if (guest->available_bytes == DECIDE_UNKNOWN)
+        return;
+
+    uint64_t used = had > guest->available_bytes ? had - guest->available_bytes : 0;
+
+    guest->available_bytes = size_bytes > used ? size_bytes - used : 0;
+}
+
 void backtest_see(struct backtest *backtest, int64_t start_s, const struct decide_input *input,
                   uint64_t reached_bytes)
 {
@@ -73,7 +88,7 @@ void backtest_see(struct backtest *backtest, int64_t start_s, const struct decid
     score(backtest, start_s, reached_bytes);
     if (backtest->size_bytes == 0)
         backtest->size_bytes = input->assigned_bytes;
-    now.actual_bytes = backtest->size_bytes;
+    resize(&now, backtest->size_bytes);
     decide_remember(&backtest->pace, now_s, &now);
     decide(&backtest->policy, &now, &decision);
     change(backtest, decide_step(&backtest->pace, &backtest->policy, &now, &decision, now_s));

@@ -48,7 +48,8 @@ void backtest_begin(struct backtest *backtest, const struct decide_policy *polic
                     int step_s, struct backtest_pending *pending);
 
 /**
- * The next moment, in the order of time. The input's actual size and last panic are the replay's.
+ * The next moment, in the order of time. The last panic is the replay's, and so is the actual size: what the guest uses is
+ * what it used then, and what it has available less.
  * @param start_s        when it begins, in whole steps
  * @param reached_bytes  the largest WSS of the long window in it; DECIDE_UNKNOWN: it was not answered
  */
