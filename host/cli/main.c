@@ -16,6 +16,8 @@ static const struct command commands[] = {
     {"history", "the working set of one guest over time, as the daemon has kept it", cmd_history},
     {"report", "what all guests needed, what could be given back, and what more would fit",
      cmd_report},
+    {"advise", "how much memory each guest should have, and why, from what the daemon has kept",
+     cmd_advise},
     {"doctor", "what this host, or one guest, can be measured with, and the remedies", cmd_doctor},
     {"bugreport", "collect what a bug report or a test fixture needs, without guest data",
      cmd_bugreport},

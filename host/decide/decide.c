@@ -200,8 +200,9 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
         vetoes |= VETO_STALE;
     if (!(input->up_s >= policy->young_s))
         vetoes |= VETO_YOUNG;
-    if ((double)input->unmeasurable_bytes >
-        policy->unmeasurable_share * (double)input->resident_bytes)
+    if (!(vetoes & VETO_NOT_MEASURED) &&
+        (double)input->unmeasurable_bytes >
+            policy->unmeasurable_share * (double)input->resident_bytes)
         vetoes |= VETO_UNMEASURABLE;
     /* Of a guest that is not believed its complaints still count: they cost nobody but the host a little memory. */
     return input->guest.told ? vetoes | guest_vetoes(policy, input) : vetoes;

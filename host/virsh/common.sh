@@ -77,8 +77,8 @@ awk_functions='
 		gsub(/\302[\200-\237]/, "?", text)
 		return text
 	}
-	# Of virsh domstats: kib["current"], kib["maximum"], kib["rss"].
-	/^  balloon\.(current|maximum|rss)=[0-9]+$/ {
+	# Of virsh domstats: kib["current"], kib["maximum"], kib["rss"]; by the driver in the guest kib["usable"].
+	/^  balloon\.(current|maximum|rss|usable)=[0-9]+$/ {
 		split($0, part, /[.=]/)
 		kib[part[2]] = part[3]
 	}

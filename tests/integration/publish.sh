@@ -240,11 +240,13 @@ has_kib() { [[ $(kib one current) == "$1" ]]; }
 resident_now() { awk '/^RssShmem/ { print $2 }' "/proc/$(<"/run/libvirt/qemu/one.pid")/status"; }
 before=$(resident_now)
 check "--dry-run says so" test -n "$(balloon one -w 2s --min 1M --dry-run | grep 'would go from 256.0 MiB to')"
+check "no statistics of the guest: half of what is assigned, whatever --min says" test -n \
+	"$(balloon one -w 2s --min 1M --dry-run | grep 'to 128.0 MiB .* limited by its floor, no guest statistics')"
 check "and does nothing" has_kib 262144
 # What is published may change between the two.
 set_to_goal() {
 	wanted=$(goal 100)
-	balloon one --window 2s --headroom 100 --min 1M && [[ $(goal 100) == "$wanted" ]]
+	balloon one --window 2s --headroom 100 --min 1M --force && [[ $(goal 100) == "$wanted" ]]
 }
 check "set" settles set_to_goal
 check "the guest gives back all but $wanted KiB" eventually has_kib "$wanted"
@@ -254,7 +256,9 @@ check "--min" balloon one --window=2s --min=200M
 check "holds" eventually has_kib 204800
 check "--max, --headroom" balloon --headroom 1000 --max 220.5M --window 2s one
 check "hold" eventually has_kib 225792
-check "a quarter of what is assigned, unless told otherwise" test -n "$(balloon one -w 2s --headroom 0 --dry-run | grep -E 'to (6[4-9]|[7-9][0-9])\.')"
+check "the floor, unless told otherwise" test -n "$(balloon one -w 2s --headroom 0 --dry-run | grep -F 'to 128.0 MiB (')"
+check "--force: without" test -n "$(balloon one -w 2s --headroom 0 --force --dry-run | grep -E 'to [3-9][0-9]\.')"
+expect_exit "--max below the floor" 2 'its floor of 128.0 MiB is more than --max 100.0 MiB' balloon one -w 2s --max 100M
 balloon one --window 2s --min 256M >/dev/null
 check "all of it again" eventually has_kib 262144
 check "nothing to do" test -n "$(balloon one --window 2s --min 256M | grep 'has 256.0 MiB already')"

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file advising.c  See advising.h. */
+#include "cli/advising.h"
+
+#include "base/cleanup.h"
+#include "domain/domain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY_S 86400.0
+/* A longer gap between two minutes that have records is taken for another run of the guest. */
+#define GAP_S 600
+
+/* --- libvirt ----------------------------------------------------------------------------------- */
+
+static int ask_libvirt(struct advising *advising, const char *uri, struct error *error)
+{
+    struct domain_connection *libvirt = NULL;
+    int rc = domain_connect(uri, &libvirt, error);
+    ssize_t n;
+
+    if (rc < 0)
+        return rc;
+    n = domain_memory_all(libvirt, &advising->memory, error);
+    domain_disconnect(libvirt);
+    advising->n_memory = n > 0 ? (size_t)n : 0;
+    return n < 0 ? (int)n : 0;
+}
+
+static void take_memory(const struct advising *advising, const struct history_guest *guest,
+                        struct decide_input *input)
+{
+    for (size_t i = 0; i < advising->n_memory; i++) {
+        const struct domain_memory *memory = &advising->memory[i];
+
+        if (strcmp(memory->uuid, guest->uuid) != 0)
+            continue;
+        if (memory->current_bytes != DOMAIN_MEMORY_UNKNOWN)
+            input->actual_bytes = memory->current_bytes;
+        if (memory->suspended)
+            input->vetoes |= VETO_PAUSED;
+    }
+}
+
+/* --- beginning and end ------------------------------------------------------------------------- */
+
+int advising_begin(struct advising *advising, const char *uri, struct error *error)
+{
+    advising->now_s = store_clock_now().wall_s;
+    advising->day = malloc(sizeof(*advising->day));
+    advising->kept = malloc(sizeof(*advising->kept));
+    advising->told = malloc(sizeof(*advising->told));
+    advising->lines = malloc(AGENT_TOLD_MAX);
+    if (!advising->day || !advising->kept || !advising->told || !advising->lines)
+        return error_set(error, -ENOMEM, "out of memory");
+    return uri ? ask_libvirt(advising, uri, error) : 0;
+}
+
+void advising_end(struct advising *advising)
+{
+    free(advising->day);
+    free(advising->kept);
+    free(advising->told);
+    free(advising->lines);
+    free(advising->memory);
+}
+
+/* --- now --------------------------------------------------------------------------------------- */
+
+struct gathering {
+    struct decide_day *day;
+    const struct decide_windows *windows;
+};
+
+static int see_hour(const struct history_moment *moment, void *context)
+{
+    const struct gathering *gathering = context;
+
+    decide_day_from_moment(gathering->day, gathering->windows, moment);
+    return 0;
+}
+
+static int gather_day(struct advising *advising, struct store *store,
+                      const struct history_guest *guest, struct error *error)
+{
+    struct gathering gathering = {advising->day, &advising->windows};
+
+    decide_day_clear(advising->day);
+    return history_moments(store, guest, BUCKET_HOUR, advising->now_s - DAY_S, advising->now_s,
+                           see_hour, &gathering, error);
+}
+
+/* What an agent told that cannot be understood counts as not told. 1; 0; or as the history. */
+static int read_told(struct advising *advising, struct store *store,
+                     const struct history_guest *guest, double *told_s, struct error *error)
+{
+    int rc = history_told(store, guest->id, advising->lines, told_s, error);
+
+    if (rc != 1)
+        return rc;
+    return agent_told_parse(advising->lines, advising->kept->record.sample.ram_bytes,
+                            advising->told, NULL) == 0;
+}
+
+static double time_of(const struct sample_record *sample)
+{
+    return (double)sample->time.tv_sec + (double)sample->time.tv_nsec / 1e9;
+}
+
+static int decide_now(struct advising *advising, struct store *store,
+                      const struct history_guest *guest, struct advice *advice, struct error *error)
+{
+    const struct sample_record *sample = &advising->kept->record.sample;
+    double first_s = time_of(sample);
+    double told_s = 0;
+    int told = 0;
+    int rc = history_first_of_process(store, guest->id, sample->pid, &first_s, error);
+
+    if (rc >= 0)
+        rc = gather_day(advising, store, guest, error);
+    if (rc >= 0 && sample->guest.source == WORD_AGENT)
+        rc = told = read_told(advising, store, guest, &told_s, error);
+    if (rc < 0)
+        return rc;
+    *advice = (struct advice){.guest = *guest,
+                              .time_s = time_of(sample),
+                              .windows = advising->windows,
+                              .source = sample->guest.source};
+    decide_from_record(&advice->input, &advising->windows, advising->kept, advising->day,
+                       advising->now_s, told ? advising->told : NULL, told_s, first_s);
+    take_memory(advising, guest, &advice->input);
+    decide(&decide_policy_default, &advice->input, &advice->decision);
+    return 1;
+}
+
+int advising_make(struct advising *advising, struct store *store, const struct history_guest *guest,
+                  struct advice *advice, struct error *error)
+{
+    int rc = history_latest_of(store, guest->id, advising->kept, error);
+
+    return rc == 1 ? decide_now(advising, store, guest, advice, error) : rc;
+}
+
+/* --- the past ---------------------------------------------------------------------------------- */
+
+struct replaying {
+    struct backtest backtest;
+    struct gathering gathering;
+    int64_t from_s;        /* before it, only the day is gathered */
+    int64_t run_s, last_s; /* when the guest's run began, and its last minute */
+    bool begun;
+    struct replayed *out;
+};
+
+static int see_minute(const struct history_moment *moment, void *context)
+{
+    struct replaying *replaying = context;
+    const struct decide_windows *windows = replaying->gathering.windows;
+    struct decide_input input;
+
+    if (!replaying->begun || moment->start_s > replaying->last_s + GAP_S)
+        replaying->run_s = moment->start_s;
+    replaying->begun = true;
+    replaying->last_s = moment->start_s;
+    decide_day_from_moment(replaying->gathering.day, windows, moment);
+    if (moment->start_s < replaying->from_s)
+        return 0;
+    decide_from_moment(&input, windows, moment, replaying->gathering.day,
+                       (double)(moment->start_s + BUCKET_MINUTE - replaying->run_s));
+    backtest_see(&replaying->backtest, moment->start_s, &input, decide_reached(windows, moment));
+    if (replaying->out->from_s <= 0)
+        replaying->out->from_s = (double)moment->start_s;
+    replaying->out->to_s = (double)(moment->start_s + BUCKET_MINUTE);
+    return 0;
+}
+
+int advising_replay(struct advising *advising, struct store *store,
+                    const struct history_guest *guest, double span_s, struct replayed *out,
+                    struct error *error)
+{
+    double long_s = advising->windows.long_s;
+    cleanup_free struct backtest_pending *pending = calloc(backtest_room(long_s, BUCKET_MINUTE),
+                                                           sizeof(*pending));
+    cleanup_free struct replaying *replaying = calloc(1, sizeof(*replaying));
+    int rc;
+
+    if (!pending || !replaying)
+        return error_set(error, -ENOMEM, "out of memory");
+    *out = (struct replayed){.guest = *guest, .windows = advising->windows};
+    decide_day_clear(advising->day);
+    replaying->gathering = (struct gathering){advising->day, &advising->windows};
+    replaying->from_s = (int64_t)(advising->now_s - span_s);
+    replaying->out = out;
+    backtest_begin(&replaying->backtest, &decide_policy_default, long_s, BUCKET_MINUTE, pending);
+    rc = history_moments(store, guest, BUCKET_MINUTE, advising->now_s - span_s - DAY_S,
+                         advising->now_s, see_minute, replaying, error);
+    out->horizon_s = (double)replaying->backtest.horizon_s;
+    out->result = replaying->backtest.result;
+    return rc;
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_advise.c  vmwss advise: how much memory each guest should have, from what vmwssd has kept. */
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "cli/advising.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    struct advising advising;
+    const char *database;
+    const char *uri; /* --connect; NULL: libvirt is not asked */
+    double backtest_s;
+    bool explain, json;
+    char **domains;
+    size_t n_domains;
+};
+
+static const char help[] =
+    "Usage: vmwss advise [DOMAIN...] [OPTIONS]\n\n"
+    "How much memory each guest should have, what it could give back, and why, or why not: from what vmwssd\n"
+    "has kept. Nothing is changed. Guests by name or UUID; all that have a record of the last hour if none\n"
+    "is named.\n\n"
+    "      --explain        every term of the formula, with its value and where that is from\n"
+    "      --backtest TIME  replay what is kept, as in 7d: how often the WSS of the next hour would have\n"
+    "                       exceeded the advice, how much it would have saved, with how many changes\n"
+    "  -w, --window S,S,S   the windows of the demand, in seconds (60,600,3600)\n"
+    "  -c, --connect URI    ask libvirt, read-only, what the balloon leaves each guest\n"
+    "  -D, --database FILE  the history (" STORE_DEFAULT_PATH ")\n"
+    "  -j, --json           one JSON object per line, schema vmwss.advice.v1 or vmwss.backtest.v1\n"
+    "  -h, --help           this text\n";
+
+static int set_windows(struct decide_windows *windows, const char *value)
+{
+    double window_s[3];
+    size_t n = 0;
+
+    if (parse_seconds_list(value, window_s, 3, &n) < 0 || n == 0)
+        return command_bad_value("--window", value,
+                                 "up to three numbers of seconds, as in 60,600,3600");
+    *windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
+    return 0;
+}
+
+static int set_option(struct options *options, int option, const char *value)
+{
+    switch (option) {
+    case 'e':
+        options->explain = true;
+        return 0;
+    case 'b':
+        return parse_span(value, &options->backtest_s) == 0
+                   ? 0
+                   : command_bad_value("--backtest", value, "a time, as in 90m, 12h, 7d or 2w");
+    case 'w':
+        return set_windows(&options->advising.windows, value);
+    case 'c':
+        options->uri = value;
+        return 0;
+    case 'D':
+        options->database = value;
+        return 0;
+    case 'j':
+        options->json = true;
+        return 0;
+    default:
+        return -EINVAL; /* getopt has said why */
+    }
+}
+
+/* 0, 1 for "help was shown", or -EINVAL. */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"explain", no_argument, NULL, 'e'},        {"backtest", required_argument, NULL, 'b'},
+        {"window", required_argument, NULL, 'w'},   {"connect", required_argument, NULL, 'c'},
+        {"database", required_argument, NULL, 'D'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},           {0},
+    };
+    int option;
+
+    *options = (struct options){.advising.windows = decide_windows_default,
+                                .database = STORE_DEFAULT_PATH};
+    while ((option = getopt_long(argc, argv, "w:c:D:jh", longs, NULL)) >= 0) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return 1;
+        }
+        if (set_option(options, option, optarg) < 0)
+            return -EINVAL;
+    }
+    options->domains = argv + optind;
+    options->n_domains = (size_t)(argc - optind);
+    if (options->explain && (options->json || options->backtest_s > 0)) {
+        command_error("--explain is neither for --json, which has every term, nor for --backtest");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* --- which guests ------------------------------------------------------------------------------ */
+
+static int choose(struct store *store, const struct options *options, struct history_guest **out,
+                  size_t *n, struct error *error)
+{
+    ssize_t found;
+
+    if (options->n_domains == 0) {
+        found = history_guests(store, out, error);
+        *n = found > 0 ? (size_t)found : 0;
+        return found < 0 ? (int)found : 0;
+    }
+    *out = calloc(options->n_domains, sizeof(**out));
+    if (!*out)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (*n = 0; *n < options->n_domains; (*n)++) {
+        int rc = history_find(store, options->domains[*n], &(*out)[*n], error);
+
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* --- advice ------------------------------------------------------------------------------------ */
+
+static int print_advice(const struct options *options, const struct advice *all, size_t n)
+{
+    int rc = 0;
+
+    if (!options->json && !options->explain)
+        return advice_print_table(all, n);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        if (options->explain && i > 0)
+            putchar('\n');
+        rc = options->json ? advice_print_json(&all[i]) : advice_print_explained(&all[i]);
+    }
+    return rc;
+}
+
+/* Of all guests those that have ended are left out; of one that was named a veto says how old it is. */
+static int advise(struct store *store, struct options *options, const struct history_guest *guests,
+                  size_t n_guests, struct error *error)
+{
+    cleanup_free struct advice *all = calloc(n_guests + 1, sizeof(*all));
+    bool named = options->n_domains > 0;
+    size_t n = 0;
+
+    if (!all)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (size_t g = 0; g < n_guests; g++) {
+        int rc = advising_make(&options->advising, store, &guests[g], &all[n], error);
+
+        if (rc < 0)
+            return rc;
+        if (rc == 0 && named)
+            return error_set(error, -ENODATA, "domain %s: no record of the last day is kept",
+                             guests[g].name);
+        n += rc == 1 && (named || all[n].input.age_s <= ADVISING_RECENT_S);
+    }
+    if (n == 0)
+        return error_set(error, -ENODATA,
+                         "%s: no guest has a record of the last hour: does vmwssd run?",
+                         options->database);
+    return print_advice(options, all, n);
+}
+
+/* --- the past ---------------------------------------------------------------------------------- */
+
+static int print_past(const struct options *options, const struct replayed *all, size_t n)
+{
+    int rc = 0;
+
+    if (!options->json)
+        return replayed_print_table(all, n);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = replayed_print_json(&all[i]);
+    return rc;
+}
+
+static int backtest(struct store *store, struct options *options,
+                    const struct history_guest *guests, size_t n_guests, struct error *error)
+{
+    cleanup_free struct replayed *all = calloc(n_guests + 1, sizeof(*all));
+    size_t n = 0;
+
+    if (!all)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (size_t g = 0; g < n_guests; g++) {
+        int rc = advising_replay(&options->advising, store, &guests[g], options->backtest_s,
+                                 &all[n], error);
+
+        if (rc < 0)
+            return rc;
+        n += all[n].result.decisions > 0;
+    }
+    if (n == 0)
+        return error_set(error, -ENODATA, "%s: no minute of that time is kept", options->database);
+    return print_past(options, all, n);
+}
+
+static int run(struct options *options, struct store *store, struct error *error)
+{
+    cleanup_free struct history_guest *guests = NULL;
+    size_t n = 0;
+    int rc = advising_begin(&options->advising, options->uri, error);
+
+    if (rc == 0)
+        rc = choose(store, options, &guests, &n, error);
+    if (rc == 0)
+        rc = (options->backtest_s > 0 ? backtest : advise)(store, options, guests, n, error);
+    advising_end(&options->advising);
+    return rc;
+}
+
+int cmd_advise(int argc, char **argv)
+{
+    struct options options;
+    struct store *store = NULL;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? 0 : EXIT_USAGE;
+    rc = history_open(options.database, &store, &error);
+    if (rc == 0)
+        rc = run(&options, store, &error);
+    return kept_end(store, rc, &error);
+}
