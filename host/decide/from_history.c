@@ -176,9 +176,15 @@ static const struct bucket_window *find(const struct bucket *bucket, double want
     return NULL;
 }
 
-static double above(const struct bucket_window *window)
+/* A mean that stands in a file may be any number. */
+static uint64_t bytes_of(double mean)
 {
-    return fmax(window->wss_high - window->wss, 0);
+    return (uint64_t)fmin(fmax(mean, 0), 1e18);
+}
+
+static uint64_t above(const struct bucket_window *window)
+{
+    return bytes_of(window->wss_high - window->wss);
 }
 
 void decide_day_from_moment(struct decide_day *day, const struct decide_windows *windows,
@@ -187,7 +193,7 @@ void decide_day_from_moment(struct decide_day *day, const struct decide_windows 
     const struct bucket_window *window = find(moment->bucket, windows->mid_s);
 
     if (window)
-        decide_day_add(day, moment->start_s, &window->sketch, above(window));
+        decide_day_add(day, moment->start_s, &window->sketch, (double)above(window));
 }
 
 uint64_t decide_reached(const struct decide_windows *windows, const struct history_moment *moment)
@@ -205,8 +211,8 @@ void decide_from_moment(struct decide_input *input, const struct decide_windows 
 
     clear(input);
     input->assigned_bytes = bucket->ram_bytes;
-    input->resident_bytes = (uint64_t)bucket->resident;
-    input->unmeasurable_bytes = (uint64_t)bucket->unmeasurable;
+    input->resident_bytes = bytes_of(bucket->resident);
+    input->unmeasurable_bytes = bytes_of(bucket->unmeasurable);
     input->period_s = fmax((double)bucket->period_ms / 1000, BUCKET_MINUTE);
     input->up_s = up_s;
     input->day_s = decide_day_p99(day, (double)(moment->start_s + BUCKET_MINUTE - 1),
@@ -214,8 +220,8 @@ void decide_from_moment(struct decide_input *input, const struct decide_windows 
     for (size_t w = 0; w < bucket->n_windows; w++) {
         const struct bucket_window *window = &bucket->windows[w];
 
-        add_window(&all, window->window_s, (uint64_t)fmax(window->wss_low, 0),
-                   window->sketch.max + (uint64_t)above(window));
+        add_window(&all, window->window_s, bytes_of(window->wss_low),
+                   window->sketch.max + above(window));
     }
     pick_all(input, windows, &all);
     take_flags(input, row_flags_parse(bucket->flags));
