@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /**
- * Valid UTF-8 without control characters (nor the C1 ones, U+0080 .. U+009F) is returned as it is. In any other text each
- * byte that is none of that becomes "\xHH", and each backslash "\\", so that the bytes can be had back.
- * @return an allocation that the caller frees, or NULL; *escaped says which of the two it is.
+ * Each backslash becomes "\\", and each byte of what utf8_printable_bytes() refuses "\xHH"; the rest stays. So a text stands for one
+ * name only, and the bytes can be had back from it, whether or not *escaped is known.
+ * @return an allocation that the caller frees, or NULL; *escaped: the text differs from the name.
  */
 char *escape_name(const char *name, bool *escaped);

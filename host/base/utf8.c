@@ -30,17 +30,54 @@ static size_t sequence(const uint8_t *c)
     return n;
 }
 
-/* U+0080 to U+009F are two bytes, of which the first is 0xc2. */
-static bool is_control(const uint8_t *c)
+/* The code point of the well-formed sequence of @p n bytes at @p c. */
+static uint32_t decode(const uint8_t *c, size_t n)
 {
-    return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0);
+    uint32_t code = n < 2 ? c[0] : c[0] & (0x7fU >> n);
+
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | (c[i] & 0x3f);
+    return code;
 }
 
-static void replace(char *text, bool controls)
+/* General categories Cc, Cf, Zl and Zp of Unicode 16, with the unassigned code points among them that are reserved for
+ * more of the kind (Default_Ignorable_Code_Point). Ascending. */
+static const struct {
+    uint32_t first, last;
+} controls[] = {
+    {0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},       {0x600, 0x605},
+    {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},
+    {0x8e2, 0x8e2},     {0x180e, 0x180e},   {0x200b, 0x200f},   {0x2028, 0x202e},
+    {0x2060, 0x206f},   {0xfeff, 0xfeff},   {0xfff0, 0xfffb},   {0x110bd, 0x110bd},
+    {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
+};
+#define N_CONTROLS (sizeof(controls) / sizeof(controls[0]))
+
+static bool is_control(uint32_t code)
+{
+    for (size_t i = 0; i < N_CONTROLS && code >= controls[i].first; i++)
+        if (code <= controls[i].last)
+            return true;
+    return false;
+}
+
+size_t utf8_printable_bytes(const char *text)
+{
+    const uint8_t *c = (const uint8_t *)text;
+    size_t n = *c ? sequence(c) : 0;
+
+    /* Nearly all of a name is ASCII. */
+    if (n == 1)
+        return *c >= 0x20 && *c != 0x7f;
+    return n > 0 && is_control(decode(c, n)) ? 0 : n;
+}
+
+static void replace(char *text, bool with_controls)
 {
     for (char *c = text; *c;) {
         size_t n = sequence((const uint8_t *)c);
-        bool bad = n == 0 || (controls && is_control((const uint8_t *)c));
+        bool bad = n == 0 || (with_controls && utf8_printable_bytes(c) == 0);
 
         for (n = n ? n : 1; n > 0; n--, c++)
             *c = bad ? '?' : *c;

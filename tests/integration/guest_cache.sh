@@ -271,9 +271,23 @@ check "CSV of so many records, and valid UTF-8" python3 -c 'import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], encoding="utf-8", newline="")))
 names = {r["name"] for r in rows}
 assert len(rows) == 7 and all(r["cached_pages"] == "1" for r in rows)
-assert {"hostile/new\\x0aline", "hostile/\\xff\\xfe", "hostile/quo\"te,comma", "hostile/back\\slash", "hostile/plain é"} <= names
-assert sum(int(r["name_escaped"]) for r in rows) == 4' <("$guest" cache hostile --csv)
-check "JSON with each name" test "$("$guest" cache hostile --json | jq -r '[.files[] | select(.name_escaped)] | length')" -eq 4
+assert {"hostile/new\\x0aline", "hostile/\\xff\\xfe", "hostile/quo\"te,comma", "hostile/back\\\\slash", "hostile/plain é"} <= names
+assert sum(int(r["name_escaped"]) for r in rows) == 5' <("$guest" cache hostile --csv)
+check "JSON with each name" test "$("$guest" cache hostile --json | jq -r '[.files[] | select(.name_escaped)] | length')" -eq 5
+rm hostile/*
+# Each character that Unicode calls a control, format or separator of lines, in a file of its own, and what an escape looks like.
+python3 -c 'import sys, unicodedata
+for code in range(1, 0x110000):
+    if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zl", "Zp"):
+        open(f"hostile/a{chr(code)}b", "w").close()
+open("hostile/a\\x0ab", "w").close()'
+check "no format character or separator of Unicode reaches the terminal" test "$("$guest" cache hostile | LC_ALL=C tr -d '\n -~' | wc -c)" -eq 0
+check "and no two names look the same" test "$("$guest" cache hostile --csv --no-header | cut -d, -f1 | sort | uniq -d | wc -l)" -eq 0
+check "from each the name can be had back" python3 -c 'import json, os, re, sys
+def name_of(text):
+    return re.sub(rb"\\(\\|x..)", lambda m: m[1] if m[1] == b"\\" else bytes([int(m[1][1:], 16)]), text.encode())
+found = {name_of(f["name"]) for f in json.load(sys.stdin)["files"]}
+assert found == {b"hostile/" + n for n in os.listdir(b"hostile")} and len(found) > 200' < <("$guest" cache hostile --json)
 
 echo "# options"
 check "--top and --sort" test "$("$guest" cache tree --sort size --top 2 --basename -j | jq -r '[.files[].name] | join(" ")')" == "30 29"

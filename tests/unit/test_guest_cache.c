@@ -29,13 +29,34 @@ static void expect_name(const char *name, const char *want, bool want_escaped)
 START_TEST(names_are_escaped_only_where_they_must)
 {
     expect_name("", "", false);
-    expect_name("a b\\c,\"d\"", "a b\\c,\"d\"", false);
+    expect_name("a b,\"d\"", "a b,\"d\"", false);
     expect_name("\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7",
                 false);
     expect_name("a\nb\\", "a\\x0ab\\\\", true);
     expect_name("\x1b[31m\x7f", "\\x1b[31m\\x7f", true);
     expect_name("\xc2\x9b\xc2\xa0", "\\xc2\\x9b\xc2\xa0",
                 true); /* CSI of C1; a no-break space is none */
+}
+END_TEST
+
+/* A file may be called what another's escape looks like. */
+START_TEST(an_escape_stands_for_one_name)
+{
+    expect_name("a\nb", "a\\x0ab", true);
+    expect_name("a\\x0ab", "a\\\\x0ab", true);
+    expect_name("a\\b", "a\\\\b", true);
+}
+END_TEST
+
+START_TEST(what_a_terminal_reorders_hides_or_breaks_is_escaped)
+{
+    expect_name("\xe2\x80\xae", "\\xe2\\x80\\xae", true);          /* U+202E, right to left */
+    expect_name("\xe2\x80\xa8", "\\xe2\\x80\\xa8", true);          /* U+2028, a line's end */
+    expect_name("\xe2\x81\xa6", "\\xe2\\x81\\xa6", true);          /* U+2066, an isolate */
+    expect_name("\xef\xbb\xbf", "\\xef\\xbb\\xbf", true);          /* U+FEFF, no width */
+    expect_name("\xc2\xad", "\\xc2\\xad", true);                   /* U+00AD, a soft hyphen */
+    expect_name("\xf3\xa0\x80\xa0", "\\xf3\\xa0\\x80\\xa0", true); /* U+E0020, a tag */
+    expect_name("\xe2\x80\x90\xe2\x80\xaf", "\xe2\x80\x90\xe2\x80\xaf", false); /* beside them */
 }
 END_TEST
 
@@ -511,6 +532,8 @@ int main(void)
     TCase *tcase = tcase_create("guest_cache");
 
     tcase_add_test(tcase, names_are_escaped_only_where_they_must);
+    tcase_add_test(tcase, an_escape_stands_for_one_name);
+    tcase_add_test(tcase, what_a_terminal_reorders_hides_or_breaks_is_escaped);
     tcase_add_test(tcase, what_is_no_utf8_is_escaped);
     tcase_add_test(tcase, lines_of_maps);
     tcase_add_test(tcase, runs_are_found_in_few_calls);
