@@ -29,7 +29,8 @@ struct answer {
 static int count_pages(const struct cache_target *target, uint64_t first, uint64_t pages,
                        struct cache_count *count)
 {
-    struct range range = {first * cache_page_bytes(), pages * cache_page_bytes()};
+    struct range range = {first * cache_page_bytes(),
+                          pages == CACHE_TO_THE_LAST ? 0 : pages * cache_page_bytes()};
     struct answer answer;
 
     if (syscall(SYS_cachestat, target->fd, &range, &answer, 0U) < 0)
@@ -38,7 +39,8 @@ static int count_pages(const struct cache_target *target, uint64_t first, uint64
                                   .dirty = answer.dirty,
                                   .writeback = answer.writeback,
                                   .evicted = answer.evicted,
-                                  .recently_evicted = answer.recently_evicted};
+                                  .recently_evicted = answer.recently_evicted,
+                                  .beyond_eof = CACHE_UNKNOWN};
     return 0;
 }
 

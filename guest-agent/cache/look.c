@@ -81,7 +81,7 @@ static const struct cache_method *count_by_any(const struct cache_method *asked,
     const struct cache_method *const *method = asked ? only : automatic;
 
     for (size_t i = 0; i < (asked ? 1 : 2); i++) {
-        *rc = method[i]->count(target, 0, target->pages, count);
+        *rc = cache_count_file(method[i], target, count);
         if (*rc == 0 && method[i] == &cache_cachestat && stacked && count->cached == 0)
             *rc = -EOPNOTSUPP;
         if (*rc == 0)
@@ -138,12 +138,19 @@ static void set_size(struct cache_file *file, const struct stat *stat)
     file->pages = (file->size_bytes + cache_page_bytes() - 1) / cache_page_bytes();
 }
 
+/* Blocks behind the end (fallocate with FALLOC_FL_KEEP_SIZE) are pages, with tmpfs. */
+static bool is_worth_counting(const struct cache_file *file, const struct stat *stat)
+{
+    return file->pages > 0 || stat->st_blocks > 0;
+}
+
 /* A huge page of hugetlbfs is in its file from when it is first touched, and counted in its blocks: hugetlb.c,
  * hugetlb_add_to_page_cache(). To map such a file would reserve huge pages. */
 static void count_hugetlb(const struct stat *stat, struct cache_file *file)
 {
     file->count = CACHE_COUNT_UNKNOWN;
     file->count.cached = (uint64_t)stat->st_blocks * 512 / cache_page_bytes();
+    file->count.beyond_eof = 0;
     file->method = "blocks";
 }
 
@@ -158,7 +165,7 @@ static void count_regular(const struct cache_question *question, int path_fd, lo
         return;
     }
     set_size(file, &stat); /* it may have changed since */
-    if (file->pages > 0)
+    if (is_worth_counting(file, &stat))
         count_open(question, fd, type, file);
 }
 
@@ -171,7 +178,7 @@ int cache_look(const struct cache_question *question, int path_fd, const struct 
     if (!file->name)
         return -ENOMEM;
     set_size(file, stat);
-    if (file->pages == 0)
+    if (!is_worth_counting(file, stat))
         return 0;
     if (fstatfs(path_fd, &fs) < 0)
         set_unknown(file, strerror(errno));

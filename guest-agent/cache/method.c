@@ -15,6 +15,38 @@ const struct cache_method *cache_method_find(const char *name)
     return NULL;
 }
 
+static void add(uint64_t *sum, uint64_t value)
+{
+    *sum = *sum == CACHE_UNKNOWN || value == CACHE_UNKNOWN ? CACHE_UNKNOWN : *sum + value;
+}
+
+int cache_count_file(const struct cache_method *method, const struct cache_target *target,
+                     struct cache_count *count)
+{
+    struct cache_count beyond;
+    int rc = 0;
+
+    *count = (struct cache_count){0};
+    if (target->pages > 0)
+        rc = method->count(target, 0, target->pages, count);
+    if (rc == 0)
+        rc = method->count(target, target->pages, CACHE_TO_THE_LAST, &beyond);
+    if (rc < 0)
+        return rc;
+    count->beyond_eof = beyond.cached;
+    add(&count->cached, beyond.cached);
+    add(&count->dirty, beyond.dirty);
+    add(&count->writeback, beyond.writeback);
+    add(&count->evicted, beyond.evicted);
+    add(&count->recently_evicted, beyond.recently_evicted);
+    return 0;
+}
+
+uint64_t cache_within_eof(const struct cache_count *count)
+{
+    return count->beyond_eof == CACHE_UNKNOWN ? count->cached : count->cached - count->beyond_eof;
+}
+
 double cache_share(uint64_t part, uint64_t pages)
 {
     return pages > 0 ? (double)part / (double)pages : 0;

@@ -30,12 +30,18 @@ struct cache_count {
     uint64_t evicted; /* were cached, and the kernel still remembers; for tmpfs: are swapped out */
     uint64_t
         recently_evicted; /* of the evicted: so lately that to read them again would be a refault of the working set */
+    uint64_t
+        beyond_eof; /* of the cached: behind the end of the file, as with a huge page of tmpfs that is not full */
 };
 
 /** Nothing of it known. */
 #define CACHE_COUNT_UNKNOWN                                                           \
     ((struct cache_count){CACHE_UNKNOWN, CACHE_UNKNOWN, CACHE_UNKNOWN, CACHE_UNKNOWN, \
-                          CACHE_UNKNOWN})
+                          CACHE_UNKNOWN, CACHE_UNKNOWN})
+
+/** As the pages of a count: all to the last that the file has, also behind its end. mincore, which is asked page by page,
+ *  counts to the end of the huge page in which the first one lies. */
+#define CACHE_TO_THE_LAST UINT64_MAX
 
 /** A file that is asked about. */
 struct cache_target {
@@ -47,19 +53,35 @@ struct cache_target {
 struct cache_method {
     const char *name;
     /**
-     * Counts the pages first .. first + pages - 1 of the file; @p pages is at least 1.
+     * Counts the pages first .. first + pages - 1 of the file; @p pages is at least 1. Leaves beyond_eof unknown.
      * @return 0, or a negative errno: -EPERM when the kernel does not tell us about this file, -ENOSYS or -EOPNOTSUPP when
      *         the method cannot, -EINTR when the patience is at its end, and what open files bring with them.
      */
     int (*count)(const struct cache_target *target, uint64_t first, uint64_t pages,
                  struct cache_count *count);
+    /**
+     * Sets vector[i] to 1 or 0: is page first + i cached? At most CACHE_VECTOR_MAX pages, and only of a file that count()
+     * succeeded for. NULL where the method knows numbers only. 0 or a negative errno.
+     */
+    int (*vector)(const struct cache_target *target, uint64_t first, uint64_t pages,
+                  unsigned char *vector);
 };
+
+/** 256 MiB of a file. */
+#define CACHE_VECTOR_MAX 65536U
 
 extern const struct cache_method cache_cachestat;
 extern const struct cache_method cache_mincore;
 
 /** "cachestat" or "mincore"; NULL for any other name. */
 const struct cache_method *cache_method_find(const char *name);
+
+/** Counts the whole file, what lies behind its end included. As count() of the method. */
+int cache_count_file(const struct cache_method *method, const struct cache_target *target,
+                     struct cache_count *count);
+
+/** The cached pages that are not behind the end of the file; @p count knows how many are cached. */
+uint64_t cache_within_eof(const struct cache_count *count);
 
 /** Share of 0 .. 1, of nothing 0. */
 double cache_share(uint64_t part, uint64_t pages);

@@ -15,18 +15,20 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* Pages of one mapping, and bytes of the vector: 256 MiB at a time of a file of any size. */
-#define WINDOW_PAGES 65536U
-
 /* How far behind the end: more than any huge page, so that none can reach from one to the other. */
 #define BEHIND_BYTES ((uint64_t)1 << 30)
 
-/* Adds the resident pages of one window to *resident. */
-static int count_window(int fd, uint64_t first, uint64_t pages, uint64_t *resident)
+/* A page table's worth: 512 of 4 KiB. */
+static uint64_t huge_page_pages(void)
 {
-    unsigned char vector[WINDOW_PAGES];
+    return cache_page_bytes() / sizeof(uint64_t);
+}
+
+static int read_vector(const struct cache_target *target, uint64_t first, uint64_t pages,
+                       unsigned char *vector)
+{
     size_t bytes = (size_t)(pages * cache_page_bytes());
-    void *at = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd,
+    void *at = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, target->fd,
                     (off_t)(first * cache_page_bytes()));
 
     if (at == MAP_FAILED)
@@ -36,37 +38,52 @@ static int count_window(int fd, uint64_t first, uint64_t pages, uint64_t *reside
 
     munmap(at, bytes);
     for (uint64_t i = 0; rc == 0 && i < pages; i++)
-        *resident += vector[i] & 1;
+        vector[i] &= 1; /* the other bits are reserved */
     return rc;
 }
 
 /* 0 when the kernel tells us the truth about this file, -EPERM when it does not. */
-static int truthful(int fd)
+static int truthful(const struct cache_target *target)
 {
     struct stat stat;
-    uint64_t resident = 0;
+    unsigned char resident = 0;
 
-    if (fstat(fd, &stat) < 0)
+    if (fstat(target->fd, &stat) < 0)
         return -errno;
 
     uint64_t behind = ((uint64_t)stat.st_size / BEHIND_BYTES + 2) * BEHIND_BYTES;
-    int rc = count_window(fd, behind / cache_page_bytes(), 1, &resident);
+    int rc = read_vector(target, behind / cache_page_bytes(), 1, &resident);
 
-    return rc < 0 ? rc : resident > 0 ? -EPERM : 0;
+    return rc < 0 ? rc : resident ? -EPERM : 0;
+}
+
+/* Adds the resident pages of one window to *resident. */
+static int count_window(const struct cache_target *target, uint64_t first, uint64_t pages,
+                        uint64_t *resident)
+{
+    unsigned char vector[CACHE_VECTOR_MAX];
+    int rc = read_vector(target, first, pages, vector);
+
+    for (uint64_t i = 0; rc == 0 && i < pages; i++)
+        *resident += vector[i];
+    return rc;
 }
 
 static int count_pages(const struct cache_target *target, uint64_t first, uint64_t pages,
                        struct cache_count *count)
 {
     uint64_t resident = 0;
-    int rc = truthful(target->fd);
+    int rc = truthful(target);
 
-    for (uint64_t done = 0; rc == 0 && done < pages; done += WINDOW_PAGES) {
+    if (pages == CACHE_TO_THE_LAST)
+        pages = huge_page_pages() - first % huge_page_pages();
+    for (uint64_t done = 0; rc == 0 && done < pages; done += CACHE_VECTOR_MAX) {
         uint64_t left = pages - done;
 
-        if (!cache_goes_on(target->patience, cache_share(first + done, target->pages)))
+        if (first < target->pages &&
+            !cache_goes_on(target->patience, cache_share(first + done, target->pages)))
             return -EINTR;
-        rc = count_window(target->fd, first + done, left < WINDOW_PAGES ? left : WINDOW_PAGES,
+        rc = count_window(target, first + done, left < CACHE_VECTOR_MAX ? left : CACHE_VECTOR_MAX,
                           &resident);
     }
     if (rc < 0)
@@ -76,4 +93,5 @@ static int count_pages(const struct cache_target *target, uint64_t first, uint64
     return 0;
 }
 
-const struct cache_method cache_mincore = {.name = "mincore", .count = count_pages};
+const struct cache_method cache_mincore = {
+    .name = "mincore", .count = count_pages, .vector = read_vector};

@@ -49,6 +49,44 @@ static int halve(const struct search *search, uint64_t first, uint64_t pages)
     return rc < 0 ? rc : halve(search, first + half, pages - half);
 }
 
+static int append_cached(struct cache_runs *runs, uint64_t first, const unsigned char *vector,
+                         uint64_t pages)
+{
+    int rc = 0;
+
+    for (uint64_t i = 0; rc == 0 && i < pages; i++)
+        if (vector[i])
+            rc = append(runs, first + i, 1);
+    return rc;
+}
+
+/* Page by page, each once: to halve would read the pages of each range again at every depth. */
+static int scan(const struct search *search)
+{
+    const struct cache_target *target = search->target;
+    unsigned char vector[CACHE_VECTOR_MAX];
+    int rc = 0;
+
+    for (uint64_t first = 0; rc == 0 && first < target->pages; first += CACHE_VECTOR_MAX) {
+        uint64_t left = target->pages - first;
+        uint64_t pages = left < CACHE_VECTOR_MAX ? left : CACHE_VECTOR_MAX;
+
+        if (!cache_goes_on(target->patience, cache_share(first, target->pages)))
+            return -EINTR;
+        rc = search->method->vector(target, first, pages, vector);
+        if (rc == 0)
+            rc = append_cached(search->runs, first, vector, pages);
+    }
+    return rc;
+}
+
+static int search_pages(const struct search *search)
+{
+    if (search->method->vector)
+        return scan(search);
+    return search->target->pages > 0 ? halve(search, 0, search->target->pages) : 0;
+}
+
 int cache_runs_find(const struct cache_method *method, const struct cache_target *target,
                     struct cache_runs *runs)
 {
@@ -56,7 +94,7 @@ int cache_runs_find(const struct cache_method *method, const struct cache_target
 
     *runs = (struct cache_runs){0};
 
-    int rc = target->pages > 0 ? halve(&search, 0, target->pages) : 0;
+    int rc = search_pages(&search);
 
     if (rc < 0) {
         free(runs->run);

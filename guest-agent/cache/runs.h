@@ -19,7 +19,8 @@ struct cache_runs {
 };
 
 /**
- * Finds the runs of cached pages of the file by halving ranges until each is cached wholly or
+ * Finds the runs of cached pages of the file, up to its end. A method that knows single pages is asked for each once. One that
+ * knows numbers only is asked for ranges, which are halved until each is cached wholly or
  * not at all; so it costs as many calls as there are borders, times the logarithm of the size, and a hole of a
  * terabyte costs one. The cache may change meanwhile: each page is right for the moment at which it was looked at.
  * @return 0, then free runs->run; or a negative errno.

@@ -39,6 +39,7 @@ void cache_total_add(struct cache_total *total, const struct cache_file *file)
     add(&total->count.writeback, file->count.writeback);
     add(&total->count.evicted, file->count.evicted);
     add(&total->count.recently_evicted, file->count.recently_evicted);
+    add(&total->count.beyond_eof, file->count.beyond_eof);
 }
 
 static int by_name(const void *a, const void *b)
@@ -75,8 +76,8 @@ static int by_percent(const void *a, const void *b)
 {
     const struct cache_file *x = a;
     const struct cache_file *y = b;
-    double x_share = cache_share(x->count.cached, x->pages);
-    double y_share = cache_share(y->count.cached, y->pages);
+    double x_share = cache_share(cache_within_eof(&x->count), x->pages);
+    double y_share = cache_share(cache_within_eof(&y->count), y->pages);
 
     if (!x->unknown != !y->unknown)
         return x->unknown ? 1 : -1;

@@ -13,6 +13,7 @@
 #define N_COUNTS 5
 static const char *const count_name[N_COUNTS] = {"cached_pages", "dirty_pages", "writeback_pages",
                                                  "evicted_pages", "recently_evicted_pages"};
+static const char beyond_name[] = "beyond_eof_pages";
 
 static void list_counts(const struct cache_count *count, uint64_t value[N_COUNTS])
 {
@@ -47,6 +48,7 @@ static void csv_header(const struct cache_format *format)
     csv_text(&csv, "cached_percent");
     csv_text(&csv, "method");
     csv_text(&csv, "unknown");
+    csv_text(&csv, beyond_name);
     for (unsigned i = 0; i < format->parts; i++) {
         char name[32];
 
@@ -75,10 +77,11 @@ static void csv_file(const struct cache_format *format, const struct cache_file 
         csv_nothing(&csv);
     } else {
         csv_whole(&csv, file->count.cached * cache_page_bytes());
-        csv_number(&csv, 100 * cache_share(file->count.cached, file->pages));
+        csv_number(&csv, 100 * cache_share(cache_within_eof(&file->count), file->pages));
     }
     csv_text(&csv, file->method);
     csv_text(&csv, file->unknown ? file->unknown : "");
+    file->unknown ? csv_nothing(&csv) : csv_whole(&csv, file->count.beyond_eof);
     for (unsigned i = 0; i < format->parts; i++) {
         double share = part_share(format, file, i);
 
@@ -113,7 +116,8 @@ static void set_counts(json_t *object, uint64_t pages, const struct cache_count 
         return;
     json_object_set_new(object, "cached_bytes", whole(count->cached * cache_page_bytes()));
     json_object_set_new(object, "cached_percent",
-                        json_real(100 * cache_share(count->cached, pages)));
+                        json_real(100 * cache_share(cache_within_eof(count), pages)));
+    json_object_set_new(object, beyond_name, whole(count->beyond_eof));
 }
 
 static void set_parts(json_t *object, const struct cache_format *format,

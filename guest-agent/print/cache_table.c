@@ -104,7 +104,7 @@ static void add_row(struct table *table, const struct row *row)
         bytes_cell(format, cell[n], row->count.cached * cache_page_bytes());
     else
         snprintf(cell[n], CELL, "unknown");
-    percent_cell(cell[++n], row->count.cached, known ? row->pages : 0, "%");
+    percent_cell(cell[++n], cache_within_eof(&row->count), known ? row->pages : 0, "%");
     n++;
     for (size_t i = 0; table->detail && i < sizeof(detail) / sizeof(detail[0]); i++)
         number_cell(cell[n++], detail[i]);
@@ -206,7 +206,7 @@ static void print_bar(const struct cache_file *file)
 
         bar[i] = "Oo "[cached == end - first ? 0 : cached > 0 ? 1 : 2];
     }
-    printf("[%s] %llu/%llu\n", bar, (unsigned long long)file->count.cached,
+    printf("[%s] %llu/%llu\n", bar, (unsigned long long)cache_within_eof(&file->count),
            (unsigned long long)file->pages);
 }
 
@@ -259,6 +259,6 @@ void cache_print_maps(const struct cache_format *format, const struct cache_file
     if (total->files == 1 && n == 1)
         return;
     total_name(name, total);
-    printf("%s%s: %llu/%llu\n", n > 0 ? "\n" : "", name, (unsigned long long)total->count.cached,
-           (unsigned long long)total->pages);
+    printf("%s%s: %llu/%llu\n", n > 0 ? "\n" : "", name,
+           (unsigned long long)cache_within_eof(&total->count), (unsigned long long)total->pages);
 }

@@ -305,6 +305,64 @@ START_TEST(patience_ends_within_a_file)
 }
 END_TEST
 
+/* As of a huge page of tmpfs of which the file fills a part; and of one that is empty. */
+START_TEST(pages_behind_the_end_of_the_file_are_counted_apart)
+{
+    static const uint64_t written[] = {0};
+    int fd = sparse_memfd(1, written, 1);
+    const struct cache_method *const methods[] = {&cache_mincore, &cache_cachestat};
+    /* What was never written mincore does not call resident. */
+    const uint64_t all[] = {1, 8};
+    struct cache_target target = {fd, 1, NULL};
+
+    ck_assert_int_eq(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(8 * cache_page_bytes())), 0);
+    for (size_t i = 0; i < (has_cachestat(fd) ? 2 : 1); i++)
+        for (target.pages = 0; target.pages < 2; target.pages++) {
+            struct cache_count count;
+            struct cache_runs runs;
+
+            ck_assert_int_eq(cache_count_file(methods[i], &target, &count), 0);
+            ck_assert_uint_eq(count.cached, all[i]);
+            ck_assert_uint_eq(count.beyond_eof, all[i] - target.pages);
+            ck_assert_uint_eq(cache_within_eof(&count), target.pages);
+            ck_assert_int_eq(cache_runs_find(methods[i], &target, &runs), 0);
+            ck_assert_uint_eq(runs.n, target.pages);
+            free(runs.run);
+        }
+    close(fd);
+}
+END_TEST
+
+/* Every other page of a mebibyte of pages, and how often the kernel is asked for it. */
+static unsigned n_vectors;
+
+static int made_vector(const struct cache_target *target, uint64_t first, uint64_t pages,
+                       unsigned char *vector)
+{
+    (void)target;
+    n_vectors++;
+    for (uint64_t i = 0; i < pages; i++)
+        vector[i] = (first + i) % 2 == 0;
+    return 0;
+}
+
+START_TEST(single_pages_are_read_once)
+{
+    const struct cache_method method = {.name = "made", .count = made_count, .vector = made_vector};
+    const struct cache_target target = {0, (1U << 20) + 1, NULL};
+    struct cache_runs runs;
+
+    n_asked = 0;
+    ck_assert_int_eq(cache_runs_find(&method, &target, &runs), 0);
+    ck_assert_uint_eq(runs.n, (1U << 19) + 1);
+    ck_assert_uint_eq(runs.run[runs.n - 1].first, 1U << 20);
+    ck_assert_uint_eq(runs.run[7].pages, 1);
+    ck_assert_uint_eq(n_asked, 0);
+    ck_assert_uint_eq(n_vectors, (1U << 20) / CACHE_VECTOR_MAX + 1);
+    free(runs.run);
+}
+END_TEST
+
 START_TEST(a_file_that_shrank_has_no_pages_there)
 {
     static const uint64_t written[] = {0, 9};
@@ -544,6 +602,8 @@ int main(void)
     tcase_add_test(tcase, patience_ends_within_a_file);
     tcase_add_test(tcase, patience_ends_between_files);
     tcase_add_test(tcase, of_many_files_the_first_are_kept_and_all_are_in_the_total);
+    tcase_add_test(tcase, pages_behind_the_end_of_the_file_are_counted_apart);
+    tcase_add_test(tcase, single_pages_are_read_once);
     tcase_add_test(tcase, a_file_that_shrank_has_no_pages_there);
     tcase_add_test(tcase, a_tree_has_each_file_once);
     tcase_add_test(tcase, named_links_are_followed_only_when_told);

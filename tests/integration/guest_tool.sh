@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# vmwss-guest beside its peers: what users of pcstat, vmtouch, fincore, smem and wss.pl ask of it, over files, processes and mounts
+# that are made here.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+
+dir=$(mktemp -d /var/tmp/vmwss-tool.XXXX)
+started=()
+end_all() {
+	local pid
+	for pid in "${started[@]}"; do kill -KILL "$pid" 2>/dev/null; done
+	rm -rf -- "$dir"
+}
+trap end_all EXIT
+cd "$dir" || exit 1
+chmod 755 .
+install -m 755 "$build/guest-agent/vmwss-guest" guest
+guest=$dir/guest
+
+# begin COMMAND...: in the background, to be ended with everything else; sets pid.
+begin() {
+	"$@" &
+	pid=$!
+	started+=("$pid")
+}
+
+echo "# huge pages of tmpfs"
+# 20 files of one byte, beside what the file system itself says that they take; as the guest tells of each method, and a file's row.
+huge_pages() {
+	# shellcheck disable=SC2016 # for the other shell
+	unshare --mount bash -c 'mkdir -p huge && mount -t tmpfs -o huge=always none huge || exit
+		for i in {1..20}; do printf x >huge/$i; done
+		df --output=used -B1 huge | tail -n 1
+		for method in auto mincore; do "$1" cache huge -m $method --json | jq -r ".total.cached_bytes"; done
+		"$1" cache huge/1 --json --map | jq -c ".files[0] | [.cached_pages, .beyond_eof_pages, .cached_percent, .runs]"
+		"$1" cache huge/1 --no-header | head -n 1
+		umount huge' _ "$guest"
+}
+mapfile -t told < <(huge_pages)
+if [[ ${told[0]:-0} -lt $((20 << 21)) ]]; then
+	skip "huge pages of tmpfs" "this kernel gives none: ${told[*]}"
+else
+	check "all that 20 files of one byte take, ${told[0]} bytes" test "${told[1]}" -eq "${told[0]}"
+	check "by mincore too" test "${told[2]}" -eq "${told[0]}"
+	check "what lies behind the end is told apart" test "${told[3]}" = '[512,511,100,[{"first_page":0,"pages":1}]]'
+	check "in a table: a page, 512 cached, 100 %" grep -qE '^ *1 B +1 +512 +2.0 MiB +100.0% ' <<<"${told[4]}"
+fi
+
+finish
