@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file mapped.c  The files that a process has mapped. See survey.h. */
+/** @file mapped.c  The files of a process: those that it has mapped, and (opened.c) those that it has open. See survey.h. */
 #include "cache/survey.h"
 
 #include "base/cleanup.h"
@@ -95,6 +95,8 @@ int survey_process(struct survey *survey, pid_t pid, struct error *error)
 
     if (rc >= 0)
         rc = visit_all(survey, &process, maps);
+    if (rc >= 0)
+        rc = survey_opened(survey, &process);
     fsroot_close(&process);
     if (rc == -ENOENT || rc == -ESRCH)
         return error_set(error, -ESRCH, "process %d: there is none", (int)pid);

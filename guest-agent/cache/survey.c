@@ -6,9 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 /* A directory that is being read. */
 struct level {
@@ -130,16 +133,68 @@ static int visit_entry(struct survey *survey, int dir_fd, const char *entry,
     return 0;
 }
 
-static bool is_of_interest(const struct dirent *entry)
+/* A link of procfs is no path to be followed: it leads to the file itself, as that of a descriptor does. Directories, as
+ * /proc/PID/root, are not entered through it. */
+static int visit_kernel_link(struct survey *survey, int dir_fd, const char *entry)
 {
-    if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-        return false;
-    return entry->d_type == DT_REG || entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+    struct stat stat;
+    char name[PATH_MAX];
+    cleanup_close int fd = openat(dir_fd, entry, O_PATH | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? readlinkat(dir_fd, entry, name, sizeof(name) - 1) : -1;
+
+    if (length < 0 || fstat(fd, &stat) < 0)
+        return 0; /* it is gone since, or not ours to see */
+    name[length] = '\0';
+    return survey_add(survey, fd, &stat, name);
+}
+
+/* What a directory has, for a remedy when it has nothing else. */
+struct entries {
+    bool of_kernel; /* it is one of procfs */
+    size_t links, others;
+};
+
+static int visit_any(struct survey *survey, int dir_fd, const struct dirent *entry,
+                     const struct level *level, struct entries *entries)
+{
+    switch (entry->d_type) {
+    case DT_REG:
+    case DT_DIR:
+    case DT_UNKNOWN:
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            return 0;
+        entries->others++;
+        return visit_entry(survey, dir_fd, entry->d_name, level);
+    case DT_LNK:
+        entries->links++;
+        if (entries->of_kernel && survey->follow)
+            return visit_kernel_link(survey, dir_fd, entry->d_name);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static bool is_of_kernel(int fd)
+{
+    struct statfs fs;
+
+    return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* "total of 0" would be true of /proc/PID/fd, and no help. */
+static void remedy_links(struct survey *survey, const struct level *level,
+                         const struct entries *entries)
+{
+    if (entries->of_kernel && !survey->follow && level->depth == 0 && entries->links > 0 &&
+        entries->others == 0)
+        survey_fault(survey, level->name, "its links lead to files; add --follow");
 }
 
 static int survey_below(struct survey *survey, int path_fd, const struct level *level)
 {
     cleanup_dir DIR *dir = open_directory(path_fd);
+    struct entries entries = {.of_kernel = is_of_kernel(path_fd)};
     int rc = 0;
 
     if (!dir) {
@@ -154,12 +209,13 @@ static int survey_below(struct survey *survey, int path_fd, const struct level *
         if (!entry && errno != 0)
             survey_fault(survey, level->name, strerror(errno));
         if (!entry)
-            return 0;
-        if (is_of_interest(entry))
-            rc = visit_entry(survey, dirfd(dir), entry->d_name, level);
+            break;
+        rc = visit_any(survey, dirfd(dir), entry, level, &entries);
         if (rc < 0)
             return rc;
     }
+    remedy_links(survey, level, &entries);
+    return 0;
 }
 
 int survey_path(struct survey *survey, const char *path)

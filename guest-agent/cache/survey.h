@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file survey.h  Many files: those named, those below directories, those that a process has mapped. */
+/** @file survey.h  Many files: those named, those below directories, those that a process has mapped or open. */
 #pragma once
 
 #include "base/error.h"
@@ -12,7 +12,8 @@
 
 struct survey {
     struct cache_question question;
-    bool follow;           /* symbolic links that are named, never those found below */
+    bool
+        follow; /* symbolic links that are named; of those found below only the kernel's own, as /proc/PID/fd/N */
     bool all_file_systems; /* else only that of the named directory */
     /** Told of what could not be looked at; the survey goes on. */
     void (*fault)(const char *name, const char *why);
@@ -37,9 +38,9 @@ struct survey {
 int survey_path(struct survey *survey, const char *path);
 
 /**
- * Looks at every file that the process has mapped, through /proc/PID/map_files, which reaches into other mount namespaces and
+ * Counts every file that the process has mapped, through /proc/PID/map_files, which reaches into other mount namespaces and
  * deleted files; without CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE through /proc/PID/root and the name, which
- * counts only if the same file is still there.
+ * counts only if the same file is still there. And every file that it has open, through /proc/PID/fd.
  * @return 0, also after faults, -EINTR as above, or a negative errno with the message: the process is not there, or not ours to see.
  */
 int survey_process(struct survey *survey, pid_t pid, struct error *error);
@@ -47,6 +48,10 @@ int survey_process(struct survey *survey, pid_t pid, struct error *error);
 /** For the survey's own use: looks at what @p path_fd (O_PATH) is, if it is a regular file not seen before; anything else is
  *  left out silently. 0 or -ENOMEM. */
 int survey_add(struct survey *survey, int path_fd, const struct stat *stat, const char *name);
+
+/** For survey_process(): the files that the process, whose directory in /proc this is, has open. As survey_process(), without a
+ *  message. */
+int survey_opened(struct survey *survey, const struct fsroot *process);
 
 /** For the survey's own use: counts and tells a fault. */
 void survey_fault(struct survey *survey, const char *name, const char *why);

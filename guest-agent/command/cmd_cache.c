@@ -35,8 +35,8 @@ struct options {
 static const char help[] =
     "Usage: vmwss-guest cache [FILE|DIRECTORY]... [OPTIONS]\n\n"
     "How much of files is in the page cache. Reads no file, and leaves the cache as it is.\n\n"
-    "  -p, --pid PID           all files that the process has mapped; may be repeated\n"
-    "      --follow            symbolic links that are named\n"
+    "  -p, --pid PID           all files that the process has mapped or open; may be repeated\n"
+    "      --follow            symbolic links that are named, and those of the kernel in /proc/PID/fd\n"
     "      --all-file-systems  also those mounted below a directory that is named\n"
     "  -m, --method METHOD     auto, cachestat (Linux 6.5) or mincore (auto)\n"
     "      --histogram[=N]     also the share of each of N equal parts of a file, 2 .. 16 (10)\n"
@@ -218,6 +218,19 @@ static void tell_fault(const char *name, const char *why)
     free(text);
 }
 
+/* One that has ended, or is closed to us, is a fault like a file that is not there: the rest is shown all the same. */
+static int survey_pid(struct survey *survey, pid_t pid)
+{
+    struct error error = {0};
+    int rc = survey_process(survey, pid, &error);
+
+    if (rc == 0 || rc == -EINTR || rc == -ENOMEM)
+        return rc;
+    survey->n_faults++;
+    command_cannot(&error);
+    return 0;
+}
+
 static int look(struct options *options, struct error *error)
 {
     int rc = 0;
@@ -225,7 +238,7 @@ static int look(struct options *options, struct error *error)
     for (char **path = options->path; *path && rc == 0; path++)
         rc = survey_path(&options->survey, *path);
     for (size_t i = 0; i < options->n_pids && rc == 0; i++)
-        rc = survey_process(&options->survey, options->pid[i], error);
+        rc = survey_pid(&options->survey, options->pid[i]);
     return rc == -ENOMEM ? error_set(error, rc, "out of memory") : rc;
 }
 

@@ -45,6 +45,13 @@ static void add_column(struct table *table, const char *name, bool right)
     table->column[table->n++] = (struct column){.name = name, .right = right};
 }
 
+/* Where part @p i begins. */
+static const char *part_heading(char heading[8], unsigned i, unsigned parts)
+{
+    snprintf(heading, 8, "%u%%", 100 * i / parts);
+    return heading;
+}
+
 static void set_columns(struct table *table)
 {
     static const char *const first[] = {"SIZE", "PAGES", "CACHED", "BYTES", "PERCENT"};
@@ -56,8 +63,7 @@ static void set_columns(struct table *table)
     for (size_t i = 0; table->detail && i < sizeof(detail) / sizeof(detail[0]); i++)
         add_column(table, detail[i], true);
     for (unsigned i = 0; i < parts; i++) {
-        snprintf(table->heading[i], sizeof(table->heading[i]), "%u%%", 100 * i / parts);
-        add_column(table, table->heading[i], true);
+        add_column(table, part_heading(table->heading[i], i, parts), true);
     }
     add_column(table, "FILE", false);
 }
@@ -87,6 +93,16 @@ static void percent_cell(char *cell, uint64_t cached, uint64_t pages, const char
         snprintf(cell, CELL, "%.1f%s", floor(1000 * cache_share(cached, pages)) / 10, unit);
 }
 
+/* Of part @p i of a file of so many pages; @p part is NULL when that is not known. */
+static void part_cell(char *cell, const struct cache_format *format, const uint64_t *part,
+                      uint64_t pages, unsigned i)
+{
+    uint64_t first = cache_part_first(pages, i, format->parts);
+    uint64_t end = cache_part_first(pages, i + 1, format->parts);
+
+    percent_cell(cell, part ? part[i] : 0, part ? end - first : 0, "");
+}
+
 static void add_row(struct table *table, const struct row *row)
 {
     const struct cache_format *format = table->format;
@@ -109,11 +125,7 @@ static void add_row(struct table *table, const struct row *row)
     for (size_t i = 0; table->detail && i < sizeof(detail) / sizeof(detail[0]); i++)
         number_cell(cell[n++], detail[i]);
     for (unsigned i = 0; i < format->parts; i++)
-        percent_cell(cell[n++], row->part ? row->part[i] : 0,
-                     row->part ? cache_part_first(row->pages, i + 1, format->parts) -
-                                     cache_part_first(row->pages, i, format->parts)
-                               : 0,
-                     "");
+        part_cell(cell[n++], format, row->part, row->pages, i);
     for (size_t i = 0; i < n; i++)
         text[i] = cell[i];
     text[n] = row->name;
@@ -231,6 +243,27 @@ static void print_runs(const struct cache_format *format, const struct cache_run
     columns_free(columns);
 }
 
+/* The table's columns of the parts, by themselves. */
+static void print_parts(const struct cache_format *format, const struct cache_file *file)
+{
+    struct column column[CACHE_PARTS_MAX];
+    char heading[CACHE_PARTS_MAX][8], cell[CACHE_PARTS_MAX][CELL];
+    const char *text[CACHE_PARTS_MAX];
+
+    for (unsigned i = 0; i < format->parts; i++) {
+        column[i] = (struct column){.name = part_heading(heading[i], i, format->parts),
+                                    .right = true};
+        part_cell(cell[i], format, file->part, file->pages, i);
+        text[i] = cell[i];
+    }
+
+    struct columns *columns = columns_new(column, format->parts);
+
+    if (columns && columns_row(columns, text) == 0)
+        columns_print(columns, !format->no_header, stdout);
+    columns_free(columns);
+}
+
 static void print_map(const struct cache_format *format, const struct cache_file *file)
 {
     bool escaped;
@@ -242,6 +275,8 @@ static void print_map(const struct cache_format *format, const struct cache_file
         return;
     }
     print_bar(file);
+    if (format->parts > 0)
+        print_parts(format, file);
     if (file->runs.n > 0)
         print_runs(format, &file->runs);
 }

@@ -14,7 +14,8 @@ dir=$(mktemp -d /var/tmp/vmwss-tool.XXXX)
 started=()
 end_all() {
 	local pid
-	for pid in "${started[@]}"; do kill -KILL "$pid" 2>/dev/null; done
+	for pid in "${started[@]}"; do kill -KILL "$pid"; done 2>/dev/null
+	wait 2>/dev/null
 	rm -rf -- "$dir"
 }
 trap end_all EXIT
@@ -51,5 +52,28 @@ else
 	check "what lies behind the end is told apart" test "${told[3]}" = '[512,511,100,[{"first_page":0,"pages":1}]]'
 	check "in a table: a page, 512 cached, 100 %" grep -qE '^ *1 B +1 +512 +2.0 MiB +100.0% ' <<<"${told[4]}"
 fi
+
+echo "# one of several that is not there"
+head -c 8192 /dev/urandom >file
+gone=$(sh -c 'echo $$')
+expect_exit "a PID that has ended, beside a file" 2 "process $gone: there is none" "$guest" cache file -p "$gone"
+check "the file is shown all the same" test "$("$guest" cache file -p "$gone" --json 2>/dev/null | jq -c '[.total.files, .files[0].pages]')" = '[1,2]'
+
+echo "# open, not mapped"
+head -c 40960 /dev/urandom >opened
+begin sleep 600 5<opened 6<file
+names() { "$guest" cache "$@" --json 2>/dev/null | jq -r '.files[].name'; }
+check "the files that a process has open" test "$(names -p "$pid" | grep -cE "^$dir/(opened|file)$")" = 2
+check "the same by /proc/PID/fd" test "$(names "/proc/$pid/fd" --follow | grep -cE "^$dir/(opened|file)$")" = 2
+check "ten pages" test "$("$guest" cache "/proc/$pid/fd/5" --follow --json | jq .total.pages)" = 10
+expect_exit "without --follow: what to do" 2 "/proc/$pid/fd: its links lead to files; add --follow" "$guest" cache "/proc/$pid/fd"
+check "no directory is entered by a link of the kernel" test "$(names "/proc/$pid" --follow | grep -cx "$dir/guest")" = 0
+
+echo "# a map, and its histogram"
+"$guest" cache opened --map --histogram=2 >out
+check "both are shown" test "$(sed -n '3,4p' out | tr -s ' ')" = ' 0% 50%
+100.0 100.0'
+check "and the bar, and the runs" test "$(sed -n '2p;6p' out | tr -s ' ')" = "[OOOOOOOOOO] 10/10
+ 0 9 10 40.0 KiB"
 
 finish
