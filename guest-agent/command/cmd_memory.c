@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "command/command.h"
 #include "print/columns.h"
+#include "print/record.h"
 #include "proc/kernel_memory.h"
 #include "proc/meminfo.h"
 #include "show/json.h"
@@ -140,6 +141,7 @@ static int print_all(const struct fsroot *root, const struct meminfo *meminfo,
                      const struct options *options)
 {
     json_t *memory = meminfo_json(meminfo);
+    char time[RECORD_TIME];
     json_t *line;
     int rc;
 
@@ -150,7 +152,8 @@ static int print_all(const struct fsroot *root, const struct meminfo *meminfo,
             rc = print_list(&lists[i], root, options->top);
         return rc;
     }
-    line = json_pack("{ss so}", "schema", "vmwss.guest_memory.v1", "memory", memory);
+    line = json_pack("{ss ss so}", "schema", "vmwss.guest_memory.v1", "time", record_time(time),
+                     "memory", memory);
     for (size_t i = 0; line && i < N_LISTS; i++)
         add_list(line, &lists[i], root, options->top);
     return json_print_line(line);

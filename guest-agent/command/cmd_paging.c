@@ -4,6 +4,7 @@
 #include "command/command.h"
 #include "command/repeat.h"
 #include "print/columns.h"
+#include "print/record.h"
 #include "proc/keyed.h"
 #include "proc/paging_rates.h"
 #include "show/json.h"
@@ -78,17 +79,18 @@ static int print_table(const struct paging_rates *rates)
 static int print_json(const struct paging_rates *rates, const struct paging *totals)
 {
     json_t *per_s = json_object();
-    char reason[200];
+    char reason[200], time[RECORD_TIME];
 
     for (size_t i = 0; per_s && i < PAGING_COUNTERS; i++)
         if (!isnan(rates->per_s[i]))
             json_object_set_new(per_s, paging_counter_name(i), json_real(rates->per_s[i]));
-    return json_print_line(
-        json_pack("{ss sf so so s{sf sf} ss ss}", "schema", "vmwss.guest_paging.v1", "interval_s",
-                  rates->interval_s, "per_s", per_s, "totals", paging_json(totals), "thresholds",
-                  "paging_pages_per_s", PAGING_ABOVE_PER_S, "scanning_pages_per_s",
-                  PAGING_NEAR_PER_S, "verdict", paging_verdict_name(paging_verdict(rates)),
-                  "reason", paging_reason(rates, reason, sizeof(reason))));
+    return json_print_line(json_pack("{ss ss sf so so s{sf sf} ss ss}", "schema",
+                                     "vmwss.guest_paging.v1", "time", record_time(time),
+                                     "interval_s", rates->interval_s, "per_s", per_s, "totals",
+                                     paging_json(totals), "thresholds", "paging_pages_per_s",
+                                     PAGING_ABOVE_PER_S, "scanning_pages_per_s", PAGING_NEAR_PER_S,
+                                     "verdict", paging_verdict_name(paging_verdict(rates)),
+                                     "reason", paging_reason(rates, reason, sizeof(reason))));
 }
 
 static int watch(const struct fsroot *root, const struct repeat *repeat, bool json,

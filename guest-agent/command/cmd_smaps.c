@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "command/command.h"
 #include "print/columns.h"
+#include "print/record.h"
 #include "proc/keyed.h"
 #include "proc/processes.h"
 #include "show/json.h"
@@ -128,10 +129,12 @@ static int print_table(const struct processes *processes)
 
 static int print_json(const struct processes *processes)
 {
-    return json_print_line(json_pack("{ss si si si so}", "schema", "vmwss.guest_smaps.v1", "ended",
-                                     (int)processes->ended, "refused", (int)processes->refused,
-                                     "failed", (int)processes->failed, "processes",
-                                     processes_json(processes, true)));
+    char time[RECORD_TIME];
+
+    return json_print_line(json_pack(
+        "{ss ss si si si so}", "schema", "vmwss.guest_smaps.v1", "time", record_time(time), "ended",
+        (int)processes->ended, "refused", (int)processes->refused, "failed", (int)processes->failed,
+        "processes", processes_json(processes, true)));
 }
 
 /* All, or the largest. */

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "print/columns.h"
+#include "print/record.h"
 #include "proc/keyed.h"
 #include "show/json.h"
 #include "show/units.h"
@@ -134,13 +135,15 @@ static json_t *group_json(const struct view *view)
 static int print_json(struct view *view)
 {
     json_t *groups = json_array();
+    char time[RECORD_TIME];
     json_t *line;
 
     for (size_t i = 0; i < view->now->n; i++) {
         look_at(view, i);
         json_array_append_new(groups, group_json(view));
     }
-    line = json_pack("{ss so}", "schema", "vmwss.guest_pressure.v1", "groups", groups);
+    line = json_pack("{ss ss so}", "schema", "vmwss.guest_pressure.v1", "time", record_time(time),
+                     "groups", groups);
     if (line && view->before)
         json_object_set_new(
             line, "interval_s",

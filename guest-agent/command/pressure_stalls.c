@@ -3,24 +3,21 @@
 #include "command/pressure_stalls.h"
 
 #include "base/cleanup.h"
+#include "print/record.h"
 #include "proc/pressure_survey.h"
 #include "show/json.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static int print_stall(const struct stall_trigger *trigger, bool json)
 {
-    struct timespec now;
-    char time[32];
+    char time[RECORD_TIME];
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    show_time(time, sizeof(time), (double)now.tv_sec + (double)now.tv_nsec / 1e9, 3);
+    record_time(time);
     if (json)
         return json_print_line(json_pack(
             "{ss ss s{ss ss sI sI}}", "schema", "vmwss.guest_pressure.v1", "time", time, "stall",

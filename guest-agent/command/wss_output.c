@@ -2,6 +2,7 @@
 /** @file wss_output.c  See wss_output.h. */
 #include "command/wss_output.h"
 
+#include "print/record.h"
 #include "proc/keyed.h"
 #include "show/json.h"
 #include "show/units.h"
@@ -123,12 +124,14 @@ static json_t *disturbed_json(const struct disturbed *disturbed)
 static int print_json(const struct wss_output *output, const struct watch *watch, double slept_s)
 {
     json_t *array = json_array();
+    char time[RECORD_TIME];
 
     for (size_t i = 0; array && i < shown(output, watch); i++)
         json_array_append_new(array, watched_json(watch, &watch->watched[i]));
-    return json_print_line(json_pack("{ss ss sf so so}", "schema", "vmwss.guest_wss.v1", "method",
-                                     watch->method->name, "sleep_s", slept_s, "flags",
-                                     disturbed_json(&watch->disturbed), "processes", array));
+    return json_print_line(json_pack("{ss ss ss sf so so}", "schema", "vmwss.guest_wss.v1", "time",
+                                     record_time(time), "method", watch->method->name, "sleep_s",
+                                     slept_s, "flags", disturbed_json(&watch->disturbed),
+                                     "processes", array));
 }
 
 int wss_output_reading(const struct wss_output *output, const struct watch *watch, double slept_s)

@@ -3,6 +3,7 @@
 #include "print/cache.h"
 
 #include "base/cleanup.h"
+#include "print/record.h"
 #include "show/csv.h"
 #include "show/json.h"
 
@@ -183,10 +184,11 @@ int cache_print_json(const struct cache_format *format, const struct cache_file 
                      const struct cache_total *total)
 {
     json_t *files = json_array();
+    char time[RECORD_TIME];
 
     for (size_t i = 0; i < n; i++)
         json_array_append_new(files, file_json(format, &file[i]));
-    return json_print_line(json_pack("{ss so so so}", "schema", "vmwss.guest_cache.v1",
-                                     "page_bytes", whole(cache_page_bytes()), "files", files,
-                                     "total", total_json(total)));
+    return json_print_line(json_pack("{ss ss so so so}", "schema", "vmwss.guest_cache.v1", "time",
+                                     record_time(time), "page_bytes", whole(cache_page_bytes()),
+                                     "files", files, "total", total_json(total)));
 }

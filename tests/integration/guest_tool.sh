@@ -76,4 +76,22 @@ check "both are shown" test "$(sed -n '3,4p' out | tr -s ' ')" = ' 0% 50%
 check "and the bar, and the runs" test "$(sed -n '2p;6p' out | tr -s ' ')" = "[OOOOOOOOOO] 10/10
  0 9 10 40.0 KiB"
 
+echo "# the time of each record"
+# of COMMAND...: its first line of JSON was made between before and after.
+dated() {
+	local before after time
+	before=$(date +%s%3N)
+	time=$("$guest" "$@" --json 2>/dev/null | head -n 1 | jq -r '.schema, .time' | paste -sd' ')
+	after=$(date +%s%3N)
+	[[ $time =~ ^vmwss\.guest_$1\.v1\ .*Z$ ]] || return 1
+	time=$(date -d "${time#* }" +%s%3N)
+	((before <= time && time <= after))
+}
+check "cache" dated cache file
+check "memory" dated memory
+check "paging" dated paging --interval 0.01
+check "smaps" dated smaps $$
+check "wss" dated wss $$ 0.01
+if [[ -e /proc/pressure/memory ]]; then check "pressure" dated pressure; else skip "pressure" "PSI is off"; fi
+
 finish
