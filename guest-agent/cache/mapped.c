@@ -61,7 +61,8 @@ static int visit_mapped(struct survey *survey, const struct fsroot *process,
     if (fd >= 0)
         return survey_add(survey, fd, &stat, name);
     survey_fault(survey, name,
-                 fd == -ENOENT ? "no longer there by that name; root can see it all the same"
+                 fd == -ENOENT ? "no longer there by that name; CAP_SYS_ADMIN or "
+                                 "CAP_CHECKPOINT_RESTORE can see it all the same"
                                : strerror(-fd));
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "command/command.h"
 #include "command/triggers.h"
+#include "proc/rights.h"
 #include "serve/agent.h"
 #include "serve/endpoint.h"
 #include "wire.h"
@@ -195,8 +196,8 @@ static void stay_resident(void)
     if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
         command_error(
             "serve: its own memory is not locked (%s): answers may be late when the guest swaps; "
-            "run as root, or raise RLIMIT_MEMLOCK",
-            strerror(errno));
+            "%s, or raise RLIMIT_MEMLOCK",
+            strerror(errno), RIGHTS_REMEDY(CAP_IPC_LOCK));
 }
 
 /* The device went away, and comes back, perhaps. */

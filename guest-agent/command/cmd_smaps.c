@@ -2,12 +2,8 @@
 /** @file cmd_smaps.c  vmwss-guest smaps: whose the memory is. */
 #include "base/parse.h"
 #include "command/command.h"
-#include "print/columns.h"
-#include "print/record.h"
-#include "proc/keyed.h"
-#include "proc/processes.h"
-#include "show/json.h"
-#include "show/units.h"
+#include "command/smaps_output.h"
+#include "proc/rights.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,18 +16,22 @@
 static const char help[] =
     "Usage: vmwss-guest smaps [OPTIONS] [PID...]\n\n"
     "The memory of processes, by their page tables: RSS, PSS (each page divided by the number of its mappings),\n"
-    "REF (touched since somebody last cleared that mark; see vmwss-guest wss) and swap. Without PIDs the 20 largest.\n\n"
+    "USS (what nobody else maps), REF (touched since that mark was last cleared; see vmwss-guest wss) and swap.\n"
+    "Without PIDs the 20 largest.\n\n"
     "  -a, --all       all processes that have memory of their own\n"
     "  -n, --top N     the N largest of them (20)\n"
-    "  -s, --sort KEY  rss, pss, referenced or swap (pss)\n"
+    "  -s, --sort KEY  rss, pss, uss, referenced or swap (pss)\n"
+    "      --split     also PSS by what it is: anonymous, pages of files, shared memory (Linux 5.3)\n"
+    "      --by GROUP  sums instead of processes: of each program or of each user\n"
     "  -j, --json      one JSON object, schema vmwss.guest_smaps.v1\n"
     "  -h, --help      this text\n\n"
-    "Page tables are walked for it: some ms for each GiB. What may not be looked at is shown by its RSS alone.\n";
+    "Page tables are walked for it: some ms for each GiB. What may not be looked at is shown by its RSS and swap alone,\n"
+    "and stands where its RSS belongs.\n";
 
 struct options {
-    uint64_t top; /* 0: as many as there are */
+    struct smaps_output output;
     enum process_key key;
-    bool json;
+    bool named; /* PIDs were given */
 };
 
 static int parse_key(const char *text, enum process_key *key)
@@ -39,30 +39,52 @@ static int parse_key(const char *text, enum process_key *key)
     static const char *const names[] = {[PROCESS_RSS] = "rss",
                                         [PROCESS_PSS] = "pss",
                                         [PROCESS_REFERENCED] = "referenced",
-                                        [PROCESS_SWAP] = "swap"};
+                                        [PROCESS_SWAP] = "swap",
+                                        [PROCESS_USS] = "uss"};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (!strcmp(text, names[i])) {
             *key = (enum process_key)i;
             return 0;
         }
-    return command_bad_value("--sort", text, "rss, pss, referenced or swap");
+    return command_bad_value("--sort", text, "rss, pss, uss, referenced or swap");
+}
+
+static int parse_grouping(const char *text, enum process_grouping *by)
+{
+    *by = !strcmp(text, "program") ? GROUP_PROGRAM
+          : !strcmp(text, "user")  ? GROUP_USER
+                                   : GROUP_NONE;
+    return *by != GROUP_NONE ? 0 : command_bad_value("--by", text, "program or user");
+}
+
+static int parse_top(const char *text, size_t *top)
+{
+    uint64_t value;
+
+    if (parse_u64(text, 1, INT_MAX, &value) < 0)
+        return command_bad_value("--top", text, "a number of processes");
+    *top = (size_t)value;
+    return 0;
 }
 
 static int parse_option(struct options *options, int option)
 {
     switch (option) {
     case 'a':
-        options->top = 0;
+        options->output.top = 0;
         return 0;
     case 'n':
-        if (parse_u64(optarg, 1, INT_MAX, &options->top) == 0)
-            return 0;
-        return command_bad_value("--top", optarg, "a number of processes");
+        return parse_top(optarg, &options->output.top);
     case 's':
         return parse_key(optarg, &options->key);
+    case 'S':
+        options->output.split = true;
+        return 0;
+    case 'B':
+        return parse_grouping(optarg, &options->output.by);
     case 'j':
-        options->json = true;
+        options->output.json = true;
         return 0;
     case 'h':
         fputs(help, stdout);
@@ -77,131 +99,111 @@ static int parse_options(struct options *options, int argc, char **argv)
 {
     static const struct option longs[] = {
         {"all", no_argument, NULL, 'a'},        {"top", required_argument, NULL, 'n'},
-        {"sort", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
+        {"sort", required_argument, NULL, 's'}, {"split", no_argument, NULL, 'S'},
+        {"by", required_argument, NULL, 'B'},   {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},       {0}};
     int option;
     int rc = 0;
 
     while (rc == 0 && (option = getopt_long(argc, argv, "an:s:jh", longs, NULL)) >= 0)
         rc = parse_option(options, option);
+    options->named = optind < argc;
     return rc;
 }
 
-static char *bytes_text(char *text, size_t size, uint64_t bytes)
+static bool is_among(const struct processes *processes, pid_t pid)
 {
-    if (bytes == KEYED_UNKNOWN)
-        snprintf(text, size, "?");
-    else
-        show_bytes(text, size, bytes);
-    return text;
+    for (size_t i = 0; i < processes->n; i++)
+        if (processes->process[i].pid == pid)
+            return true;
+    return false;
 }
 
-static int add_row(struct columns *columns, const struct process *process)
-{
-    const struct process_memory *memory = &process->memory;
-    char pid[16], rss[32], pss[32], referenced[32], swap[32];
-
-    snprintf(pid, sizeof(pid), "%d", (int)process->pid);
-    return columns_row(
-        columns,
-        (const char *[]){pid, bytes_text(rss, sizeof(rss), memory->rss_bytes),
-                         bytes_text(pss, sizeof(pss), memory->pss_bytes),
-                         bytes_text(referenced, sizeof(referenced), memory->referenced_bytes),
-                         bytes_text(swap, sizeof(swap), memory->swap_bytes), process->name});
-}
-
-static int print_table(const struct processes *processes)
-{
-    static const struct column column[] = {
-        {.name = "PID", .right = true},  {.name = "RSS", .right = true},
-        {.name = "PSS", .right = true},  {.name = "REF", .right = true},
-        {.name = "SWAP", .right = true}, {.name = "NAME"}};
-    struct columns *columns = columns_new(column, sizeof(column) / sizeof(column[0]));
-    int rc = columns ? 0 : -ENOMEM;
-
-    for (size_t i = 0; rc == 0 && i < processes->n; i++)
-        rc = add_row(columns, &processes->process[i]);
-    if (rc == 0)
-        columns_print(columns, true, stdout);
-    columns_free(columns);
-    return rc;
-}
-
-static int print_json(const struct processes *processes)
-{
-    char time[RECORD_TIME];
-
-    return json_print_line(json_pack(
-        "{ss ss si si si so}", "schema", "vmwss.guest_smaps.v1", "time", record_time(time), "ended",
-        (int)processes->ended, "refused", (int)processes->refused, "failed", (int)processes->failed,
-        "processes", processes_json(processes, true)));
-}
-
-/* All, or the largest. */
-static int survey(const struct fsroot *root, const struct options *options,
-                  struct processes *processes, struct error *error)
-{
-    int rc = processes_list(root, processes, error);
-
-    if (rc == 0)
-        rc = processes_read(root, processes, error);
-    if (rc < 0)
-        return rc;
-    processes_sort(processes, options->key);
-    if (options->top > 0 && processes->n > options->top)
-        processes->n = options->top;
-    return 0;
-}
-
-static int look_up(const struct fsroot *root, const char *text, struct process *process,
-                   struct error *error)
+/* One that is not there is reported, and costs the others nothing; one that is named twice counts once. */
+static int add_named(const struct fsroot *root, const char *text, struct processes *processes,
+                     struct error *error)
 {
     uint64_t pid;
 
     if (parse_u64(text, 1, INT_MAX, &pid) < 0)
         return error_set(error, -EINVAL, "'%s' is no PID", text);
+    if (is_among(processes, (pid_t)pid))
+        return 0;
 
-    int rc = process_identify(root, (pid_t)pid, process);
+    int rc = process_identify(root, (pid_t)pid, &processes->process[processes->n]);
 
-    if (rc == 0)
-        rc = process_memory_read(root, (pid_t)pid, &process->memory);
+    if (rc == 0) {
+        processes->n++;
+        return 0;
+    }
+    processes_count_failure(processes, (pid_t)pid, rc);
     if (rc == -ESRCH)
-        return error_set(error, rc, "process %s: there is no such process", text);
-    if (rc == -EACCES || rc == -EPERM)
-        return error_set(error, rc, "/proc/%s/smaps_rollup: not permitted; run as root", text);
-    if (rc == -ENOTSUP)
-        return error_set(error, rc, PROCESS_MEMORY_UNTOLD);
-    return rc < 0 ? error_set(error, rc, "/proc/%s/smaps_rollup: %s", text, strerror(-rc)) : 0;
+        command_error("process %s: there is no such process", text);
+    return 0;
 }
 
 /* Those of the command line, in its order. */
-static int look_up_all(const struct fsroot *root, char **pids, size_t n,
-                       struct processes *processes, struct error *error)
+static int list_named(const struct fsroot *root, char **pids, size_t n, struct processes *processes,
+                      struct error *error)
 {
     int rc = 0;
 
-    *processes = (struct processes){.process = calloc(n, sizeof(*processes->process)), .n = n};
+    processes->process = calloc(n, sizeof(*processes->process));
     if (!processes->process)
         return error_set(error, -ENOMEM, "out of memory");
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = look_up(root, pids[i], &processes->process[i], error);
+        rc = add_named(root, pids[i], processes, error);
     return rc;
 }
 
-/* That processes end is no news. */
+/* That processes end which were not named is no news. */
 static void tell_failures(const struct processes *processes)
 {
     if (processes->refused > 0)
-        command_error("not permitted to look at some processes (%zu); run as root",
-                      processes->refused);
+        command_error("not permitted to look at some processes (%zu); %s", processes->refused,
+                      RIGHTS_REMEDY(CAP_SYS_PTRACE));
     if (processes->failed > 0)
         command_error("some processes cannot be looked at (%zu): %s", processes->failed,
                       processes->failure.text);
 }
 
+static int show(const struct fsroot *root, const struct options *options,
+                struct processes *processes, struct error *error)
+{
+    struct process_groups groups = {0};
+    bool grouped = options->output.by != GROUP_NONE;
+    int rc = 0;
+
+    if (grouped)
+        rc = process_groups_make(root, processes, options->output.by, options->key, &groups);
+    if (rc == 0 && (processes->n > 0 || options->output.json))
+        rc = smaps_output_print(&options->output, processes, grouped ? &groups : NULL);
+    process_groups_free(&groups);
+    return rc < 0 ? error_set(error, rc, "out of memory") : 0;
+}
+
+static int survey(const struct fsroot *root, const struct options *options, char **pids, size_t n,
+                  struct processes *processes, struct error *error)
+{
+    int rc = options->named ? list_named(root, pids, n, processes, error)
+                            : processes_list(root, processes, error);
+
+    if (rc == 0)
+        rc = processes_read(root, processes, error);
+    if (rc == 0 && !options->named)
+        processes_sort(processes, options->key);
+    return rc == 0 ? show(root, options, processes, error) : rc;
+}
+
+/* What was named and is not fully known is a failure. */
+static bool is_complete(const struct options *options, const struct processes *processes)
+{
+    return !options->named || processes->ended + processes->refused + processes->failed == 0;
+}
+
 int cmd_smaps(int argc, char **argv)
 {
-    struct options options = {.top = TOP, .key = PROCESS_PSS};
+    struct options options = {.output.top = TOP, .key = PROCESS_PSS};
     struct processes processes = {0};
     struct error error = {0};
     struct fsroot root;
@@ -211,17 +213,19 @@ int cmd_smaps(int argc, char **argv)
         return rc > 0 ? EXIT_DONE : EXIT_USAGE;
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
-    if (optind < argc)
-        rc = look_up_all(&root, argv + optind, (size_t)(argc - optind), &processes, &error);
-    else
-        rc = survey(&root, &options, &processes, &error);
+    if (options.named)
+        options.output.top = 0;
+    rc = survey(&root, &options, argv + optind, (size_t)(argc - optind), &processes, &error);
     fsroot_close(&root);
-    if (rc == 0 && (options.json ? print_json(&processes) : print_table(&processes)) < 0)
-        rc = error_set(&error, -ENOMEM, "out of memory");
     if (rc == 0)
         tell_failures(&processes);
+
+    bool complete = is_complete(&options, &processes);
+
     processes_free(&processes);
     if (rc < 0)
         command_cannot(&error);
-    return rc == 0 ? EXIT_DONE : rc == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+    if (rc == -EINVAL)
+        return EXIT_USAGE;
+    return rc == 0 && complete ? EXIT_DONE : EXIT_CANNOT;
 }

@@ -4,6 +4,7 @@
 #include "command/command.h"
 #include "command/interrupt.h"
 #include "command/wss_options.h"
+#include "proc/rights.h"
 #include "wss/watch.h"
 
 #include <errno.h>
@@ -66,8 +67,9 @@ static int check_left(const struct watch *watch, struct error *error)
     if (watch->n > 0)
         return 0;
     if (watch->refused > 0)
-        return error_set(error, -EPERM, "not permitted to look at %s; run as root",
-                         watch->refused > 1 ? "these processes" : "this process");
+        return error_set(error, -EPERM, "not permitted to look at %s; %s",
+                         watch->refused > 1 ? "these processes" : "this process",
+                         RIGHTS_REMEDY(CAP_SYS_PTRACE));
     if (watch->unread > 0)
         return error_set(error, -EBADMSG,
                          "/proc/PID/smaps of these processes changes while it is read, or is too "

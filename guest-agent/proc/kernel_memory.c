@@ -3,6 +3,7 @@
 #include "proc/kernel_memory.h"
 
 #include "base/cleanup.h"
+#include "proc/rights.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -92,8 +93,9 @@ static int read_items(const struct fsroot *root, const char *path,
         rc = parse_lines(text, parse, items);
     if (rc < 0) {
         kernel_items_free(items);
-        return error_set(error, (int)rc, "/%s: %s%s", path, strerror((int)-rc),
-                         rc == -EACCES || rc == -EPERM ? "; run as root" : "");
+        return error_set(error, (int)rc, "/%s: %s%s%s", path, strerror((int)-rc),
+                         rc == -EACCES || rc == -EPERM ? "; " : "",
+                         rc == -EACCES || rc == -EPERM ? RIGHTS_REMEDY(CAP_DAC_READ_SEARCH) : "");
     }
     return 0;
 }

@@ -21,6 +21,11 @@ static const struct keyed_field fields[] = {
     {"AnonHugePages", offsetof(struct process_memory, huge_bytes)},
     {"ShmemPmdMapped", offsetof(struct process_memory, huge_bytes)},
     {"FilePmdMapped", offsetof(struct process_memory, huge_bytes)},
+    {"Private_Clean", offsetof(struct process_memory, uss_bytes)},
+    {"Private_Dirty", offsetof(struct process_memory, uss_bytes)},
+    {"Pss_Anon", offsetof(struct process_memory, pss_anon_bytes)},
+    {"Pss_File", offsetof(struct process_memory, pss_file_bytes)},
+    {"Pss_Shmem", offsetof(struct process_memory, pss_shmem_bytes)},
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
@@ -31,13 +36,17 @@ static uint64_t sum(uint64_t a, uint64_t b)
     return a + b;
 }
 
-static void add(struct process_memory *all, const struct process_memory *part)
+void process_memory_add(struct process_memory *all, const struct process_memory *part)
 {
     all->rss_bytes = sum(all->rss_bytes, part->rss_bytes);
     all->pss_bytes = sum(all->pss_bytes, part->pss_bytes);
     all->referenced_bytes = sum(all->referenced_bytes, part->referenced_bytes);
     all->swap_bytes = sum(all->swap_bytes, part->swap_bytes);
     all->huge_bytes = sum(all->huge_bytes, part->huge_bytes);
+    all->uss_bytes = sum(all->uss_bytes, part->uss_bytes);
+    all->pss_anon_bytes = sum(all->pss_anon_bytes, part->pss_anon_bytes);
+    all->pss_file_bytes = sum(all->pss_file_bytes, part->pss_file_bytes);
+    all->pss_shmem_bytes = sum(all->pss_shmem_bytes, part->pss_shmem_bytes);
 }
 
 /* Adds up the whole lines in text[0 .. have); what is left moves to its begin. Returns how much that is. */
@@ -50,7 +59,7 @@ static size_t take_lines(char *text, size_t have, struct process_memory *memory)
         return have;
     *last = '\0';
     keyed_parse(text, fields, N_FIELDS, &part);
-    add(memory, &part);
+    process_memory_add(memory, &part);
 
     size_t left = have - (size_t)(last + 1 - text);
 

@@ -22,10 +22,15 @@ struct process_memory {
     uint64_t swap_bytes;
     uint64_t
         huge_bytes; /* of RSS, what is mapped as huge pages: referenced all of it or not at all */
+    uint64_t uss_bytes;       /* unique set size: of RSS, the pages that nobody else maps */
+    uint64_t pss_anon_bytes;  /* of PSS, since Linux 5.3: anonymous, */
+    uint64_t pss_file_bytes;  /* pages of files, */
+    uint64_t pss_shmem_bytes; /* and of shared memory and tmpfs */
 };
 
 #define PROCESS_MEMORY_UNKNOWN                                                           \
     ((struct process_memory){KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, \
+                             KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, \
                              KEYED_UNKNOWN})
 
 /** The message for -ENOTSUP. */
@@ -40,6 +45,9 @@ struct process_memory {
  *         negative errno; then all is KEYED_UNKNOWN.
  */
 int process_memory_read(const struct fsroot *root, pid_t pid, struct process_memory *memory);
+
+/** Adds what is known of @p part; what is known of neither stays unknown. */
+void process_memory_add(struct process_memory *all, const struct process_memory *part);
 
 /** What of it is swapped out, by the kernel's own count (VmSwap of /proc/PID/status), without a walk, and for anybody: of shared
  *  memory nothing, which process_memory_read() has. KEYED_UNKNOWN when the kernel does not say. */

@@ -46,8 +46,7 @@ int process_identify(const struct fsroot *root, pid_t pid, struct process *proce
     return identify(root, pid, process, &statm);
 }
 
-/* Why there is nothing, or only the RSS, of a process: nothing to worry about, a matter of rights, or a fault. */
-static void count_failure(struct processes *processes, pid_t pid, int rc)
+void processes_count_failure(struct processes *processes, pid_t pid, int rc)
 {
     if (rc == -ESRCH)
         processes->ended++;
@@ -73,7 +72,7 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
         int rc = identify(root, pid[i], &processes->process[processes->n], &statm);
 
         if (rc < 0)
-            count_failure(processes, pid[i], rc);
+            processes_count_failure(processes, pid[i], rc);
         else if (statm.size_bytes > 0) /* else a kernel thread, or a zombie */
             processes->n++;
     }
@@ -91,8 +90,9 @@ int processes_read(const struct fsroot *root, struct processes *processes, struc
 
         rc = process_memory_read(root, process.pid, &process.memory);
         if (rc < 0) {
-            count_failure(processes, process.pid, rc);
+            processes_count_failure(processes, process.pid, rc);
             process.memory.rss_bytes = rss_bytes;
+            process.memory.swap_bytes = process_swap_bytes(root, process.pid);
         }
         if (rc != -ESRCH)
             processes->process[kept++] = process;
@@ -114,18 +114,28 @@ static uint64_t value_of(const struct process *process, enum process_key key)
         return process->memory.referenced_bytes;
     case PROCESS_SWAP:
         return process->memory.swap_bytes;
+    case PROCESS_USS:
+        return process->memory.uss_bytes;
     }
     return KEYED_UNKNOWN;
 }
 
-/* KEYED_UNKNOWN + 1 is 0, below all that is known. */
+uint64_t process_rank(const struct process *process, enum process_key key)
+{
+    uint64_t value = value_of(process, key);
+
+    if (value == KEYED_UNKNOWN && key != PROCESS_SWAP)
+        value = process->memory.rss_bytes;
+    return value == KEYED_UNKNOWN ? 0 : value;
+}
+
 static int by_value(const void *a, const void *b, void *context)
 {
     const struct process *x = a;
     const struct process *y = b;
     const enum process_key *key = context;
-    uint64_t of_x = value_of(x, *key) + 1;
-    uint64_t of_y = value_of(y, *key) + 1;
+    uint64_t of_x = process_rank(x, *key);
+    uint64_t of_y = process_rank(y, *key);
 
     return of_x == of_y ? (x->pid > y->pid) - (x->pid < y->pid) : (of_x < of_y) - (of_x > of_y);
 }
@@ -136,12 +146,9 @@ void processes_sort(struct processes *processes, enum process_key key)
         qsort_r(processes->process, processes->n, sizeof(*processes->process), by_value, &key);
 }
 
-/* PSS, or where it is not known what it cannot exceed. */
 static uint64_t rank(const struct process *process)
 {
-    uint64_t pss_bytes = process->memory.pss_bytes;
-
-    return pss_bytes == KEYED_UNKNOWN ? process->memory.rss_bytes : pss_bytes;
+    return process_rank(process, PROCESS_PSS);
 }
 
 /* Moves the last of process[0 .. n) up to where its rank belongs. */

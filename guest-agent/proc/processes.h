@@ -34,11 +34,15 @@ void processes_free(struct processes *processes);
 /** One process: its name and RSS, the other numbers unknown. 0; -ESRCH when it is gone, or another negative errno. */
 int process_identify(const struct fsroot *root, pid_t pid, struct process *process);
 
+/** Counts a process of which nothing, or only the RSS, is known for the reason @p rc, as the counts of struct processes say. */
+void processes_count_failure(struct processes *processes, pid_t pid, int rc);
+
 /** All processes that have memory of their own, as process_identify() has them, by pid. Those that end meanwhile, or of
  *  which we see not even that, are left out and counted. Two small files for each. 0 or a negative errno with the message. */
 int processes_list(const struct fsroot *root, struct processes *processes, struct error *error);
 
-/** Reads the memory of each; those that have ended are dropped, those that cannot be read keep the RSS that they had. -ENOTSUP with the
+/** Reads the memory of each; those that have ended are dropped, those that cannot be read keep the RSS that they had, and have
+ *  their swap by process_swap_bytes(). -ENOTSUP with the
  *  message when this kernel tells nobody. */
 int processes_read(const struct fsroot *root, struct processes *processes, struct error *error);
 
@@ -47,9 +51,13 @@ enum process_key {
     PROCESS_PSS,
     PROCESS_REFERENCED,
     PROCESS_SWAP,
+    PROCESS_USS,
 };
 
-/** Largest first; unknown ones last; by pid where they are equal. */
+/** What the process counts in an order by @p key: where that is not known its RSS, which is never less; of swap 0. */
+uint64_t process_rank(const struct process *process, enum process_key key);
+
+/** Largest process_rank() first, by pid where they are equal: the largest may be one that we may not see into. */
 void processes_sort(struct processes *processes, enum process_key key);
 
 /**

@@ -76,6 +76,50 @@ check "both are shown" test "$(sed -n '3,4p' out | tr -s ' ')" = ' 0% 50%
 check "and the bar, and the runs" test "$(sed -n '2p;6p' out | tr -s ' ')" = "[OOOOOOOOOO] 10/10
  0 9 10 40.0 KiB"
 
+echo "# processes"
+nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+begin sleep 600
+other=$pid
+pids_of() { "$guest" smaps "$@" --json 2>/dev/null | jq -c '[.processes[].pid]'; }
+expect_exit "a PID that has ended, beside one that runs" 2 "process $gone: there is no such process" "$guest" smaps "$other" "$gone"
+check "the other is shown" test "$(pids_of "$gone" "$other")" = "[$other]"
+check "one that is named twice counts once" test "$(pids_of "$other" $$ "$other")" = "[$other,$$]"
+"${nobody[@]}" "$guest" smaps "$other" --json >out 2>why
+check "one that may not be looked at is shown by its RSS" quietly jq -e '.refused == 1 and (.processes[0] | .rss_bytes > 0 and .pss_bytes == null)' out
+check "and said to be so" grep -q 'not permitted to look at some processes (1); run as root' why
+check "root without the right to is not told to be root" test "$(setpriv --bounding-set=-sys_ptrace "$guest" smaps 1 2>&1 >/dev/null | grep -c 'this root lacks CAP_SYS_PTRACE')" = 1
+ordered() {
+	"${nobody[@]}" "$guest" smaps --top 20 --json 2>/dev/null |
+		jq -e '[.processes[] | .pss_bytes // .rss_bytes] | length > 1 and . == (sort | reverse)'
+}
+check "to an ordinary user the largest come first, also those that he may not see into" quietly ordered
+check "PSS split" quietly jq -e '.processes[0] | (.pss_bytes - .pss_anon_bytes - .pss_file_bytes - .pss_shmem_bytes | fabs) <= 4096' \
+	<("$guest" smaps $$ --json)
+check "in the table" test "$("$guest" smaps $$ --split | head -n 1 | xargs)" = "PID RSS PSS ANON FILE SHMEM USS REF SWAP NAME"
+begin python3 -c 'import mmap, time
+memory = mmap.mmap(-1, 8 << 20)
+memory[:] = bytes(8 << 20)
+print("ready", flush=True)
+time.sleep(600)' >ready
+settles grep -q ready ready
+check "shared memory of 8 MiB is shmem, and unique as nobody else maps it" quietly jq -e '.processes[0] | .pss_shmem_bytes == 8388608 and
+	.uss_bytes >= 8388608 and .uss_bytes <= .pss_bytes' <("$guest" smaps "$pid" --json)
+begin sleep 600
+"$guest" smaps "$other" "$pid" $$ --json >each
+"$guest" smaps "$other" "$pid" $$ --by program --json >out
+# What others map of a library meanwhile moves PSS and USS a little.
+# shellcheck disable=SC2016 # jq's variables
+check "sums by program" quietly jq -e --slurpfile each each '
+	def near(a; b): (a - b | fabs) < 262144;
+	[$each[0].processes[] | select(.name == "sleep")] as $s |
+	.by == "program" and (.groups | length == 2) and (.groups[] | select(.name == "sleep") | .processes == 2 and
+	near(.pss_bytes; $s | map(.pss_bytes) | add) and near(.uss_bytes; $s | map(.uss_bytes) | add))' out
+begin "${nobody[@]}" sleep 600
+settles grep -qE '^Uid:.65534' "/proc/$pid/status"
+check "and by user" test "$("$guest" smaps "$other" "$pid" $$ --by user --json | jq -c '[.groups[] | [.name, .processes]] | sort')" = \
+	'[["nobody",1],["root",2]]'
+expect_exit "by something else" 1 'program or user' "$guest" smaps --by colour
+
 echo "# the time of each record"
 # of COMMAND...: its first line of JSON was made between before and after.
 dated() {

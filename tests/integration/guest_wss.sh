@@ -103,8 +103,11 @@ check "smaps says what smaps_rollup says" python3 - "$dir/smaps" "/proc/$toucher
 	import json, sys
 	said = json.load(open(sys.argv[1]))["processes"][0]
 	kernel = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in open(sys.argv[2]) if line.endswith(" kB\n")}
-	for name, key in ("rss", "Rss"), ("pss", "Pss"), ("swap", "Swap"):
+	kernel["Uss"] = kernel["Private_Clean"] + kernel["Private_Dirty"]
+	for name, key in ("rss", "Rss"), ("pss", "Pss"), ("swap", "Swap"), ("uss", "Uss"):
 	    assert said[name + "_bytes"] == kernel[key], (name, said, kernel[key])
+	for name, key in ("anon", "Pss_Anon"), ("file", "Pss_File"), ("shmem", "Pss_Shmem"):
+	    assert said.get(f"pss_{name}_bytes") == kernel.get(key), (name, said, kernel)
 	# Of pages that it shares others may set and clear the mark meanwhile.
 	assert abs(said["referenced_bytes"] - kernel["Referenced"]) <= 16384, (said, kernel)
 END
@@ -115,7 +118,7 @@ expect_exit "a PID that is none" 1 "is no PID" "$vg" smaps x
 expect_exit "nobody's processes" 2 "process 4194305: there is no such process" "$vg" smaps 4194305
 chmod 755 "$dir"
 cp "$vg" "$dir/vg" # where everybody may run it
-expect_exit "smaps without permission" 2 "not permitted; run as root" setpriv --reuid 65534 --clear-groups "$dir/vg" smaps "$toucher"
+expect_exit "smaps without permission" 2 "not permitted to look at some processes \(1\); run as root" setpriv --reuid 65534 --clear-groups "$dir/vg" smaps "$toucher"
 expect_exit "wss without permission" 2 "not permitted to look at this process; run as root" \
 	setpriv --reuid 65534 --clear-groups "$dir/vg" wss "$toucher" 0.1
 # Huge pages, where the kernel gives any to who asks for them: the flag says what the kernel says.

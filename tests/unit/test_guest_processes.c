@@ -3,7 +3,7 @@
  *  may not be looked at. */
 #include "base/utf8.h"
 #include "proc/keyed.h"
-#include "proc/processes.h"
+#include "proc/process_groups.h"
 
 #include "base/proc_pid.h"
 #include "fixture.h"
@@ -210,7 +210,9 @@ START_TEST(one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped)
     ck_assert_uint_eq(processes.process[1].memory.rss_bytes, 80 * KIB);
     ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
     processes_sort(&processes, PROCESS_PSS);
-    ck_assert_str_eq(processes.process[0].name, "fine"); /* unknown is not the largest */
+    ck_assert_str_eq(processes.process[0].name, "broken"); /* it may be the largest, and is shown */
+    processes_sort(&processes, PROCESS_SWAP);
+    ck_assert_str_eq(processes.process[0].name, "fine"); /* by RSS nothing is known of the swap */
     processes_sort(&processes, PROCESS_RSS);
     ck_assert_str_eq(processes.process[0].name, "broken");
     processes_free(&processes);
@@ -225,6 +227,7 @@ START_TEST(what_is_refused_is_told_from_what_has_ended)
 
     make_process(1, "fine", 40, 20);
     make_process(2, "its page tables are not ours to see", 80, 30);
+    write_file(2, "status", "Name:\tx\nVmSwap:\t     900 kB\n");
     make_process(3, "nor is anything of it", 120, 1);
     write_file(4, "cmdline", "ended");
     ck_assert_int_eq(chmod(dir, 0755), 0);
@@ -242,6 +245,76 @@ START_TEST(what_is_refused_is_told_from_what_has_ended)
     ck_assert_uint_eq(processes.failed, 0);
     ck_assert_uint_eq(processes.process[1].memory.rss_bytes, 80 * KIB);
     ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
+    ck_assert_uint_eq(processes.process[1].memory.swap_bytes, 900 * KIB);
+    processes_free(&processes);
+}
+END_TEST
+
+static void set_user(int pid, unsigned effective)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "Name:\tx\nUid:\t0\t%u\t0\t0\n", effective);
+    write_file(pid, "status", text);
+}
+
+static void write_passwd(const char *text)
+{
+    char path[160];
+
+    snprintf(path, sizeof(path), "%s/etc", dir);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    snprintf(path, sizeof(path), "%s/etc/passwd", dir);
+
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void expect_group(const struct process_group *group, const char *name, size_t n,
+                         uint64_t rss_kib, uint64_t pss_kib)
+{
+    ck_assert_str_eq(group->name, name);
+    ck_assert_uint_eq(group->n, n);
+    ck_assert_uint_eq(group->memory.rss_bytes, rss_kib * KIB);
+    ck_assert_uint_eq(group->memory.pss_bytes, pss_kib * KIB);
+}
+
+START_TEST(programs_and_users_are_summed_up)
+{
+    struct processes processes;
+    struct process_groups groups;
+
+    make_process(1, "web", 100, 60);
+    make_process(2, "db", 100, 90);
+    make_process(3, "web", 80, 40);
+    make_process(4, "db", 400, -1);
+    make_unreadable(4);
+    make_process(5, "shell", 40, 20);
+    for (int pid = 1; pid < 5; pid++)
+        set_user(pid, pid % 2 ? 33 : 4000);
+    write_passwd("root:x:0:0::/:/bin/sh\nbroken\nwww\033:x:33:33::/:/bin/sh\n");
+    ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
+    ck_assert_int_eq(processes_read(&root, &processes, NULL), 0);
+
+    ck_assert_int_eq(process_groups_make(&root, &processes, GROUP_PROGRAM, PROCESS_PSS, &groups),
+                     0);
+    ck_assert_uint_eq(groups.n, 3);
+    expect_group(&groups.group[0], "db", 2, 500, 90);
+    ck_assert_uint_eq(groups.group[0].unread, 1);
+    expect_group(&groups.group[1], "web", 2, 180, 100);
+    ck_assert_uint_eq(groups.group[1].unread, 0);
+    expect_group(&groups.group[2], "shell", 1, 40, 20);
+    process_groups_free(&groups);
+
+    ck_assert_int_eq(process_groups_make(&root, &processes, GROUP_USER, PROCESS_RSS, &groups), 0);
+    ck_assert_uint_eq(groups.n, 3);
+    expect_group(&groups.group[0], "4000", 2, 500, 90);
+    expect_group(&groups.group[1], "www?", 2, 180, 100);
+    expect_group(&groups.group[2], "(ended)", 1, 40, 20); /* it has no status */
+    process_groups_free(&groups);
     processes_free(&processes);
 }
 END_TEST
@@ -314,11 +387,12 @@ static const struct {
     const char *tree;
     pid_t pid;
     const char *name;
-    uint64_t rss_kib, pss_kib, referenced_kib, swap_kib;
+    uint64_t rss_kib, pss_kib, referenced_kib, swap_kib, uss_kib;
+    bool split; /* PSS, since Linux 5.3 */
 } trees[] = {
-    {"guest-processes-4.19", 1, "systemd", 8836, 3071, 8724, 64},
-    {"guest-processes-6.18", 42, "sleep", 1748, 180, 1748, 0},
-    {"guest-processes-no-rollup", 314, "my) R (prog", 148, 124, 52, 28},
+    {"guest-processes-4.19", 1, "systemd", 8836, 3071, 8724, 64, 2528, false},
+    {"guest-processes-6.18", 42, "sleep", 1748, 180, 1748, 0, 112, true},
+    {"guest-processes-no-rollup", 314, "my) R (prog", 148, 124, 52, 28, 100, false},
 };
 
 START_TEST(other_kernels_are_understood)
@@ -335,6 +409,13 @@ START_TEST(other_kernels_are_understood)
     ck_assert_uint_eq(processes.process[0].memory.pss_bytes, trees[_i].pss_kib * KIB);
     ck_assert_uint_eq(processes.process[0].memory.referenced_bytes, trees[_i].referenced_kib * KIB);
     ck_assert_uint_eq(processes.process[0].memory.swap_bytes, trees[_i].swap_kib * KIB);
+    ck_assert_uint_eq(processes.process[0].memory.uss_bytes, trees[_i].uss_kib * KIB);
+    ck_assert_uint_eq(processes.process[0].memory.pss_anon_bytes,
+                      trees[_i].split ? 112 * KIB : KEYED_UNKNOWN);
+    ck_assert_uint_eq(processes.process[0].memory.pss_file_bytes,
+                      trees[_i].split ? 68 * KIB : KEYED_UNKNOWN);
+    ck_assert_uint_eq(processes.process[0].memory.pss_shmem_bytes,
+                      trees[_i].split ? 0 : KEYED_UNKNOWN);
     processes_free(&processes);
     fsroot_close(&tree);
 }
@@ -383,6 +464,7 @@ int main(void)
     tcase_add_test(made, what_cannot_be_read_says_why);
     tcase_add_test(made, one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped);
     tcase_add_test(made, what_is_refused_is_told_from_what_has_ended);
+    tcase_add_test(made, programs_and_users_are_summed_up);
     tcase_add_test(made, the_largest_by_pss_are_found);
     tcase_add_test(made, what_is_swapped_out_is_walked_too);
     tcase_add_test(made, page_tables_are_walked_only_where_it_can_matter);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file smaps_output.c  See smaps_output.h. */
+#include "command/smaps_output.h"
+
+#include "print/columns.h"
+#include "print/record.h"
+#include "proc/keyed.h"
+#include "show/json.h"
+#include "show/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define CELL 32
+
+/* The numbers of a row: by their names in JSON, and in a table. */
+static const struct value {
+    const char *key, *heading;
+    size_t offset;
+    bool split; /* only in a split table */
+} values[] = {
+    {"rss_bytes", "RSS", offsetof(struct process_memory, rss_bytes), false},
+    {"pss_bytes", "PSS", offsetof(struct process_memory, pss_bytes), false},
+    {"pss_anon_bytes", "ANON", offsetof(struct process_memory, pss_anon_bytes), true},
+    {"pss_file_bytes", "FILE", offsetof(struct process_memory, pss_file_bytes), true},
+    {"pss_shmem_bytes", "SHMEM", offsetof(struct process_memory, pss_shmem_bytes), true},
+    {"uss_bytes", "USS", offsetof(struct process_memory, uss_bytes), false},
+    {"referenced_bytes", "REF", offsetof(struct process_memory, referenced_bytes), false},
+    {"swap_bytes", "SWAP", offsetof(struct process_memory, swap_bytes), false},
+};
+#define N_VALUES (sizeof(values) / sizeof(values[0]))
+
+static uint64_t value_at(const struct process_memory *memory, size_t i)
+{
+    return *(const uint64_t *)(const void *)((const char *)memory + values[i].offset);
+}
+
+static bool is_shown(const struct smaps_output *output, size_t i)
+{
+    return output->split || !values[i].split;
+}
+
+static size_t shown(const struct smaps_output *output, size_t n)
+{
+    return output->top > 0 && output->top < n ? output->top : n;
+}
+
+static struct columns *heading(const struct smaps_output *output,
+                               struct column column[N_VALUES + 2])
+{
+    size_t n = 0;
+
+    column[n++] = (struct column){.name = output->by == GROUP_NONE ? "PID" : "PROCESSES",
+                                  .right = true};
+    for (size_t i = 0; i < N_VALUES; i++)
+        if (is_shown(output, i))
+            column[n++] = (struct column){.name = values[i].heading, .right = true};
+    column[n++] = (struct column){.name = output->by == GROUP_USER ? "USER" : "NAME"};
+    return columns_new(column, n);
+}
+
+/* @p bound: a sum in which something is missing, but for the RSS, which everybody may see. */
+static void value_cell(char cell[CELL], const struct process_memory *memory, size_t i, bool bound)
+{
+    uint64_t bytes = value_at(memory, i);
+
+    bound = bound && values[i].offset != offsetof(struct process_memory, rss_bytes);
+    if (bytes == KEYED_UNKNOWN)
+        snprintf(cell, CELL, "?");
+    else
+        show_bytes(cell + bound, CELL - bound, bytes);
+    if (bytes != KEYED_UNKNOWN && bound)
+        *cell = '>';
+}
+
+static int add_row(struct columns *columns, const struct smaps_output *output, size_t number,
+                   const struct process_memory *memory, const char *name, bool bound)
+{
+    char cell[N_VALUES + 1][CELL];
+    const char *text[N_VALUES + 2] = {cell[0]};
+    size_t n = 1;
+
+    snprintf(cell[0], CELL, "%zu", number);
+    for (size_t i = 0; i < N_VALUES; i++) {
+        if (!is_shown(output, i))
+            continue;
+        value_cell(cell[n], memory, i, bound);
+        text[n] = cell[n];
+        n++;
+    }
+    text[n] = name;
+    return columns_row(columns, text);
+}
+
+static int print_table(const struct smaps_output *output, const struct processes *processes,
+                       const struct process_groups *groups)
+{
+    struct column column[N_VALUES + 2];
+    struct columns *columns = heading(output, column);
+    int rc = columns ? 0 : -ENOMEM;
+
+    for (size_t i = 0; rc == 0 && groups && i < shown(output, groups->n); i++) {
+        const struct process_group *group = &groups->group[i];
+
+        rc = add_row(columns, output, group->n, &group->memory, group->name, group->unread > 0);
+    }
+    for (size_t i = 0; rc == 0 && !groups && i < shown(output, processes->n); i++) {
+        const struct process *process = &processes->process[i];
+
+        rc = add_row(columns, output, (size_t)process->pid, &process->memory, process->name, false);
+    }
+    if (rc == 0)
+        columns_print(columns, true, stdout);
+    columns_free(columns);
+    return rc;
+}
+
+static json_t *with_memory(json_t *object, const struct process_memory *memory)
+{
+    for (size_t i = 0; object && i < N_VALUES; i++)
+        if (value_at(memory, i) != KEYED_UNKNOWN)
+            json_object_set_new(object, values[i].key,
+                                json_integer((json_int_t)value_at(memory, i)));
+    return object;
+}
+
+static json_t *processes_list_json(const struct smaps_output *output,
+                                   const struct processes *processes)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < shown(output, processes->n); i++) {
+        const struct process *process = &processes->process[i];
+
+        json_array_append_new(array, with_memory(json_pack("{si ss}", "pid", (int)process->pid,
+                                                           "name", process->name),
+                                                 &process->memory));
+    }
+    return array;
+}
+
+static json_t *groups_list_json(const struct smaps_output *output,
+                                const struct process_groups *groups)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < shown(output, groups->n); i++) {
+        const struct process_group *group = &groups->group[i];
+
+        json_array_append_new(array,
+                              with_memory(json_pack("{ss si si}", "name", group->name, "processes",
+                                                    (int)group->n, "unread", (int)group->unread),
+                                          &group->memory));
+    }
+    return array;
+}
+
+static int print_json(const struct smaps_output *output, const struct processes *processes,
+                      const struct process_groups *groups)
+{
+    char time[RECORD_TIME];
+    json_t *line = json_pack("{ss ss si si si}", "schema", "vmwss.guest_smaps.v1", "time",
+                             record_time(time), "ended", (int)processes->ended, "refused",
+                             (int)processes->refused, "failed", (int)processes->failed);
+
+    if (line && groups) {
+        json_object_set_new(line, "by", json_string(output->by == GROUP_USER ? "user" : "program"));
+        json_object_set_new(line, "groups", groups_list_json(output, groups));
+    } else if (line) {
+        json_object_set_new(line, "processes", processes_list_json(output, processes));
+    }
+    return json_print_line(line);
+}
+
+int smaps_output_print(const struct smaps_output *output, const struct processes *processes,
+                       const struct process_groups *groups)
+{
+    return output->json ? print_json(output, processes, groups)
+                        : print_table(output, processes, groups);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file process_groups.c  See process_groups.h. */
+#include "proc/process_groups.h"
+
+#include "base/cleanup.h"
+#include "proc/users.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(USER_NAME_MAX <= PROCESS_NAME_MAX, "a user's name fits into a group's");
+
+/* A process, and the group that it belongs to. */
+struct member {
+    char group[PROCESS_NAME_MAX];
+    const struct process *process;
+};
+
+/* A process may have ended since it was read. */
+static void user_of(const struct fsroot *root, pid_t pid, const struct users *users,
+                    char name[PROCESS_NAME_MAX])
+{
+    unsigned effective;
+    char text[4096];
+    const char *line = NULL;
+
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/status", (int)pid) > 0)
+        line = strstr(text, "\nUid:");
+    if (line && sscanf(line, "\nUid: %*u %u", &effective) == 1)
+        users_name(users, effective, name);
+    else
+        strcpy(name, "(ended)");
+}
+
+static int by_group(const void *a, const void *b)
+{
+    return strcmp(((const struct member *)a)->group, ((const struct member *)b)->group);
+}
+
+static struct member *members_of(const struct fsroot *root, const struct processes *processes,
+                                 enum process_grouping by, const struct users *users)
+{
+    struct member *member = calloc(processes->n + 1, sizeof(*member));
+
+    for (size_t i = 0; member && i < processes->n; i++) {
+        const struct process *process = &processes->process[i];
+
+        member[i].process = process;
+        if (by == GROUP_USER)
+            user_of(root, process->pid, users, member[i].group);
+        else
+            strcpy(member[i].group, process->name);
+    }
+    if (member && processes->n > 0)
+        qsort(member, processes->n, sizeof(*member), by_group);
+    return member;
+}
+
+static void add(struct process_group *group, const struct process *process, enum process_key key)
+{
+    group->n++;
+    group->unread += process->memory.pss_bytes == KEYED_UNKNOWN;
+    group->rank += process_rank(process, key);
+    process_memory_add(&group->memory, &process->memory);
+}
+
+static void begin_group(struct process_groups *groups, const char *name)
+{
+    struct process_group *group = &groups->group[groups->n++];
+
+    *group = (struct process_group){.memory = PROCESS_MEMORY_UNKNOWN};
+    strcpy(group->name, name);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct process_group *x = a;
+    const struct process_group *y = b;
+
+    return x->rank == y->rank ? strcmp(x->name, y->name)
+                              : (x->rank < y->rank) - (x->rank > y->rank);
+}
+
+/* The members of a group are beside each other. */
+static void sum_up(const struct member *member, size_t n, enum process_key key,
+                   struct process_groups *groups)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || by_group(&member[i], &member[i - 1]) != 0)
+            begin_group(groups, member[i].group);
+        add(&groups->group[groups->n - 1], member[i].process, key);
+    }
+    if (groups->n > 0)
+        qsort(groups->group, groups->n, sizeof(*groups->group), by_rank);
+}
+
+int process_groups_make(const struct fsroot *root, const struct processes *processes,
+                        enum process_grouping by, enum process_key key,
+                        struct process_groups *groups)
+{
+    cleanup_free struct member *member = NULL;
+    struct users users = {0};
+
+    *groups = (struct process_groups){.group = calloc(processes->n + 1, sizeof(*groups->group))};
+    if (groups->group && (by != GROUP_USER || users_read(root, &users) == 0))
+        member = members_of(root, processes, by, &users);
+    users_free(&users);
+    if (!member) {
+        process_groups_free(groups);
+        return -ENOMEM;
+    }
+    sum_up(member, processes->n, key, groups);
+    return 0;
+}
+
+void process_groups_free(struct process_groups *groups)
+{
+    free(groups->group);
+    *groups = (struct process_groups){0};
+}
