@@ -19,6 +19,8 @@ struct session {
     uint64_t began_ns, marked_ns;
     double slept_s; /* since the mark */
     struct disturbed told;
+    size_t n_reported; /* of the dropped */
+    bool incomplete;   /* one that was named could not be measured to the end */
 };
 
 /* All but ourselves: what we touch is not of interest. */
@@ -35,22 +37,38 @@ static int all_processes(const struct fsroot *root, struct processes *processes,
     return rc;
 }
 
+/* Reports the one before: the last is the command's own error if none is left. */
+static void add_missing(struct processes *processes, pid_t pid, int rc)
+{
+    if (processes->failure.code)
+        command_cannot(&processes->failure);
+    processes->failed++;
+    if (rc == -ESRCH)
+        error_set(&processes->failure, rc, "process %d: there is no such process", (int)pid);
+    else
+        error_set(&processes->failure, rc, "/proc/%d/stat: %s", (int)pid, strerror(-rc));
+}
+
 static int named_processes(const struct fsroot *root, const struct wss_options *options,
                            struct processes *processes, struct error *error)
 {
-    *processes = (struct processes){.process = calloc(options->n_pids, sizeof(*processes->process)),
-                                    .n = options->n_pids};
+    *processes = (struct processes){
+        .process = calloc(options->n_pids, sizeof(*processes->process))};
     if (!processes->process)
         return error_set(error, -ENOMEM, "out of memory");
     for (size_t i = 0; i < options->n_pids; i++) {
-        int rc = process_identify(root, options->pid[i], &processes->process[i]);
+        int rc = process_identify(root, options->pid[i], &processes->process[processes->n]);
 
-        if (rc == -ESRCH)
-            return error_set(error, rc, "process %d: there is no such process",
-                             (int)options->pid[i]);
+        processes->n += rc == 0;
         if (rc < 0)
-            return error_set(error, rc, "/proc/%d/stat: %s", (int)options->pid[i], strerror(-rc));
+            add_missing(processes, options->pid[i], rc);
     }
+    if (processes->n == 0) {
+        *error = processes->failure;
+        return error->code;
+    }
+    if (processes->failure.code)
+        command_cannot(&processes->failure);
     return 0;
 }
 
@@ -78,13 +96,67 @@ static int check_left(const struct watch *watch, struct error *error)
                      watch->gone > 1 ? "each of these processes" : "the process");
 }
 
+static void report_named(const struct dropped *dropped)
+{
+    const struct process *process = &dropped->process;
+
+    if (dropped->rc == -ESRCH)
+        command_error("process %d (%s) has ended", (int)process->pid, process->name);
+    else if (dropped->rc == -EACCES || dropped->rc == -EPERM)
+        command_error("process %d (%s): not permitted to look at it; %s", (int)process->pid,
+                      process->name, RIGHTS_REMEDY(CAP_SYS_PTRACE));
+    else
+        command_error("process %d (%s): /proc/PID/smaps changes while it is read, or is too large; "
+                      "try it alone",
+                      (int)process->pid, process->name);
+}
+
+/* Of all processes: how many we may not see is the operator's to know, once; that processes end is no news. */
+static void report_all(struct session *session)
+{
+    const struct watch *watch = &session->watch;
+
+    if (session->n_reported > 0 || watch->n_dropped == watch->gone)
+        return;
+    if (watch->refused > 0)
+        command_error("not permitted to look at %zu of %zu processes; %s", watch->refused,
+                      watch->n + watch->n_dropped, RIGHTS_REMEDY(CAP_SYS_PTRACE));
+    if (watch->unread > 0)
+        command_error("%zu processes change while they are read, or are too large; try them alone",
+                      watch->unread);
+    session->n_reported = watch->n_dropped;
+}
+
+static void report_dropped(struct session *session)
+{
+    const struct watch *watch = &session->watch;
+
+    if (session->options->all) {
+        report_all(session);
+        return;
+    }
+    for (; session->n_reported < watch->n_dropped; session->n_reported++)
+        report_named(&watch->dropped[session->n_reported]);
+    session->incomplete |= watch->n_dropped > 0;
+}
+
+/* Reports those that were dropped; an error when none is left. */
+static int check_dropped(struct session *session, struct error *error)
+{
+    int rc = check_left(&session->watch, error);
+
+    if (rc == 0)
+        report_dropped(session);
+    return rc;
+}
+
 static int mark(struct session *session, struct error *error)
 {
     int rc = watch_mark(&session->watch, error);
 
     session->marked_ns = clock_ns();
     session->slept_s = 0;
-    return rc < 0 ? rc : check_left(&session->watch, error);
+    return rc < 0 ? rc : check_dropped(session, error);
 }
 
 static int sleep_until(struct session *session, double after_s, const char *what)
@@ -117,7 +189,7 @@ static int read_and_print(struct session *session, struct error *error)
     int rc = watch_read(&session->watch, error);
 
     if (rc == 0)
-        rc = check_left(&session->watch, error);
+        rc = check_dropped(session, error);
     if (rc < 0)
         return rc;
     watch_sort(&session->watch);
@@ -171,7 +243,8 @@ static int measure(struct session *session, struct error *error)
     return follow_plan(session, error);
 }
 
-static int run(const struct fsroot *root, const struct wss_options *options, struct error *error)
+static int run(const struct fsroot *root, const struct wss_options *options, bool *incomplete,
+               struct error *error)
 {
     struct session session = {.options = options};
     struct processes processes = {0};
@@ -180,6 +253,7 @@ static int run(const struct fsroot *root, const struct wss_options *options, str
 
     if (rc == 0)
         rc = watch_begin(&session.watch, root, method, &processes, error);
+    session.incomplete = !options->all && processes.failed > 0;
     processes_free(&processes);
     if (rc == 0) {
         interrupt_catch();
@@ -187,6 +261,7 @@ static int run(const struct fsroot *root, const struct wss_options *options, str
         rc = measure(&session, error);
     }
     watch_end(&session.watch);
+    *incomplete = session.incomplete;
     return rc;
 }
 
@@ -195,15 +270,18 @@ int cmd_wss(int argc, char **argv)
     struct wss_options options;
     struct error error = {0};
     struct fsroot root;
+    bool incomplete = false;
     int rc = wss_options_parse(&options, argc, argv);
 
     if (rc != 0)
         return rc > 0 ? EXIT_DONE : EXIT_USAGE;
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
-    rc = run(&root, &options, &error);
+    rc = run(&root, &options, &incomplete, &error);
     fsroot_close(&root);
     if (rc == -EINTR)
         return EXIT_INTERRUPTED;
-    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+    if (rc < 0)
+        return command_cannot(&error);
+    return incomplete ? EXIT_CANNOT : EXIT_DONE;
 }

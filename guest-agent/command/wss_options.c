@@ -115,6 +115,14 @@ static int parse_option(struct wss_options *options, int option)
     }
 }
 
+static bool is_named(const struct wss_options *options, pid_t pid)
+{
+    for (size_t i = 0; i < options->n_pids; i++)
+        if (options->pid[i] == pid)
+            return true;
+    return false;
+}
+
 static int parse_pids(struct wss_options *options, char *list)
 {
     char *rest = NULL;
@@ -126,7 +134,8 @@ static int parse_pids(struct wss_options *options, char *list)
             command_error("'%s': expected a PID, at most %d of them", one, WSS_PIDS_MAX);
             return -EINVAL;
         }
-        options->pid[options->n_pids++] = (pid_t)pid;
+        if (!is_named(options, (pid_t)pid))
+            options->pid[options->n_pids++] = (pid_t)pid;
     }
     if (options->n_pids > 0)
         return 0;

@@ -128,10 +128,11 @@ static int print_json(const struct wss_output *output, const struct watch *watch
 
     for (size_t i = 0; array && i < shown(output, watch); i++)
         json_array_append_new(array, watched_json(watch, &watch->watched[i]));
-    return json_print_line(json_pack("{ss ss ss sf so so}", "schema", "vmwss.guest_wss.v1", "time",
-                                     record_time(time), "method", watch->method->name, "sleep_s",
-                                     slept_s, "flags", disturbed_json(&watch->disturbed),
-                                     "processes", array));
+    return json_print_line(json_pack("{ss ss ss sf so si si si so}", "schema", "vmwss.guest_wss.v1",
+                                     "time", record_time(time), "method", watch->method->name,
+                                     "sleep_s", slept_s, "flags", disturbed_json(&watch->disturbed),
+                                     "ended", (int)watch->gone, "refused", (int)watch->refused,
+                                     "failed", (int)watch->unread, "processes", array));
 }
 
 int wss_output_reading(const struct wss_output *output, const struct watch *watch, double slept_s)

@@ -15,7 +15,8 @@ int watch_begin(struct watch *watch, const struct fsroot *root, const struct wss
 {
     *watch = (struct watch){.root = root, .method = method};
     watch->watched = calloc(processes->n ? processes->n : 1, sizeof(*watch->watched));
-    if (!watch->watched)
+    watch->dropped = calloc(processes->n ? processes->n : 1, sizeof(*watch->dropped));
+    if (!watch->watched || !watch->dropped)
         return error_set(error, -ENOMEM, "out of memory");
     watch->n = processes->n;
     for (size_t i = 0; i < watch->n; i++)
@@ -35,6 +36,7 @@ void watch_end(struct watch *watch)
     for (size_t i = 0; i < watch->n; i++)
         forget(watch, &watch->watched[i]);
     free(watch->watched);
+    free(watch->dropped);
     *watch = (struct watch){0};
 }
 
@@ -95,6 +97,22 @@ static int attempt(const struct watch *watch, struct watched *watched,
     return rc == -EBADMSG ? act(watch, watched) : rc;
 }
 
+/* Whether what happened to one of them is no reason to give the others up. */
+static bool is_dropped(const struct watch *watch, int rc)
+{
+    return rc == -ESRCH || rc == -EACCES || rc == -EPERM ||
+           (watch->n > 1 && (rc == -EBADMSG || rc == -EFBIG));
+}
+
+static void drop(struct watch *watch, struct watched *watched, int rc)
+{
+    watch->gone += rc == -ESRCH;
+    watch->refused += rc == -EACCES || rc == -EPERM;
+    watch->unread += rc == -EBADMSG || rc == -EFBIG;
+    watch->dropped[watch->n_dropped++] = (struct dropped){watched->process, rc};
+    forget(watch, watched);
+}
+
 static int for_each(struct watch *watch,
                     int (*act)(const struct watch *watch, struct watched *watched),
                     struct error *error)
@@ -106,12 +124,8 @@ static int for_each(struct watch *watch,
         struct watched *watched = &watch->watched[i];
         int one = rc == 0 ? attempt(watch, watched, act) : 0;
 
-        if (one == -ESRCH || one == -EACCES || one == -EPERM ||
-            (watch->n > 1 && (one == -EBADMSG || one == -EFBIG))) {
-            watch->gone += one == -ESRCH;
-            watch->refused += one == -EACCES || one == -EPERM;
-            watch->unread += one == -EBADMSG || one == -EFBIG;
-            forget(watch, watched);
+        if (is_dropped(watch, one)) {
+            drop(watch, watched, one);
             continue;
         }
         if (one < 0)

@@ -15,15 +15,23 @@ struct watched {
     struct wss_reading reading;
 };
 
+/* One that is watched no more, and why. */
+struct dropped {
+    struct process process;
+    int rc; /* -ESRCH: it has ended */
+};
+
 struct watch {
     const struct fsroot *root;
     const struct wss_method *method;
     const volatile int *interrupted; /* not 0: marking and reading end with -EINTR; may be NULL */
     struct watched *watched;
     size_t n;
-    size_t gone;    /* have ended since the watch began */
-    size_t refused; /* we may not look at */
-    size_t unread;  /* whose mappings change faster than they are read, or are too many */
+    size_t gone;             /* have ended since the watch began */
+    size_t refused;          /* we may not look at */
+    size_t unread;           /* whose mappings change faster than they are read, or are too many */
+    struct dropped *dropped; /* these together, in the order in which it was found out */
+    size_t n_dropped;
     struct disturbed disturbed; /* from marking to the last reading */
 };
 

@@ -120,6 +120,34 @@ check "and by user" test "$("$guest" smaps "$other" "$pid" $$ --by user --json |
 	'[["nobody",1],["root",2]]'
 expect_exit "by something else" 1 'program or user' "$guest" smaps --by colour
 
+echo "# the working set of several processes"
+rows_of() { awk -v pid="$1" '/^[0-9]/ && $NF == "sleep" && $(NF - 1) == pid' out | wc -l; }
+expect_exit "one of two has ended before" 2 "process $gone: there is no such process" "$guest" wss "$gone,$other" 0.05
+"$guest" wss "$gone,$other,$other" 0.05 --json >out 2>/dev/null
+check "the other is measured, once" test "$(jq -c '[.processes[].pid]' out)" = "[$other]"
+# one_ends OPTION...: of the two that are watched, once that has begun; waits for the end. Sets pid.
+one_ends() {
+	begin sleep 600
+	local ends=$pid
+	: >out
+	begin "$guest" wss "$other,$ends" "$@" >out 2>why
+	settles test -s out
+	kill "$ends"
+	wait "$pid"
+	status=$?
+	pid=$ends
+}
+one_ends 2
+check "one of two ends meanwhile: exit status" test "$status" = 2
+check "it is reported by name" grep -qx "vmwss-guest: process $pid (sleep) has ended" why
+check "and the other is measured" test "$(rows_of "$other") $(rows_of "$pid")" = "1 0"
+one_ends 0.3 --cumulative --total 3 --json
+check "JSON counts it" quietly jq -es '.[0].ended == 0 and (.[0].processes | length) == 2 and .[-1].ended == 1 and
+	.[-1].refused == 0 and (.[-1].processes | length) == 1' out
+begin "${nobody[@]}" sleep 600
+expect_exit "of all, what was refused is counted" 0 'not permitted to look at [0-9]+ of [0-9]+ processes; run as root' \
+	"${nobody[@]}" "$guest" wss --all 0.05
+
 echo "# the time of each record"
 # of COMMAND...: its first line of JSON was made between before and after.
 dated() {
