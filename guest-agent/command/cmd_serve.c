@@ -18,6 +18,7 @@
 
 #define DEVICE "/dev/virtio-ports/" WIRE_PORT
 #define TRIGGER "memory:some:150000:1000000"
+#define TRIGGER_UNPRIVILEGED "memory:some:300000:2000000" /* the same share; see stall.h */
 #define REOPEN_MS 1000
 #define PERIOD_S 60
 #define PERIOD_MAX_S 86400
@@ -35,6 +36,8 @@ static const char help[] =
                          "  -t, --trigger RESOURCE:KIND:THRESHOLD_US:WINDOW_US\n"
                          "                       tell the host at once when tasks wait for a resource (memory, io, cpu), some or\n"
                          "                       full, longer than this; may be given again. Default: " TRIGGER
+                         ",\n"
+                         "                       or without CAP_SYS_RESOURCE " TRIGGER_UNPRIVILEGED
                          "\n"
                          "  -n, --no-triggers    tell nothing unasked\n"
                          "  -w, --working-set[=PERIOD]\n"
@@ -50,6 +53,7 @@ struct options {
     uint64_t vsock_port; /* 0: no vsock */
     uint64_t period_s;   /* of the working set; 0: none is measured */
     bool no_triggers;
+    bool default_trigger;
     struct triggers triggers;
 };
 
@@ -103,10 +107,10 @@ static int parse_options(struct options *options, int argc, char **argv)
         if (rc != 0)
             return rc;
     }
-    if (optind == argc)
-        return options->triggers.n || options->no_triggers
-                   ? 0
-                   : triggers_option(&options->triggers, TRIGGER);
+    if (optind == argc) {
+        options->default_trigger = options->triggers.n == 0 && !options->no_triggers;
+        return options->default_trigger ? triggers_option(&options->triggers, TRIGGER) : 0;
+    }
     command_error("serve takes no argument: '%s'", argv[optind]);
     return -EINVAL;
 }
@@ -156,15 +160,37 @@ static int connect_agent(struct agent *agent, const struct options *options, str
     return fd < 0 ? fd : agent_listen(agent, fd);
 }
 
+/* The default may be replaced by what the kernel gives to anybody; *trigger is the one that was opened. */
+static int open_trigger(const struct fsroot *root, const struct options *options,
+                        struct stall_trigger *trigger, struct error *error)
+{
+    struct stall_trigger unprivileged;
+    int fd = stall_trigger_open(root, NULL, trigger, error);
+
+    if (fd >= 0 || !options->default_trigger || rights_have(CAP_SYS_RESOURCE) ||
+        stall_trigger_parse(TRIGGER_UNPRIVILEGED, &unprivileged) < 0)
+        return fd;
+
+    int other_fd = stall_trigger_open(root, NULL, &unprivileged, NULL);
+
+    if (other_fd < 0)
+        return fd;
+    command_error("no CAP_SYS_RESOURCE for the trigger " TRIGGER
+                  ": stalls are told by " TRIGGER_UNPRIVILEGED);
+    *trigger = unprivileged;
+    return other_fd;
+}
+
 /* A guest that does not get a trigger is still worth asking: that is said, and gone on. */
 static void arm(struct agent *agent, const struct fsroot *root, const struct options *options)
 {
     const struct triggers *triggers = &options->triggers;
 
     for (unsigned i = 0; !options->no_triggers && i < triggers->n; i++) {
+        struct stall_trigger trigger = triggers->trigger[i];
         struct error error = {0};
-        int fd = stall_trigger_open(root, NULL, &triggers->trigger[i], &error);
-        int rc = fd < 0 ? fd : agent_watch(agent, &triggers->trigger[i], fd);
+        int fd = open_trigger(root, options, &trigger, &error);
+        int rc = fd < 0 ? fd : agent_watch(agent, &trigger, fd);
 
         if (rc < 0)
             command_error("stalls are not told at once: %s",

@@ -2,12 +2,19 @@
 /** @file endpoint.c  See endpoint.h. */
 #include "serve/endpoint.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* It needs the declarations before it. */
@@ -44,6 +51,49 @@ static int listen_on(int domain, const struct sockaddr *address, socklen_t size)
     return rc;
 }
 
+/* Two agents that start at once: what is bound by one but not listened in yet must not seem left over to the other. They take
+ * turns by a lock on the directory, which leaves no file and goes with the process. Whoever may read it can hold that lock:
+ * after a second it is given up. A file descriptor to be closed, or a negative errno. */
+static int lock_directory(const char *path)
+{
+    char copy[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+    const struct timespec pause = {.tv_nsec = 10000000};
+    int fd;
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && i < 100; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return fd;
+        nanosleep(&pause, NULL);
+    }
+    if (fd >= 0)
+        close(fd);
+    return -EBUSY;
+}
+
+static bool is_left_over(const struct sockaddr_un *address)
+{
+    struct stat stat;
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    return fd >= 0 && lstat(address->sun_path, &stat) == 0 && S_ISSOCK(stat.st_mode) &&
+           connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
+           errno == ECONNREFUSED;
+}
+
+static int bind_unix(const struct sockaddr_un *address)
+{
+    cleanup_close int lock = lock_directory(address->sun_path);
+    int fd = listen_on(AF_UNIX, (const struct sockaddr *)address, sizeof(*address));
+
+    if (fd != -EADDRINUSE || lock < 0 || !is_left_over(address))
+        return fd;
+    if (unlink(address->sun_path) < 0)
+        return -errno;
+    return listen_on(AF_UNIX, (const struct sockaddr *)address, sizeof(*address));
+}
+
 int endpoint_listen_unix(const char *path, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -52,10 +102,10 @@ int endpoint_listen_unix(const char *path, struct error *error)
         return error_set(error, -ENAMETOOLONG, "%s: too long for a socket", path);
     strcpy(address.sun_path, path);
 
-    int fd = listen_on(AF_UNIX, (struct sockaddr *)&address, sizeof(address));
+    int fd = bind_unix(&address);
 
     if (fd == -EADDRINUSE)
-        return error_set(error, fd, "%s: exists; remove it, if no agent listens there", path);
+        return error_set(error, fd, "%s: an agent listens there, or it is no socket", path);
     return fd >= 0 ? fd : error_set(error, fd, "%s: %s", path, strerror(-fd));
 }
 

@@ -7,8 +7,11 @@
 /** Opens the device of a virtio-serial port. A file descriptor, or a negative errno with the message. */
 int endpoint_device(const char *path, struct error *error);
 
-/** Listens on a Unix socket at @p path, which must not exist, and is the caller's to remove. A file descriptor, or a
- *  negative errno with the message. */
+/**
+ * Listens on a Unix socket at @p path, which is the caller's to remove. A socket there in which no process listens, as kill -9
+ * leaves one, is replaced; anything else is an error (-EADDRINUSE).
+ * @return a file descriptor, or a negative errno with the message.
+ */
 int endpoint_listen_unix(const char *path, struct error *error);
 
 /** Listens on an AF_VSOCK @p port. A file descriptor, or a negative errno with the message. */

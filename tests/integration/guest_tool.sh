@@ -148,6 +148,40 @@ begin "${nobody[@]}" sleep 600
 expect_exit "of all, what was refused is counted" 0 'not permitted to look at [0-9]+ of [0-9]+ processes; run as root' \
 	"${nobody[@]}" "$guest" wss --all 0.05
 
+echo "# the agent"
+# serves COMMAND...: an agent on ./socket begins, by COMMAND, its messages in why; sets pid.
+serves() {
+	begin "$@" "$guest" serve --listen socket 2>why
+	settles answers
+}
+answers() { python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("socket")' 2>/dev/null; }
+serves env || fail "the agent begins"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+check "kill -9 leaves its socket" test -S socket
+check "which the next agent replaces" serves env
+expect_exit "one in which an agent listens is left alone" 2 'socket: an agent listens there' "$guest" serve --no-triggers --listen socket
+check "and answers still" answers
+kill "$pid"
+wait "$pid" 2>/dev/null
+check "it removes its socket at the end" test ! -e socket
+echo >socket
+expect_exit "nor is what is no socket" 2 'socket: .* it is no socket' "$guest" serve --no-triggers --listen socket
+check "but left alone" test -f socket
+rm socket
+if python3 -c 'import os
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+os.write(os.open("/proc/pressure/memory", os.O_RDWR), b"some 300000 2000000\0")' 2>/dev/null; then
+	watches() { [[ $(readlink "/proc/$pid"/fd/*) == */proc/pressure/memory* ]]; }
+	serves setpriv --bounding-set=-sys_resource
+	check "without CAP_SYS_RESOURCE stalls are told by a window of 2 s" settles watches
+	check "and its log says so" grep -q 'no CAP_SYS_RESOURCE for the trigger .*:1000000: stalls are told by .*:2000000$' why
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+else
+	skip "triggers for anybody" "this kernel has none (PSI, Linux 6.4)"
+fi
+
 echo "# the time of each record"
 # of COMMAND...: its first line of JSON was made between before and after.
 dated() {
