@@ -6,9 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 /* Numbers of linux/magic.h and of file systems that do not stand there. */
@@ -132,16 +135,16 @@ static int reopen(const struct fsroot *root, int path_fd)
     return fd == -EPERM ? fsroot_openf(root, flags, "proc/self/fd/%d", path_fd) : fd;
 }
 
-static void set_size(struct cache_file *file, const struct stat *stat)
+static void set_size(struct cache_file *file, uint64_t size_bytes)
 {
-    file->size_bytes = (uint64_t)stat->st_size;
+    file->size_bytes = size_bytes;
     file->pages = (file->size_bytes + cache_page_bytes() - 1) / cache_page_bytes();
 }
 
 /* Blocks behind the end (fallocate with FALLOC_FL_KEEP_SIZE) are pages, with tmpfs. */
 static bool is_worth_counting(const struct cache_file *file, const struct stat *stat)
 {
-    return file->pages > 0 || stat->st_blocks > 0;
+    return file->pages > 0 || stat->st_blocks > 0 || S_ISBLK(stat->st_mode);
 }
 
 /* A huge page of hugetlbfs is in its file from when it is first touched, and counted in its blocks: hugetlb.c,
@@ -154,17 +157,35 @@ static void count_hugetlb(const struct stat *stat, struct cache_file *file)
     file->method = "blocks";
 }
 
+/* A device's size as everybody may know it, also who may not open it; 0 where there is no sysfs. */
+static uint64_t size_by_sysfs(const struct fsroot *root, const struct stat *stat)
+{
+    uint64_t sectors = 0;
+
+    fsroot_read_u64(root, &sectors, "sys/dev/block/%u:%u/size", major(stat->st_rdev),
+                    minor(stat->st_rdev));
+    return sectors * 512;
+}
+
+static int size_of(int fd, const struct stat *stat, uint64_t *bytes)
+{
+    *bytes = (uint64_t)stat->st_size;
+    return S_ISBLK(stat->st_mode) ? ioctl(fd, BLKGETSIZE64, bytes) : 0;
+}
+
 static void count_regular(const struct cache_question *question, int path_fd, long type,
                           struct cache_file *file)
 {
     struct stat stat;
     cleanup_close int fd = reopen(question->root, path_fd);
 
-    if (fd < 0 || fstat(fd, &stat) < 0) {
+    uint64_t size_bytes = 0;
+
+    if (fd < 0 || fstat(fd, &stat) < 0 || size_of(fd, &stat, &size_bytes) < 0) {
         set_unknown(file, strerror(fd < 0 ? -fd : errno));
         return;
     }
-    set_size(file, &stat); /* it may have changed since */
+    set_size(file, size_bytes); /* it may have changed since */
     if (is_worth_counting(file, &stat))
         count_open(question, fd, type, file);
 }
@@ -177,7 +198,8 @@ int cache_look(const struct cache_question *question, int path_fd, const struct 
     *file = (struct cache_file){.name = strdup(name), .method = ""};
     if (!file->name)
         return -ENOMEM;
-    set_size(file, stat);
+    set_size(file, S_ISBLK(stat->st_mode) ? size_by_sysfs(question->root, stat)
+                                          : (uint64_t)stat->st_size);
     if (!is_worth_counting(file, stat))
         return 0;
     if (fstatfs(path_fd, &fs) < 0)

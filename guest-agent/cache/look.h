@@ -31,7 +31,7 @@ struct cache_file {
 };
 
 /**
- * Looks at the regular file behind @p path_fd, which was opened with O_PATH; @p stat is what fstat() says of it.
+ * Looks at the regular file, or the block device, behind @p path_fd, which was opened with O_PATH; @p stat is what fstat() says of it.
  * Empty files and those that are made while they are read (proc, sysfs and their like) are not opened, and hugetlbfs is not
  * asked: there a file's blocks are its pages. The access time is left alone where the file is ours (O_NOATIME).
  * @return 0, also when the answer is "unknown"; then *file must be given to cache_file_free(). -ENOMEM.

@@ -51,7 +51,12 @@ static int truthful(const struct cache_target *target)
     if (fstat(target->fd, &stat) < 0)
         return -errno;
 
-    uint64_t behind = ((uint64_t)stat.st_size / BEHIND_BYTES + 2) * BEHIND_BYTES;
+    /* Of a block device stat has no size. */
+    uint64_t size_bytes = target->pages * cache_page_bytes();
+    uint64_t behind;
+
+    size_bytes = (uint64_t)stat.st_size > size_bytes ? (uint64_t)stat.st_size : size_bytes;
+    behind = (size_bytes / BEHIND_BYTES + 2) * BEHIND_BYTES;
     int rc = read_vector(target, behind / cache_page_bytes(), 1, &resident);
 
     return rc < 0 ? rc : resident ? -EPERM : 0;

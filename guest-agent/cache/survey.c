@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -40,6 +41,22 @@ static void keep_the_first(struct survey *survey)
     drop_from(survey, survey->at_most);
 }
 
+static bool is_cached(const struct cache_file *file)
+{
+    return !file->unknown && file->count.cached > 0;
+}
+
+/* By the last part of the name, or by the whole. */
+static bool is_ignored(const struct survey *survey, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    for (const char *const *ignore = survey->ignore; ignore && *ignore; ignore++)
+        if (fnmatch(*ignore, name, 0) == 0 || (slash && fnmatch(*ignore, slash + 1, 0) == 0))
+            return true;
+    return false;
+}
+
 static int add(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
 {
     /* Grows to the powers of two. */
@@ -56,7 +73,13 @@ static int add(struct survey *survey, int path_fd, const struct stat *stat, cons
 
     if (rc < 0)
         return rc;
-    cache_total_add(&survey->total, &survey->file[survey->n++]);
+    cache_total_add(&survey->total, &survey->file[survey->n]);
+    if (survey->cached_only && !is_cached(&survey->file[survey->n])) {
+        cache_file_free(&survey->file[survey->n]);
+        return 0;
+    }
+    survey->n++;
+    survey->n_wanted++;
     if (survey->at_most > 0 && survey->n >= 2 * survey->at_most)
         keep_the_first(survey);
     return 0;
@@ -64,7 +87,7 @@ static int add(struct survey *survey, int path_fd, const struct stat *stat, cons
 
 int survey_add(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
 {
-    if (!S_ISREG(stat->st_mode))
+    if (!S_ISREG(stat->st_mode) || is_ignored(survey, name))
         return 0;
     if (!cache_goes_on(survey->question.patience, 0))
         return -EINTR;
@@ -98,7 +121,8 @@ static int visit(struct survey *survey, int path_fd, const struct stat *stat,
 {
     if (!S_ISDIR(stat->st_mode))
         return survey_add(survey, path_fd, stat, level->name);
-    if (stat->st_dev != level->device && !survey->all_file_systems)
+    if ((stat->st_dev != level->device && !survey->all_file_systems) ||
+        is_ignored(survey, level->name))
         return 0;
     if (level->depth >= SURVEY_DEPTH_MAX) {
         survey_fault(survey, level->name, "too deep; name it to have it looked at");
@@ -218,6 +242,17 @@ static int survey_below(struct survey *survey, int path_fd, const struct level *
     return 0;
 }
 
+/* Only one that is named: to open a device may be more than to open a file. It has many names, and an inode of each. */
+static int add_device(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
+{
+    if (is_ignored(survey, name))
+        return 0;
+
+    int rc = seen_add(&survey->seen, stat->st_rdev, 0);
+
+    return rc > 0 ? add(survey, path_fd, stat, name) : rc;
+}
+
 int survey_path(struct survey *survey, const char *path)
 {
     struct stat stat;
@@ -229,9 +264,11 @@ int survey_path(struct survey *survey, const char *path)
     }
     if (S_ISDIR(stat.st_mode) || S_ISREG(stat.st_mode))
         return visit(survey, fd, &stat, &(struct level){path, stat.st_dev, 0});
+    if (S_ISBLK(stat.st_mode))
+        return add_device(survey, fd, &stat, path);
     survey_fault(survey, path,
                  S_ISLNK(stat.st_mode) ? "a symbolic link; add --follow"
-                                       : "neither a regular file nor a directory");
+                                       : "neither a regular file, a block device nor a directory");
     return 0;
 }
 

@@ -15,6 +15,10 @@ struct survey {
     bool
         follow; /* symbolic links that are named; of those found below only the kernel's own, as /proc/PID/fd/N */
     bool all_file_systems; /* else only that of the named directory */
+    bool cached_only;      /* keeps only files of which something is cached; the total is of all */
+    /* Patterns of fnmatch(3), ending with NULL: what matches one of them by its last part or the whole of its name is left out, a
+     * directory with all below it. NULL: none. */
+    const char *const *ignore;
     /** Told of what could not be looked at; the survey goes on. */
     void (*fault)(const char *name, const char *why);
 
@@ -26,12 +30,14 @@ struct survey {
     struct cache_file *file;  /* in the order found, or as kept */
     struct cache_total total; /* of all that were found */
     size_t n;
+    size_t n_wanted; /* that would be among them but for at_most */
     size_t n_faults;
     struct seen seen;
 };
 
 /**
- * Looks at a file, or at all regular files below a directory. 0, also after faults; -EINTR when the question's patience is at its
+ * Looks at a file, a block device, or all regular files below a directory. A device's pages are its own: a file system's
+ * metadata, and what is read of the device itself; not those of the files on it. 0, also after faults; -EINTR when the question's patience is at its
  * end, with what was looked at until then; or -ENOMEM.
  * Memory: some 300 bytes for each file that is kept, and 80 for each that was looked at, so that it counts once.
  */
@@ -45,8 +51,8 @@ int survey_path(struct survey *survey, const char *path);
  */
 int survey_process(struct survey *survey, pid_t pid, struct error *error);
 
-/** For the survey's own use: looks at what @p path_fd (O_PATH) is, if it is a regular file not seen before; anything else is
- *  left out silently. 0 or -ENOMEM. */
+/** For the survey's own use: counts what @p path_fd (O_PATH) is, if it is a regular file that was not seen before and is not ignored;
+ *  anything else is left out silently. 0, -EINTR or -ENOMEM. */
 int survey_add(struct survey *survey, int path_fd, const struct stat *stat, const char *name);
 
 /** For survey_process(): the files that the process, whose directory in /proc this is, has open. As survey_process(), without a

@@ -11,9 +11,11 @@ build=${BUILD:-$root/build/release}
 . "$root/tests/lib/check.sh"
 
 dir=$(mktemp -d /var/tmp/vmwss-tool.XXXX)
-started=()
+started=() loop=
 end_all() {
 	local pid
+	exec 7<&-
+	[[ -z $loop ]] || losetup -d "$loop" 2>/dev/null
 	for pid in "${started[@]}"; do kill -KILL "$pid"; done 2>/dev/null
 	wait 2>/dev/null
 	rm -rf -- "$dir"
@@ -23,6 +25,8 @@ cd "$dir" || exit 1
 chmod 755 .
 install -m 755 "$build/guest-agent/vmwss-guest" guest
 guest=$dir/guest
+
+nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 # begin COMMAND...: in the background, to be ended with everything else; sets pid.
 begin() {
@@ -76,8 +80,51 @@ check "both are shown" test "$(sed -n '3,4p' out | tr -s ' ')" = ' 0% 50%
 check "and the bar, and the runs" test "$(sed -n '2p;6p' out | tr -s ' ')" = "[OOOOOOOOOO] 10/10
  0 9 10 40.0 KiB"
 
+echo "# which files"
+mkdir -p tree/.git tree/sub
+for name in a.log b.txt .git/pack sub/c.log $'new\nline'; do head -c 5000 /dev/urandom >"tree/$name"; done
+truncate -s 40K tree/hole
+shown() { "$guest" cache "$@" --json 2>/dev/null | jq -c '[.files[].name]'; }
+files() { "$guest" cache "$@" --json 2>/dev/null | jq .total.files; }
+check "names from a list" test "$(printf 'tree/a.log\n\ntree/sub\n' >list; shown --files-from list)" = '["tree/a.log","tree/sub/c.log"]'
+check "from standard input, with the last one not ended" test "$(printf 'tree/b.txt\ntree/a.log' | shown -f -)" = '["tree/a.log","tree/b.txt"]'
+check "with NUL" test "$(find tree -type f -print0 | files -f - -0)" = 6
+check "and beside those named" test "$(files -f list tree/b.txt tree/a.log)" = 3
+expect_exit "one of a list that is not there" 2 'gone: No such file' "$guest" cache -f <(printf 'tree/a.log\ngone\n')
+expect_exit "no list" 2 '--files-from nolist: No such file' "$guest" cache -f nolist
+check "ignored by name, a directory with all below it" test "$(shown tree -i '*.log' -i .git -i hole)" = '["tree/b.txt","tree/new\\x0aline"]'
+check "or by path" test "$(files tree -i 'tree/sub/*')" = 5
+check "of a process too" test "$(names -p "$pid" -i '*.so*' -i opened | grep -cE '/(opened|.*\.so.*)$')" = 0
+cat tree/*.* >/dev/null
+check "only what is cached; the total is of all" test "$("$guest" cache tree --cached --json | jq -c '[.total.files, ([.files[].name] | index("tree/hole"))]')" = \
+	'[6,null]'
+
+echo "# a block device"
+head -c 4M /dev/urandom >disk
+if loop=$(losetup -f --show disk 2>/dev/null) && exec 7<"$loop"; then
+	dd bs=64k count=16 status=none <&7 >/dev/null
+	device() { "$guest" cache "$loop" --json "$@" | jq -c '.files[0] | [.size_bytes, .pages, .cached_pages]'; }
+	vmtouched() { vmtouch "$loop" | awk '/Resident Pages:/ { split($3, p, "/"); print p[1] }'; }
+	# The kernel reads ahead for a while.
+	as_vmtouch() {
+		local pages
+		pages=$(vmtouched)
+		[[ $pages -ge 256 && $(device "$@") == "[4194304,1024,$pages]" && $(vmtouched) == "$pages" ]]
+	}
+	check "what was read, as vmtouch says" settles as_vmtouch
+	check "by mincore" settles as_vmtouch -m mincore
+	mknod alias b $((0x$(stat -c %t "$loop"))) $((0x$(stat -c %T "$loop")))
+	check "once, by whatever name" test "$(files "$loop" alias)" = 1
+	check "not when it is found in a directory" test "$(mkdir nodes && mv alias nodes && files nodes)" = 0
+	expect_exit "closed to others" 2 '1 unknown: Permission denied' "${nobody[@]}" "$guest" cache "$loop"
+	check "who may know its size all the same" test "$("${nobody[@]}" "$guest" cache "$loop" --json 2>/dev/null | jq .files[0].size_bytes)" = 4194304
+	exec 7<&-
+	losetup -d "$loop" && loop=
+else
+	skip "a block device" "no loop device can be had here"
+fi
+
 echo "# processes"
-nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 begin sleep 600
 other=$pid
 pids_of() { "$guest" smaps "$@" --json 2>/dev/null | jq -c '[.processes[].pid]'; }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cache_options.h  The command line of vmwss-guest cache. */
+#pragma once
+
+#include "cache/survey.h"
+#include "print/cache.h"
+
+#define CACHE_PIDS_MAX 64
+#define CACHE_IGNORE_MAX 64
+#define CACHE_SHOWN_MAX 100000 /* unless told otherwise: some 30 MB, and twice as much at times */
+
+enum cache_output { CACHE_TABLE, CACHE_CSV, CACHE_JSON };
+
+struct cache_options {
+    struct survey survey; /* what is asked of it */
+    struct cache_format format;
+    enum cache_output output;
+    const char *sort;
+    uint64_t top; /* UINT64_MAX: not asked for */
+    pid_t pid[CACHE_PIDS_MAX];
+    size_t n_pids;
+    char **path;            /* ends with NULL */
+    const char *files_from; /* a list of more; "-": standard input; NULL: none */
+    int delimiter;          /* between the names of that list */
+    const char *ignore[CACHE_IGNORE_MAX + 1];
+    size_t n_ignore;
+};
+
+/** 0, 1 for "help was shown", or -EINVAL after saying why. The options stay where they are: the survey points into them. */
+int cache_options_parse(struct cache_options *options, int argc, char **argv);
