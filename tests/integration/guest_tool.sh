@@ -229,6 +229,28 @@ else
 	skip "triggers for anybody" "this kernel has none (PSI, Linux 6.4)"
 fi
 
+echo "# what violated a trigger"
+anybody_triggers() {
+	python3 -c 'import os
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+os.write(os.open("/proc/pressure/cpu", os.O_RDWR), b"some 100000 2000000\0")' 2>/dev/null
+}
+if anybody_triggers; then
+	# Two that want one CPU: one of them waits, all the time.
+	for i in 1 2; do
+		begin taskset -c 0 sh -c 'while :; do :; done'
+		waiting[i]=$pid
+	done
+	"$guest" pressure --trigger cpu:some:100000:2000000 --count 2 --json >out
+	"$guest" pressure --trigger cpu:some:100000:2000000 --count 1 >text
+	kill "${waiting[@]}"
+	check "is told: $(tail -n 1 out)" quietly jq -es '.[1].stall | .stalled_us >= .threshold_us and .stalled_us <= .over_us and
+		.over_us >= .window_us and .total_us > .stalled_us and .avg10 > 0' out
+	check "in text too: $(<text)" grep -qE ' cpu some: more than 100 ms of 2000 ms: [0-9]+ ms of [0-9]+ ms, avg10 [0-9.]+%$' text
+else
+	skip "what violated a trigger" "this kernel gives triggers to nobody (PSI, Linux 6.4)"
+fi
+
 echo "# the time of each record"
 # of COMMAND...: its first line of JSON was made between before and after.
 dated() {

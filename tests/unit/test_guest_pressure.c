@@ -8,6 +8,7 @@
 #include "proc/paging_rates.h"
 #include "proc/pressure_survey.h"
 #include "proc/stall.h"
+#include "proc/stall_history.h"
 
 #include <errno.h>
 #include <math.h>
@@ -385,6 +386,32 @@ START_TEST(profiling_that_is_off_says_how_to_turn_it_on)
 }
 END_TEST
 
+/* A total that grows by 10 % of the time, but stood still in the second before the last sample. */
+START_TEST(what_violated_a_trigger_is_of_a_window_at_least)
+{
+    static const uint64_t ms = 1000000;
+    struct stall_history history = {0};
+    uint64_t stalled_us = 0, over_us = 0, total_us = 500;
+
+    ck_assert(stall_history_due(&history, 0, 1000000));
+    ck_assert(!stall_history_since(&history, 0, total_us, 1000000, &stalled_us, &over_us));
+    stall_history_add(&history, 1000 * ms, total_us);
+    ck_assert(!stall_history_due(&history, 1249 * ms, 1000000));
+    ck_assert(stall_history_due(&history, 1250 * ms, 1000000));
+    /* Not a window old: since it was armed. */
+    ck_assert(stall_history_since(&history, 1100 * ms, 600, 1000000, &stalled_us, &over_us));
+    ck_assert_uint_eq(stalled_us, 100);
+    ck_assert_uint_eq(over_us, 100000);
+    for (unsigned i = 1; i <= 40; i++)
+        stall_history_add(&history, (1000 + 250 * i) * ms, total_us += i > 36 ? 0 : 25000);
+    ck_assert(
+        stall_history_since(&history, 11100 * ms, total_us + 7000, 1000000, &stalled_us, &over_us));
+    ck_assert_uint_eq(stalled_us, 7000);
+    ck_assert_uint_eq(over_us, 1100000);
+    ck_assert(!stall_history_since(&history, 11100 * ms, 1, 1000000, &stalled_us, &over_us));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("guest_pressure");
@@ -405,6 +432,7 @@ int main(void)
     tcase_add_test(tcase, all_groups_are_surveyed);
     tcase_add_test(many, of_many_groups_each_is_found);
     tcase_set_timeout(many, MANY_TIMEOUT_S);
+    tcase_add_test(tcase, what_violated_a_trigger_is_of_a_window_at_least);
     tcase_add_test(tcase, a_share_is_of_the_interval);
     tcase_add_test(tcase, huge_pages_and_buffers_are_told);
     tcase_add_test(tcase, the_kernel_s_own_memory_is_read);
