@@ -7,22 +7,26 @@
  * a slot before its turn comes again.
  *
  * Offset in the file: header | slot 0: kind 0: page 0, 1, ... | slot 0: kind 1: ... | slot 1: ...
- * A page's number is its offset in guest RAM / 4096, as `payload-truth --list-ram` and vmwss count.
+ * A page's number is its offset in guest RAM / 4096, as `payload-truth --list-ram` and vmwss count. Of a lab (see
+ * plugin.c) it is the lab's own frame number, as its /proc/PID/pagemap has it: its RAM begins at address 0 and is
+ * one range, because it ends below the PCI hole.
  */
 #pragma once
 
 #include <stdint.h>
 
-#define ORACLE_MAGIC 0x31656c6361726f56ULL /* "Voracle1" */
+#define ORACLE_MAGIC 0x32656c6361726f56ULL /* "Voracle2" */
 #define ORACLE_PAGE_BYTES 4096ULL
 #define ORACLE_HUGE_PAGES 512ULL /* 4 KiB pages in one of 2 MiB */
 #define ORACLE_MAX_SLOTS 4096
 #define ORACLE_MAX_PAGES (1ULL << 28) /* 1 TiB of RAM */
+#define ORACLE_MAX_LAB_BYTES (3ULL << 30) /* machine pc keeps that much in one range below the hole */
 
 enum oracle_kind {
     ORACLE_DATA,  /* loads and stores of executed instructions */
     ORACLE_FETCH, /* executed instructions lie there */
     ORACLE_TRANSLATE, /* the emulator read code there: the only fetches that the host can see under TCG */
+    ORACLE_HOST, /* of a lab: loads and stores outside of guest mode, by user addresses: by the nested QEMU */
     ORACLE_KINDS,
 };
 
@@ -44,6 +48,7 @@ struct oracle_header {
     uint64_t pid;     /* of QEMU */
     uint64_t
         unresolved; /* accesses whose RAM page QEMU could not tell: 0, or the truth is not exact */
+    uint64_t lab;   /* 1: data and fetch are those of nested guests only; the pages are the lab's frames */
     struct oracle_slot slot[];
 };
 

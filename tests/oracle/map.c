@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@ struct oracle_map {
     const struct oracle_header *header;
     size_t bytes;
     uint64_t pages, slots, maps_at;
+    bool lab;
 };
 
 static bool header_is_sound(const struct oracle_header *header, uint64_t bytes)
@@ -48,6 +48,7 @@ static int map_file(const char *path, int fd, struct oracle_map *map, struct err
     map->pages = header.pages;
     map->slots = header.slots;
     map->maps_at = header.maps_at;
+    map->lab = header.lab;
     return 0;
 }
 
@@ -81,6 +82,11 @@ void oracle_map_close(struct oracle_map *map)
 uint64_t oracle_map_pages(const struct oracle_map *map)
 {
     return map->pages;
+}
+
+bool oracle_map_is_lab(const struct oracle_map *map)
+{
+    return map->lab;
 }
 
 uint64_t oracle_map_unresolved(const struct oracle_map *map)

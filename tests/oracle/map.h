@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,8 @@ int oracle_map_open(const char *path, struct oracle_map **out, struct error *err
 void oracle_map_close(struct oracle_map *map);
 
 uint64_t oracle_map_pages(const struct oracle_map *map);
+/** Whether it is that of a lab: data and fetch are those of nested guests, and pages are the lab's frames. */
+bool oracle_map_is_lab(const struct oracle_map *map);
 /** Accesses that QEMU could not place: while it is not 0 the truth is a lower bound. */
 uint64_t oracle_map_unresolved(const struct oracle_map *map);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file oracle.c  Prints what a guest under the oracle plugin really touched, within bounds, for any window. */
+#include "answer.h"
 #include "layout.h"
 #include "map.h"
+#include "serve.h"
 
 #include "base/cleanup.h"
 #include "show/json.h"
@@ -14,18 +16,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char usage[] =
     "Usage: oracle --map FILE (--from TIME --to TIME | --to TIME --window S | --ago S --window S) [--list]\n"
+    "       oracle --map FILE --serve\n"
     "\n"
     "Prints, as JSON, which guest pages were touched in a window, from the map of a QEMU started with\n"
-    "-plugin oracle-plugin.so,map=FILE[,slot_ms=100][,slots=64].\n"
+    "-plugin oracle-plugin.so,map=FILE[,slot_ms=100][,slots=64][,lab=on].\n"
     "\n"
     "  --from TIME, --to TIME  as vmwss records have it (2026-01-02T03:04:05.678Z), or seconds since 1970\n"
     "  --ago S                 the window ends S seconds before now\n"
     "  --window S              and is S seconds long\n"
     "  --list                  instead: the numbers of the pages of the upper bound, one a line, with d, f\n"
-    "                          and t for data, fetch and translate\n"
+    "                          and t for data, fetch and translate, h for the lab's QEMU\n"
+    "  --serve                 answer the lab whose map it is, from standard input to standard output (serve.h)\n"
     "  --help                  print this\n"
     "\n"
     "low counts the slots wholly within the window, high those that overlap it; of each the slots and times\n"
@@ -34,12 +39,10 @@ static const char usage[] =
     "pages and bytes are of 4 KiB, huge of 2 MiB: pages of that size within guest RAM of which a part was\n"
     "touched.\n";
 
-enum { DATA = 1 << ORACLE_DATA, FETCH = 1 << ORACLE_FETCH, TRANSLATE = 1 << ORACLE_TRANSLATE };
-
 struct options {
     const char *map;
     double from_s, to_s, ago_s, window_s; /* NAN: not given */
-    bool list;
+    bool list, serve;
 };
 
 static double iso_seconds(const char *text)
@@ -80,7 +83,7 @@ static bool parse(int argc, char **argv, struct options *o)
         {"map", required_argument, NULL, 'm'},    {"from", required_argument, NULL, 'f'},
         {"to", required_argument, NULL, 't'},     {"ago", required_argument, NULL, 'a'},
         {"window", required_argument, NULL, 'w'}, {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+        {"serve", no_argument, NULL, 's'},        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     int c;
     bool good = true;
 
@@ -93,6 +96,8 @@ static bool parse(int argc, char **argv, struct options *o)
             o->map = optarg;
         else if (c == 'l')
             o->list = true;
+        else if (c == 's')
+            o->serve = true;
         else
             good = c != '?' && take_time(optarg, c == 'f'   ? &o->from_s
                                                  : c == 't' ? &o->to_s
@@ -114,114 +119,77 @@ static bool resolve(struct options *o)
     return o->from_s >= 0 && o->from_s < o->to_s; /* false for what was not given */
 }
 
-/* As text, with all its digits, and in the form that --from and --to take. */
-static json_t *time_text(uint64_t ns)
+static const char *letter(uint8_t touched, enum oracle_kind kind, const char *of)
 {
-    return json_sprintf("%.6f", (double)ns / 1e9);
-}
-
-static json_t *count(const uint8_t *touched, uint64_t pages, unsigned kinds)
-{
-    uint64_t small = 0, huge = 0, last = UINT64_MAX;
-    json_t *object = json_object();
-
-    for (uint64_t page = 0; page < pages; page++) {
-        if (!(touched[page] & kinds))
-            continue;
-        small++;
-        huge += page / ORACLE_HUGE_PAGES != last;
-        last = page / ORACLE_HUGE_PAGES;
-    }
-    json_object_set_new(object, "pages", json_integer((json_int_t)small));
-    json_object_set_new(object, "bytes", json_integer((json_int_t)(small * ORACLE_PAGE_BYTES)));
-    json_object_set_new(object, "huge_pages", json_integer((json_int_t)huge));
-    json_object_set_new(object, "huge_bytes",
-                        json_integer((json_int_t)(huge * ORACLE_HUGE_PAGES * ORACLE_PAGE_BYTES)));
-    return object;
-}
-
-static json_t *bound(const uint8_t *touched, uint64_t pages, uint64_t first, uint64_t last,
-                     uint64_t from_ns, uint64_t to_ns)
-{
-    json_t *object = json_object();
-
-    json_object_set_new(object, "slots",
-                        json_integer(first > last ? 0 : (json_int_t)(last - first + 1)));
-    json_object_set_new(object, "first_slot",
-                        first > last ? json_null() : json_integer((json_int_t)first));
-    json_object_set_new(object, "last_slot",
-                        first > last ? json_null() : json_integer((json_int_t)last));
-    json_object_set_new(object, "from", time_text(from_ns));
-    json_object_set_new(object, "to", time_text(to_ns));
-    json_object_set_new(object, "data", count(touched, pages, DATA));
-    json_object_set_new(object, "fetch", count(touched, pages, FETCH));
-    json_object_set_new(object, "both", count(touched, pages, DATA | FETCH));
-    json_object_set_new(object, "visible", count(touched, pages, DATA | TRANSLATE));
-    return object;
+    return touched >> kind & 1 ? of : "";
 }
 
 static void list(const uint8_t *touched, uint64_t pages)
 {
     for (uint64_t page = 0; page < pages; page++)
         if (touched[page])
-            printf("%llu %s%s%s\n", (unsigned long long)page, touched[page] & DATA ? "d" : "",
-                   touched[page] & FETCH ? "f" : "", touched[page] & TRANSLATE ? "t" : "");
+            printf("%llu %s%s%s%s\n", (unsigned long long)page, letter(touched[page], ORACLE_DATA, "d"),
+                   letter(touched[page], ORACLE_FETCH, "f"),
+                   letter(touched[page], ORACLE_TRANSLATE, "t"),
+                   letter(touched[page], ORACLE_HOST, "h"));
+}
+
+static int print_list(const struct oracle_map *map, const struct oracle_window *w,
+                      struct error *error)
+{
+    uint64_t pages = oracle_map_pages(map);
+    cleanup_free uint8_t *touched = calloc(pages, 1);
+    int rc;
+
+    if (!touched)
+        return error_set(error, -ENOMEM, "no memory for %llu pages", (unsigned long long)pages);
+    rc = oracle_map_touched(map, w->outer_first, w->outer_last, touched, error);
+    if (!rc)
+        list(touched, pages);
+    return rc;
 }
 
 static int print_window(const struct oracle_map *map, const struct oracle_window *w,
-                        const struct options *o, struct error *error)
+                        struct error *error)
 {
-    uint64_t pages = oracle_map_pages(map);
-    cleanup_free uint8_t *inner = calloc(pages, 1), *outer = calloc(pages, 1);
     json_t *object;
-    int rc;
+    int rc = oracle_answer(map, w, NULL, &object, error);
 
-    if (!inner || !outer)
-        return error_set(error, -ENOMEM, "no memory for %llu pages", (unsigned long long)pages);
-    rc = oracle_map_touched(map, w->outer_first, w->outer_last, outer, error);
+    return rc < 0 ? rc : json_print_line(object);
+}
+
+static int print(const struct options *o, struct error *error)
+{
+    struct oracle_window window = {.from_ns = (uint64_t)(o->from_s * 1e9),
+                                   .to_ns = (uint64_t)(o->to_s * 1e9)};
+    struct oracle_map *map = NULL;
+    int rc = oracle_map_open(o->map, &map, error);
+
     if (!rc)
-        rc = oracle_map_touched(map, w->inner_first, w->inner_last, inner, error);
-    if (rc < 0)
-        return rc;
-    if (o->list) {
-        list(outer, pages);
-        return 0;
-    }
-    object = json_object();
-    json_object_set_new(object, "schema", json_string("vmwss.oracle.v1"));
-    json_object_set_new(object, "from", time_text(w->from_ns));
-    json_object_set_new(object, "to", time_text(w->to_ns));
-    json_object_set_new(object, "ram_bytes", json_integer((json_int_t)(pages * ORACLE_PAGE_BYTES)));
-    json_object_set_new(object, "unresolved", json_integer((json_int_t)oracle_map_unresolved(map)));
-    json_object_set_new(
-        object, "low",
-        bound(inner, pages, w->inner_first, w->inner_last, w->inner_from_ns, w->inner_to_ns));
-    json_object_set_new(
-        object, "high",
-        bound(outer, pages, w->outer_first, w->outer_last, w->outer_from_ns, w->outer_to_ns));
-    return json_print_line(object);
+        rc = oracle_map_find(map, &window, error);
+    if (!rc)
+        rc = o->list ? print_list(map, &window, error) : print_window(map, &window, error);
+    oracle_map_close(map);
+    return rc;
 }
 
 int main(int argc, char **argv)
 {
     struct options o = {.from_s = NAN, .to_s = NAN, .ago_s = NAN, .window_s = NAN};
-    struct oracle_map *map = NULL;
-    struct oracle_window window = {0};
     struct error error = {0};
     int rc;
 
-    if (!parse(argc, argv, &o) || !resolve(&o)) {
+    if (!parse(argc, argv, &o) || (!o.serve && !resolve(&o))) {
         fputs(usage, stderr);
         return 1;
     }
-    window.from_ns = (uint64_t)(o.from_s * 1e9);
-    window.to_ns = (uint64_t)(o.to_s * 1e9);
-    rc = oracle_map_open(o.map, &map, &error);
-    if (!rc)
-        rc = oracle_map_find(map, &window, &error);
-    if (!rc)
-        rc = print_window(map, &window, &o, &error);
-    oracle_map_close(map);
+    if (o.serve) {
+        rc = oracle_serve(o.map, STDIN_FILENO, STDOUT_FILENO);
+        if (rc < 0)
+            error_set(&error, rc, "--serve: %s", strerror(-rc));
+    } else {
+        rc = print(&o, &error);
+    }
     if (rc < 0)
         fprintf(stderr, "oracle: %s\n", error.text);
     return rc < 0 ? 2 : 0;

@@ -2,7 +2,7 @@
 /**
  * @file plugin.c  A QEMU TCG plugin that knows which guest pages are touched: the exact truth about a guest.
  *
- *     qemu-system-x86_64 -accel tcg -plugin oracle-plugin.so,map=/dev/shm/x[,slot_ms=100][,slots=64] ...
+ *     qemu-system-x86_64 -accel tcg -plugin oracle-plugin.so,map=/dev/shm/x[,slot_ms=100][,slots=64][,lab=on] ...
  *
  * Theory of operation
  *
@@ -19,6 +19,13 @@
  * Translate: under TCG an instruction that is already translated runs without its page being read. What
  * the host can see of fetches are these readings.
  *
+ * With lab=on the guest is the lab, and the truth is that of the KVM guests which run in it. QEMU places an access of
+ * theirs where both stages of translation end, in the lab's frames. Data and fetch then are those of instructions in guest
+ * mode (nested.h); what the lab's kernel does to these frames, by its own addresses, is not marked: it sets no accessed
+ * bit that a method reads. What the nested QEMU itself touches, or the kernel by QEMU's addresses, is of kind host.
+ * At the latest every 4 ms, with the lab's tick, the nested guest is entered anew with an empty TLB, so it translates
+ * the address of every page that it executes from again: unlike under plain TCG its fetches are seen by the lab.
+ *
  * Not seen, because QEMU makes no callback for them:
  * - page tables that the emulated MMU walks on a TLB miss (payload-truth counts them in own_pages; of a
  *   Linux guest they are at most the pages that its /proc/kpageflags calls PGTABLE);
@@ -30,6 +37,7 @@
  * runs then: at most one page per vCPU and change of slots.
  */
 #include "layout.h"
+#include "nested.h"
 #include "qemu_plugin_api.h"
 
 #include <errno.h>
@@ -52,6 +60,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 static struct {
     const char *map_path;
     uint64_t slots, slot_ns;
+    bool lab;
     /* guest RAM: one block */
     struct RAMBlock *block, *second;
     char *host;
@@ -153,6 +162,8 @@ static void find_ram(void)
         die("no guest RAM");
     if (oracle.second && qemu_ram_get_used_length(oracle.second) >= SMALL_BLOCK_BYTES)
         die("guest RAM of several blocks");
+    if (oracle.lab && qemu_ram_get_used_length(oracle.block) > ORACLE_MAX_LAB_BYTES)
+        die("a lab with more than 3 GiB, whose frames are not one range");
     oracle.host = qemu_ram_get_host_addr(oracle.block);
     oracle.offset = qemu_ram_get_offset(oracle.block);
     oracle.bytes = qemu_ram_get_used_length(oracle.block);
@@ -179,6 +190,7 @@ static void create_map(void)
     oracle.header->slot_ns = oracle.slot_ns;
     oracle.header->maps_at = oracle_maps_at(oracle.slots);
     oracle.header->pid = (uint64_t)getpid();
+    oracle.header->lab = oracle.lab;
 }
 
 /* Not when the plugin is installed: then there is no RAM yet, and QEMU has still to fork (-daemonize). */
@@ -199,7 +211,7 @@ static void start(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-static void mark_data(uint32_t info, uint64_t vaddr)
+static void mark_access(enum oracle_kind kind, uint32_t info, uint64_t vaddr)
 {
     const struct qemu_plugin_hwaddr *address = qemu_plugin_get_hwaddr(info, vaddr);
 
@@ -213,24 +225,35 @@ static void mark_data(uint32_t info, uint64_t vaddr)
     uint64_t at = qemu_plugin_hwaddr_phys_addr(address) - oracle.offset;
 
     if (at < oracle.bytes) /* else firmware or video memory */
-        mark(ORACLE_DATA, at / ORACLE_PAGE_BYTES);
+        mark(kind, at / ORACLE_PAGE_BYTES);
+}
+
+/* The upper half of addresses is the kernel's. */
+static bool is_user(uint64_t vaddr)
+{
+    return vaddr >> 63 == 0;
 }
 
 static void on_access(unsigned vcpu, uint32_t info, uint64_t vaddr, void *unused)
 {
     uint64_t last = vaddr + (1ULL << qemu_plugin_mem_size_shift(info)) - 1;
+    enum oracle_kind kind = ORACLE_DATA;
 
-    (void)vcpu;
     (void)unused;
-    mark_data(info, vaddr);
+    if (oracle.lab && !nested_is_guest(vcpu)) {
+        if (!is_user(vaddr))
+            return;
+        kind = ORACLE_HOST;
+    }
+    mark_access(kind, info, vaddr);
     if (last / ORACLE_PAGE_BYTES != vaddr / ORACLE_PAGE_BYTES)
-        mark_data(info, last);
+        mark_access(kind, info, last);
 }
 
 static void on_execution(unsigned vcpu, void *page)
 {
-    (void)vcpu;
-    mark(ORACLE_FETCH, (uint64_t)(uintptr_t)page);
+    if (!oracle.lab || nested_is_guest(vcpu))
+        mark(ORACLE_FETCH, (uint64_t)(uintptr_t)page);
 }
 
 /* Whole pages, so a block's first instruction, and any on another page than the one before it, will do. */
@@ -265,6 +288,8 @@ static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
+        if (oracle.lab)
+            nested_watch(insn);
         watch_fetch(tb, insn, i == 0, &page);
         qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_NO_REGISTERS,
                                          QEMU_PLUGIN_READ_AND_WRITE, NULL);
@@ -291,6 +316,8 @@ static bool take_option(const char *option)
 
     if (strncmp(option, "map=/", 5) == 0)
         oracle.map_path = strdup(option + 4);
+    else if (strcmp(option, "lab=on") == 0)
+        oracle.lab = true;
     else if (number_option(option, "slot_ms=", 1, 60000, &ms))
         oracle.slot_ns = ms * 1000000;
     else

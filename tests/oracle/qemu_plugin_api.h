@@ -38,6 +38,9 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
 /* Host address of the instruction's first byte; NULL when it is not in RAM or ROM. */
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
+/* Its bytes, valid within the callback of the translation. */
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
                                           void (*cb)(unsigned vcpu, void *context), int registers,

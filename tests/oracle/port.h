@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file port.h  In the lab: asks the oracle outside (serve.h) over a virtio port. */
+#pragma once
+
+#include "answer.h"
+
+/** Opens the port; waits while another process has it, for it can be opened once only. The descriptor, or a negative errno. */
+int oracle_port_open(const char *path, struct error *error);
+
+/** What one moment is here and outside: the lab has a clock of its own. */
+struct oracle_moment {
+    uint64_t lab_ns, outside_ns; /* CLOCK_REALTIME of each */
+    uint64_t error_ns;           /* at most so much apart: half of how long the answer took */
+};
+
+/** Asks for the time, several times; the quickest answer counts. */
+int oracle_port_moment(int port, struct oracle_moment *out, struct error *error);
+
+/** Asks what was touched of these frames, from and to by the clock outside; *out is the caller's. */
+int oracle_port_count(int port, uint64_t from_ns, uint64_t to_ns,
+                      const struct oracle_frames *frames, json_t **out, struct error *error);
