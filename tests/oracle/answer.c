@@ -14,6 +14,7 @@ enum {
     FETCH = 1 << ORACLE_FETCH,
     TRANSLATE = 1 << ORACLE_TRANSLATE,
     HOST = 1 << ORACLE_HOST,
+    WALK = 1 << ORACLE_WALK,
 };
 
 /* As text, with all its digits, and in the form that --from and --to take. */
@@ -22,13 +23,14 @@ static json_t *time_text(uint64_t ns)
     return json_sprintf("%.6f", (double)ns / 1e9);
 }
 
-static json_t *count(const uint8_t *touched, uint64_t pages, unsigned kinds)
+/* Pages touched in one of these ways, and in none of those. */
+static json_t *count(const uint8_t *touched, uint64_t pages, unsigned kinds, unsigned never)
 {
     uint64_t small = 0, huge = 0, last = UINT64_MAX;
     json_t *object = json_object();
 
     for (uint64_t page = 0; page < pages; page++) {
-        if (!(touched[page] & kinds))
+        if (!(touched[page] & kinds) || touched[page] & never)
             continue;
         small++;
         huge += page / ORACLE_HUGE_PAGES != last;
@@ -62,14 +64,18 @@ static json_t *bound_object(const struct bound *bound, bool lab)
                         none ? json_null() : json_integer((json_int_t)bound->last));
     json_object_set_new(object, "from", time_text(bound->from_ns));
     json_object_set_new(object, "to", time_text(bound->to_ns));
-    json_object_set_new(object, "data", count(bound->touched, bound->pages, DATA));
-    json_object_set_new(object, "fetch", count(bound->touched, bound->pages, FETCH));
-    json_object_set_new(object, "both", count(bound->touched, bound->pages, DATA | FETCH));
+    json_object_set_new(object, "data", count(bound->touched, bound->pages, DATA, 0));
+    json_object_set_new(object, "fetch", count(bound->touched, bound->pages, FETCH, 0));
+    json_object_set_new(object, "both", count(bound->touched, bound->pages, DATA | FETCH, 0));
     json_object_set_new(object, "visible",
                         count(bound->touched, bound->pages,
-                              lab ? DATA | FETCH | HOST : DATA | TRANSLATE));
-    if (lab)
-        json_object_set_new(object, "host", count(bound->touched, bound->pages, HOST));
+                              lab ? DATA | FETCH | HOST | WALK : DATA | TRANSLATE, 0));
+    if (lab) {
+        json_object_set_new(object, "host",
+                            count(bound->touched, bound->pages, HOST, DATA | FETCH));
+        json_object_set_new(object, "tables",
+                            count(bound->touched, bound->pages, WALK, DATA | FETCH | HOST));
+    }
     return object;
 }
 
@@ -134,6 +140,8 @@ static json_t *answer_object(const struct oracle_map *map, const struct oracle_w
     json_object_set_new(object, "ram_bytes",
                         json_integer((json_int_t)(inner->pages * ORACLE_PAGE_BYTES)));
     json_object_set_new(object, "unresolved", json_integer((json_int_t)oracle_map_unresolved(map)));
+    if (lab)
+        json_object_set_new(object, "unwalked", json_integer((json_int_t)oracle_map_unwalked(map)));
     json_object_set_new(object, "low", bound_object(inner, lab));
     json_object_set_new(object, "high", bound_object(outer, lab));
     return object;

@@ -20,13 +20,15 @@
 #define ORACLE_HUGE_PAGES 512ULL /* 4 KiB pages in one of 2 MiB */
 #define ORACLE_MAX_SLOTS 4096
 #define ORACLE_MAX_PAGES (1ULL << 28) /* 1 TiB of RAM */
-#define ORACLE_MAX_LAB_BYTES (3ULL << 30) /* machine pc keeps that much in one range below the hole */
+#define ORACLE_MAX_LAB_BYTES \
+    (3ULL << 30) /* machine pc keeps that much in one range below the hole */
 
 enum oracle_kind {
     ORACLE_DATA,  /* loads and stores of executed instructions */
     ORACLE_FETCH, /* executed instructions lie there */
     ORACLE_TRANSLATE, /* the emulator read code there: the only fetches that the host can see under TCG */
     ORACLE_HOST, /* of a lab: loads and stores outside of guest mode, by user addresses: by the nested QEMU */
+    ORACLE_WALK, /* of a lab: page tables of the nested guest, walked by the emulated MMU */
     ORACLE_KINDS,
 };
 
@@ -48,7 +50,10 @@ struct oracle_header {
     uint64_t pid;     /* of QEMU */
     uint64_t
         unresolved; /* accesses whose RAM page QEMU could not tell: 0, or the truth is not exact */
-    uint64_t lab;   /* 1: data and fetch are those of nested guests only; the pages are the lab's frames */
+    uint64_t
+        lab; /* 1: data and fetch are those of nested guests only; the pages are the lab's frames */
+    uint64_t
+        unwalked; /* of a lab: walks that could not be followed, for the lab had just unmapped a table */
     struct oracle_slot slot[];
 };
 

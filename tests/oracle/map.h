@@ -19,6 +19,8 @@ uint64_t oracle_map_pages(const struct oracle_map *map);
 bool oracle_map_is_lab(const struct oracle_map *map);
 /** Accesses that QEMU could not place: while it is not 0 the truth is a lower bound. */
 uint64_t oracle_map_unresolved(const struct oracle_map *map);
+/** Of a lab: walks of a nested guest's page tables that could not be followed. */
+uint64_t oracle_map_unwalked(const struct oracle_map *map);
 
 /** What was asked for, and the slots that answer it. Times are CLOCK_REALTIME, in ns. */
 struct oracle_window {

@@ -263,10 +263,11 @@ static int run(const struct options *o, struct error *error)
 
 static bool parse(int argc, char **argv, struct options *o)
 {
-    static const struct option known[] = {
-        {"pid", required_argument, NULL, 'p'},  {"window", required_argument, NULL, 'w'},
-        {"port", required_argument, NULL, 'P'}, {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"pid", required_argument, NULL, 'p'},
+                                          {"window", required_argument, NULL, 'w'},
+                                          {"port", required_argument, NULL, 'P'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     bool good = true;
     int c;
 
@@ -294,8 +295,9 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 1;
     }
-    rc = o.port ? run(&o, &error)
-                : error_set(&error, -ENODEV, "no port of an oracle here: start the lab with --oracle");
+    rc = o.port
+             ? run(&o, &error)
+             : error_set(&error, -ENODEV, "no port of an oracle here: start the lab with --oracle");
     if (rc < 0)
         fprintf(stderr, "nested-truth: %s\n", error.text);
     return rc < 0 ? 2 : 0;

@@ -29,13 +29,15 @@ static const char usage[] =
     "  --ago S                 the window ends S seconds before now\n"
     "  --window S              and is S seconds long\n"
     "  --list                  instead: the numbers of the pages of the upper bound, one a line, with d, f\n"
-    "                          and t for data, fetch and translate, h for the lab's QEMU\n"
+    "                          and t for data, fetch and translate, of a lab h for host, w for walk\n"
     "  --serve                 answer the lab whose map it is, from standard input to standard output (serve.h)\n"
     "  --help                  print this\n"
     "\n"
     "low counts the slots wholly within the window, high those that overlap it; of each the slots and times\n"
     "are printed. data: loads and stores. fetch: executed instructions. both: data or fetch, the truth.\n"
     "visible: data, or code that the emulator read to translate it: all that a host can see of a TCG guest.\n"
+    "Of a lab (lab=on) data and fetch are those of its KVM guests. host: by QEMU for them. tables: page tables of\n"
+    "theirs that the MMU walked. Both without what is in data or fetch; visible is all of it.\n"
     "pages and bytes are of 4 KiB, huge of 2 MiB: pages of that size within guest RAM of which a part was\n"
     "touched.\n";
 
@@ -79,11 +81,15 @@ static bool take_time(const char *text, double *out)
 
 static bool parse(int argc, char **argv, struct options *o)
 {
-    static const struct option known[] = {
-        {"map", required_argument, NULL, 'm'},    {"from", required_argument, NULL, 'f'},
-        {"to", required_argument, NULL, 't'},     {"ago", required_argument, NULL, 'a'},
-        {"window", required_argument, NULL, 'w'}, {"list", no_argument, NULL, 'l'},
-        {"serve", no_argument, NULL, 's'},        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"map", required_argument, NULL, 'm'},
+                                          {"from", required_argument, NULL, 'f'},
+                                          {"to", required_argument, NULL, 't'},
+                                          {"ago", required_argument, NULL, 'a'},
+                                          {"window", required_argument, NULL, 'w'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"serve", no_argument, NULL, 's'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int c;
     bool good = true;
 
@@ -128,10 +134,11 @@ static void list(const uint8_t *touched, uint64_t pages)
 {
     for (uint64_t page = 0; page < pages; page++)
         if (touched[page])
-            printf("%llu %s%s%s%s\n", (unsigned long long)page, letter(touched[page], ORACLE_DATA, "d"),
-                   letter(touched[page], ORACLE_FETCH, "f"),
-                   letter(touched[page], ORACLE_TRANSLATE, "t"),
-                   letter(touched[page], ORACLE_HOST, "h"));
+            printf(
+                "%llu %s%s%s%s%s\n", (unsigned long long)page,
+                letter(touched[page], ORACLE_DATA, "d"), letter(touched[page], ORACLE_FETCH, "f"),
+                letter(touched[page], ORACLE_TRANSLATE, "t"),
+                letter(touched[page], ORACLE_HOST, "h"), letter(touched[page], ORACLE_WALK, "w"));
 }
 
 static int print_list(const struct oracle_map *map, const struct oracle_window *w,

@@ -26,8 +26,10 @@
  * At the latest every 4 ms, with the lab's tick, the nested guest is entered anew with an empty TLB, so it translates
  * the address of every page that it executes from again: unlike under plain TCG its fetches are seen by the lab.
  *
+ * Its page tables, which the MMU walks then, are of kind walk.
+ *
  * Not seen, because QEMU makes no callback for them:
- * - page tables that the emulated MMU walks on a TLB miss (payload-truth counts them in own_pages; of a
+ * - without lab=on, page tables that the emulated MMU walks on a TLB miss (payload-truth counts them in own_pages; of a
  *   Linux guest they are at most the pages that its /proc/kpageflags calls PGTABLE);
  * - the descriptor tables, TSS and stack pushes of an interrupt's delivery: a few pages, of which the
  *   handler touches the stack again;
@@ -76,6 +78,11 @@ static void mark(enum oracle_kind kind, uint64_t page)
     uint8_t *maps = atomic_load_explicit(&running, memory_order_acquire);
 
     maps[(uint64_t)kind * oracle.pages + page] = 1;
+}
+
+static void mark_walk(uint64_t page)
+{
+    mark(ORACLE_WALK, page);
 }
 
 static uint8_t *maps_of(uint64_t slot)
@@ -202,6 +209,8 @@ static void start(void)
     find_ram();
     create_map();
     begin(1);
+    nested_begin(&(struct tables_ram){(const uint8_t *)oracle.host, oracle.bytes}, mark_walk,
+                 &oracle.header->unwalked);
     __atomic_store_n(&oracle.header->magic, ORACLE_MAGIC, __ATOMIC_RELEASE);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -244,16 +253,32 @@ static void on_access(unsigned vcpu, uint32_t info, uint64_t vaddr, void *unused
         if (!is_user(vaddr))
             return;
         kind = ORACLE_HOST;
+    } else if (oracle.lab) {
+        nested_data(vcpu, vaddr);
+        nested_data(vcpu, last);
     }
     mark_access(kind, info, vaddr);
     if (last / ORACLE_PAGE_BYTES != vaddr / ORACLE_PAGE_BYTES)
         mark_access(kind, info, last);
 }
 
-static void on_execution(unsigned vcpu, void *page)
+static void mark_fetch(unsigned vcpu, uint64_t page, bool begins)
 {
-    if (!oracle.lab || nested_is_guest(vcpu))
-        mark(ORACLE_FETCH, (uint64_t)(uintptr_t)page);
+    if (oracle.lab && !nested_is_guest(vcpu))
+        return;
+    if (oracle.lab)
+        nested_fetch(vcpu, page, begins);
+    mark(ORACLE_FETCH, page);
+}
+
+static void on_block(unsigned vcpu, void *page)
+{
+    mark_fetch(vcpu, (uint64_t)(uintptr_t)page, true);
+}
+
+static void on_next_page(unsigned vcpu, void *page)
+{
+    mark_fetch(vcpu, (uint64_t)(uintptr_t)page, false);
 }
 
 /* Whole pages, so a block's first instruction, and any on another page than the one before it, will do. */
@@ -271,9 +296,9 @@ static void watch_fetch(struct qemu_plugin_tb *tb, struct qemu_plugin_insn *insn
     void *context = (void *)(uintptr_t)*page;
 
     if (first)
-        qemu_plugin_register_vcpu_tb_exec_cb(tb, on_execution, QEMU_PLUGIN_NO_REGISTERS, context);
+        qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_NO_REGISTERS, context);
     else
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_execution, QEMU_PLUGIN_NO_REGISTERS,
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_next_page, QEMU_PLUGIN_NO_REGISTERS,
                                                context);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_plugin_api.h  What the oracle uses of QEMU: its plugin API, version 1, and three functions about RAM.
+ * @file qemu_plugin_api.h  What the oracle uses of QEMU: its plugin API, version 1, and functions about RAM and registers.
  *
  * Debian packages no header for plugins; the declarations state the binary interface of QEMU 5.0 .. 8.2 (there
  * include/qemu/qemu-plugin.h). The functions about RAM blocks (include/exec/cpu-common.h) are no part of the plugin
@@ -67,3 +67,18 @@ const char *qemu_ram_get_idstr(struct RAMBlock *block);
 void *qemu_ram_get_host_addr(struct RAMBlock *block);
 uint64_t qemu_ram_get_offset(struct RAMBlock *block);
 uint64_t qemu_ram_get_used_length(struct RAMBlock *block);
+
+/* The registers of the virtual CPU whose thread this is, numbered as gdb has them (QEMU 7.2 target/i386/gdbstub.c). Appends to
+ * the array as many bytes as it returns; 64-bit registers have 8 of them in long mode only. Up to date at the begin of a
+ * block, control registers always. */
+enum { QEMU_GDB_RAX = 0, QEMU_GDB_RIP = 16, QEMU_GDB_CR3 = 29, QEMU_GDB_EFER = 32 };
+struct CPUState;
+extern __thread struct CPUState *current_cpu;
+/* GLib's, which QEMU has loaded. */
+struct _GByteArray {
+    uint8_t *data;
+    unsigned len;
+};
+struct _GByteArray *g_byte_array_new(void);
+struct _GByteArray *g_byte_array_set_size(struct _GByteArray *array, unsigned length);
+int x86_cpu_gdb_read_register(struct CPUState *cpu, struct _GByteArray *array, int number);

@@ -94,6 +94,7 @@ class Guest:
     """One running payload guest."""
 
     counts_passes = True
+    one_by_one = False  # each period is a measurement of its own
 
     def __init__(self, build, cell):
         self.cell = cell
@@ -188,6 +189,9 @@ class Guest:
     def passes(self):
         """Finished passes over the hot set."""
         return self._state_word(1) if self.counts_passes else 0
+
+    def before_period(self):
+        """Called before each measurement whose truth will be asked for; only of guests with one_by_one."""
 
     def phase(self):
         """Phases begun; 0 is the first."""

@@ -73,18 +73,22 @@ def error_of(line):
     return 100 * wrong / bounds["bytes"], 100 * wrong / max(1, line["record"]["resident_bytes"])
 
 
-def has_visible(truth):
-    return isinstance(truth, dict) and "visible_bytes" in truth
+# What the oracle says beside the truth: of TCG guests the first two, of KVM guests the others.
+PARTS = ("visible_bytes", "page_table_bytes", "both_bytes", "tables_bytes", "host_bytes", "moved_pages")
+
+
+def parts_of_truth(good):
+    """The mean of each part over the records that have it, else None."""
+    truths = [line["truth"] for line in good if isinstance(line["truth"], dict)]
+    found = {key: [truth[key] for truth in truths if key in truth] for key in PARTS}
+    return {key: sum(values) / len(values) if values else None for key, values in found.items()}
 
 
 def spread(good):
     """What the picture's whiskers and the targets need beyond compare's figures."""
     percents, points = zip(*map(error_of, good))
     unmeasurable = max(line["record"].get("unmeasurable_bytes", 0) for line in good)
-    seen = [line["truth"] for line in good if has_visible(line["truth"])]
-    return {
-        "visible_bytes": sum(truth["visible_bytes"] for truth in seen) / len(seen) if seen else None,
-        "page_table_bytes": sum(truth["page_table_bytes"] for truth in seen) / len(seen) if seen else None,
+    return parts_of_truth(good) | {
         "percents": (min(percents), max(percents)),
         "points": quantiles(points),
         "within": sum(abs(x) <= PANEL_POINTS for x in points),
@@ -233,6 +237,22 @@ def work_lines(rows):
         )
 
 
+def nested_lines(rows):
+    """Of a Linux at work under KVM."""
+    rows = [row for row in rows if row["both_bytes"] is not None]
+    if rows:
+        yield ""
+        yield "Linux at work under KVM: what of the truth which was touched by whom (MiB), and pages that moved meanwhile:"
+    for row in rows:
+        cell = row["cell"]
+        both, tables, host = (row[key] / MIB for key in ("both_bytes", "tables_bytes", "host_bytes"))
+        yield (
+            f"{cell['pattern']:8} {cell['method']:8} {mode_text(cell):7} {row['wss_bytes'] / MIB:6.2f} of {row['truth_bytes'] / MIB:6.2f}: "
+            f"{both:6.2f} by instructions, {tables:.2f} page tables that only the MMU read, {host:.2f} only by QEMU; "
+            f"{row['moved_pages']:.1f} pages moved; {row['bias_percent']:+.2f} %, {row['bias_points']:+.2f} points"
+        )
+
+
 def text(rows):
     measured = sorted((row for row in rows if "reason" not in row), key=order)
     refused = sorted((row for row in rows if "reason" in row), key=order)
@@ -243,6 +263,7 @@ def text(rows):
         HEAD,
         *map(row_text, measured),
         *work_lines(measured),
+        *nested_lines(measured),
     ]
     if refused:
         parts += ["", f"{len(refused)} cells without a number, and why:", *refusals(refused)]

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_oracle.c  What of the oracle needs no guest: the walk of nested page tables, and answers about a lab's map. */
+#include "answer.h"
+#include "layout.h"
+#include "serve.h"
+#include "tables.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* --- page tables ------------------------------------------------------------------------------- */
+
+#define FRAMES 64
+#define PRESENT 1ULL
+#define LARGE (1ULL << 7)
+
+static uint64_t ram[FRAMES][512];
+static uint64_t walked[8];
+static unsigned n_walked;
+
+static void note(uint64_t frame)
+{
+    ck_assert_uint_lt(n_walked, 8);
+    walked[n_walked++] = frame;
+}
+
+/* The nested tables are frames 1 to 4, and the guest's page N, of its first 16, is frame 16 + N. */
+static void make_nested(void)
+{
+    memset(ram, 0, sizeof(ram));
+    for (uint64_t table = 1; table < 4; table++)
+        ram[table][0] = (table + 1) << 12 | PRESENT;
+    for (uint64_t page = 0; page < 16; page++)
+        ram[4][page] = (16 + page) << 12 | PRESENT;
+}
+
+static bool walk(uint64_t cr3, uint64_t vaddr)
+{
+    const struct tables_ram lab = {(const uint8_t *)ram, sizeof(ram)};
+
+    n_walked = 0;
+    return tables_walk(&lab, 1 << 12, cr3, vaddr, note);
+}
+
+START_TEST(walks_both_stages)
+{
+    make_nested();
+    /* guest tables: its pages 3, 5, 6, 9 for an address with indices 1, 2, 3, 4 */
+    ram[16 + 3][1] = 5 << 12 | PRESENT;
+    ram[16 + 5][2] = 6 << 12 | PRESENT;
+    ram[16 + 6][3] = 9 << 12 | PRESENT;
+    ram[16 + 9][4] = 11 << 12 | PRESENT;
+    ck_assert(walk(3 << 12, 1ULL << 39 | 2ULL << 30 | 3ULL << 21 | 4ULL << 12 | 123));
+    ck_assert_uint_eq(n_walked, 4);
+    ck_assert_uint_eq(walked[0], 19);
+    ck_assert_uint_eq(walked[1], 21);
+    ck_assert_uint_eq(walked[2], 22);
+    ck_assert_uint_eq(walked[3], 25);
+}
+END_TEST
+
+START_TEST(a_large_page_ends_the_walk)
+{
+    make_nested();
+    ram[16 + 3][0] = 5 << 12 | PRESENT;
+    ram[16 + 5][0] = 6 << 12 | PRESENT;
+    ram[16 + 6][0] = 0 | LARGE | PRESENT;
+    ck_assert(walk(3 << 12, 4096));
+    ck_assert_uint_eq(n_walked, 3);
+}
+END_TEST
+
+START_TEST(a_large_page_of_the_lab)
+{
+    make_nested();
+    /* Guest page 1 of 2 MiB lies behind the end of this lab, page 0 is its first. */
+    ram[3][0] = 0 | LARGE | PRESENT;
+    ram[3][1] = 2 << 20 | LARGE | PRESENT;
+    ram[20][0] = 21 << 12 | PRESENT;
+    ram[21][0] = 513ULL << 12 | PRESENT;
+    ck_assert(!walk(20 << 12, 0));
+    ck_assert_uint_eq(n_walked, 3);
+    ck_assert_uint_eq(walked[1], 21);
+    ck_assert_uint_eq(walked[2], 513);
+}
+END_TEST
+
+START_TEST(a_table_that_is_not_mapped)
+{
+    make_nested();
+    ram[16 + 3][0] = 5 << 12 | PRESENT;
+    ram[4][5] = 0;
+    ck_assert(!walk(3 << 12, 0));
+    ck_assert_uint_eq(n_walked, 1);
+}
+END_TEST
+
+/* --- answers ------------------------------------------------------------------------------------ */
+
+#define SLOTS 4
+#define PAGES 1024
+#define SECOND 1000000000ULL
+
+static char map_path[] = "/tmp/vmwss-test-oracle.XXXXXX";
+static struct oracle_header *header;
+
+static uint8_t *touch(uint64_t slot, enum oracle_kind kind, uint64_t frame)
+{
+    uint8_t *maps = (uint8_t *)header + header->maps_at + slot * ORACLE_KINDS * PAGES;
+
+    maps[(uint64_t)kind * PAGES + frame] = 1;
+    return maps;
+}
+
+/* Slots 1, 2, 3 are the seconds 101, 102, 103. */
+static void make_map(void)
+{
+    size_t bytes = oracle_file_bytes(SLOTS, PAGES);
+    int fd;
+
+    strcpy(map_path + strlen(map_path) - 6, "XXXXXX");
+    fd = mkstemp(map_path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, (off_t)bytes), 0);
+    header = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(header, MAP_FAILED);
+    close(fd);
+    *header = (struct oracle_header){.magic = ORACLE_MAGIC,
+                                     .kinds = ORACLE_KINDS,
+                                     .pages = PAGES,
+                                     .slots = SLOTS,
+                                     .slot_ns = SECOND,
+                                     .maps_at = oracle_maps_at(SLOTS),
+                                     .lab = 1};
+    for (uint64_t i = 1; i < SLOTS; i++)
+        header->slot[i] = (struct oracle_slot){.sequence = i,
+                                               .begin_realtime_ns = (100 + i) * SECOND,
+                                               .end_realtime_ns = (101 + i) * SECOND};
+}
+
+static void remove_map(void)
+{
+    munmap(header, oracle_file_bytes(SLOTS, PAGES));
+    unlink(map_path);
+}
+
+/* The answer to one request. */
+static json_t *served(const char *line, const uint32_t *frame, size_t n, int want)
+{
+    int in[2], out[2];
+    char answer[8192];
+    ssize_t got;
+
+    ck_assert_int_eq(pipe(in), 0);
+    ck_assert_int_eq(pipe(out), 0);
+    ck_assert_int_eq(write(in[1], line, strlen(line)), (ssize_t)strlen(line));
+    ck_assert_int_eq(write(in[1], frame, n * sizeof(*frame)), (ssize_t)(n * sizeof(*frame)));
+    close(in[1]);
+    ck_assert_int_eq(oracle_serve(map_path, in[0], out[1]), want);
+    got = read(out[0], answer, sizeof(answer));
+    close(out[0]);
+    return got > 0 ? json_loadb(answer, (size_t)got, 0, NULL) : NULL;
+}
+
+static json_int_t pages_of(const json_t *answer, const char *bound, const char *kind)
+{
+    return json_integer_value(
+        json_object_get(json_object_get(json_object_get(answer, bound), kind), "pages"));
+}
+
+START_TEST(counts_the_frames_of_a_guest)
+{
+    /* Page 0 absent, 1 data, 2 walked, 3 cold, 4 by QEMU, 5 moved, 6 fetched and walked; frame 99 is not the guest's. */
+    const uint32_t frame[] = {0, 500, 501, 502, 503, 504 | ORACLE_FRAME_MOVED, 505};
+    json_t *answer;
+
+    make_map();
+    touch(1, ORACLE_DATA, 500);
+    touch(2, ORACLE_WALK, 501);
+    touch(2, ORACLE_HOST, 503);
+    touch(2, ORACLE_DATA, 504);
+    touch(2, ORACLE_FETCH, 505);
+    touch(2, ORACLE_WALK, 505);
+    touch(2, ORACLE_DATA, 99);
+    touch(3, ORACLE_DATA, 502);
+    answer = served("count 101000000000 103000000000 7\n", frame, 7, 0);
+    ck_assert_int_eq(pages_of(answer, "low", "data"), 1);
+    ck_assert_int_eq(pages_of(answer, "low", "both"), 2);
+    ck_assert_int_eq(pages_of(answer, "low", "tables"), 1);
+    ck_assert_int_eq(pages_of(answer, "low", "host"), 1);
+    ck_assert_int_eq(pages_of(answer, "low", "visible"), 4);
+    ck_assert_int_eq(pages_of(answer, "high", "visible"), 5);
+    ck_assert_int_eq(json_integer_value(json_object_get(answer, "moved_pages")), 1);
+    json_decref(answer);
+    remove_map();
+}
+END_TEST
+
+static void expect_error(const char *line, const uint32_t *frame, size_t n, const char *part)
+{
+    json_t *answer = served(line, frame, n, 0);
+    const char *text = json_string_value(json_object_get(answer, "error"));
+
+    ck_assert_ptr_nonnull(text);
+    ck_assert_msg(strstr(text, part), "%s", text);
+    json_decref(answer);
+}
+
+START_TEST(refuses_what_it_cannot_count)
+{
+    const uint32_t beyond = PAGES, good = 5;
+
+    make_map();
+    expect_error("count 101000000000 102000000000 1\n", &beyond, 1, "frame 1024 is not of the lab");
+    expect_error("count 1000000000 2000000000 1\n", &good, 1, "does not cover");
+    header->lab = 0;
+    expect_error("count 101000000000 102000000000 1\n", &good, 1, "not of a lab");
+    remove_map();
+    expect_error("count 101000000000 102000000000 1\n", &good, 1, "No such file");
+    ck_assert_ptr_null(served("count 1 2\n", NULL, 0, -EPROTO));
+    ck_assert_ptr_null(served("count 1 2 3\n", &good, 1, -EPROTO));
+}
+END_TEST
+
+START_TEST(tells_the_time)
+{
+    json_t *answer = served("time\n", NULL, 0, 0);
+
+    ck_assert_int_gt(json_integer_value(json_object_get(answer, "time_ns")), 0);
+    json_decref(answer);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("oracle");
+    TCase *tables = tcase_create("tables"), *answers = tcase_create("answers");
+
+    tcase_add_test(tables, walks_both_stages);
+    tcase_add_test(tables, a_large_page_ends_the_walk);
+    tcase_add_test(tables, a_large_page_of_the_lab);
+    tcase_add_test(tables, a_table_that_is_not_mapped);
+    tcase_add_test(answers, counts_the_frames_of_a_guest);
+    tcase_add_test(answers, refuses_what_it_cannot_count);
+    tcase_add_test(answers, tells_the_time);
+    suite_add_tcase(suite, tables);
+    suite_add_tcase(suite, answers);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
