@@ -28,11 +28,12 @@ counted() { ask 1 && [[ $(counts) == "$* $*" ]]; }
 # exact PARAMS: data are the hot pages and one of state and stack; the payload's own code is one page; what the emulated MMU
 # walks makes it all that payload-truth knows.
 exact() {
-	local hot all
-	hot=$(truth "$1" hot_pages) all=$(($(truth "$1" truth_bytes) / 4096))
-	check "$1: $((hot + 1)) pages of data, 1 of code, $all in all" settles counted $((hot + 1)) 1 "$all"
-	check "$1: pages of 2 MiB" test "$(answer .high.both.huge_pages)" = $(($(truth "$1" hot_huge_pages) + 1))
-	check "$1: nothing moved, nothing unresolved" test "$(answer '[.moved_pages, .unresolved] | join(" ")')" = "0 0"
+	local hot huge bytes
+	# shellcheck disable=SC2086 # parameters are words
+	read -r hot huge bytes < <("$truth_tool" $1 | jq -r '[.hot_pages, .hot_huge_pages, .truth_bytes] | join(" ")')
+	check "$1: $((hot + 1)) pages of data, 1 of code, $((bytes / 4096)) in all" settles counted $((hot + 1)) 1 $((bytes / 4096))
+	check "$1: in pages of 2 MiB, and nothing moved or unresolved" test \
+		"$(answer '[.high.both.huge_pages, .moved_pages, .unresolved, .unwalked] | join(" ")')" = "$((huge + 1)) 0 0 0"
 }
 
 for pattern in contiguous "strided stride=16K" "random seed=5"; do
