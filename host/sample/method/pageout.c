@@ -136,11 +136,41 @@ static int check_swap(const struct fsroot *root, struct error *why)
     return 0;
 }
 
-static int read_entries(struct pageout *pageout)
+/* Reads the pagemap entries of the pages that are @p wanted. Each of a panel's takes a system call of its own. */
+static int read_entries(struct pageout *pageout,
+                        bool (*wanted)(const struct pageout *pageout, uint64_t i))
 {
     const struct page_set *set = pageout->set;
+    cleanup_free uint64_t *page = calloc(set->n + 1, sizeof(*page));
+    cleanup_free uint64_t *entry = malloc((set->n + 1) * sizeof(*entry));
+    cleanup_free uint64_t *at = malloc((set->n + 1) * sizeof(*at));
+    uint64_t n = 0;
 
-    return pagemap_read(pageout->pagemap_fd, set->ram, set->page, set->n, pageout->entry);
+    if (!page || !entry || !at)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < set->n; i++)
+        if (wanted(pageout, i)) {
+            page[n] = page_set_page(set, i);
+            at[n++] = i;
+        }
+
+    int rc = pagemap_read(pageout->pagemap_fd, set->ram, page, n, entry);
+
+    for (uint64_t k = 0; rc == 0 && k < n; k++)
+        pageout->entry[at[k]] = entry[k];
+    return rc;
+}
+
+static bool any_page(const struct pageout *pageout, uint64_t i)
+{
+    (void)pageout;
+    (void)i;
+    return true;
+}
+
+static bool is_advised(const struct pageout *pageout, uint64_t i)
+{
+    return pageout->advised[i];
 }
 
 /* A fixed pseudo-random rank of a page (the finaliser of SplitMix64). */
@@ -232,11 +262,15 @@ static bool can_be_unmapped(const struct pageout *pageout, uint64_t pfn)
            u64_file_gather(pageout->count_fd, &pfn, 1, 0, &count) == 0 && count == 1;
 }
 
-/* Mapped before we came and still mapped, though the kernel would have unmapped it. */
+static bool still_mapped(const struct pageout *pageout, uint64_t i)
+{
+    return mapped_before(pageout, i) && (pageout->entry[i] & PAGEMAP_PRESENT);
+}
+
+/* Still mapped, though the kernel would have unmapped it. */
 static bool stayed_mapped(const struct pageout *pageout, uint64_t i)
 {
-    return mapped_before(pageout, i) && (pageout->entry[i] & PAGEMAP_PRESENT) &&
-           can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]));
+    return still_mapped(pageout, i) && can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]));
 }
 
 static int unmap_pages(struct pageout *pageout)
@@ -244,10 +278,10 @@ static int unmap_pages(struct pageout *pageout)
     int rc = advise_pages(pageout, mapped_before);
 
     if (rc == 0)
-        rc = read_entries(pageout);
+        rc = read_entries(pageout, mapped_before);
     if (rc == 0)
         rc = advise_pages(pageout, stayed_mapped);
-    return rc == 0 ? read_entries(pageout) : rc;
+    return rc == 0 ? read_entries(pageout, still_mapped) : rc;
 }
 
 static int mark_pages(struct pageout *pageout, bool (*wanted)(enum page_state), struct error *error)
@@ -258,19 +292,19 @@ static int mark_pages(struct pageout *pageout, bool (*wanted)(enum page_state), 
 
     if (rc < 0)
         return rc;
-    rc = read_entries(pageout);
-    for (uint64_t i = 0; rc == 0 && i < set->n; i++) {
+    for (uint64_t i = 0; i < set->n; i++)
         pageout->advised[i] = wanted((enum page_state)set->state[i]);
+    rc = read_entries(pageout, is_advised);
+    for (uint64_t i = 0; rc == 0 && i < set->n; i++)
         if (pageout->advised[i])
             note_page(pageout, i);
-    }
     if (rc == 0)
         rc = unmap_pages(pageout);
     if (rc < 0)
         return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
 
     for (uint64_t i = 0; i < set->n; i++)
-        if (mapped_before(pageout, i) && (pageout->entry[i] & PAGEMAP_PRESENT))
+        if (still_mapped(pageout, i))
             set->state[i] = can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]))
                                 ? PAGE_TOUCHED /* it came off, and was back before we looked */
                                 : PAGE_UNMEASURABLE;
@@ -310,7 +344,7 @@ static int pageout_collect(void *state, struct tally *tally, struct error *error
 {
     struct pageout *pageout = state;
     struct page_set *set = pageout->set;
-    int rc = read_entries(pageout);
+    int rc = read_entries(pageout, any_page);
 
     if (rc < 0)
         return error_set(error, rc, "/proc/%d/pagemap: %s", pageout->target->process->pid,
