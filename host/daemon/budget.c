@@ -17,6 +17,10 @@
 #define GROW_AT_ONCE 1.5
 #define SHRINK_AT_ONCE 0.5
 
+/* A panel so young, in longest windows, has little to lose; or one that was read so often. */
+#define YOUNG 0.1
+#define YOUNG_READS 2
+
 /* Costs vary, and the ledger shall not have to step in. */
 #define HEADROOM 0.9
 
@@ -134,6 +138,11 @@ double budget_samples(const struct budget_plan *plan, const struct budget_limits
     double pages = cost->page_s > 0 ? (plan->look_s - cost->fixed_s) / cost->page_s : HUGE_VAL;
 
     return fmin(fmax(floor(pages), BUDGET_MIN_SAMPLES), limits->samples);
+}
+
+bool budget_panel_young(unsigned reads, double elapsed_s, double longest_s)
+{
+    return reads <= YOUNG_READS || elapsed_s < YOUNG * longest_s;
 }
 
 bool budget_panel_fits(double wanted, double drawn_for, double pages, bool young)

@@ -54,11 +54,18 @@ double budget_samples(const struct budget_plan *plan, const struct budget_limits
                       const struct budget_cost *cost);
 
 /**
+ * Has a panel little to lose by being drawn anew? In the first tenth of the longest window. And until it was read twice, however
+ * short that window is: what a page costs is known only then, so the first panel is as small as can be.
+ * @param reads  of this panel so far
+ */
+bool budget_panel_young(unsigned reads, double elapsed_s, double longest_s);
+
+/**
  * Is a panel worth keeping when @p wanted pages are paid for? What it knows is lost when another is drawn at once; else
  * it takes the new size as its cohorts are replaced.
  * @param drawn_for  pages that were wanted when it was drawn
  * @param pages      that it has; fewer when the guest does not have more that can be watched
- * @param young      it has little to lose
+ * @param young      budget_panel_young()
  */
 bool budget_panel_fits(double wanted, double drawn_for, double pages, bool young);
 

@@ -17,9 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A panel so young, in longest windows, has little to lose. */
-#define YOUNG 0.1
-
 struct watched {
     struct subject subject;
     struct target target;
@@ -27,6 +24,7 @@ struct watched {
     const struct method *method;
     struct follower *follower; /* NULL: the panel is to begin anew */
     uint64_t samples;          /* it was drawn for */
+    unsigned reads;            /* of it so far */
     bool told;                 /* there was a record */
     bool anew;                 /* it was begun anew: the next record says so */
     bool aged;                 /* the last record has the flag ageing */
@@ -243,13 +241,14 @@ static int begin_panel(struct watched *watched, const struct watch_rules *rules,
     };
 
     watched->samples = samples;
+    watched->reads = 0;
     return follower_open(&watched->target, &plan, &watched->follower, error);
 }
 
 static bool fits(const struct watched *watched, const struct watch_rules *rules, uint64_t samples)
 {
-    bool young = follower_elapsed_s(watched->follower) <
-                 YOUNG * rules->window_s[rules->n_windows - 1];
+    bool young = budget_panel_young(watched->reads, follower_elapsed_s(watched->follower),
+                                    rules->window_s[rules->n_windows - 1]);
 
     return budget_panel_fits((double)samples, (double)watched->samples,
                              (double)follower_pages(watched->follower), young);
@@ -264,6 +263,7 @@ static int look_at_panel(struct watched *watched, const struct watch_rules *rule
         return begin_panel(watched, rules, samples, now, error);
     follower_set_samples(watched->follower, samples);
     rc = follower_tick(watched->follower, presence(watched, now), error);
+    watched->reads++;
     if (rc == 0 && !fits(watched, rules, samples)) {
         drop_panel(watched);
         rc = begin_panel(watched, rules, samples, now, error);

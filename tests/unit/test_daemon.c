@@ -415,6 +415,16 @@ START_TEST(a_panel_is_not_thrown_away_for_nothing)
 }
 END_TEST
 
+START_TEST(a_panel_is_young_until_its_cost_is_known)
+{
+    ck_assert(budget_panel_young(10, 359, 3600));
+    ck_assert(!budget_panel_young(10, 360, 3600));
+    /* Read at 5 s and at 10 s of a longest window of a minute: only the second could know what a page costs. */
+    ck_assert(budget_panel_young(2, 10, 60));
+    ck_assert(!budget_panel_young(3, 15, 60));
+}
+END_TEST
+
 /* --- who is due -------------------------------------------------------------------------------- */
 
 START_TEST(the_first_due_comes_first)
@@ -587,6 +597,7 @@ int main(void)
     tcase_add_test(rest, xml_is_read_in_turns);
     tcase_add_test(rest, what_was_plugged_is_read);
     tcase_add_test(rest, a_panel_is_not_thrown_away_for_nothing);
+    tcase_add_test(rest, a_panel_is_young_until_its_cost_is_known);
     tcase_add_test(rest, the_first_due_comes_first);
     tcase_add_test(rest, a_guest_is_heard_once_for_each_time_it_is_asked);
     tcase_add_test(rest, another_panel_is_another_descriptor);
