@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/random.h"
 #include "cli/session.h"
+#include "domain/qemu_vcpus.h"
 #include "record/flag_memory.h"
 #include "sample/follow.h"
 #include "sample/wait.h"
@@ -238,6 +239,8 @@ static int tick(struct watch *watch, struct error *error)
     session_size_panel(session, &watch->now);
     watch->n_ticks++;
     rc = follower_tick(watch->follower, session->plan.presence, error);
+    if (rc == 0 && follower_read_all(watch->follower))
+        session->subject.guest.jobs |= QEMU_JOB_DUMP;
     return rc == 0 ? qemu_process_verify(&session->root, &session->subject.guest.process, error)
                    : rc;
 }

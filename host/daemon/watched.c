@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "daemon/budget.h"
+#include "domain/qemu_vcpus.h"
 #include "record/flag_memory.h"
 #include "sample/ageing.h"
 #include "sample/follow.h"
@@ -264,6 +265,8 @@ static int look_at_panel(struct watched *watched, const struct watch_rules *rule
     follower_set_samples(watched->follower, samples);
     rc = follower_tick(watched->follower, presence(watched, now), error);
     watched->reads++;
+    if (rc == 0 && follower_read_all(watched->follower))
+        watched->subject.guest.jobs |= QEMU_JOB_DUMP;
     if (rc == 0 && !fits(watched, rules, samples)) {
         drop_panel(watched);
         rc = begin_panel(watched, rules, samples, now, error);

@@ -242,15 +242,30 @@ static uint64_t process_ns(pid_t pid)
     return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
 }
 
-uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process)
+static uint64_t vcpu_threads_ns(const struct fsroot *root, const struct qemu_process *process)
 {
     uint64_t sum = 0;
 
-    if (root->live && !process->vcpus_known)
-        return process_ns(process->pid);
     for (size_t i = 0; i < process->n_vcpus; i++)
         sum += thread_ns(root, process->pid, process->vcpus[i]);
     return sum;
+}
+
+uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    return root->live && !process->vcpus_known ? process_ns(process->pid)
+                                               : vcpu_threads_ns(root, process);
+}
+
+uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    if (!root->live || !process->vcpus_known)
+        return 0;
+
+    uint64_t vcpus_ns = vcpu_threads_ns(root, process);
+    uint64_t all_ns = process_ns(process->pid);
+
+    return all_ns > vcpus_ns ? all_ns - vcpus_ns : 0;
 }
 
 uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,

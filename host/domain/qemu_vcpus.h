@@ -21,7 +21,8 @@
 enum qemu_job {
     QEMU_JOB_MIGRATION = 1 << 0,  /* or save, or background snapshot */
     QEMU_JOB_DIRTY_RATE = 1 << 1, /* calc-dirty-rate */
-    QEMU_JOB_DUMP = 1 << 2,       /* a detached dump-guest-memory */
+    QEMU_JOB_DUMP =
+        1 << 2, /* a detached dump-guest-memory, or whatever else had it read all of RAM */
 };
 
 /**
@@ -36,6 +37,13 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
  * (CONFIG_TASK_IO_ACCOUNTING; Documentation/filesystems/proc.rst, "wchar"). A plain dump is at least as much as guest RAM.
  */
 uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu_process *process);
+
+/**
+ * CPU time in ns of its threads that are no vCPUs, ended ones too, since it began; 0 where the vCPUs are not known among the
+ * threads, or @p root is a captured tree. The time of a vCPU that runs is only known to its last tick: off by some
+ * milliseconds for each, either way.
+ */
+uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process);
 
 /** Has it a guest_memfd open? Then that is where (part of) the guest's RAM is, whatever its options say. */
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process);

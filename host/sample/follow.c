@@ -15,7 +15,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "domain/qemu_vcpus.h"
 #include "sample/ageing.h"
+#include "sample/read_all.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,6 +40,7 @@ struct tick {
     uint64_t read_ns;   /* midpoint of reading; of tick 0: of marking */
     uint64_t marked_ns; /* midpoint of marking again */
     uint64_t vcpu_ns;   /* for which the vCPUs have run since the first marking */
+    uint64_t own_ns;    /* CPU time of QEMU's own threads */
     uint64_t odometer;  /* of ageing, between reading and marking */
     uint64_t doubtful;  /* how many readings were so far */
 };
@@ -54,6 +57,8 @@ struct follower {
     size_t oldest;
     uint64_t doubtful;  /* readings of cohorts of which the method had doubts, and which */
     struct tally doubt; /* doubts and hidden_units alone */
+    double share;       /* of all base pages that was touched within the last two ticks */
+    bool read_all;      /* by QEMU, it seems */
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
@@ -69,6 +74,15 @@ static uint64_t vcpu_ns(struct follower *follower)
     const struct target *target = follower->target;
 
     return target->process ? vcpu_clock_read(&follower->vcpus, target->root, target->process) : 0;
+}
+
+static uint64_t own_ns(const struct follower *follower)
+{
+    const struct target *target = follower->target;
+
+    if (follower->plan.own_ns)
+        return follower->plan.own_ns(follower->plan.clock_context);
+    return target->process ? qemu_process_own_ns(target->root, target->process) : 0;
 }
 
 static struct tick *tick_of(const struct follower *follower, uint64_t number)
@@ -301,6 +315,7 @@ static int begin(struct follower *follower, struct error *error)
     *tick_of(follower, 0) = (struct tick){.read_ns = middle_ns,
                                           .marked_ns = middle_ns,
                                           .vcpu_ns = vcpu_ns(follower),
+                                          .own_ns = own_ns(follower),
                                           .odometer = aged};
     follower->began_ns = follower->turned_ns = middle_ns;
     return 0;
@@ -355,10 +370,47 @@ static int read_all(struct follower *follower, struct error *error)
     for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
         rc = cohort_read(follower, &follower->cohorts[i], error);
     tick_of(follower, follower->now)->vcpu_ns = vcpu_ns(follower);
+    tick_of(follower, follower->now)->own_ns = own_ns(follower);
     tick_of(follower, follower->now)->odometer = odometer(follower);
     tick_of(follower, follower->now)->doubtful = follower->doubtful;
     tick_of(follower, follower->now)->read_ns = begin_ns + (now_ns(follower) - begin_ns) / 2;
     return rc;
+}
+
+/* Of the pages watched since that tick. */
+static double touched_since(const struct follower *follower, uint64_t since)
+{
+    struct tally tally = {0};
+
+    for (size_t c = 0; c < N_COHORTS; c++) {
+        const struct cohort *cohort = &follower->cohorts[c];
+
+        for (uint64_t i = 0; cohort->born <= since && i < cohort->set.n; i++) {
+            enum page_state state = (enum page_state)cohort->set.state[i];
+            struct stratum *units = tally_stratum(&tally, BASE_PAGE_BYTES << cohort->set.order[i]);
+
+            if (!units || (state != PAGE_TOUCHED && state != PAGE_IDLE))
+                continue;
+            units->draws++;
+            units->units++;
+            units->touched_units += cohort->last[i] > since;
+        }
+    }
+    return read_all_share(&tally);
+}
+
+/* Of two ticks, for a job may have begun before the last. */
+static void note_read_all(struct follower *follower)
+{
+    uint64_t since = follower->now > 1 ? follower->now - 2 : 0;
+    double share = follower->plan.method->sees_qemu ? touched_since(follower, since) : 0;
+    uint64_t now_ns = tick_of(follower, follower->now)->own_ns;
+    uint64_t then_ns = tick_of(follower, since)->own_ns;
+    double resident_bytes = follower->plan.presence * (double)follower->target->ram->bytes;
+
+    follower->read_all = read_all_likely(
+        follower->share, share, now_ns > then_ns ? now_ns - then_ns : 0, (uint64_t)resident_bytes);
+    follower->share = share;
 }
 
 static int mark_all(struct follower *follower, struct error *error)
@@ -396,6 +448,8 @@ int follower_tick(struct follower *follower, double presence, struct error *erro
 
     int rc = read_all(follower, error);
 
+    if (rc == 0)
+        note_read_all(follower);
     if (rc == 0)
         rc = mark_all(follower, error);
     return rc == 0 ? turn(follower, error) : rc;
@@ -590,6 +644,11 @@ int follower_tally(const struct follower *follower, const struct follow_ages *ag
     if (rc == 0)
         doubt(follower, &range, tally);
     return rc;
+}
+
+bool follower_read_all(const struct follower *follower)
+{
+    return follower->read_all;
 }
 
 double follower_vcpu_s(const struct follower *follower, double window_s)

@@ -29,6 +29,8 @@ struct follow_plan {
     /* The guest's clock in ns, which may stand still while the guest does; NULL: clock_ns() */
     uint64_t (*clock)(void *context);
     void *clock_context;
+    /* CPU time of QEMU's own threads in ns; NULL: qemu_process_own_ns() */
+    uint64_t (*own_ns)(void *context);
 };
 
 /** Draws the panel and begins to watch it. Borrows @p target. 0 or what the method says; follower_close(). */
@@ -85,6 +87,9 @@ struct follow_ages {
  */
 int follower_tally(const struct follower *follower, const struct follow_ages *ages,
                    struct tally *tally, double *est_s);
+
+/** Has QEMU read all of RAM within the last two ticks (sample/read_all.h)? It is told once. */
+bool follower_read_all(const struct follower *follower);
 
 /** vCPU time within the last @p window_s seconds; 0 when it was not watched for so long. */
 double follower_vcpu_s(const struct follower *follower, double window_s);

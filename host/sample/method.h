@@ -82,6 +82,8 @@ struct method {
                              one; 0: each page shows its own */
     bool panel_by_default; /* a census, though possible, disturbs the guest: only when asked for */
     uint8_t rank[N_METHOD_ORDERS]; /* its place in each order, from 1; 0: only by name */
+    bool
+        sees_qemu; /* what QEMU itself touches, too: for the guest's devices, and also for a dump */
     bool sees_unmapped; /* also pages of a shared file that QEMU does not map count as present */
 };
 

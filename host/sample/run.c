@@ -3,7 +3,9 @@
 #include "sample/run.h"
 
 #include "base/clock.h"
+#include "domain/qemu_vcpus.h"
 #include "sample/ageing.h"
+#include "sample/read_all.h"
 #include "sample/wait.h"
 
 #include <errno.h>
@@ -104,9 +106,31 @@ static int collect(const struct target *target, const struct sample_plan *plan, 
     return rc < 0 ? rc : qemu_process_verify(target->root, target->process, error);
 }
 
+static uint64_t resident_bytes(const struct target *target, const struct sample_plan *plan,
+                               const struct tally *tally)
+{
+    return tally->census ? tally->resident_bytes
+                         : (uint64_t)(plan->presence * (double)target->ram->bytes);
+}
+
+/* @p share: touched of the window before; becomes that of this one. */
+static void note_read_all(const struct target *target, const struct sample_plan *plan,
+                          const struct own_time *own, const struct tally *tally, double *share)
+{
+    double before = *share;
+
+    *share = read_all_share(tally);
+    if (plan->jobs && plan->method->sees_qemu &&
+        read_all_likely(before, *share, own_time_excess_ns(own),
+                        resident_bytes(target, plan, tally)))
+        *plan->jobs |= QEMU_JOB_DUMP;
+}
+
 static int run_windows(const struct target *target, const struct sample_plan *plan, void *state,
                        struct sample_result *result, struct error *error)
 {
+    struct own_time own;
+    double share = 0;
     const struct wait wait = {
         .interrupted = plan->interrupted,
         .poll = plan->method->poll,
@@ -116,8 +140,12 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         .progress_context = plan->progress_context,
         .began_ns = clock_ns(),
         .total_s = plan->window_s[plan->n_windows - 1],
+        .own = &own,
         .jobs = plan->jobs,
     };
+
+    own_time_begin(&own, target);
+
     const enum method_signal signal = plan->method->signal;
     const uint64_t odometer = ageing_odometer(target, signal);
     struct span marking = {0};
@@ -133,6 +161,8 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
             rc = collect(target, plan, state, result, &reading, &window->tally, error);
         if (rc == 0 && ageing_odometer(target, signal) != odometer)
             ageing_doubt(&window->tally);
+        if (rc == 0)
+            note_read_all(target, plan, &own, &window->tally, &share);
         if (rc == 0)
             window->est_window_s = (double)(midpoint(&reading) - midpoint(&marking)) / 1e9;
     }

@@ -40,6 +40,8 @@ static void look_for_jobs(const struct target *target, const struct wait *wait, 
     *wait->jobs |= qemu_process_jobs(target->root, target->process);
     if (written_bytes >= jobs->written_bytes + target->ram->bytes)
         *wait->jobs |= QEMU_JOB_DUMP;
+    if (wait->own)
+        own_time_look(wait->own, target);
     *jobs = (struct jobs){.due_ns = now_ns + JOBS_NS, .written_bytes = written_bytes};
 }
 
@@ -48,6 +50,8 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
 {
     struct jobs jobs = jobs_begin(target, wait);
 
+    /* At once, for a job may end just after the window has begun. */
+    look_for_jobs(target, wait, clock_ns(), &jobs);
     for (uint64_t now = clock_ns(); now < until_ns; now = clock_ns()) {
         struct pollfd events[] = {{.fd = target->process->pidfd, .events = POLLIN},
                                   {.fd = wait->wake_fd, .events = POLLIN}};

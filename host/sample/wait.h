@@ -2,6 +2,7 @@
 /** @file wait.h  Waiting within a window: for the method, the progress, a signal, or the end of the guest. */
 #pragma once
 
+#include "sample/read_all.h"
 #include "sample/target.h"
 
 struct wait {
@@ -13,6 +14,7 @@ struct wait {
     void *progress_context;
     uint64_t began_ns; /* for the progress */
     double total_s;
+    struct own_time *own; /* is looked at with them; may be NULL */
     unsigned *jobs; /* enum qemu_job: what QEMU is seen doing meanwhile is added; may be NULL */
 };
 

@@ -112,6 +112,16 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	wait "$first"
 	record=$(cat "$guests_dir/first")
 	check "a dump that begins and ends within the window" has_flag dump
+	# By QEMU's main thread, and most of what it writes is left out.
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
+	first=$!
+	sleep 1
+	hmp dump-guest-memory -z "$guests_dir/dump.z"
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	check "one that has no thread, and is compressed" has_flag dump
+	check "and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$params") and .wss_high_bytes >= $(truth "$params")"
 
 	echo "# a guest that is suspended while it is measured again and again"
 	rm -f -- "$guests_dir/first"

@@ -174,6 +174,7 @@ static const struct method buffer_method = {
 static const struct method fake_method = {
     .name = "fake",
     .panel = true,
+    .sees_qemu = true,
     .needs_pages = true,
     .open = fake_open,
     .mark = fake_mark,
@@ -277,6 +278,14 @@ static const struct method shared_method = {
 
 static struct follower *follower;
 
+static uint64_t own_time_ns; /* CPU time of QEMU's own threads */
+
+static uint64_t test_own_ns(void *context)
+{
+    (void)context;
+    return own_time_ns;
+}
+
 static const struct method *followed_method = &fake_method;
 
 static void begin_with(uint64_t samples, double presence, double longest_s)
@@ -289,9 +298,11 @@ static void begin_with(uint64_t samples, double presence, double longest_s)
         .tick_s = 1,
         .seed = 7,
         .clock = test_clock,
+        .own_ns = test_own_ns,
     };
     struct error error = {0};
 
+    own_time_ns = SECOND;
     block = (struct ram_block){.hva = 0x7f0000000000ULL, .bytes = PAGES * BASE_PAGE_BYTES};
     ram = (struct guest_ram){
         .n_blocks = 1, .blocks = &block, .n_pages = PAGES, .bytes = PAGES * BASE_PAGE_BYTES};
@@ -313,6 +324,18 @@ static void second(uint64_t first, uint64_t n)
     for (uint64_t page = 0; page < PAGES; page++)
         touched[page] = page >= first && page < first + n;
     time_ns += SECOND;
+    ck_assert_int_eq(follower_tick(follower, 1, &error), 0);
+}
+
+/* Likewise, and QEMU itself reads pages [from, from + n_read). */
+static void second_with_job(uint64_t n, uint64_t from, uint64_t n_read)
+{
+    struct error error = {0};
+
+    for (uint64_t page = 0; page < PAGES; page++)
+        touched[page] = page < n || (page >= from && page < from + n_read);
+    time_ns += SECOND;
+    own_time_ns += n_read > 0 ? SECOND / 4 : 0;
     ck_assert_int_eq(follower_tick(follower, 1, &error), 0);
 }
 
@@ -590,6 +613,58 @@ START_TEST(nothing_wakes_without_a_buffer)
 }
 END_TEST
 
+/* A dump between two looks, that left no thread. */
+START_TEST(qemu_reads_it_all)
+{
+    begin_with(300, 1, 10);
+    second(0, 400);
+    second(0, 400);
+    ck_assert(!follower_read_all(follower));
+    second_with_job(400, 0, PAGES);
+    ck_assert(follower_read_all(follower));
+    second(0, 400);
+    ck_assert(!follower_read_all(follower)); /* told once */
+    for (int s = 0; s < 15; s++) {           /* also as cohorts are replaced */
+        second(0, 400);
+        ck_assert(!follower_read_all(follower));
+    }
+    second_with_job(400, 0, PAGES);
+    ck_assert(follower_read_all(follower));
+    follower_close(follower);
+}
+END_TEST
+
+START_TEST(qemu_reads_it_all_across_a_tick)
+{
+    begin_with(300, 1, 10);
+    second(0, 400);
+    second_with_job(400, 0, PAGES / 2);
+    ck_assert(!follower_read_all(follower));
+    second_with_job(400, PAGES / 2, PAGES / 2);
+    ck_assert(follower_read_all(follower));
+    follower_close(follower);
+}
+END_TEST
+
+START_TEST(the_guest_touches_it_all)
+{
+    begin_with(300, 1, 10);
+    for (int s = 0; s < 5; s++) { /* it alone */
+        second(0, s == 0 ? 400 : PAGES);
+        ck_assert(!follower_read_all(follower));
+    }
+    for (int s = 0; s < 15; s++) { /* while QEMU is busy */
+        second_with_job(PAGES, 0, 1);
+        ck_assert(!follower_read_all(follower));
+    }
+    for (int s = 0; s < 5; s++) { /* a busy QEMU alone */
+        second_with_job(400, 0, 1);
+        ck_assert(!follower_read_all(follower));
+    }
+    follower_close(follower);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("follow");
@@ -607,6 +682,9 @@ int main(void)
     tcase_add_test(tcase, unmeasurable_for_a_while);
     tcase_add_test(tcase, ticks_too_far_apart_do_not_answer);
     tcase_add_test(tcase, cohorts_on_the_same_huge_pages);
+    tcase_add_test(tcase, qemu_reads_it_all);
+    tcase_add_test(tcase, qemu_reads_it_all_across_a_tick);
+    tcase_add_test(tcase, the_guest_touches_it_all);
     tcase_add_test(tcase, a_full_buffer_wakes);
     tcase_add_test(tcase, nothing_wakes_without_a_buffer);
     suite_add_tcase(suite, tcase);

@@ -134,6 +134,7 @@ const struct method method_cold = {
     .signal = SIGNAL_REFERENCED,
     .census = true,
     .rank = {[ORDER_TCG] = 2, [ORDER_TCG_AGEING] = 3},
+    .sees_qemu = true,
     .host = cold_host,
     .probe = cold_probe,
     .open = cold_open,

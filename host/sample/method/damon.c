@@ -587,6 +587,7 @@ const struct method method_damon = {
     .panel = true,
     .needs_pages = true,
     .rank = {[ORDER_KVM] = 2, [ORDER_KVM_AGEING] = 4},
+    .sees_qemu = true,
     .host = damon_host,
     .probe = damon_probe,
     .open = damon_open,

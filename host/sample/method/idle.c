@@ -378,6 +378,7 @@ const struct method method_idle = {
              [ORDER_TCG_AGEING] = 2,
              [ORDER_DAEMON] = 1,
              [ORDER_DAEMON_AGEING] = 3},
+    .sees_qemu = true,
     .host = idle_host,
     .probe = idle_probe,
     .open = idle_open,

@@ -586,6 +586,7 @@ const struct method method_pageout = {
         "MMU invalidation of shared RAM by MADV_PAGEOUT where there is no swap (KVM and TCG)",
     .panel = true,
     .needs_pages = true,
+    .sees_qemu = true,
     .sees_unmapped = true,
     .rank = {[ORDER_KVM] = 4,
              [ORDER_KVM_AGEING] = 2,

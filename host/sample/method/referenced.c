@@ -54,6 +54,7 @@ const struct method method_referenced = {
     .signal = SIGNAL_REFERENCED,
     .census = true,
     .rank = {[ORDER_TCG] = 4, [ORDER_TCG_AGEING] = 4},
+    .sees_qemu = true,
     .host = referenced_count_host,
     .probe = referenced_count_probe,
     .open = referenced_open,

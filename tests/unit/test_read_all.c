@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_read_all.c  What is taken for QEMU's own reading of all of RAM, and what is not. */
+#include "fixture.h"
+#include "sample/read_all.h"
+
+#define GIB (1ULL << 30)
+#define MS 1000000ULL
+
+static struct tally panel(uint64_t touched, uint64_t units)
+{
+    return (struct tally){
+        .n_strata = 1,
+        .strata = {
+            {.granularity_bytes = 4096, .draws = units, .units = units, .touched_units = touched}}};
+}
+
+static double share_of(struct tally tally)
+{
+    return read_all_share(&tally);
+}
+
+START_TEST(shares)
+{
+    struct tally census = {.census = true,
+                           .resident_bytes = 500 * 4096,
+                           .unmeasurable_bytes = 100 * 4096,
+                           .touched_bytes = 100 * 4096,
+                           .n_strata = 1,
+                           .strata = {{.granularity_bytes = 4096, .draws = 500}}};
+
+    ck_assert(share_of(panel(50, 100)) == 0.5);
+    ck_assert(share_of(panel(20, 20)) == 0); /* too few */
+    ck_assert(share_of((struct tally){0}) == 0);
+    ck_assert(share_of(census) == 0.25);
+    census.unmeasurable_bytes = census.resident_bytes;
+    ck_assert(share_of(census) == 0);
+}
+END_TEST
+
+/* One touch of a huge page makes all of it touched: so does an idle guest. */
+START_TEST(huge_pages_say_nothing)
+{
+    struct tally tally = panel(100, 100);
+
+    tally.strata[1] = (struct stratum){
+        .granularity_bytes = 2 << 20, .draws = 10, .units = 10, .touched_units = 10};
+    tally.n_strata = 2;
+    ck_assert(share_of(tally) == 0);
+}
+END_TEST
+
+START_TEST(both_are_needed)
+{
+    ck_assert(read_all_likely(0.1, 1, 100 * MS, GIB));
+    ck_assert(read_all_likely(0, 0.98, 100 * MS, GIB)); /* before is not known */
+    ck_assert(!read_all_likely(0.1, 1, 20 * MS, GIB));
+    ck_assert(!read_all_likely(0.1, 0.9, 100 * MS, GIB));
+    ck_assert(!read_all_likely(0.98, 1, 100 * MS, GIB));  /* the guest does that all the time */
+    ck_assert(!read_all_likely(0.1, 1, 5 * MS, 1 << 20)); /* a timer's */
+}
+END_TEST
+
+START_TEST(what_is_used_anyhow)
+{
+    struct own_time own = {.begun_at_ns = 0, .looked_at_ns = 2000 * MS, .looked_ns = 900 * MS};
+
+    ck_assert_uint_eq(own_time_excess_ns(&own), 900 * MS);
+    own.periods = 1; /* may be the very one */
+    own.least_rate = 0.45;
+    ck_assert_uint_eq(own_time_excess_ns(&own), 900 * MS);
+    own.periods = 4;
+    own.least_rate = 0.40;
+    ck_assert_uint_eq(own_time_excess_ns(&own), 100 * MS);
+    own.least_rate = 0.5;
+    ck_assert_uint_eq(own_time_excess_ns(&own), 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("read_all");
+    Suite *suite = suite_create("read_all");
+
+    tcase_add_test(tcase, shares);
+    tcase_add_test(tcase, huge_pages_say_nothing);
+    tcase_add_test(tcase, both_are_needed);
+    tcase_add_test(tcase, what_is_used_anyhow);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
