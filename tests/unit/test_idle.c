@@ -336,6 +336,88 @@ START_TEST(merged_page_of_two_owners_is_unmeasurable)
 }
 END_TEST
 
+/* Page 0 had been touched when it was merged with page 1, which was not, and whose frame it has now: it reads idle. Page 2 is
+ * merged, and the other owner touches it. */
+START_TEST(ksm_begins_within_the_window)
+{
+    for (uint64_t page = 0; page < 4; page++)
+        fake_map(&fake, page, 300 + page, PLAIN);
+    begin();
+    ck_assert_uint_eq(collect().touched_bytes, 0);
+    fake_write(&fake, "proc/4242/ksm_merging_pages", "3\n");
+    fake_map(&fake, 0, 301, PLAIN | KPF_KSM);
+    fake_map(&fake, 1, 301, PLAIN | KPF_KSM);
+    fake_map(&fake, 2, 302, PLAIN | KPF_KSM);
+    fake_set_u64(&fake, "proc/kpagecount", 301, 2);
+    fake_set_u64(&fake, "proc/kpagecount", 302, 2);
+    fake_touch(&fake, 302);
+    fake_touch(&fake, 303);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 3 * BASE_PAGE_BYTES);
+}
+END_TEST
+
+static void swap_out(uint64_t page)
+{
+    fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES + page,
+                 PAGEMAP_SWAPPED | 77);
+}
+
+static void swap_is(const char *line, const char *total)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text), "Filename\tType\tSize\tUsed\tPriority\n%s", line);
+    fake_write(&fake, "proc/swaps", text);
+    snprintf(text, sizeof(text), "MemTotal: 99 kB\nSwapTotal: %s kB\n", total);
+    fake_write(&fake, "proc/meminfo", text);
+}
+
+static void two_swapped(void)
+{
+    fake_map(&fake, 0, 500, PLAIN);
+    swap_out(1);
+    swap_out(2);
+    swap_is("/dev/zram0 partition 2048 8 -2\n", "2048");
+    begin();
+}
+
+START_TEST(comes_back_from_swap_when_it_is_touched)
+{
+    two_swapped();
+    fake_map(&fake, 1, 600, PLAIN);
+    ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
+}
+END_TEST
+
+/* Device by device, and every page of it, whoever wanted it. */
+START_TEST(swapoff_is_no_touch)
+{
+    struct error error = {0};
+
+    two_swapped();
+    swap_is("/dev/zram0 partition 2048 4 -2\n", "4"); /* at work */
+    fake_map(&fake, 1, 600, PLAIN);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, BASE_PAGE_BYTES);
+    swap_is("", "0"); /* and done */
+    fake_map(&fake, 2, 601, PLAIN);
+    ck_assert_uint_eq(collect().unmeasurable_bytes, 2 * BASE_PAGE_BYTES);
+    /* From the next marking on they are like any. */
+    ck_assert_int_eq(method_idle.rearm(state, &error), 0);
+    fake_touch(&fake, 601);
+    tally = collect();
+    ck_assert_uint_eq(tally.touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 0);
+}
+END_TEST
+
 /* Memory that ends within a word of the bitmap: the kernel marks those frames but does not deliver their word. */
 START_TEST(partial_last_word_is_unmeasurable)
 {
@@ -403,6 +485,9 @@ int main(void)
     tcase_add_test(tcase, huge_page_that_appears_was_touched);
     tcase_add_test(tcase, collapse_into_a_huge_page_is_not_a_touch);
     tcase_add_test(tcase, merged_page_of_two_owners_is_unmeasurable);
+    tcase_add_test(tcase, ksm_begins_within_the_window);
+    tcase_add_test(tcase, comes_back_from_swap_when_it_is_touched);
+    tcase_add_test(tcase, swapoff_is_no_touch);
     tcase_add_test(tcase, partial_last_word_is_unmeasurable);
     tcase_add_test(tcase, refuses_a_kernel_without_page_idle);
     tcase_add_test(tcase, probe_refuses_hugetlb_only);

@@ -40,6 +40,7 @@
 #include "sample/kernel/kpage_shared.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
+#include "sample/kernel/swap_ins.h"
 #include "sample/kernel/trace_event.h"
 #include "sample/method.h"
 #include "sample/method/page_look.h"
@@ -72,12 +73,14 @@ struct damon {
     struct damon_slot *slot;
     struct damon_trace *trace; /* of the kdamond; NULL while it is off */
     int wake_fd;
-    bool stale_now;     /* no flush followed when it last cleared the accessed bits */
-    bool stale;         /* or at some time since the touches began to add up */
-    uint64_t lost;      /* records of it, this window */
-    uint64_t cpu_ns;    /* of those that ended */
-    uint64_t collapses; /* as of the last marking or look at the frames */
-    bool collapsed;     /* khugepaged was at work before this one */
+    bool stale_now;              /* no flush followed when it last cleared the accessed bits */
+    bool stale;                  /* or at some time since the touches began to add up */
+    uint64_t lost;               /* records of it, this window */
+    uint64_t cpu_ns;             /* of those that ended */
+    uint64_t collapses;          /* as of the last marking or look at the frames */
+    bool collapsed;              /* khugepaged was at work before this one */
+    struct swap_devices devices; /* likewise */
+    bool swapoff;                /* it was at work */
     uint64_t n_regions;
     struct region *regions; /* ascending by hva */
     uint64_t *pfn;          /* of each region's page; 0: absent */
@@ -175,7 +178,7 @@ static struct region *find_region(const struct damon *damon, uint64_t hva)
 
 /* --- pages and their frames -------------------------------------------------------------------- */
 
-/* It appeared within the window: somebody faulted it in, or khugepaged filled a hole. */
+/* It appeared within the window: somebody faulted it in, khugepaged filled a hole, or swapoff brought it. */
 static void see_new(struct damon *damon, uint64_t i)
 {
     struct page_set *set = damon->set;
@@ -189,10 +192,12 @@ static void see_new(struct damon *damon, uint64_t i)
             return;
         bytes = mapping.huge ? 2ULL << 20 : BASE_PAGE_BYTES;
     }
-    set->state[i] = damon->collapsed && mapping.huge &&
-                            !page_is_gone((enum page_state)set->state[i])
-                        ? PAGE_UNMEASURABLE
-                        : PAGE_TOUCHED;
+
+    bool untold = (damon->collapsed && mapping.huge &&
+                   !page_is_gone((enum page_state)set->state[i])) ||
+                  (damon->swapoff && set->state[i] == PAGE_SWAPPED);
+
+    set->state[i] = untold ? PAGE_UNMEASURABLE : PAGE_TOUCHED;
     page_set_note_unit(set, i, (unsigned)__builtin_ctzll(bytes / BASE_PAGE_BYTES),
                        hva & ~(bytes - 1));
 }
@@ -212,6 +217,14 @@ static void see_page(void *context, uint64_t i, const struct page_look *look)
                                                   look->state);
 }
 
+static void look_for_swapoff(struct damon *damon)
+{
+    struct swap_devices now = swap_devices_read(damon->target->root);
+
+    damon->swapoff = swap_devices_left(&damon->devices, &now);
+    damon->devices = now;
+}
+
 /* Frames of all regions; pages that came or went get their states. */
 static int read_frames(struct damon *damon, struct error *error)
 {
@@ -220,6 +233,7 @@ static int read_frames(struct damon *damon, struct error *error)
     memset(damon->pfn, 0, damon->n_regions * sizeof(*damon->pfn));
     damon->collapsed = collapses != damon->collapses;
     damon->collapses = collapses;
+    look_for_swapoff(damon);
 
     int rc = page_look_each(damon->pagemap_fd, damon->set, page_any, false, see_page, damon);
 
@@ -415,6 +429,7 @@ static int open_all(struct damon *damon, struct error *error)
     if (damon->wake_fd < 0)
         return error_set(error, damon->wake_fd, "damon: %s", strerror(-damon->wake_fd));
     damon->collapses = collapses_read(target->root);
+    damon->devices = swap_devices_read(target->root);
     rc = page_look_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
     if (rc < 0)
         return error_set(error, rc, "pagemap: %s", strerror(-rc));

@@ -17,7 +17,9 @@
  * A page that changes its frame keeps its idle flag when it is migrated or split (mm/migrate.c,
  * mm/huge_memory.c), so each collection looks at today's frame. When khugepaged collapses pages into a
  * new huge page the flag is lost: such a page is unmeasurable from then on, not hot. It fills holes, too: a page that
- * appeared in a huge page was touched only if khugepaged made none meanwhile.
+ * appeared in a huge page was touched only if khugepaged made none meanwhile. Nor was each that came back from swap while
+ * swapoff was at work. The frame that KSM merges pages into may carry the flag, whatever they had: while it merges pages of
+ * the guest, those are unmeasurable too.
  *
  * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once (tlb_flush.h).
  *
@@ -30,6 +32,7 @@
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
+#include "sample/kernel/swap_ins.h"
 #include "sample/method.h"
 #include "sample/method/idle_frames.h"
 #include "sample/method/tlb_flush.h"
@@ -41,9 +44,14 @@ struct idle {
     const struct target *target;
     struct page_set *set;
     int bitmap_fd;
-    uint64_t collapses;   /* as of the last marking or collection */
-    bool stale;           /* no flush followed when pages were last marked */
-    struct frames frames; /* of one batch */
+    uint64_t collapses;          /* as of the last marking or collection */
+    bool stale;                  /* no flush followed when pages were last marked */
+    uint64_t merged;             /* pages that KSM had merged, likewise */
+    bool merges;                 /* it has merged more since */
+    bool swapped;                /* some pages were swapped out then, and ... */
+    struct swap_devices devices; /* ... where to */
+    bool swapoff;                /* it was at work since */
+    struct frames frames;        /* of one batch */
 };
 
 /* --- marking ----------------------------------------------------------------------------------- */
@@ -164,6 +172,13 @@ static bool keep_marked(struct page_set *set, const struct frame *frame)
     return false;
 }
 
+static bool drop_untold(struct page_set *set, const struct frame *frame)
+{
+    set->state[frame->i] = PAGE_UNMEASURABLE;
+    page_set_note_unit(set, frame->i, frame->order, frame->unit_hva);
+    return false;
+}
+
 /* It came as part of a huge page, which khugepaged may have made. */
 static bool keep_faulted_in(struct page_set *set, const struct frame *frame)
 {
@@ -171,9 +186,13 @@ static bool keep_faulted_in(struct page_set *set, const struct frame *frame)
 
     if (frame->order == 0 || frame->zero_page || (state != PAGE_ABSENT && state != PAGE_SWAPPED))
         return true;
-    set->state[frame->i] = PAGE_UNMEASURABLE;
-    page_set_note_unit(set, frame->i, frame->order, frame->unit_hva);
-    return false;
+    return drop_untold(set, frame);
+}
+
+/* It came back from swap, and swapoff may have brought it. */
+static bool keep_not_swapped(struct page_set *set, const struct frame *frame)
+{
+    return set->state[frame->i] != PAGE_SWAPPED || drop_untold(set, frame);
 }
 
 /* What the bits of the frames that are left say. */
@@ -200,13 +219,16 @@ static int collect_batch(struct idle *idle)
     if (rc < 0)
         return rc;
     frames_filter(frames, keep_open);
-    rc = read_bits(idle, is_single);
+    if (!idle->merges)
+        rc = read_bits(idle, is_single);
     if (rc == 0) {
         frames_filter(frames, keep_not_idle);
         rc = frames_resolve(frames);
     }
     if (rc < 0)
         return rc;
+    if (idle->swapoff)
+        frames_filter(frames, keep_not_swapped);
     if (collapses_read(idle->target->root) != idle->collapses)
         frames_filter(frames, keep_faulted_in);
     frames_filter(frames, keep_marked);
@@ -272,14 +294,48 @@ static void flush(struct idle *idle)
     idle->stale = !tlb_flush(idle->target, idle->set, idle->frames.pagemap_fd);
 }
 
+static bool any_swapped(const struct page_set *set)
+{
+    for (uint64_t i = 0; i < set->n; i++)
+        if (set->state[i] == PAGE_SWAPPED)
+            return true;
+    return false;
+}
+
+/* After marking or collecting: what is compared with next time. */
+static void remember_swap(struct idle *idle)
+{
+    idle->swapped = any_swapped(idle->set);
+    if (idle->swapped)
+        idle->devices = swap_devices_read(idle->target->root);
+}
+
+static void look_for_swapoff(struct idle *idle)
+{
+    struct swap_devices now = {0};
+
+    if (idle->swapped)
+        now = swap_devices_read(idle->target->root);
+    idle->swapoff = idle->swapped && swap_devices_left(&idle->devices, &now);
+}
+
+static void look_for_merging(struct idle *idle)
+{
+    uint64_t merged = frames_merged(idle->target);
+
+    idle->merges = merged != idle->merged;
+    idle->merged = merged;
+}
+
 static int idle_mark(void *state, struct error *error)
 {
     struct idle *idle = state;
     int rc;
 
     idle->collapses = collapses_read(idle->target->root);
+    idle->merged = frames_merged(idle->target);
     rc = for_each_batch(state, page_any, mark_batch, error);
-
+    remember_swap(idle);
     if (rc == 0)
         flush(state);
     return rc;
@@ -289,6 +345,7 @@ static int idle_rearm(void *state, struct error *error)
 {
     int rc = for_each_batch(state, page_needs_rearm, mark_batch, error);
 
+    remember_swap(state);
     if (rc == 0)
         flush(state);
     return rc;
@@ -298,9 +355,14 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
 {
     struct idle *idle = state;
     uint64_t collapses = collapses_read(idle->target->root);
+
+    look_for_swapoff(idle);
+    look_for_merging(idle);
+
     int rc = for_each_batch(idle, page_any, collect_batch, error);
 
     idle->collapses = collapses;
+    remember_swap(idle);
     if (rc == 0)
         page_set_tally(idle->set, tally);
     if (rc == 0 && idle->stale)

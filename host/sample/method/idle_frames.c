@@ -15,16 +15,15 @@
 
 /* --- files ------------------------------------------------------------------------------------- */
 
-/* Has KSM merged pages of this process (Linux 5.19), or of any on an older kernel? */
-static bool ksm_merged_some(const struct target *target)
+uint64_t frames_merged(const struct target *target)
 {
-    uint64_t pages;
+    uint64_t pages = 0;
 
     if (fsroot_read_u64(target->root, &pages, "proc/%d/ksm_merging_pages", target->process->pid) <
             0 &&
         fsroot_read_u64(target->root, &pages, "sys/kernel/mm/ksm/pages_sharing") < 0)
-        return false;
-    return pages > 0;
+        return 0;
+    return pages;
 }
 
 int frames_open(struct frames *frames, const struct target *target, struct page_set *set,
@@ -38,10 +37,7 @@ int frames_open(struct frames *frames, const struct target *target, struct page_
     if (frames->flags_fd < 0)
         return frames->flags_fd;
     frames->pagemap_fd = pagemap_open(target, error);
-    if (frames->pagemap_fd < 0 || !ksm_merged_some(target))
-        return frames->pagemap_fd < 0 ? frames->pagemap_fd : 0;
-    frames->count_fd = kpagecount_share(target->root, error);
-    return frames->count_fd < 0 ? frames->count_fd : 0;
+    return frames->pagemap_fd < 0 ? frames->pagemap_fd : 0;
 }
 
 void frames_close(struct frames *frames)
@@ -59,6 +55,7 @@ int frames_begin(struct frames *frames)
     uint64_t n = frames->set->n < FRAMES_BATCH ? frames->set->n + 1 : FRAMES_BATCH;
 
     frames->batch = n;
+    frames->merged = frames_merged(frames->target) > 0;
     frames->n = 0;
     frames->index = malloc(n * sizeof(*frames->index));
     frames->frame = malloc(n * sizeof(*frames->frame));
@@ -229,12 +226,17 @@ static int find_folio(struct frames *frames, uint64_t pfn, uint64_t flags)
     return rc;
 }
 
+/* What cannot be told counts as merged. */
 static bool is_merged(struct frames *frames, uint64_t pfn, uint64_t flags)
 {
     uint64_t count;
 
-    return frames->count_fd >= 0 && (flags & KPF_KSM) &&
-           u64_file_gather(frames->count_fd, &pfn, 1, 0, &count) == 0 && count > 1;
+    if (!frames->merged || !(flags & KPF_KSM))
+        return false;
+    if (frames->count_fd < 0)
+        frames->count_fd = kpagecount_share(frames->target->root, NULL);
+    return frames->count_fd < 0 || u64_file_gather(frames->count_fd, &pfn, 1, 0, &count) < 0 ||
+           count > 1;
 }
 
 /* Turns a frame into the head of its folio and says whether page_idle can track it. */

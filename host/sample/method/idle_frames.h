@@ -34,7 +34,8 @@ struct frames {
     struct page_set *set;
     int pagemap_fd;
     int flags_fd;
-    int count_fd;   /* /proc/kpagecount; -1 when KSM has merged nothing of this process */
+    int count_fd;   /* /proc/kpagecount; -1: no merged page was seen */
+    bool merged;    /* KSM has merged some: Linux 6.12 shows its flag on every page */
     uint64_t batch; /* so many pages at most, from frames_begin() to frames_end() */
     /* the batch, filled by the caller: */
     uint64_t n;      /* pages */
@@ -52,6 +53,9 @@ struct frames {
     struct folio folio; /* the last one of more than one page: its tails follow one another */
     unsigned guess;     /* the order of the last one */
 };
+
+/** How many pages of this process KSM has merged (Linux 5.19), or of any on an older kernel; 0 where it does not tell. */
+uint64_t frames_merged(const struct target *target);
 
 /** Opens what is read; frames_close() also after a failure. */
 int frames_open(struct frames *frames, const struct target *target, struct page_set *set,
