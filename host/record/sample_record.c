@@ -150,7 +150,8 @@ static unsigned flags_of_doubts(unsigned doubts)
 {
     return (doubts & DOUBT_AGEING ? FLAG_AGEING : 0) |
            (doubts & DOUBT_STALE_TLB ? FLAG_STALE_TLB : 0) |
-           (doubts & DOUBT_NEW_VCPU ? FLAG_NEW_VCPU : 0);
+           (doubts & DOUBT_NEW_VCPU ? FLAG_NEW_VCPU : 0) |
+           (doubts & DOUBT_DROPPED ? FLAG_UNSETTLED : 0);
 }
 
 static unsigned doubt_flags(const struct sample_result *result, size_t n_windows)

@@ -27,6 +27,7 @@ enum tally_doubt {
     DOUBT_STALE_TLB = 1 << 1, /* the TLB was not flushed (method/tlb_flush.h) */
     DOUBT_NEW_VCPU =
         1 << 2, /* a vCPU was plugged, whose first touches were not seen (method/zap.c) */
+    DOUBT_DROPPED = 1 << 3, /* mappings that tell of touches were dropped (method/zap_all.c) */
 };
 
 #define HIDDEN_ANY UINT64_MAX

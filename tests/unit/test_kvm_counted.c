@@ -67,6 +67,46 @@ START_TEST(zap_all_adds_the_counters)
 }
 END_TEST
 
+/* Looks at the counters 4k[0], 4k[1], ... and collects at the last. */
+static struct tally watched(const char *const *small, size_t n, const char *smaps_then)
+{
+    struct error error = {0};
+    struct tally tally;
+    void *state;
+
+    set_counters("1000\n", "0\n");
+    ck_assert_int_eq(method_zap_all.open(&fake.target, NULL, &state, &error), 0);
+    fake_write(&fake, "sys/kernel/debug/kvm/4242-11/pf_fixed", "5\n");
+    set_counters("10\n", "0\n"); /* a plain file does not fall by itself */
+    ck_assert_msg(method_zap_all.mark(state, &error) == 0, "%s", error.text);
+    for (size_t i = 0; i < n; i++) {
+        set_counters(small[i], "0\n");
+        if (i + 1 < n)
+            ck_assert_int_eq(method_zap_all.poll(state, &error), 0);
+    }
+    fake_write(&fake, "proc/4242/smaps", smaps_then);
+    ck_assert_int_eq(method_zap_all.collect(state, &tally, &error), 0);
+    method_zap_all.close(state);
+    return tally;
+}
+
+/* Those that are not touched again are missing. */
+START_TEST(zap_all_says_when_mappings_were_dropped_meanwhile)
+{
+    static const char *const grows[] = {"300\n", "700\n", "698\n"};
+    static const char *const falls[] = {"300\n", "700\n", "100\n", "400\n"};
+    static const char *const split[] = {"600\n", "700\n"};
+    char *with_huge = strdup(smaps);
+
+    memcpy(strstr(with_huge, "AnonHugePages:         0"), "AnonHugePages:      2048", 24);
+    ck_assert_uint_eq(watched(grows, 3, smaps).doubts, 0);
+    ck_assert_uint_eq(watched(falls, 4, smaps).doubts, DOUBT_DROPPED);
+    ck_assert_uint_eq(watched(falls, 4, smaps).hidden_units, HIDDEN_ANY);
+    ck_assert_uint_eq(watched(split, 2, with_huge).doubts, DOUBT_DROPPED);
+    free(with_huge);
+}
+END_TEST
+
 START_TEST(zap_all_says_when_kvm_dropped_nothing)
 {
     struct error error = {0};
@@ -189,6 +229,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, zap_all_adds_the_counters);
     tcase_add_test(tcase, zap_all_says_when_kvm_dropped_nothing);
+    tcase_add_test(tcase, zap_all_says_when_mappings_were_dropped_meanwhile);
     tcase_add_test(tcase, zap_all_without_counters_names_the_remedy);
     tcase_add_test(tcase, kvm_methods_refuse_tcg);
     tcase_add_test(tcase, tcg_methods_refuse_kvm);

@@ -15,15 +15,37 @@
  * What else is counted: ROM and video RAM that the guest touches, a few pages; and what a nested guest
  * maps. What is not: accesses by QEMU and vhost.
  * Nothing to restore: mappings come back with the next access.
+ *
+ * A mapping that is dropped again within the window takes its touch with it: where huge pages are split or joined, pages
+ * migrate, or QEMU moves a device's memory (KVM then drops all mappings). It tells when the mappings become fewer, which is
+ * looked at four times a second, for hot pages are soon back; or when the share of huge pages is another. Then more may have
+ * been touched. Memory that leaves, touched or not, looks the same.
  */
 #include "base/bytes.h"
+#include "base/cleanup.h"
 #include "sample/kernel/clear_refs.h"
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/ram_smaps.h"
 #include "sample/method.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define LOOK_NS 250000000L
+
+/* Pages that were read first and then written, for which the kernel replaces the zero page. */
+#define FEW_SHARE 128
+
+struct zap_all {
+    const struct target *target;
+    int timer_fd;
+    uint64_t huge_bytes;   /* as the window began */
+    uint64_t mapped_bytes; /* when it was looked at last */
+    bool dropped;          /* mappings, within the window */
+};
 
 static int zap_all_host(const struct fsroot *root, struct error *why)
 {
@@ -53,20 +75,45 @@ static int zap_all_probe(const struct target *target, struct error *why)
     return 0;
 }
 
+static void zap_all_close(void *state)
+{
+    struct zap_all *all = state;
+
+    cleanup_close_at(&all->timer_fd);
+    free(all);
+}
+
 static int zap_all_open(const struct target *target, struct page_set *set, void **state,
                         struct error *error)
 {
+    const struct itimerspec every = {.it_interval.tv_nsec = LOOK_NS, .it_value.tv_nsec = LOOK_NS};
+    struct zap_all *all = calloc(1, sizeof(*all));
+
     (void)set;
-    (void)error;
-    *state = (void *)target;
+    if (!all)
+        return error_set(error, -ENOMEM, "zap-all: out of memory");
+    all->target = target;
+    all->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (all->timer_fd < 0 || timerfd_settime(all->timer_fd, 0, &every, NULL) < 0) {
+        int rc = error_set(error, -errno, "zap-all: timer: %s", strerror(errno));
+
+        zap_all_close(all);
+        return rc;
+    }
+    *state = all;
     return 0;
+}
+
+static void note_mapped(struct zap_all *all, uint64_t bytes)
+{
+    all->dropped |= bytes + all->mapped_bytes / FEW_SHARE < all->mapped_bytes;
+    all->mapped_bytes = bytes;
 }
 
 /* Proves itself each time: if the mapped bytes do not fall and no fault was resolved meanwhile (a small working set
  * is mapped again before we have read the counters), KVM was not told, and there is no number. */
-static int zap_all_mark(void *state, struct error *error)
+static int drop_all(const struct target *target, struct error *error)
 {
-    const struct target *target = state;
     uint64_t before_bytes = 0;
     uint64_t after_bytes = 0;
     uint64_t faults = kvm_faults_fixed(target);
@@ -85,6 +132,40 @@ static int zap_all_mark(void *state, struct error *error)
                          "after); CONFIG_MEM_SOFT_DIRTY may be missing",
                          (unsigned long long)(after_bytes >> 20));
     return 0;
+}
+
+static int zap_all_mark(void *state, struct error *error)
+{
+    struct zap_all *all = state;
+    struct ram_smaps sums;
+    int rc = ram_smaps_read(all->target, &sums, error);
+
+    if (rc == 0)
+        rc = drop_all(all->target, error);
+    all->huge_bytes = sums.huge_bytes;
+    all->mapped_bytes = 0;
+    all->dropped = false;
+    return rc;
+}
+
+static int zap_all_poll(void *state, struct error *error)
+{
+    struct zap_all *all = state;
+    uint64_t expired;
+    uint64_t bytes;
+    int rc = kvm_mapped_bytes(all->target, &bytes, error);
+
+    (void)!read(all->timer_fd, &expired, sizeof(expired));
+    if (rc == 0)
+        note_mapped(all, bytes);
+    return rc;
+}
+
+static int zap_all_wake_fd(void *state)
+{
+    const struct zap_all *all = state;
+
+    return all->timer_fd;
 }
 
 /* What is resident counts by the host's pages, and what of it was touched by KVM's, which may be smaller: their counters
@@ -109,15 +190,16 @@ static void add_strata(const struct ram_smaps *sums, const uint64_t mapped[KVM_S
 
 static int zap_all_collect(void *state, struct tally *tally, struct error *error)
 {
-    const struct target *target = state;
+    struct zap_all *all = state;
     struct ram_smaps sums = {0};
     uint64_t mapped[KVM_SIZES];
-    int rc = kvm_mapped_sizes(target, mapped, error);
+    int rc = kvm_mapped_sizes(all->target, mapped, error);
 
     if (rc == 0)
-        rc = ram_smaps_read(target, &sums, error);
+        rc = ram_smaps_read(all->target, &sums, error);
     if (rc < 0)
         return rc;
+    note_mapped(all, mapped[0] + mapped[1] + mapped[2]);
 
     memset(tally, 0, sizeof(*tally));
     tally->census = true;
@@ -125,12 +207,9 @@ static int zap_all_collect(void *state, struct tally *tally, struct error *error
     tally->touched_bytes = smaller(mapped[0] + mapped[1] + mapped[2], tally->resident_bytes);
     tally->swapped_pages = sums.swapped_bytes / BASE_PAGE_BYTES;
     add_strata(&sums, mapped, tally);
+    if (all->dropped || sums.huge_bytes != all->huge_bytes)
+        tally_doubt(tally, DOUBT_DROPPED, HIDDEN_ANY);
     return 0;
-}
-
-static void zap_all_close(void *state)
-{
-    (void)state;
 }
 
 const struct method method_zap_all = {
@@ -142,6 +221,8 @@ const struct method method_zap_all = {
     .probe = zap_all_probe,
     .open = zap_all_open,
     .mark = zap_all_mark,
+    .poll = zap_all_poll,
+    .wake_fd = zap_all_wake_fd,
     .collect = zap_all_collect,
     .close = zap_all_close,
 };
