@@ -360,6 +360,18 @@ START_TEST(ksm_begins_within_the_window)
 }
 END_TEST
 
+/* The balloon took it, and a dump reads what is left. */
+START_TEST(a_hole_that_is_read_is_absent)
+{
+    fake_map(&fake, 0, 500, PLAIN);
+    fake_map(&fake, 1, 600, PLAIN);
+    begin();
+    fake_map(&fake, 1, 7, KPF_ZERO_PAGE);
+    ck_assert_uint_eq(collect().resident_bytes, BASE_PAGE_BYTES);
+    ck_assert_int_eq(set.state[1], PAGE_ABSENT);
+}
+END_TEST
+
 static void swap_out(uint64_t page)
 {
     fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES + page,
@@ -485,6 +497,7 @@ int main(void)
     tcase_add_test(tcase, huge_page_that_appears_was_touched);
     tcase_add_test(tcase, collapse_into_a_huge_page_is_not_a_touch);
     tcase_add_test(tcase, merged_page_of_two_owners_is_unmeasurable);
+    tcase_add_test(tcase, a_hole_that_is_read_is_absent);
     tcase_add_test(tcase, ksm_begins_within_the_window);
     tcase_add_test(tcase, comes_back_from_swap_when_it_is_touched);
     tcase_add_test(tcase, swapoff_is_no_touch);

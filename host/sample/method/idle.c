@@ -160,6 +160,11 @@ static bool keep_marked(struct page_set *set, const struct frame *frame)
         }
         return false;
     case PAGE_IDLE:
+        /* A hole that was read: nothing of its own is behind it. */
+        if (frame->zero_page) {
+            *state = PAGE_ABSENT;
+            return false;
+        }
         if (frame->order > set->order[frame->i] || !frame->trackable) {
             *state = PAGE_UNMEASURABLE;
             return false;
