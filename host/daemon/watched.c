@@ -7,7 +7,6 @@
 #include "daemon/budget.h"
 #include "domain/qemu_vcpus.h"
 #include "record/flag_memory.h"
-#include "sample/ageing.h"
 #include "sample/follow.h"
 #include "sample/neighbour.h"
 #include "sample/run_lock.h"
@@ -169,9 +168,8 @@ int watched_poll(struct watched *watched, struct error *error)
 static int choose_method(struct watched *watched, const struct watch_rules *rules,
                          struct error *error)
 {
-    const enum method_order order = ageing_goes_on(&watched->target, SIGNAL_IDLE_FLAG)
-                                        ? ORDER_DAEMON_AGEING
-                                        : ORDER_DAEMON;
+    const enum method_order order = method_bits_are_taken(&watched->target) ? ORDER_DAEMON_AGEING
+                                                                            : ORDER_DAEMON;
     const struct method *method;
     const struct method_needs needs = {.panel = true, .follow = true};
     struct error reasons = {0};

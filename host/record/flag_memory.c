@@ -2,6 +2,9 @@
 /** @file flag_memory.c  See flag_memory.h. */
 #include "record/flag_memory.h"
 
+#include "base/bytes.h"
+#include "sample/method.h"
+
 #define READS_ALL (FLAG_MIGRATING | FLAG_DUMP)
 #define REMEMBERED                                                                         \
     (READS_ALL | FLAG_DIRTY_RATE | FLAG_NESTED | FLAG_NUMA_BALANCING | FLAG_DAMON_ACTIVE | \
@@ -25,6 +28,15 @@ void flag_memory_look(struct flag_memory *memory, unsigned flags, double now_s)
     memory->lasting = flags & REMEMBERED;
 }
 
+/* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c, damon_ptep_mkold()): whoever waits for
+ * that flag misses the touch. Others' bits it keeps as PG_young, which smaps counts as referenced. */
+static bool hides(const struct sample_record *record, unsigned flags)
+{
+    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+
+    return (flags & FLAG_DAMON_ACTIVE) && method && method->signal == SIGNAL_IDLE_FLAG;
+}
+
 static unsigned within(const struct flag_memory *memory, double since_s)
 {
     unsigned flags = 0;
@@ -44,6 +56,8 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
         unsigned flags = within(memory, now_s - window->est_window_s - SLACK_S);
 
         record->flags |= flags;
+        if (hides(record, flags))
+            window->wss_high_bytes = larger(window->wss_high_bytes, record->resident_bytes);
         if (!(flags & READS_ALL))
             low_bytes = window->wss_low_bytes > low_bytes ? window->wss_low_bytes : low_bytes;
         else if (window->wss_low_bytes > low_bytes)
@@ -57,12 +71,14 @@ void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record
     flag_memory_apply(memory, &record->sample, now_s);
     for (size_t b = 0; b < record->n_bins; b++) {
         struct age_bin *bin = &record->bins[b];
+        unsigned flags = within(memory, now_s - bin->to_s - SLACK_S);
 
-        if (!(within(memory, now_s - bin->to_s - SLACK_S) & READS_ALL))
+        if (!(flags & READS_ALL) && !hides(&record->sample, flags))
             continue;
-        bin->low_bytes = 0;
-        if (bin->high_bytes < record->sample.resident_bytes)
-            bin->high_bytes = record->sample.resident_bytes;
+        /* What was seen touched last was, whatever was missed. */
+        if ((flags & READS_ALL) || bin->from_s > 0)
+            bin->low_bytes = 0;
+        bin->high_bytes = larger(bin->high_bytes, record->sample.resident_bytes);
     }
 }
 

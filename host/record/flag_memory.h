@@ -30,7 +30,8 @@ void flag_memory_look(struct flag_memory *memory, unsigned flags, double now_s);
 
 /**
  * Adds to a record what happened within each window. Where all of RAM may have been read (migrating, dump) touches of the
- * guest cannot be told from those: then at least what the longest window without them touched was.
+ * guest cannot be told from those: then at least what the longest window without them touched was. Where DAMON may have taken
+ * what the method waits for, at most all that is resident was.
  * @param now_s  when the panel was read
  */
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record,

@@ -135,12 +135,18 @@ static unsigned job_flags(const struct guest *guest)
            (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
 }
 
+/* DAMON clears accessed bits, which is nothing to a method that uses none. */
+static bool damon_disturbs(const struct fsroot *root, const struct method *method)
+{
+    return method->signal != SIGNAL_MMU && disturbance_damon(root);
+}
+
 static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
-                           const struct guest_ram *ram)
+                           const struct guest_ram *ram, const struct method *method)
 {
     const struct target target = {.root = root, .process = &guest->process, .ram = ram};
 
-    return (disturbance_damon(root) ? FLAG_DAMON_ACTIVE : 0) |
+    return (damon_disturbs(root, method) ? FLAG_DAMON_ACTIVE : 0) |
            (disturbance_numa_balancing(root) ? FLAG_NUMA_BALANCING : 0) |
            (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0) |
            job_flags(guest);
@@ -305,8 +311,9 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                 (unsigned long long)(record->resident_bytes >> 20),
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
-    record->flags |= ram_flags(root, guest->process.pid, ram, last) | host_flags(root, guest, ram) |
-                     resident_flags(plan, now) | doubt_flags(result, plan->n_windows) |
+    record->flags |= ram_flags(root, guest->process.pid, ram, last) |
+                     host_flags(root, guest, ram, plan->method) | resident_flags(plan, now) |
+                     doubt_flags(result, plan->n_windows) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
     if (record->unmeasurable_bytes > 0 || ram->bytes < guest->ram.total_bytes)

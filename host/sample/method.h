@@ -108,6 +108,12 @@ char *method_names(char *text, size_t size, bool follow);
 /** NULL when there is no method of that name. */
 const struct method *method_by_name(const char *name);
 
+/**
+ * Does the host itself take accessed bits of the guest's memory all the time: MGLRU, or under KVM a module that uses DAMON? Then
+ * methods that use none come first. Under TCG there is no zap, and cold does not mind DAMON.
+ */
+bool method_bits_are_taken(const struct target *target);
+
 /** What was said of one method in the search for the right one. */
 struct method_verdict {
     const struct method *method;
@@ -130,7 +136,7 @@ int method_try(const struct method *method, const struct target *target,
 
 /**
  * The first method that proved itself on this guest, in the order that fits it: ORDER_KVM or ORDER_TCG, or the one for
- * ageing where MGLRU ages the guest's memory.
+ * ageing where the host takes accessed bits.
  * @return NULL when none can; @p error then names each and its reason.
  */
 const struct method *method_auto(const struct target *target, const struct method_needs *needs,

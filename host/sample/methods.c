@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file methods.c  The table of methods, and the choice among them. */
 #include "sample/ageing.h"
+#include "sample/kernel/damon_sysfs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,9 +60,15 @@ static void append_reason(struct error *error, const char *name, const char *why
              why);
 }
 
+bool method_bits_are_taken(const struct target *target)
+{
+    return ageing_goes_on(target, SIGNAL_IDLE_FLAG) ||
+           (target->process->accel == ACCEL_KVM && damon_module_on(target->root));
+}
+
 static enum method_order order_for(const struct target *target)
 {
-    bool ages = ageing_goes_on(target, SIGNAL_IDLE_FLAG);
+    bool ages = method_bits_are_taken(target);
 
     if (target->process->accel == ACCEL_TCG)
         return ages ? ORDER_TCG_AGEING : ORDER_TCG;

@@ -74,12 +74,37 @@ START_TEST(it_ended_before_a_look)
 }
 END_TEST
 
-/* They make a number less certain, and leave its bounds alone. */
+/* Others only make a number less certain: DAMON for a method that does not wait for the idle flag. */
 START_TEST(others_keep_the_bounds)
 {
     flag_memory_look(&memory, FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP, 100);
     ck_assert_uint_eq(flags_at(400), FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP);
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
+}
+END_TEST
+
+/* What DAMON has taken of touches is missing, in each window that reaches back so far. */
+START_TEST(damon_takes_what_idle_waits_for)
+{
+    struct ages_record ages = {.n_bins = 2};
+
+    flags_at(0);
+    record.method = "idle";
+    record.resident_bytes = 500 * MIB;
+    flag_memory_look(&memory, FLAG_DAMON_ACTIVE, 100);
+    flag_memory_look(&memory, 0, 120);
+    flag_memory_apply(&memory, &record, 150);
+    ck_assert_uint_eq(record.windows[0].wss_high_bytes, 440 * MIB);
+    ck_assert_uint_eq(record.windows[1].wss_high_bytes, 500 * MIB);
+    ck_assert_uint_eq(record.windows[1].wss_low_bytes, 12 * MIB);
+    ages.sample = record;
+    ages.bins[0] = (struct age_bin){0, 60, 20 * MIB, 10 * MIB, 30 * MIB};
+    ages.bins[1] = (struct age_bin){60, HUGE_VAL, 400 * MIB, 390 * MIB, 410 * MIB};
+    flag_memory_apply_ages(&memory, &ages, 150);
+    ck_assert_uint_eq(ages.bins[0].low_bytes, 10 * MIB);
+    ck_assert_uint_eq(ages.bins[0].high_bytes, 500 * MIB);
+    ck_assert_uint_eq(ages.bins[1].low_bytes, 0);
+    ck_assert_uint_eq(ages.bins[1].high_bytes, 500 * MIB);
 }
 END_TEST
 
@@ -124,6 +149,7 @@ int main(void)
     tcase_add_test(tcase, between_two_looks);
     tcase_add_test(tcase, it_ended_before_a_look);
     tcase_add_test(tcase, others_keep_the_bounds);
+    tcase_add_test(tcase, damon_takes_what_idle_waits_for);
     tcase_add_test(tcase, ages_too);
     tcase_add_test(tcase, of_one_measurement);
     suite_add_tcase(suite, tcase);

@@ -172,6 +172,20 @@ START_TEST(referenced_counts_guest_ram_only)
 }
 END_TEST
 
+/* Where DAMON takes what idle waits for, methods that do not care come first. */
+START_TEST(auto_minds_damon)
+{
+    const struct method_verdict all[] = {
+        {.method = &method_idle}, {.method = &method_zap}, {.method = &method_cold}};
+
+    ck_assert_ptr_eq(method_choose(&fake.target, all, 3), &method_idle);
+    fake_write(&fake, "sys/module/damon_stat/parameters/enabled", "Y\n");
+    ck_assert_ptr_eq(method_choose(&fake.target, all, 3), &method_zap);
+    fake.process.accel = ACCEL_TCG;
+    ck_assert_ptr_eq(method_choose(&fake.target, all, 3), &method_idle);
+}
+END_TEST
+
 START_TEST(auto_takes_the_first_that_proves_itself)
 {
     struct error error = {0};
@@ -234,6 +248,7 @@ int main(void)
     tcase_add_test(tcase, kvm_methods_refuse_tcg);
     tcase_add_test(tcase, tcg_methods_refuse_kvm);
     tcase_add_test(tcase, referenced_counts_guest_ram_only);
+    tcase_add_test(tcase, auto_minds_damon);
     tcase_add_test(tcase, auto_takes_the_first_that_proves_itself);
     tcase_add_test(tcase, orders_are_as_documented);
     suite_add_tcase(suite, tcase);

@@ -71,6 +71,19 @@ START_TEST(each_window_has_its_own_unmeasurable_pages)
 }
 END_TEST
 
+/* It clears accessed bits, which some methods do not use. */
+START_TEST(damon_is_nothing_to_some)
+{
+    fake_write(&fake, "sys/module/damon_stat/parameters/enabled", "Y\n");
+    window(60, PAGES, 10, 0);
+    fill();
+    ck_assert(record.flags & FLAG_DAMON_ACTIVE);
+    plan.method = method_by_name("zap");
+    fill();
+    ck_assert(!(record.flags & FLAG_DAMON_ACTIVE));
+}
+END_TEST
+
 /* The host aged the guest: what reads idle may have been touched. What was seen stays. */
 START_TEST(a_doubt_reaches_up_to_what_is_resident)
 {
@@ -172,6 +185,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
+    tcase_add_test(tcase, damon_is_nothing_to_some);
     tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
     tcase_add_test(tcase, what_resident_lacks_is_in_the_bounds);
     tcase_add_test(tcase, beside_a_panel_that_unmaps);
