@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file lru_gen.c  See lru_gen.h. */
+#include "sample/kernel/lru_gen.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define LRU_GEN "sys/kernel/debug/lru_gen"
+#define MAX_TEXT (64UL << 20)
+#define MAX_DIGITS 19 /* of what fits into 64 bits for certain */
+
+unsigned lru_gen_enabled(const struct fsroot *root)
+{
+    char text[16];
+
+    if (fsroot_read(root, text, sizeof(text), "sys/kernel/mm/lru_gen/enabled") <= 0)
+        return 0;
+    return (unsigned)strtoul(text, NULL, 16);
+}
+
+/* --- parsing ----------------------------------------------------------------------------------- */
+
+static const char *next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return *line ? line + 1 : line;
+}
+
+/* A number, and what follows it at once: ' ' or a letter; '\n' or '\0' at the end of the line. */
+static bool take_number(const char **at, uint64_t *value, char *suffix)
+{
+    const char *digit = *at + strspn(*at, " ");
+    size_t n = strspn(digit, "0123456789");
+
+    if (n == 0 || n > MAX_DIGITS)
+        return false;
+    *value = strtoull(digit, NULL, 10);
+    *suffix = digit[n];
+    *at = digit + n + (*suffix != '\n' && *suffix != '\0');
+    return true;
+}
+
+static bool add_generation(struct lru_gen_node *node, const struct lru_generation *generation)
+{
+    if (node->n == LRU_GEN_MAX || generation->number == UINT64_MAX ||
+        (node->n > 0 && generation->number <= lru_gen_youngest(node)->number))
+        return false;
+    node->generations[node->n++] = *generation;
+    return true;
+}
+
+/* The last line of a generation in lru_gen_full: "128470T 59823Y 264F 127A", in small letters where the kernel keeps them for
+ * each generation (CONFIG_LRU_GEN_STATS): then those of the walk that ended a generation stand with it, and the youngest has
+ * none. 'x': none. */
+static void take_leaves(struct lru_gen_node *node, uint64_t leaves, char suffix)
+{
+    if (suffix != 'T' && suffix != 't')
+        return;
+    node->leaves = leaves;
+    node->has_leaves = true;
+    node->leaves_sum = suffix == 'T';
+}
+
+/* A generation: its number, age and two sizes, each of which an 'x' may follow; or what lru_gen_full tells of one. False:
+ * neither. */
+static bool take_line(const char *line, struct lru_gen_node *node)
+{
+    struct lru_generation generation;
+    uint64_t first;
+    char suffix;
+
+    if (!take_number(&line, &first, &suffix))
+        return false;
+    if (suffix != ' ') {
+        take_leaves(node, first, suffix);
+        return node->n > 0;
+    }
+    generation.number = first;
+    if (!take_number(&line, &generation.age_ms, &suffix))
+        return false;
+    if (suffix != ' ')
+        return node->n > 0; /* counts of a tier: "0  0R  0T  0" */
+    return take_number(&line, &generation.anon_pages, &suffix) &&
+           take_number(&line, &generation.file_pages, &suffix) && add_generation(node, &generation);
+}
+
+/* "node N" */
+static bool is_node(const char *line, uint64_t *id)
+{
+    char suffix;
+
+    line += strspn(line, " ");
+    if (strncmp(line, "node ", 5) != 0)
+        return false;
+    line += 5;
+    return take_number(&line, id, &suffix) && *id <= UINT32_MAX;
+}
+
+/* "memcg ID PATH" */
+static bool is_group(const char *line, const char *path, uint64_t *id)
+{
+    size_t length = strlen(path);
+    char suffix;
+
+    line += strlen("memcg");
+    if (!take_number(&line, id, &suffix) || suffix != ' ')
+        return false;
+    return strcspn(line, "\n") == length && !strncmp(line, path, length);
+}
+
+static bool is_memcg(const char *line)
+{
+    return !strncmp(line, "memcg ", 6);
+}
+
+/* The lines of one node, from the one after "node N" on; where they end, or NULL. */
+static const char *take_node(const char *line, uint64_t id, struct lru_gen *out)
+{
+    struct lru_gen_node *node = &out->nodes[out->n_nodes];
+    uint64_t other;
+
+    if (out->n_nodes == LRU_GEN_MAX_NODES)
+        return NULL;
+    *node = (struct lru_gen_node){.id = (unsigned)id};
+    for (; *line && !is_memcg(line) && !is_node(line, &other); line = next_line(line))
+        if (!take_line(line, node))
+            return NULL;
+    out->n_nodes++;
+    return node->n > 0 ? line : NULL;
+}
+
+static int take_group(const char *line, struct lru_gen *out)
+{
+    uint64_t id;
+
+    while (line && *line && !is_memcg(line))
+        line = is_node(line, &id) ? take_node(next_line(line), id, out) : NULL;
+    return line && out->n_nodes > 0 ? 0 : -EBADMSG;
+}
+
+int lru_gen_parse(const char *text, const char *path, struct lru_gen *out)
+{
+    out->n_nodes = 0;
+    for (const char *line = text; *line; line = next_line(line))
+        if (is_memcg(line) && is_group(line, path, &out->memcg_id))
+            return take_group(next_line(line), out);
+    return -ENOENT;
+}
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
+static ssize_t read_text(const struct fsroot *root, bool leaves, char **text)
+{
+    ssize_t n = leaves ? fsroot_read_all(root, text, MAX_TEXT, LRU_GEN "_full") : -ENOENT;
+
+    return n == -ENOENT ? fsroot_read_all(root, text, MAX_TEXT, LRU_GEN) : n;
+}
+
+int lru_gen_read(const struct fsroot *root, const char *path, bool leaves, struct lru_gen *out,
+                 struct error *error)
+{
+    cleanup_free char *text = NULL;
+    ssize_t n = read_text(root, leaves, &text);
+
+    if (n == -ENOENT)
+        return error_set(error, -ENOENT,
+                         "/" LRU_GEN " is missing: mount -t debugfs none /sys/kernel/debug; "
+                         "the kernel needs CONFIG_LRU_GEN=y");
+    if (n < 0)
+        return error_set(error, (int)n, "/" LRU_GEN ": %s", strerror((int)-n));
+
+    int rc = lru_gen_parse(text, path, out);
+
+    if (rc == -ENOENT)
+        return error_set(error, rc, "/" LRU_GEN " has no entry for control group %s", path);
+    return rc < 0 ? error_set(error, rc,
+                              "/" LRU_GEN ": the entry of control group %s is not understood", path)
+                  : 0;
+}
+
+/* --- ageing ------------------------------------------------------------------------------------ */
+
+int lru_gen_age(const struct fsroot *root, uint64_t memcg_id, const struct lru_gen_node *node)
+{
+    char order[80];
+    cleanup_close int fd = fsroot_openf(root, O_WRONLY, LRU_GEN);
+    int length = snprintf(order, sizeof(order), "+ %" PRIu64 " %u %" PRIu64 " 1 1", memcg_id,
+                          node->id, lru_gen_youngest(node)->number);
+
+    if (fd < 0)
+        return fd;
+    return write(fd, order, (size_t)length) < 0 ? -errno : 0;
+}
+
+uint64_t lru_gen_walked(const struct lru_gen_node *before, const struct lru_gen_node *after)
+{
+    if (!before->has_leaves || !after->has_leaves || before->leaves_sum != after->leaves_sum)
+        return UINT64_MAX;
+    if (!after->leaves_sum)
+        return after->leaves;
+    return after->leaves >= before->leaves ? after->leaves - before->leaves : UINT64_MAX;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file memcg.h  The control group to which a process's memory is charged, of version 1 or 2.
+ *
+ * A process's memory is charged to the nearest group upwards that has the memory controller. Its path is as
+ * /proc/PID/cgroup shows it, from the root of our own cgroup namespace on.
+ *
+ * Source: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst; cgroups(7).
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <sys/types.h>
+
+struct memcg {
+    const char *mount; /* below /sys/fs/cgroup: "/memory" in version 1, "" in version 2 */
+    char path[4096];   /* "/machine.slice/..."; "/" for the root */
+};
+
+/** False where the process is gone, or no group upwards of it has the memory controller. */
+bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out);
+
+/** What reclaim has scanned in the group so far, in pages: pgscan and pgrefill. Version 1 does not count: 0. */
+uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg);
+
+/** A process, and how much anonymous and shared memory it has mapped. */
+struct memcg_process {
+    pid_t pid;
+    uint64_t bytes;
+};
+
+/**
+ * Who else has memory charged to the group: processes in it, and in those below that have no memory controller of their own.
+ * @param largest  the one that has most; pid 0: nobody else has any
+ * @return the sum over all but @p pid, in bytes (RssAnon and RssShmem), or a negative errno: -E2BIG more than 4,096 processes
+ */
+int64_t memcg_others(const struct fsroot *root, const struct memcg *memcg, pid_t pid,
+                     struct memcg_process *largest);
