@@ -134,7 +134,8 @@ static int choose_method(struct session *session, const struct sampling_choice *
                                        .census = choice->census,
                                        .panel = choice->samples > 0 || choice->precision > 0 ||
                                                 choice->fine > 0,
-                                       .follow = choice->follow};
+                                       .follow = choice->follow,
+                                       .windows = choice->n_windows};
     struct error why = {0};
 
     if (!choice->method) {

@@ -64,10 +64,11 @@ static int estimate_census(const struct tally *tally, const struct wss_memory *m
     if (measured_bytes == 0)
         return -ENODATA;
     out->wss_bytes = tally->touched_bytes;
-    out->unit_low_bytes = out->wss_bytes;
-    out->wss_low_bytes = least_differs(tally) ? smaller(out->wss_bytes, least_of_census(tally))
-                                              : out->wss_bytes;
-    out->wss_high_bytes = out->wss_bytes + tally->unmeasurable_bytes;
+    out->unit_low_bytes = out->wss_bytes - smaller(out->wss_bytes, tally->surplus_bytes);
+    out->wss_low_bytes = least_differs(tally) ? smaller(out->unit_low_bytes, least_of_census(tally))
+                                              : out->unit_low_bytes;
+    out->wss_high_bytes = smaller(out->wss_bytes + tally->missed_bytes + tally->unmeasurable_bytes,
+                                  larger(out->resident_bytes, out->wss_bytes));
     out->touched_fraction = (double)tally->touched_bytes / (double)measured_bytes;
     return 0;
 }

@@ -21,7 +21,7 @@
 
 /**
  * A number that grows whenever accessed bits may have been taken that @p signal relies on: if it is the same before and
- * after a window, none were. It has no other meaning. Always 0 for SIGNAL_MMU, and for SIGNAL_IDLE_FLAG without MGLRU.
+ * after a window, none were. It has no other meaning. Always 0 for SIGNAL_MMU and SIGNAL_GENERATIONS, and for SIGNAL_IDLE_FLAG without MGLRU.
  */
 uint64_t ageing_odometer(const struct target *target, enum method_signal signal);
 

@@ -18,6 +18,7 @@ enum method_signal {
     SIGNAL_IDLE_FLAG, /* accessed bits, and the idle flag, which classic reclaim clears when it takes a bit, but MGLRU
                           does not */
     SIGNAL_REFERENCED, /* accessed bits, and PG_referenced: any reclaim takes them */
+    SIGNAL_GENERATIONS, /* accessed bits, as MGLRU itself takes them: the method sees what others' ageing did */
 };
 
 /** The choices that a program makes among methods: most exact and least disturbing first. Where MGLRU ages the guest's memory,
@@ -84,11 +85,13 @@ struct method {
     uint8_t rank[N_METHOD_ORDERS]; /* its place in each order, from 1; 0: only by name */
     bool
         sees_qemu; /* what QEMU itself touches, too: for the guest's devices, and also for a dump */
+    size_t max_windows; /* so many one run can answer; 0: any number */
     bool sees_unmapped; /* also pages of a shared file that QEMU does not map count as present */
 };
 
 extern const struct method method_idle;
 extern const struct method method_damon;
+extern const struct method method_mglru;
 extern const struct method method_zap;
 extern const struct method method_pageout;
 extern const struct method method_zap_all;
@@ -128,6 +131,7 @@ struct method_needs {
     bool census; /* can look at every page */
     bool panel;  /* can look at chosen pages */
     bool follow; /* can follow a panel over time */
+    size_t windows; /* can answer so many by one run; 0: one */
 };
 
 /** Can the method see this guest, and do what is needed? 0, or a negative errno with the reason. */
@@ -146,4 +150,4 @@ const struct method *method_auto(const struct target *target, const struct metho
 const struct method *method_choose(const struct target *target,
                                    const struct method_verdict *verdicts, size_t n);
 
-#define METHODS_MAX 8
+#define METHODS_MAX 9

@@ -8,8 +8,8 @@
 #include <string.h>
 
 const struct method *const methods[] = {
-    &method_idle,    &method_damon,      &method_zap,  &method_pageout,
-    &method_zap_all, &method_referenced, &method_cold, NULL,
+    &method_idle,    &method_damon,      &method_mglru, &method_zap, &method_pageout,
+    &method_zap_all, &method_referenced, &method_cold,  NULL,
 };
 
 const struct method *method_at(enum method_order order, size_t place)
@@ -49,6 +49,10 @@ int method_try(const struct method *method, const struct target *target,
         return error_set(why, -ENOTSUP, "cannot follow chosen pages; use --census");
     if (needs->follow && !method->rearm)
         return error_set(why, -ENOTSUP, "cannot follow pages over time");
+    if (method->max_windows > 0 && needs->windows > method->max_windows)
+        return error_set(why, -ENOTSUP,
+                         "answers at most %zu windows at once; measure the others by themselves",
+                         method->max_windows);
     return method == needs->proven ? 0 : method->probe(target, why);
 }
 

@@ -190,7 +190,8 @@ static bool saw_nothing(const struct sample_plan *plan, const struct sample_resu
 {
     const struct tally *last = &result->windows[plan->n_windows - 1].tally;
 
-    return plan->census && last->touched_bytes == 0 && !(last->doubts & DOUBT_AGEING);
+    return plan->census && last->touched_bytes == 0 && last->missed_bytes == 0 &&
+           !(last->doubts & DOUBT_AGEING);
 }
 
 static int run_method(const struct target *target, const struct sample_plan *plan,

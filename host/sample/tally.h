@@ -40,6 +40,9 @@ struct tally {
     uint64_t unmeasurable_bytes;
     uint64_t shared_bytes; /* resident, and mapped by another process too; only smaps tells */
     uint64_t gone_bytes;   /* touched within the window, but no longer resident */
+    uint64_t
+        surplus_bytes; /* of what was touched, so many may have been touched by others, or earlier */
+    uint64_t missed_bytes; /* so many more may have been touched by the guest */
     /* panel, in pages drawn */
     uint64_t drawn_absent;
     uint64_t drawn_gone; /* of these: touched within the window, but no longer resident */

@@ -72,6 +72,7 @@ same_methods() {
 }
 for command in measure ages profile; do check "the methods of $command" same_methods "$command"; done
 check "a method" offers zap-all vmwss measure -m zap-
+check "a method by name only" offers mglru vmwss measure -m mg
 check "only what goes on as it begins" test "$(tab vmwssd --log-level n)" = notice
 check "a value after =" offers yes vmwssd --publish = y
 touch "$dir/a.conf"

@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# In the lab, on every kernel: method mglru on KVM guests in a control group of their own. Its census is held against the
+# truth on each backing, at rest and while others age or reclaim the same memory, and it leaves `enabled` as it was. What it
+# cannot see it must refuse by name: on Linux 6.1 a KVM guest at all.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+
+lru_gen=/sys/kernel/debug/lru_gen
+enabled=/sys/kernel/mm/lru_gen/enabled
+group=/sys/fs/cgroup/guest
+params="total=96M hot=32M"
+t=$(truth "$params")
+huge=$((($(truth "$params" hot_huge_pages) + 1) * 2097152))
+
+start_in_group() {
+	echo $$ >$group/cgroup.procs
+	start_payload "$@"
+	local status=$?
+	echo $$ >/sys/fs/cgroup/cgroup.procs
+	return $status
+}
+refused() { expect_exit "refused: $1" 2 "$2" "$vmwss" measure --pid "$pid" -m mglru -w 0.1; }
+
+# age: one ageing of the guest's memory, on every node, by somebody else.
+age() {
+	local order
+	while read -r order; do echo "$order" >$lru_gen; done < <(
+		awk '$1 == "memcg" { id = $3 == "/guest" ? $2 : "" } $1 == "node" { node = $2; next }
+			id != "" && $1 != "memcg" { max[node] = $1; of = id }
+			END { for (node in max) print "+", of, node, max[node], 1, 1 }' $lru_gen
+	)
+}
+three_times() { age && age && age; }
+reclaim() { echo 24M >$group/memory.reclaim; }
+
+# during WHAT COMMAND: measures; COMMAND is done in the middle of the window. Sets record.
+during() {
+	"$vmwss" measure --json --pid "$pid" -w 4 -m mglru >"$guests_dir/record" 2>"$guests_dir/messages" &
+	local measuring=$!
+	sleep 2
+	$2
+	check "$1: measured" wait $measuring
+	cat "$guests_dir/messages"
+	record=$(<"$guests_dir/record")
+	[[ -n $record ]] || record='{}'
+	printf '# %s: %s [%s, %s] of %s, flags %s\n' "$1" "$(field wss_bytes)" "$(field wss_low_bytes)" \
+		"$(field wss_high_bytes)" "$t" "$(jq -c .flags <<<"$record")"
+	check "$1: the bounds hold the truth" holds "$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= 0.99 * $t"
+}
+lacks_flag() { record_has ".flags | index(\"$1\") == null"; }
+
+# cpu_of METHOD: prints the CPU time of a census, to be read beside the others', not to be judged.
+cpu_of() {
+	measure --pid "$pid" -m "$1" --census -w 2 && printf '# CPU of a census by %s: %s s\n' "$1" "$(field cpu_seconds)"
+}
+
+echo "+memory" >/sys/fs/cgroup/cgroup.subtree_control
+mkdir $group
+echo y >$enabled
+before=$(<$enabled)
+
+if [[ ${VMWSS_LAB_KERNEL:-} == 6.1 ]]; then
+	if start_in_group old kvm "$params" -m 128; then
+		refused "Linux 6.1" 'blind to KVM guests on Linux 6\.1'
+		stop_guest "$pid"
+	fi
+	finish
+	exit
+fi
+
+echo "# anonymous memory, 4 KiB pages"
+if start_in_group anon4k kvm "$params" -m 128; then
+	check_census "mglru, anon 4K" "$t" 1 --pid "$pid" -w 2 -m mglru
+	check "no flag" lacks_flag ageing
+	check "all of it could be measured" holds "$(field unmeasurable_bytes) <= 1048576"
+	check_census "mglru, two windows" "$t" 1 --pid "$pid" -w 1,2 -m mglru
+	check "the first window, too" record_has ".windows[0] | .wss_bytes > 0.99 * $t and .wss_bytes < 1.01 * $t"
+	expect_exit "three windows are refused" 2 'at most 2 windows' "$vmwss" measure --pid "$pid" -m mglru -w 1,2,3
+	cpu_of mglru
+	[[ ${VMWSS_LAB_KERNEL:-} == 6.12 ]] || cpu_of idle
+	cpu_of zap
+
+	echo "# others age, or reclaim"
+	during "aged once" age
+	check "within 1 %" holds "$(field wss_bytes) < 1.01 * $t"
+	during "aged three times" three_times
+	check "flag ageing" has_flag ageing
+
+	echo "# what is refused"
+	python3 -c 'import time; held = bytearray(64 << 20); time.sleep(600)' &
+	other=$!
+	echo $other >$group/cgroup.procs
+	settles grep -Eq 'VmRSS:[[:space:]]+[6-9][0-9]{4} kB' "/proc/$other/status"
+	refused "a shared group" 'share its control group /guest.*python3'
+	kill $other
+	wait $other 2>/dev/null
+	echo 5 >$enabled
+	refused "no walks" 'lacks 0x2'
+	echo n >$enabled
+	refused "MGLRU off" 'MGLRU is off'
+	echo y >$enabled
+	echo "$pid" >/sys/fs/cgroup/cgroup.procs
+	refused "the root group" 'root control group'
+	stop_guest "$pid"
+fi
+
+echo "# swap"
+if [[ -e /sys/block/zram0 ]] || modprobe zram 2>/dev/null; then
+	echo 256M >/sys/block/zram0/disksize
+	mkswap /dev/zram0 >/dev/null
+	swapon /dev/zram0
+	if start_in_group swapped kvm "$params" -m 128; then
+		during "reclaimed" reclaim
+		check "flag swap" has_flag swap
+		stop_guest "$pid"
+	fi
+	swapoff /dev/zram0
+fi
+
+echo "# transparent huge pages"
+echo always >/sys/kernel/mm/transparent_hugepage/enabled
+if THP=yes start_in_group thp kvm "$params" -m 128; then
+	measure_it_running --pid "$pid" -w 2 -m mglru
+	printf '# THP: %s [%s, %s], huge truth %s\n' "$(field wss_bytes)" "$(field wss_low_bytes)" "$(field wss_high_bytes)" $huge
+	check "mglru, THP: within a huge page or two" holds "$(field wss_bytes) - $huge <= 2097152 && $huge - $(field wss_bytes) <= 2097152"
+	check "mglru, THP: the bounds hold the truth in base pages" holds "$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= $t"
+	check "flag thp" has_flag thp
+	stop_guest "$pid"
+fi
+echo never >/sys/kernel/mm/transparent_hugepage/enabled
+
+echo "# memfd, and a guest that stands still"
+if MACHINE=pc,memory-backend=mem start_in_group memfd kvm "$params" -m 128 \
+	-object memory-backend-memfd,id=mem,size=128M,share=on -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+	check_census "mglru, memfd" "$t" 1 --pid "$pid" -w 2 -m mglru
+	qmp '{"execute":"stop"}'
+	measure --pid "$pid" -w 1 -m mglru
+	check "it stands still: nothing touched" holds "$(field wss_bytes) <= 524288"
+	stop_guest "$pid"
+fi
+
+echo "# on no list"
+if start_in_group mlocked kvm "$params" -m 128 -overcommit mem-lock=on; then
+	refused "mlocked" 'hugetlb or locked'
+	stop_guest "$pid"
+fi
+echo 66 >/proc/sys/vm/nr_hugepages
+if MACHINE=pc,memory-backend=mem start_in_group hugetlb kvm "$params" -m 128 \
+	-object memory-backend-memfd,id=mem,size=128M,hugetlb=on,hugetlbsize=2M; then
+	refused "hugetlb" 'hugetlb or locked'
+	stop_guest "$pid"
+fi
+echo 0 >/proc/sys/vm/nr_hugepages
+
+check "enabled is as it was" test "$(<$enabled)" = "$before"
+finish

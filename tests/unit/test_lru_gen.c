@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_lru_gen.c  MGLRU's generations: their parser, over texts as the lab's kernels print them, and the bookkeeping of
+ *  `mglru`, with what it refuses, in made trees. */
+#include "fake_kernel.h"
+#include "fixture.h"
+#include "sample/kernel/lru_gen.h"
+#include "sample/kernel/memcg.h"
+#include "sample/method.h"
+#include "sample/method/mglru_checks.h"
+#include "sample/method/mglru_count.h"
+#include "sample/method/mglru_trial.h"
+
+#include <errno.h>
+
+#define MIB (1ULL << 20)
+#define GROUP "sys/fs/cgroup/guest"
+#define ENABLED "sys/kernel/mm/lru_gen/enabled"
+#define LRU_GEN "sys/kernel/debug/lru_gen"
+
+static const char plain[] =
+    "memcg     1 /\n node     0\n          0      22076          7           9 \n"
+    "memcg     2 /guest\n node     0\n"
+    "          2      26008          2         262 \n"
+    "          3      26008      39691        9728 \n"
+    "          4       3364       9734           0 \n"
+    "          5        344          3           0 \n"
+    "memcg     3 /guest-more\n node     0\n"
+    "          8      26008          5           5 \n";
+
+/* lru_gen_full of Linux 6.12 without CONFIG_LRU_GEN_STATS. */
+#define TIERS(mark)                                                                     \
+    "                     0          0" mark "          0e          0p          0" mark \
+    "          0e          0p\n"                                                        \
+    "                     1          0" mark "          0e          0p          0" mark \
+    "          0e          0p\n"
+static const char full[] =
+    "memcg     2 /guest\n node     0\n"
+    "          2      26636          0x        262 \n" TIERS(
+        "r") "                                0x          0x          0x          0x\n"
+             "          3      26636      39691        9728 \n" TIERS(
+                 "x") "                                0x          0x          0x          0x\n"
+                      "          4       3992       9734           0 \n" TIERS(
+                          "x") "                                0x          0x          0x          0x\n"
+                               "          5        972          0           0 \n" TIERS(
+                                   "R") "                           128470T      59823Y        264F        127A\n";
+
+/* With CONFIG_LRU_GEN_STATS, on two nodes. */
+static const char with_stats[] =
+    "memcg     2 /guest\n node     0\n"
+    "          4       3992       9734           0 \n" TIERS(
+        "r") "                            64235t       9823y          1f          1a\n"
+             "          5        972          0           0 \n" TIERS(
+                 "R") "                                0x          0x          0x          0x\n"
+                      " node     1\n"
+                      "          7        972          1           0 \n" TIERS(
+                          "R") "                                0x          0x          0x          0x\n";
+
+static struct lru_gen gens;
+
+static uint64_t number(const char *text, const char *path)
+{
+    ck_assert_int_eq(lru_gen_parse(text, path, &gens), 0);
+    return lru_gen_youngest(&gens.nodes[0])->number;
+}
+
+START_TEST(finds_the_group)
+{
+    ck_assert_uint_eq(number(plain, "/guest"), 5);
+    ck_assert_uint_eq(gens.memcg_id, 2);
+    ck_assert_uint_eq(gens.n_nodes, 1);
+    ck_assert_uint_eq(gens.nodes[0].n, 4);
+    ck_assert_uint_eq(gens.nodes[0].generations[2].anon_pages, 9734);
+    ck_assert_uint_eq(gens.nodes[0].generations[1].file_pages, 9728);
+    ck_assert_uint_eq(gens.nodes[0].generations[0].age_ms, 26008);
+    ck_assert(!gens.nodes[0].has_leaves);
+    ck_assert_uint_eq(number(plain, "/guest-more"), 8);
+    ck_assert_uint_eq(number(plain, "/"), 0);
+    ck_assert_int_eq(lru_gen_parse(plain, "/gues", &gens), -ENOENT);
+    ck_assert_int_eq(lru_gen_parse("", "/guest", &gens), -ENOENT);
+}
+END_TEST
+
+START_TEST(reads_the_full_file)
+{
+    ck_assert_uint_eq(number(full, "/guest"), 5);
+    ck_assert_uint_eq(gens.nodes[0].n, 4);
+    ck_assert_uint_eq(gens.nodes[0].generations[0].file_pages, 262);
+    ck_assert_uint_eq(gens.nodes[0].generations[2].anon_pages, 9734);
+    ck_assert_uint_eq(gens.nodes[0].leaves, 128470);
+
+    struct lru_gen_node before = gens.nodes[0];
+
+    gens.nodes[0].leaves += 70000;
+    ck_assert_uint_eq(lru_gen_walked(&before, &gens.nodes[0]), 70000);
+    before.has_leaves = false;
+    ck_assert_uint_eq(lru_gen_walked(&before, &gens.nodes[0]), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(reads_stats_of_each_generation)
+{
+    ck_assert_uint_eq(number(with_stats, "/guest"), 5);
+    ck_assert_uint_eq(gens.n_nodes, 2);
+    ck_assert_uint_eq(gens.nodes[1].id, 1);
+    ck_assert_uint_eq(lru_gen_youngest(&gens.nodes[1])->number, 7);
+    ck_assert_uint_eq(lru_gen_walked(&gens.nodes[0], &gens.nodes[0]), 64235);
+    ck_assert_uint_eq(lru_gen_walked(&gens.nodes[1], &gens.nodes[1]), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(refuses_what_it_does_not_understand)
+{
+    static const char *const bad[] = {
+        "memcg 2 /guest\n",
+        "memcg 2 /guest\n node 0\n",
+        "memcg 2 /guest\n          2      26008          2         262 \n",
+        "memcg 2 /guest\n node 0\n          2      26008          2\n",
+        "memcg 2 /guest\n node 0\n          3 1 2 3\n          3 1 2 3\n",
+        "memcg 2 /guest\n node 0\n          3 1 -2 3\n",
+        "memcg 2 /guest\n node 0\n          18446744073709551615 1 2 3\n",
+        "memcg 2 /guest\n node 4294967296\n          3 1 2 3\n",
+        "memcg 2 /guest\n node 0\n 1 1 1 1\n 2 1 1 1\n 3 1 1 1\n 4 1 1 1\n 5 1 1 1\n 6 1 1 1\n 7 1 1 1\n"
+        " 8 1 1 1\n 9 1 1 1\n",
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        ck_assert_msg(lru_gen_parse(bad[i], "/guest", &gens) == -EBADMSG, "%s", bad[i]);
+}
+END_TEST
+
+/* --- bookkeeping ------------------------------------------------------------------------------- */
+
+static struct lru_gen marked, now;
+static struct mglru_figure figure;
+
+/* Generations first .. first + n - 1 with so many pages each. */
+static void put(struct lru_gen *out, uint64_t first, unsigned n, const uint64_t *pages)
+{
+    *out = (struct lru_gen){.memcg_id = 2, .n_nodes = 1, .nodes[0].n = n};
+    for (unsigned i = 0; i < n; i++)
+        out->nodes[0].generations[i] = (struct lru_generation){.number = first + i,
+                                                               .anon_pages = pages[i]};
+}
+
+START_TEST(counts_what_the_window_touched)
+{
+    const unsigned one = 1;
+    const unsigned two = 2;
+
+    put(&marked, 1, 4, (uint64_t[]){0, 10, 1000, 3});
+    put(&now, 2, 4, (uint64_t[]){10, 700, 300, 5});
+    ck_assert_int_eq(mglru_figure(&marked, &now, &one, &figure), 0);
+    ck_assert_uint_eq(figure.touched_pages, 300);
+    ck_assert_uint_eq(figure.listed_pages, 1015);
+    ck_assert_uint_eq(figure.foreign + figure.merged_pages, 0);
+
+    /* A second window, as long as the first and more. */
+    put(&now, 3, 4, (uint64_t[]){610, 100, 300, 5});
+    ck_assert_int_eq(mglru_figure(&marked, &now, &two, &figure), 0);
+    ck_assert_uint_eq(figure.touched_pages, 400);
+    ck_assert_uint_eq(figure.foreign + figure.merged_pages, 0);
+}
+END_TEST
+
+START_TEST(foreign_generations)
+{
+    const unsigned one = 1;
+
+    put(&marked, 1, 4, (uint64_t[]){0, 10, 1000, 3});
+    put(&now, 3, 4, (uint64_t[]){610, 100, 300, 5});
+    ck_assert_int_eq(mglru_figure(&marked, &now, &one, &figure), 0);
+    ck_assert_uint_eq(figure.foreign, 1);
+    ck_assert_uint_eq(figure.touched_pages, 400); /* all the same: it is all there */
+    ck_assert_uint_eq(figure.merged_pages, 0);
+
+    /* One more, and the old ones are merged into the first of the window's. */
+    put(&now, 4, 4, (uint64_t[]){710, 0, 300, 5});
+    ck_assert_int_eq(mglru_figure(&marked, &now, &one, &figure), 0);
+    ck_assert_uint_eq(figure.foreign, 2);
+    ck_assert_uint_eq(figure.touched_pages, 1010);
+    ck_assert_uint_eq(figure.merged_pages, 710);
+    now.memcg_id = 3;
+    ck_assert_int_eq(mglru_figure(&marked, &now, &one, &figure), -ESTALE);
+}
+END_TEST
+
+START_TEST(bounds_hold_what_is_not_the_guests)
+{
+    const struct ram_smaps sums = {.resident_bytes = 100 * MIB,
+                                   .hugetlb_bytes = 2 * MIB,
+                                   .own_bytes = 12 * MIB,
+                                   .own_referenced_bytes = 3 * MIB,
+                                   .own_mapped_bytes = 4 * MIB};
+    struct mglru_beside beside = {.others_bytes = MIB};
+    struct tally tally;
+
+    figure = (struct mglru_figure){.touched_pages = 40 * 256, .listed_pages = 110 * 256};
+    mglru_tally(&figure, &sums, &beside, &tally);
+    ck_assert_uint_eq(tally.touched_bytes, 37 * MIB);
+    ck_assert_uint_eq(tally.missed_bytes, 3 * MIB);
+    ck_assert_uint_eq(tally.surplus_bytes, 5 * MIB);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 5 * MIB); /* 110 - 13 of 100 are listed */
+    ck_assert_uint_eq(tally.resident_bytes, 102 * MIB);
+    ck_assert_uint_eq(tally.doubts, 0);
+
+    /* What was merged, put back, moved or collapsed need not have been touched. */
+    beside.scanned_pages = 256;
+    mglru_tally(&figure, &sums, &beside, &tally);
+    ck_assert_uint_eq(tally.surplus_bytes, 5 * MIB);
+    figure.foreign = 1;
+    figure.merged_pages = 512;
+    beside.moved_pages = 256;
+    beside.collapses = 1;
+    mglru_tally(&figure, &sums, &beside, &tally);
+    ck_assert_uint_eq(tally.surplus_bytes, 11 * MIB);
+    ck_assert_uint_eq(tally.doubts, DOUBT_AGEING);
+}
+END_TEST
+
+/* --- what is refused --------------------------------------------------------------------------- */
+
+static struct fake_kernel fake;
+
+static void setup(void)
+{
+    fake_kernel_make(&fake, 4096);
+    fake.block.resident_bytes = fake.block.mapped_bytes = 8 * MIB;
+    fake_write(&fake, ENABLED, "0x0007\n");
+    fake_write(&fake, LRU_GEN, plain);
+    fake_write(&fake, "proc/sys/kernel/osrelease", "6.12.94+deb13-amd64\n");
+    fake_write(&fake, "proc/4242/cgroup", "0::/guest/libvirt/emulator\n");
+    fake_write(&fake, GROUP "/memory.stat", "anon 0\npgscan 5\npgrefill 2\n");
+    fake_write(&fake, GROUP "/cgroup.procs", "4242\n4300\n");
+    fake_write(&fake, "proc/4300/status",
+               "Name:\tswtpm\nRssAnon:\t     512 kB\nRssShmem:\t     512 kB\n");
+}
+
+static void teardown(void)
+{
+    fake_kernel_remove(&fake);
+}
+
+static void refused(const char *reason)
+{
+    struct error why = {0};
+
+    ck_assert_int_lt(method_mglru.probe(&fake.target, &why), 0);
+    ck_assert_msg(strstr(why.text, reason) != NULL, "%s", why.text);
+}
+
+START_TEST(takes_a_guest_in_a_group_of_its_own)
+{
+    struct error why = {0};
+    const struct method_needs needs = {.census = true, .windows = 3};
+
+    ck_assert_msg(method_mglru.probe(&fake.target, &why) == 0, "%s", why.text);
+    ck_assert_int_eq(method_try(&method_mglru, &fake.target, &needs, &why), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(why.text, "at most 2 windows"));
+    /* Version 1. */
+    fake_write(&fake, "proc/4242/cgroup", "4:memory:/guest\n0::/\n");
+    fake_write(&fake, "sys/fs/cgroup/memory/guest/memory.stat", "pgpgin 5\n");
+    ck_assert_int_eq(method_mglru.probe(&fake.target, &why), 0);
+}
+END_TEST
+
+START_TEST(needs_mglru)
+{
+    fake_write(&fake, ENABLED, "0x0000\n");
+    refused("MGLRU is off");
+    fake_write(&fake, ENABLED, "0x0005\n");
+    refused("lacks 0x2");
+}
+END_TEST
+
+START_TEST(needs_a_group)
+{
+    fake_write(&fake, "proc/4242/cgroup", "0::/other\n");
+    refused("no memory control group");
+    fake_write(&fake, "sys/fs/cgroup/other/memory.stat", "anon 0\n");
+    refused("no entry for control group /other");
+    fake_write(&fake, "proc/4242/cgroup", "0::/\n");
+    fake_write(&fake, "sys/fs/cgroup/memory.stat", "anon 0\n");
+    refused("root control group");
+}
+END_TEST
+
+/* Also in a group below, if it has no memory controller of its own. */
+START_TEST(needs_the_group_for_itself)
+{
+    fake_write(&fake, GROUP "/below/cgroup.procs", "4301\n");
+    fake_write(&fake, "proc/4301/status",
+               "Name:\tqemu\nRssAnon:\t    1024 kB\nRssShmem:\t       0 kB\n");
+    fake_write(&fake, "proc/4301/comm", "qemu\n");
+    refused("2 MiB (most of it pid 430");
+    fake_write(&fake, GROUP "/below/memory.stat", "anon 0\n");
+
+    struct error why = {0};
+
+    ck_assert_msg(method_mglru.probe(&fake.target, &why) == 0, "%s", why.text);
+}
+END_TEST
+
+START_TEST(needs_memory_on_the_lists)
+{
+    fake.block.backing = RAM_BACKING_HUGETLB;
+    refused("hugetlb or locked");
+    fake.block.backing = RAM_BACKING_ANON;
+    fake.block.locked = true;
+    refused("hugetlb or locked");
+    fake.block.backing = RAM_BACKING_FILE;
+    refused("in a file on a disk");
+}
+END_TEST
+
+START_TEST(older_kernels_must_prove_it)
+{
+    ck_assert(mglru_ages_kvm("6.12.117+deb12-amd64"));
+    ck_assert(mglru_ages_kvm("7.0.1"));
+    ck_assert(!mglru_ages_kvm("6.11.9"));
+    ck_assert(!mglru_ages_kvm("?"));
+    fake.process.accel = ACCEL_TCG;
+    fake_write(&fake, "proc/sys/kernel/osrelease", "6.1.0\n");
+
+    struct error why = {0};
+
+    ck_assert_int_eq(method_mglru.probe(&fake.target, &why), 0); /* no bits of KVM's */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lru_gen");
+    TCase *parser = tcase_create("parser");
+    TCase *checks = tcase_create("checks");
+
+    tcase_add_test(parser, finds_the_group);
+    tcase_add_test(parser, reads_the_full_file);
+    tcase_add_test(parser, reads_stats_of_each_generation);
+    tcase_add_test(parser, refuses_what_it_does_not_understand);
+    tcase_add_test(parser, counts_what_the_window_touched);
+    tcase_add_test(parser, foreign_generations);
+    tcase_add_test(parser, bounds_hold_what_is_not_the_guests);
+    suite_add_tcase(suite, parser);
+    tcase_add_checked_fixture(checks, setup, teardown);
+    tcase_add_test(checks, takes_a_guest_in_a_group_of_its_own);
+    tcase_add_test(checks, needs_mglru);
+    tcase_add_test(checks, needs_a_group);
+    tcase_add_test(checks, needs_the_group_for_itself);
+    tcase_add_test(checks, needs_memory_on_the_lists);
+    tcase_add_test(checks, older_kernels_must_prove_it);
+    suite_add_tcase(suite, checks);
+    return run_suite(suite);
+}
