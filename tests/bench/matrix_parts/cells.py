@@ -6,7 +6,7 @@ tools that are not ours.
 The full cross product is thousands of cells. The default varies each factor against one base instead: backings, methods
 and modes at the base pattern; densities and patterns for the coverage of the interval; n; kernels; steps."""
 
-METHODS = ["idle", "damon", "zap", "pageout", "zap-all", "cold", "referenced"]
+METHODS = ["idle", "damon", "mglru", "zap", "pageout", "zap-all", "cold", "referenced"]
 MODES = ["census", "100", "400", "2000", "10000"]
 BACKINGS = ["anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned", "swapped", "numa", "big"]
 # What a Linux guest works at: a scan of a database; making, sorting and packing text; a compiler; redis under load; a heap
@@ -20,7 +20,7 @@ ACCELS = ["kvm", "tcg"]
 BASE_P = 0.1
 STEP_SECONDS = 3
 STEP_PERIODS = 24
-HAS_CENSUS = ("idle", "zap", "zap-all", "cold", "referenced")
+HAS_CENSUS = ("idle", "mglru", "zap", "zap-all", "cold", "referenced")
 HAS_PANEL = ("idle", "damon", "zap", "pageout")
 COVERAGE_PERIODS = 400
 MIB = 1 << 20
@@ -166,7 +166,7 @@ def backing_for(method, accel):
 def sees(method, accel):
     """Methods that are worth more than one refusal."""
     return method in (
-        ("idle", "damon", "zap", "pageout", "zap-all")
+        ("idle", "damon", "mglru", "zap", "pageout", "zap-all")
         if accel == "kvm"
         else ("idle", "damon", "pageout", "cold", "referenced")
     )
@@ -194,8 +194,8 @@ def kernel_cells():
     """Stock kernels: the methods that they have."""
     cells = []
     for kernel, methods in (
-        ("6.12", ("idle", "damon", "zap", "pageout", "zap-all")),
-        ("6.1", ("idle", "damon", "zap", "pageout", "zap-all")),
+        ("6.12", ("idle", "damon", "mglru", "zap", "pageout", "zap-all")),
+        ("6.1", ("idle", "damon", "mglru", "zap", "pageout", "zap-all")),
     ):
         for method in methods:
             for backing in {"anon", backing_for(method, "kvm")}:
@@ -209,7 +209,7 @@ def pattern_cells():
     return [
         make(accel, method, "census", "anon", pattern)
         for pattern in ("strided", "random")
-        for accel, methods in (("kvm", ("idle", "damon", "zap", "zap-all")), ("tcg", ("cold", "referenced")))
+        for accel, methods in (("kvm", ("idle", "damon", "mglru", "zap", "zap-all")), ("tcg", ("cold", "referenced")))
         for method in methods
     ]
 

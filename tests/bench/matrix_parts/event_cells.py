@@ -28,6 +28,7 @@ OURS = {
         ("idle", "census"),
         ("idle", "n=2000"),
         ("damon", "n=2000"),
+        ("mglru", "census"),
         ("zap", "census"),
         ("zap", "n=2000"),
         ("pageout", "n=2000"),
@@ -284,7 +285,8 @@ def repeat_cell(context, guest, cell, clock):
             if cell["mode"] == "followed":
                 lines.append(one_followed(context, guest, cell, event))
             else:
-                lines.append(one_measured(context, guest, cell, event, clock))
+                with guests.MglruOn(cell):
+                    lines.append(one_measured(context, guest, cell, event, clock))
         except (Refused, guests.CannotStart, OSError, subprocess.SubprocessError) as error:
             return lines, str(error)
         finally:

@@ -22,8 +22,6 @@ MOVED_MIB = 32
 # Each plugged vCPU stays, for only an operating system could let it go.
 MOST_VCPUS = 32
 AGEINGS = 3
-GROUP = "/sys/fs/cgroup/guest"
-LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
 GENERATIONS = "/sys/kernel/debug/lru_gen"
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 
@@ -40,7 +38,7 @@ class Iovec(ctypes.Structure):
 
 
 class EventGuest(guests.Guest):
-    """A payload guest with a monitor and a balloon, in a control group of its own, as libvirt starts it. Its backing is
+    """A payload guest with a monitor and a balloon. Its backing is
     "anon" (pages of 4 KiB that stay so), "thp" (pages of 4 KiB until they are collapsed) or "memfd"."""
 
     def __init__(self, build, cell):
@@ -56,12 +54,8 @@ class EventGuest(guests.Guest):
         self.truth = guests.truth_by(tool, words + f" memory={RAM_MIB}M")
         if os.path.exists(THP) and "VMWSS_LAB_KERNEL" in os.environ:
             guests.write(THP, "never")
-        self._enter_group()
-        try:
-            payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
-            self._run_qemu(build, ["-kernel", payload, "-append", words])
-        finally:
-            self._leave_group()
+        payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
+        self._run_qemu(build, ["-kernel", payload, "-append", words])
         self.state_gpa = self._wait_ready()
         self.ram_hva = self._find_ram()
         self.monitor = Monitor(f"{self.dir}/hmp")
@@ -79,17 +73,6 @@ class EventGuest(guests.Guest):
         options += ["-device", "virtio-balloon-pci", "-mon", "chardev=hmp,mode=readline"]
         options += ["-chardev", f"socket,id=hmp,path={self.dir}/hmp,server=on,wait=off"]
         return ["-machine", machine] + options
-
-    def _enter_group(self):
-        if "VMWSS_LAB_KERNEL" not in os.environ:
-            return
-        guests.write("/sys/fs/cgroup/cgroup.subtree_control", "+memory")
-        os.makedirs(GROUP, exist_ok=True)
-        guests.write(f"{GROUP}/cgroup.procs", str(os.getpid()))
-
-    def _leave_group(self):
-        if "VMWSS_LAB_KERNEL" in os.environ:
-            guests.write("/sys/fs/cgroup/cgroup.procs", str(os.getpid()))
 
     def exact_bytes(self):
         """(least, most) that an exact tool would say, in pages of 4 KiB: a page table need not be walked in each window."""
@@ -273,7 +256,7 @@ class Ageing(Event):
     lab_only = True
 
     def before(self, guest):
-        guests.write(LRU_GEN, "y")
+        guests.write(guests.MGLRU, "y")
 
     def during(self, guest):
         guest.stand_still()
@@ -283,14 +266,14 @@ class Ageing(Event):
 
     def after(self, guest):
         guest.go_on()
-        guests.write(LRU_GEN, "n")
+        guests.write(guests.MGLRU, "n")
 
 
 def age_orders():
     """Of the guest's group, on every node: one more generation than the newest."""
     with open(GENERATIONS, encoding="ascii") as file:
         text = file.read()
-    group = re.search(rf"^memcg\s+(\d+) /{os.path.basename(GROUP)}\n(.*?)(?=^memcg|\Z)", text, re.M | re.S)
+    group = re.search(rf"^memcg\s+(\d+) /{os.path.basename(guests.GROUP)}\n(.*?)(?=^memcg|\Z)", text, re.M | re.S)
     if not group:
         raise guests.CannotStart("MGLRU knows nothing of the guest's group")
     orders = []

@@ -21,6 +21,8 @@ READY_S = 300
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 MAGIC = b"VMWSSPLD"
 MADV_PAGEOUT = 21
+GROUP = "/sys/fs/cgroup/guest"
+MGLRU = "/sys/kernel/mm/lru_gen/enabled"
 
 
 class CannotStart(Exception):
@@ -123,7 +125,11 @@ class Guest:
         command += ["-nodefaults", "-no-user-config", "-display", "none", "-vga", "none", "-daemonize"]
         command += ["-serial", f"file:{self.dir}/out", "-pidfile", f"{self.dir}/pid"]
         command += ["-cpu", "host"] if self.cell["accel"] == "kvm" else []
-        run = subprocess.run(command + self.ram_options() + kernel, capture_output=True, text=True, check=False)
+        enter_group(GROUP)
+        try:
+            run = subprocess.run(command + self.ram_options() + kernel, capture_output=True, text=True, check=False)
+        finally:
+            enter_group("/sys/fs/cgroup")
         if run.returncode:
             raise CannotStart("QEMU: " + run.stderr.strip().splitlines()[-1])
         with open(f"{self.dir}/pid", encoding="ascii") as file:
@@ -252,6 +258,33 @@ class Guest:
 def write(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
+
+
+def enter_group(group):
+    """In the lab a guest has a control group of its own, as libvirt starts it."""
+    if "VMWSS_LAB_KERNEL" not in os.environ:
+        return
+    write("/sys/fs/cgroup/cgroup.subtree_control", "+memory")
+    os.makedirs(group, exist_ok=True)
+    write(f"{group}/cgroup.procs", str(os.getpid()))
+
+
+class MglruOn:
+    """While mglru measures a guest of the lab MGLRU is on; the lab's page_idle kernel boots without."""
+
+    def __init__(self, cell):
+        self.was = None
+        if cell["method"] == "mglru" and "VMWSS_LAB_KERNEL" in os.environ and os.path.exists(MGLRU):
+            with open(MGLRU, encoding="ascii") as file:
+                self.was = file.read().strip()
+
+    def __enter__(self):
+        if self.was:
+            write(MGLRU, "y")
+
+    def __exit__(self, *_):
+        if self.was:
+            write(MGLRU, self.was)
 
 
 def prepare_host(cell, undo):

@@ -232,7 +232,8 @@ def say_result(cell, lines, reason):
 def measure_or_why(context, guest, cell):
     """A guest or tool that fails costs its own cell only."""
     try:
-        return (measure_tool if cell["tool"] else measure_cell)(context, guest, cell)
+        with guests.MglruOn(cell):
+            return (measure_tool if cell["tool"] else measure_cell)(context, guest, cell)
     except (guests.CannotStart, OSError, subprocess.SubprocessError) as error:
         return [], f"could not be measured: {error}"
 
