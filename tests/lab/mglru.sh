@@ -4,6 +4,8 @@
 # In the lab, on every kernel: method mglru on KVM guests in a control group of their own. Its census is held against the
 # truth on each backing, at rest and while others age or reclaim the same memory, and it leaves `enabled` as it was. What it
 # cannot see it must refuse by name: on Linux 6.1 a KVM guest at all.
+#
+#   mglru.sh [PART...]   anon refusals thp memfd lists, and on page_idle swap; all of them unless told otherwise
 
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -41,11 +43,16 @@ age() {
 three_times() { age && age && age; }
 reclaim() { echo 24M >$group/memory.reclaim; }
 
-# during WHAT COMMAND: measures; COMMAND is done in the middle of the window. Sets record.
+youngest() { awk '$1 == "memcg" { ours = $3 == "/guest"; next } ours && NF >= 4 { max = $1 } END { print max }' $lru_gen; }
+has_begun() { (($(youngest) > $1)); }
+
+# during WHAT COMMAND: measures; COMMAND is done once the window has begun. Sets record.
 during() {
+	local measuring was
+	was=$(youngest)
 	"$vmwss" measure --json --pid "$pid" -w 4 -m mglru >"$guests_dir/record" 2>"$guests_dir/messages" &
-	local measuring=$!
-	sleep 2
+	measuring=$!
+	check "$1: the window begins" settles has_begun "$was"
 	$2
 	check "$1: measured" wait $measuring
 	cat "$guests_dir/messages"
@@ -76,8 +83,9 @@ if [[ ${VMWSS_LAB_KERNEL:-} == 6.1 ]]; then
 	exit
 fi
 
-echo "# anonymous memory, 4 KiB pages"
-if start_in_group anon4k kvm "$params" -m 128; then
+anon() {
+	echo "# anonymous memory, 4 KiB pages"
+	start_in_group anon4k kvm "$params" -m 128 || return
 	check_census "mglru, anon 4K" "$t" 1 --pid "$pid" -w 2 -m mglru
 	check "no flag" lacks_flag ageing
 	check "all of it could be measured" holds "$(field unmeasurable_bytes) <= 1048576"
@@ -88,20 +96,27 @@ if start_in_group anon4k kvm "$params" -m 128; then
 	[[ ${VMWSS_LAB_KERNEL:-} == 6.12 ]] || cpu_of idle
 	cpu_of zap
 
-	echo "# others age, or reclaim"
+	echo "# others age"
 	during "aged once" age
 	check "within 1 %" holds "$(field wss_bytes) < 1.01 * $t"
 	during "aged three times" three_times
 	check "flag ageing" has_flag ageing
+	stop_guest "$pid"
+}
 
+# dd has read 32 MiB, which nobody takes from it.
+dd_pid() { pgrep -x dd; }
+dd_is_full() { grep -Eq 'RssAnon:[[:space:]]+3[0-9]{4} kB' "/proc/$(dd_pid)/status"; }
+
+refusals() {
 	echo "# what is refused"
-	python3 -c 'import time; held = bytearray(64 << 20); time.sleep(600)' &
-	other=$!
-	echo $other >$group/cgroup.procs
-	settles grep -Eq 'VmRSS:[[:space:]]+[6-9][0-9]{4} kB' "/proc/$other/status"
-	refused "a shared group" 'share its control group /guest.*python3'
-	kill $other
-	wait $other 2>/dev/null
+	start_in_group refused kvm "$params" -m 128 || return
+	# shellcheck disable=SC2216 # so that dd waits
+	(echo $BASHPID >$group/cgroup.procs && exec dd if=/dev/zero bs=32M count=1 2>/dev/null) | sleep 600 &
+	local reader=$!
+	check "another process in the group" settles dd_is_full
+	refused "a shared group" 'share its control group /guest.* dd\)'
+	kill "$(dd_pid)" $reader
 	echo 5 >$enabled
 	refused "no walks" 'lacks 0x2'
 	echo n >$enabled
@@ -110,10 +125,10 @@ if start_in_group anon4k kvm "$params" -m 128; then
 	echo "$pid" >/sys/fs/cgroup/cgroup.procs
 	refused "the root group" 'root control group'
 	stop_guest "$pid"
-fi
+}
 
-echo "# swap"
-if [[ -e /sys/block/zram0 ]] || modprobe zram 2>/dev/null; then
+swap() {
+	echo "# swap"
 	echo 256M >/sys/block/zram0/disksize
 	mkswap /dev/zram0 >/dev/null
 	swapon /dev/zram0
@@ -123,42 +138,54 @@ if [[ -e /sys/block/zram0 ]] || modprobe zram 2>/dev/null; then
 		stop_guest "$pid"
 	fi
 	swapoff /dev/zram0
-fi
+}
 
-echo "# transparent huge pages"
-echo always >/sys/kernel/mm/transparent_hugepage/enabled
-if THP=yes start_in_group thp kvm "$params" -m 128; then
-	measure_it_running --pid "$pid" -w 2 -m mglru
-	printf '# THP: %s [%s, %s], huge truth %s\n' "$(field wss_bytes)" "$(field wss_low_bytes)" "$(field wss_high_bytes)" $huge
-	check "mglru, THP: within a huge page or two" holds "$(field wss_bytes) - $huge <= 2097152 && $huge - $(field wss_bytes) <= 2097152"
-	check "mglru, THP: the bounds hold the truth in base pages" holds "$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= $t"
-	check "flag thp" has_flag thp
-	stop_guest "$pid"
-fi
-echo never >/sys/kernel/mm/transparent_hugepage/enabled
+thp() {
+	echo "# transparent huge pages"
+	echo always >/sys/kernel/mm/transparent_hugepage/enabled
+	if THP=yes start_in_group thp kvm "$params" -m 128; then
+		measure_it_running --pid "$pid" -w 2 -m mglru
+		printf '# THP: %s [%s, %s], in huge pages %s\n' "$(field wss_bytes)" "$(field wss_low_bytes)" \
+			"$(field wss_high_bytes)" $huge
+		check "mglru, THP: within a huge page" holds \
+			"$(field wss_bytes) - $huge <= 2097152 && $huge - $(field wss_bytes) <= 2097152"
+		check "mglru, THP: the bounds hold the truth in base pages" holds \
+			"$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= $t"
+		check "flag thp" has_flag thp
+		stop_guest "$pid"
+	fi
+	echo never >/sys/kernel/mm/transparent_hugepage/enabled
+}
 
-echo "# memfd, and a guest that stands still"
-if MACHINE=pc,memory-backend=mem start_in_group memfd kvm "$params" -m 128 \
-	-object memory-backend-memfd,id=mem,size=128M,share=on -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+memfd() {
+	echo "# memfd, and a guest that stands still"
+	MACHINE=pc,memory-backend=mem start_in_group memfd kvm "$params" -m 128 \
+		-object memory-backend-memfd,id=mem,size=128M,share=on -qmp "unix:$guests_dir/qmp,server=on,wait=off" || return
 	check_census "mglru, memfd" "$t" 1 --pid "$pid" -w 2 -m mglru
 	qmp '{"execute":"stop"}'
 	measure --pid "$pid" -w 1 -m mglru
 	check "it stands still: nothing touched" holds "$(field wss_bytes) <= 524288"
 	stop_guest "$pid"
-fi
+}
 
-echo "# on no list"
-if start_in_group mlocked kvm "$params" -m 128 -overcommit mem-lock=on; then
-	refused "mlocked" 'hugetlb or locked'
-	stop_guest "$pid"
-fi
-echo 66 >/proc/sys/vm/nr_hugepages
-if MACHINE=pc,memory-backend=mem start_in_group hugetlb kvm "$params" -m 128 \
-	-object memory-backend-memfd,id=mem,size=128M,hugetlb=on,hugetlbsize=2M; then
-	refused "hugetlb" 'hugetlb or locked'
-	stop_guest "$pid"
-fi
-echo 0 >/proc/sys/vm/nr_hugepages
+lists() {
+	echo "# on no list"
+	if start_in_group mlocked kvm "$params" -m 128 -overcommit mem-lock=on; then
+		refused "mlocked" 'hugetlb or locked'
+		stop_guest "$pid"
+	fi
+	echo 66 >/proc/sys/vm/nr_hugepages
+	if MACHINE=pc,memory-backend=mem start_in_group hugetlb kvm "$params" -m 128 \
+		-object memory-backend-memfd,id=mem,size=128M,hugetlb=on,hugetlbsize=2M; then
+		refused "hugetlb" 'hugetlb or locked'
+		stop_guest "$pid"
+	fi
+	echo 0 >/proc/sys/vm/nr_hugepages
+}
 
+(($# > 0)) || set -- anon refusals thp memfd lists
+# zram is built in there.
+[[ $# -lt 5 || ${VMWSS_LAB_KERNEL:-} != page_idle ]] || set -- "$@" swap
+for part; do $part; done
 check "enabled is as it was" test "$(<$enabled)" = "$before"
 finish
