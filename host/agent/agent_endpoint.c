@@ -3,6 +3,8 @@
 #include "agent/agent_endpoint.h"
 
 #include "base/cleanup.h"
+#include "base/fsroot.h"
+#include "domain/qemu_process.h"
 #include "wire.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 /* It needs the declarations before it. */
@@ -25,6 +28,7 @@ int agent_endpoint_choose(const struct agent_port *port, struct agent_endpoint *
     *out = (struct agent_endpoint){0};
     if (by_port) {
         memcpy(out->path, port->path, sizeof(out->path));
+        memcpy(out->uuid, port->uuid, sizeof(out->uuid));
         out->closed = port->closed;
         return 0;
     }
@@ -55,52 +59,105 @@ char *agent_endpoint_name(const struct agent_endpoint *endpoint, char *text, siz
     return text;
 }
 
-/* Through a descriptor of the socket's file, so that the length of its path does not matter. */
-static int connect_unix(int fd, const char *path)
+/* An O_PATH descriptor of the socket's file: a link is opened as such, and refused. */
+static int open_socket_file(const char *path, struct error *error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    cleanup_close int file_fd = open(path, O_PATH | O_CLOEXEC);
+    int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat file;
+    int rc = fd < 0 || fstat(fd, &file) < 0 ? -errno : 0;
 
-    if (file_fd < 0)
-        return -1;
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file_fd);
-    return connect(fd, (struct sockaddr *)&address, sizeof(address));
+    if (rc < 0)
+        error_set(error, rc, "%s", strerror(-rc));
+    else if (S_ISLNK(file.st_mode))
+        rc = error_set(error, -ELOOP, "refused: a symbolic link; QEMU serves a socket there");
+    else if (!S_ISSOCK(file.st_mode))
+        rc = error_set(error, -ENOTSOCK, "refused: not a socket");
+    if (rc == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return rc;
 }
 
-static int connect_vsock(int fd, uint32_t cid)
+static int check_server(int fd, const char *uuid, struct error *error)
+{
+    struct ucred server;
+    socklen_t size = sizeof(server);
+    struct fsroot root;
+    int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &server, &size) < 0 ? -errno : 0;
+
+    if (rc == 0 && server.pid == getpid())
+        return 0;
+    if (rc == 0)
+        rc = fsroot_open(&root, "/");
+    if (rc < 0)
+        return error_set(error, rc, "%s", strerror(-rc));
+    rc = qemu_process_is_of(&root, server.pid, uuid, error);
+    fsroot_close(&root);
+    if (rc < 0)
+        error_prefix(error, "refused: it is not this domain's QEMU that serves it");
+    return rc < 0 ? -EACCES : 0;
+}
+
+/* Through the descriptor of the file: it is the one that was checked, and the length of its path does not matter. */
+static int connect_unix(int fd, const struct agent_endpoint *endpoint, struct error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_close int file_fd = open_socket_file(endpoint->path, error);
+
+    if (file_fd < 0)
+        return file_fd;
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file_fd);
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        return error_set(error, -errno, "%s", strerror(errno));
+    return check_server(fd, endpoint->uuid, error);
+}
+
+static int connect_vsock(int fd, uint32_t cid, struct error *error)
 {
     struct sockaddr_vm address = {
         .svm_family = AF_VSOCK, .svm_port = WIRE_VSOCK_PORT, .svm_cid = cid};
 
-    return connect(fd, (struct sockaddr *)&address, sizeof(address));
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EINPROGRESS)
+        return 0;
+    return error_set(error, -errno, "%s", strerror(errno));
 }
 
-static int not_connected(const struct agent_endpoint *endpoint, int code, struct error *error)
+static int no_vsock(int code, struct error *error)
 {
-    char name[300];
+    if (code == -EAFNOSUPPORT || code == -ENODEV)
+        return error_set(error, code, "this host has no vsock; modprobe vhost_vsock");
+    return code;
+}
 
-    agent_endpoint_name(endpoint, name, sizeof(name));
-    if (code == -EAGAIN)
-        return error_set(error, code,
-                         "%s: in use, by vmwssd or another program; QEMU serves one at a time",
-                         name);
-    if (!endpoint->path[0] && (code == -EAFNOSUPPORT || code == -ENODEV))
-        return error_set(error, code, "%s: this host has no vsock; modprobe vhost_vsock", name);
-    return error_set(error, code, "%s: %s", name, strerror(-code));
+/* On failure with the reason, which does not name the endpoint. */
+static int connect_to(int fd, const struct agent_endpoint *endpoint, struct error *error)
+{
+    int rc;
+
+    if (!endpoint->path[0])
+        return no_vsock(connect_vsock(fd, endpoint->vsock_cid, error), error);
+    rc = connect_unix(fd, endpoint, error);
+    if (rc == -EAGAIN)
+        error_set(error, rc, "in use, by vmwssd or another program; QEMU serves one at a time");
+    return rc;
 }
 
 int agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error)
 {
-    bool by_port = endpoint->path[0] != '\0';
-    int fd = socket(by_port ? AF_UNIX : AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int rc = -1;
+    char name[300];
+    int fd = socket(endpoint->path[0] ? AF_UNIX : AF_VSOCK,
+                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int rc = fd < 0 ? error_set(error, -errno, "%s", strerror(errno)) : 0;
 
-    if (fd >= 0)
-        rc = by_port ? connect_unix(fd, endpoint->path) : connect_vsock(fd, endpoint->vsock_cid);
-    if (rc == 0 || (fd >= 0 && errno == EINPROGRESS))
+    if (rc < 0)
+        rc = no_vsock(rc, error);
+    else
+        rc = connect_to(fd, endpoint, error);
+    if (rc == 0)
         return fd;
-    rc = -errno;
     if (fd >= 0)
         close(fd);
-    return not_connected(endpoint, rc, error);
+    error_prefix(error, "%s", agent_endpoint_name(endpoint, name, sizeof(name)));
+    return rc;
 }

@@ -12,6 +12,7 @@
 struct agent_endpoint {
     char path[256];     /* of the Unix socket; empty: vsock */
     uint32_t vsock_cid; /* if path is empty */
+    char uuid[37];      /* of the domain, if path is not empty */
     bool closed;        /* nobody in the guest had the port open when libvirt was asked */
 };
 
@@ -28,8 +29,15 @@ bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_en
 
 /**
  * Begins to connect; never waits.
+ *
+ * The socket's directory is writable for QEMU's user, so a guest that has broken out into its QEMU can put anything in
+ * the socket's place, while the caller may connect to every socket of the host. So the path must name a socket and not a
+ * symbolic link, and whoever called listen(2) on it (SO_PEERCRED, unix(7)) must be the QEMU with the domain's UUID; QEMU
+ * does so even on a socket that libvirt passes to it (util/qemu-sockets.c socket_listen()). A socket of this very process
+ * is no other's either: that of an embedded driver, until QEMU listens. Otherwise not a byte is sent.
  * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as many wait there
- *         already as QEMU lets, for it serves one client at a time; or what open(2), socket(2) or connect(2) said, with
+ *         already as QEMU lets, for it serves one client at a time; -ELOOP a symbolic link; -ENOTSOCK no socket;
+ *         -EACCES another process serves it; or what open(2), socket(2) or connect(2) said, with
  *         the message.
  */
 int agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);

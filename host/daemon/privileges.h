@@ -14,9 +14,10 @@
  * run directory that it shares with vmwss measure, and the history that older versions left. Without capabilities that user
  * may no more than the owner of these.
  *
- * And system calls that it never makes, whatever it may: to run a program, to write another process's memory or stop it,
- * to load code into the kernel, to mount, to set the clock, to talk to a network (seccomp(2)). They fail with EPERM. vsock(7)
- * is one only when no agents are to be asked. Nobody connects to vmwssd: listen(2) fails, too.
+ * And system calls that it never makes, whatever it may: to run a program, to trace another process or take its files, to
+ * load code into the kernel, to mount, to set the clock, to talk to a network (seccomp(2)). They fail with EPERM. vsock(7)
+ * is one only when no agents are to be asked. Nothing connects to vmwssd: listen(2) fails, too. What no filter of calls can
+ * refuse remains: with CAP_SYS_PTRACE, /proc/PID/mem of another process can be written, and root's processes stopped.
  */
 #pragma once
 

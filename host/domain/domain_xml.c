@@ -292,6 +292,7 @@ int domain_xml_parse(const char *xml, size_t length, struct domain_description *
     if (rc < 0)
         return rc;
     xml_agent_port_read(xml_child(domain, "devices"), &out->agent_port);
+    memcpy(out->agent_port.uuid, out->uuid, sizeof(out->agent_port.uuid));
     rc = read_ram(domain, &out->ram, error);
     if (rc < 0) {
         error_prefix(error, "domain %s", out->name);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/syscall.h>
 
 static int no_such_process(struct error *error, pid_t pid)
@@ -212,6 +213,22 @@ bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid)
     char exe[256];
 
     return read_exe(root, pid, exe) == 0 && is_qemu(exe);
+}
+
+int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, struct error *error)
+{
+    struct qemu_process process = {.pid = pid, .pidfd = -1};
+    int rc = identify(root, pid, process.exe, error);
+
+    if (rc == 0)
+        rc = read_cmdline(root, &process, error);
+    if (rc < 0)
+        return rc;
+
+    bool same = *uuid && strcasecmp(process.config.uuid, uuid) == 0;
+
+    qemu_process_close(&process);
+    return same ? 0 : error_set(error, -ENOEXEC, "process %d: another guest's QEMU", (int)pid);
 }
 
 ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids)

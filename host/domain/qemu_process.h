@@ -70,6 +70,12 @@ uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
  * kvm)? */
 bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid);
 
+/**
+ * Is @p pid now a QEMU system emulator whose command line has this -uuid? libvirt gives one to every QEMU.
+ * @return 0; -ESRCH no such process; -ENOEXEC it is another program, or another guest's QEMU (the message says which)
+ */
+int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, struct error *error);
+
 /** Finds every QEMU system emulator below /proc. @p pids is allocated, the caller frees; returns
  * the count. */
 ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids);

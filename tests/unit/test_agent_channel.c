@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define RAM (1ULL << 30)
@@ -594,14 +595,74 @@ START_TEST(another_socket_has_no_grudge)
 }
 END_TEST
 
+/* Makes endpoint that of another process, which listens until the pipe is closed; its pid. */
+static pid_t serve_as_another(int *end_fd)
+{
+    int ready[2];
+    int end[2];
+    char byte;
+    pid_t pid;
+
+    unlink(endpoint.path);
+
+    ck_assert_int_eq(pipe(ready), 0);
+    ck_assert_int_eq(pipe(end), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(end[1]);
+        begin_listening();
+        _exit(write(ready[1], "", 1) == 1 && read(end[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    close(end[0]);
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    snprintf(endpoint.path, sizeof(endpoint.path), "/tmp/vmwss-test-%d.sock", (int)pid);
+    *end_fd = end[1];
+    return pid;
+}
+
+START_TEST(a_socket_of_another_process_is_refused)
+{
+    struct error error = {0};
+    int end_fd;
+    pid_t pid = serve_as_another(&end_fd);
+
+    strcpy(endpoint.uuid, "0b0b0b0b-1111-2222-3333-444444444444");
+    ck_assert_int_eq(agent_endpoint_connect(&endpoint, &error), -EACCES);
+    ck_assert_ptr_nonnull(strstr(error.text, endpoint.path));
+    ck_assert_ptr_nonnull(strstr(error.text, "not this domain's QEMU"));
+    close(end_fd);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
+START_TEST(what_is_no_socket_is_refused)
+{
+    struct agent_endpoint other = {0};
+    struct error error = {0};
+
+    snprintf(other.path, sizeof(other.path), "%s.link", endpoint.path);
+    unlink(other.path);
+    ck_assert_int_eq(symlink(endpoint.path, other.path), 0);
+    ck_assert_int_eq(agent_endpoint_connect(&other, &error), -ELOOP);
+    ck_assert_ptr_nonnull(strstr(error.text, other.path));
+    unlink(other.path);
+    ck_assert_int_eq(agent_endpoint_connect(&other, &error), -ENOENT);
+    strcpy(other.path, "/dev/null");
+    ck_assert_int_eq(agent_endpoint_connect(&other, &error), -ENOTSOCK);
+}
+END_TEST
+
 START_TEST(ways_to_an_agent)
 {
     struct agent_endpoint way;
-    struct agent_port port = {.present = true, .path = "/run/x", .closed = true};
+    struct agent_port port = {.present = true, .path = "/run/x", .closed = true, .uuid = "0b"};
     struct error error = {0};
 
     ck_assert_int_eq(agent_endpoint_choose(&port, &way, &error), 0);
     ck_assert_str_eq(way.path, "/run/x");
+    ck_assert_str_eq(way.uuid, "0b");
     ck_assert(way.closed);
     port.vsock_cid = 7;
     ck_assert_int_eq(agent_endpoint_choose(&port, &way, &error), 0);
@@ -651,6 +712,8 @@ int main(void)
     tcase_add_test(tcase, a_newer_protocol_is_not_guessed_at);
     tcase_add_test(tcase, a_refusal_fails_in_its_words);
     tcase_add_test(tcase, another_socket_has_no_grudge);
+    tcase_add_test(tcase, a_socket_of_another_process_is_refused);
+    tcase_add_test(tcase, what_is_no_socket_is_refused);
     tcase_add_test(tcase, ways_to_an_agent);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

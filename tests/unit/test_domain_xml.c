@@ -337,6 +337,7 @@ START_TEST(ways_to_an_agent)
         0);
     ck_assert(d.agent_port.present && d.agent_port.closed);
     ck_assert_str_eq(d.agent_port.path, "/run/w");
+    ck_assert_str_eq(d.agent_port.uuid, d.uuid);
     ck_assert_uint_eq(d.agent_port.vsock_cid, 3);
 }
 END_TEST

@@ -71,6 +71,25 @@ static void link_exe(const char *target)
     ck_assert_int_eq(symlink(target, path), 0);
 }
 
+START_TEST(told_apart_by_their_uuid)
+{
+    struct fsroot root;
+    char uuid[37];
+
+    open_fixture("libvirt", &root);
+    snprintf(uuid, sizeof(uuid), "%s", process.config.uuid);
+    ck_assert_int_eq(strlen(uuid), 36);
+    ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID, uuid, &error), 0);
+    uuid[35] ^= 1;
+    ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID, uuid, &error), -ENOEXEC);
+    ck_assert_ptr_nonnull(strstr(error.text, "another guest's"));
+    ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID, "", NULL), -ENOEXEC);
+    ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID + 1, uuid, NULL), -ENOEXEC);
+    qemu_process_close(&process);
+    fsroot_close(&root);
+}
+END_TEST
+
 START_TEST(tcg_with_named_threads)
 {
     struct fsroot root;
@@ -388,6 +407,7 @@ int main(void)
     Suite *s = suite_create("qemu_process");
     TCase *c = tcase_create("all");
 
+    tcase_add_test(c, told_apart_by_their_uuid);
     tcase_add_test(c, tcg_with_named_threads);
     tcase_add_test(c, tcg_without_names_has_all_threads);
     tcase_add_test(c, kvm_with_and_without_names_agree);
