@@ -2,6 +2,8 @@
 /** @file command.c  See command.h. */
 #include "base/command.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,13 +20,15 @@ static const char *program_name = "vmwss";
 void command_error(const char *format, ...)
 {
     bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+    char text[4096];
     va_list args;
 
-    fprintf(stderr, colour ? "\033[31m%s:\033[0m " : "%s: ", program_name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fputc('\n', stderr);
+    utf8_end(text);
+    utf8_printable(text);
+    fprintf(stderr, colour ? "\033[31m%s:\033[0m %s\n" : "%s: %s\n", program_name, text);
 }
 
 int command_bad_value(const char *option, const char *value, const char *expected)

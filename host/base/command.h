@@ -33,7 +33,8 @@ struct program {
 /** main() of @p program: runs the command that argv[1] names, or prints help or version; the exit code. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. */
+/** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. One line, whatever strangers named what it names: what is
+ *  not printable becomes '?' (utf8_printable()). */
 void command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */

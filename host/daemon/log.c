@@ -3,6 +3,7 @@
 #include "daemon/log.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -65,6 +66,8 @@ void log_line(enum log_class class, int priority, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    utf8_end(text);
+    utf8_printable(text);
     pthread_mutex_lock(&mutex);
     if (priority <= level)
         write_admitted(&rates[class], priority, text);

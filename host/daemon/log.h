@@ -35,6 +35,7 @@ bool log_rate_admit(struct log_rate *rate, uint64_t now_ns);
 /** Less urgent messages than @p priority (LOG_ERR .. LOG_DEBUG) are not written. */
 void log_set_level(int priority);
 
-/** Writes one line. From any thread. */
+/** Writes one line, whatever is in the text: names of strangers can neither end it nor command a terminal (utf8_printable()).
+ *  From any thread. */
 void log_line(enum log_class class, int priority, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -2,6 +2,8 @@
 /** @file message.c  See message.h. */
 #include "exporter/message.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -13,6 +15,8 @@ void message(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    utf8_end(text);
+    utf8_printable(text);
     fprintf(stderr, "vmwss-exporter: %s\n", text);
 }
 

@@ -2,6 +2,7 @@
 /** @file guest_view.c  See guest_view.h. */
 #include "show/guest_view.h"
 
+#include "base/utf8.h"
 #include "show/guest_word.h"
 #include "show/sample_table.h"
 #include "show/table.h"
@@ -321,19 +322,32 @@ static void print_verdict(const struct guest_word *word)
            *reasons ? ": " : "", reasons, *reasons ? "" : ": it neither pages nor scans");
 }
 
+static void print_missing(const struct guest_view *view)
+{
+    char line[1024];
+
+    snprintf(line, sizeof(line), "%s: no word from an agent: %s", view->domain, view->missing);
+    utf8_end(line);
+    utf8_printable(line);
+    puts(line);
+}
+
 static void print_heading(const struct guest_view *view)
 {
     char up[32] = "?";
     char age[32];
+    char domain[256];
 
     if (!view->report) {
-        printf("%s: no word from an agent: %s\n", view->domain, view->missing);
+        print_missing(view);
         return;
     }
+    snprintf(domain, sizeof(domain), "%s", view->domain);
+    utf8_printable(domain);
     if (isfinite(view->report->uptime_s))
         show_seconds(up, sizeof(up), view->report->uptime_s);
     printf("%s: its agent is %s on Linux %s, up %s; lines of WHOSE guest are its word, not checked",
-           view->domain, *view->hello->agent ? view->hello->agent : "?",
+           domain, *view->hello->agent ? view->hello->agent : "?",
            *view->hello->kernel ? view->hello->kernel : "?", up);
     if (!isnan(view->told_age_s))
         printf(", and what it told vmwssd %s ago",

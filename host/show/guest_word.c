@@ -2,6 +2,7 @@
 /** @file guest_word.c  See guest_word.h. */
 #include "show/guest_word.h"
 
+#include "base/utf8.h"
 #include "show/json.h"
 #include "show/units.h"
 
@@ -225,6 +226,7 @@ size_t word_lines(char lines[WORD_LINES][WORD_LINE], const struct guest_word *wo
 
     if (word->source == WORD_NONE) {
         snprintf(lines[0], WORD_LINE, "the guest says nothing: %s", word->missing);
+        utf8_printable(lines[0]);
         return word_was_asked(word);
     }
     memory_lines(lines, word);

@@ -2,6 +2,7 @@
 /** @file history.c  See history.h. */
 #include "show/history.h"
 
+#include "base/utf8.h"
 #include "show/csv.h"
 #include "show/guest_word.h"
 #include "show/json.h"
@@ -289,6 +290,7 @@ void history_output_end(struct history_output *output)
         table_hide(output->table, c);
     if (output->table)
         table_print(output->table, true);
+    utf8_printable(output->missing);
     if (output->table && *output->missing)
         printf("The guest says nothing: %s.\n", output->missing);
     table_free(output->table);

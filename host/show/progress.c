@@ -3,6 +3,7 @@
 #include "show/progress.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,8 @@ void progress_init(struct progress *progress, const char *what)
 {
     *progress = (struct progress){.enabled = isatty(STDERR_FILENO)};
     snprintf(progress->what, sizeof(progress->what), "%s", what);
+    utf8_end(progress->what);
+    utf8_printable(progress->what);
 }
 
 void progress_draw(double elapsed_s, double total_s, void *context)

@@ -2,11 +2,11 @@
 /** @file sample_table.c  See sample_table.h. */
 #include "show/sample_table.h"
 
+#include "base/utf8.h"
 #include "show/guest_word.h"
 #include "show/table.h"
 #include "show/units.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +54,8 @@ void sample_name(char *text, size_t size, const struct sample_record *record)
         snprintf(text, size, "%s", record->domain);
     else
         snprintf(text, size, "pid %d", record->pid);
+    utf8_end(text);
+    utf8_printable(text);
 }
 
 void sample_method(char *text, size_t size, const struct sample_record *record)
@@ -85,10 +87,6 @@ void sample_head_print(const struct sample_record *record)
     char text[400];
 
     sample_name(name, sizeof(name), record);
-    /* What a guest is called shall not move the terminal's cursor. */
-    for (char *c = name; *c; c++)
-        if (iscntrl((unsigned char)*c))
-            *c = '?';
     sample_subtitle(text, sizeof(text), record);
     printf("%s: %s; vCPUs ran %.2fs, CPU time of this measurement %.3fs\n", name, text,
            record->vcpu_s, record->cpu_s);

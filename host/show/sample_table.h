@@ -7,7 +7,7 @@
 /** One row per window. */
 void sample_table_print(const struct sample_record *record, bool heading);
 
-/** The domain's name, or "pid N". */
+/** The domain's name, made printable, or "pid N". */
 void sample_name(char *text, size_t size, const struct sample_record *record);
 
 /** "idle census", "zap n=2000". */

@@ -33,6 +33,14 @@ sleep 1000 &
 sleeper=$!
 pids+=("$sleeper")
 expect_exit "not QEMU" 2 "$sleeper" "$vmwss" measure --pid "$sleeper"
+hostile=$guests_dir/$'\e[31m\n<0>forged'
+mkdir "$hostile" && cp -- "$(command -v sleep)" "$hostile/sleep"
+"$hostile/sleep" 1000 &
+pids+=("$!")
+runs() { [[ /proc/$1/exe -ef $2 ]]; }
+settles runs "$!" "$hostile/sleep"
+expect_exit "one printable line, whatever the program is called" 2 'it runs [^'$'\e\n'']*/\?\[31m\?<0>forged' \
+	"$vmwss" measure --pid "$!"
 expect_exit "no such process" 2 '4194200' "$vmwss" measure --pid 4194200
 expect_exit "LIBVIRT_DEFAULT_URI is asked" 2 'qemu:///nowhere' env LIBVIRT_DEFAULT_URI=qemu:///nowhere "$vmwss" measure some
 expect_exit "but --connect first" 2 'embed' \

@@ -572,6 +572,31 @@ START_TEST(a_flood_is_cut)
 }
 END_TEST
 
+/* What a call writes to standard error. */
+static void log_to(char *text, size_t size, const char *message)
+{
+    FILE *file = tmpfile();
+    int saved = dup(STDERR_FILENO);
+
+    ck_assert_ptr_nonnull(file);
+    dup2(fileno(file), STDERR_FILENO);
+    log_line(LOG_CLASS_GUEST, LOG_WARNING, "process 7: %s", message);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+START_TEST(a_name_is_no_other_message)
+{
+    char text[256];
+
+    log_to(text, sizeof(text), "/tmp/\x1b[2J\n<0>forged");
+    ck_assert_str_eq(text, "<4>process 7: /tmp/?[2J?<0>forged\n");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("daemon");
@@ -603,6 +628,7 @@ int main(void)
     tcase_add_test(rest, another_panel_is_another_descriptor);
     tcase_add_test(rest, a_swapped_dimm_is_noticed);
     tcase_add_test(rest, a_flood_is_cut);
+    tcase_add_test(rest, a_name_is_no_other_message);
     suite_add_tcase(suite, rest);
     return run_suite(suite);
 }

@@ -389,6 +389,25 @@ START_TEST(what_is_not_utf8_is_replaced)
 }
 END_TEST
 
+static const struct {
+    const char *value, *printable;
+} unprintable[] = {
+    {"plain \xc3\xa9 \xc2\xa0 \xe2\x80\x93 \xe2\x82\xac", "plain \xc3\xa9 \xc2\xa0 \xe2\x80\x93 \xe2\x82\xac"},
+    {"a\n<0>b\r\t\x1b[31mc\x7f", "a?<0>b???[31mc?"},
+    {"\xc2\x9b" "31m\x9b", "??31m?"},                         /* CSI of C1 */
+    {"\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8e", "????????????"}, /* lines and directions */
+};
+
+START_TEST(what_is_not_printable_is_replaced)
+{
+    char value[64];
+
+    snprintf(value, sizeof(value), "%s", unprintable[_i].value);
+    utf8_printable(value);
+    ck_assert_str_eq(value, unprintable[_i].printable);
+}
+END_TEST
+
 START_TEST(a_label_that_does_not_fit_is_left_out_whole)
 {
     char labels[16] = "";
@@ -561,6 +580,8 @@ static Suite *suite(void)
     tcase_add_test(text, a_window_twice_is_shown_once);
     tcase_add_test(text, a_history_that_cannot_be_read_is_an_error);
     tcase_add_test(text, the_file_is_replaced_and_removed);
+    tcase_add_loop_test(parts, what_is_not_printable_is_replaced, 0,
+                        sizeof(unprintable) / sizeof(unprintable[0]));
     tcase_add_loop_test(parts, what_is_not_utf8_is_replaced, 0, sizeof(utf8) / sizeof(utf8[0]));
     tcase_add_test(parts, a_label_that_does_not_fit_is_left_out_whole);
     tcase_add_test(parts, a_file_that_cannot_be_written_is_said);
