@@ -343,7 +343,8 @@ START_TEST(a_long_name_fits)
     add(name, UUID_1, T0, 1);
     add(name, UUID_2, T0, 1);
     text = text_at(T0);
-    snprintf(wanted + strlen(wanted), 100, "\",uuid=\"" UUID_1 "\"} 1073741824");
+    snprintf(wanted + strlen(wanted), sizeof(wanted) - strlen(wanted),
+             "\",uuid=\"" UUID_1 "\"} 1073741824");
     ck_assert_line(text, wanted);
     free(text);
 }
@@ -392,9 +393,12 @@ END_TEST
 static const struct {
     const char *value, *printable;
 } unprintable[] = {
-    {"plain \xc3\xa9 \xc2\xa0 \xe2\x80\x93 \xe2\x82\xac", "plain \xc3\xa9 \xc2\xa0 \xe2\x80\x93 \xe2\x82\xac"},
+    {"plain \xc3\xa9 \xc2\xa0 \xe2\x80\x93 \xe2\x82\xac",
+     "plain \xc3\xa9 \xc2\xa0 \xe2\x80\x93 \xe2\x82\xac"},
     {"a\n<0>b\r\t\x1b[31mc\x7f", "a?<0>b???[31mc?"},
-    {"\xc2\x9b" "31m\x9b", "??31m?"},                         /* CSI of C1 */
+    {"\xc2\x9b"
+     "31m\x9b",
+     "??31m?"},                                                           /* CSI of C1 */
     {"\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8e", "????????????"}, /* lines and directions */
 };
 
