@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct options {
@@ -66,17 +67,26 @@ static int parse_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-struct printing {
-    struct history_output *output;
-    size_t n;
+struct collected {
+    size_t n, room;
+    struct history_point *points;
 };
 
 static int see(const struct history_point *point, void *context)
 {
-    struct printing *printing = context;
+    struct collected *collected = context;
 
-    printing->n++;
-    return history_output_point(printing->output, point);
+    if (collected->n == collected->room) {
+        size_t room = collected->room ? 2 * collected->room : 64;
+        struct history_point *more = reallocarray(collected->points, room, sizeof(*more));
+
+        if (!more)
+            return -ENOMEM;
+        collected->points = more;
+        collected->room = room;
+    }
+    collected->points[collected->n++] = *point;
+    return 0;
 }
 
 /* Why there is nothing: another window may be kept, or nothing of that time. */
@@ -103,24 +113,43 @@ static int nothing(struct store *store, const struct options *options,
                      guest->name, options->kept.window_s, list);
 }
 
-static int print(struct store *store, const struct options *options, struct error *error)
+static int print(const struct options *options, const struct history_guest *guest,
+                 const struct history_query *query, const struct collected *collected,
+                 struct error *error)
+{
+    struct history_output *output = history_output_new(options->kept.format, guest, query);
+    int rc = 0;
+
+    for (size_t i = 0; output && rc == 0 && i < collected->n; i++)
+        rc = history_output_point(output, &collected->points[i]);
+    if (!output || rc < 0)
+        rc = error_set(error, -ENOMEM, "out of memory");
+    history_output_end(output);
+    return rc;
+}
+
+/* Whoever reads what is printed may take as long as he likes: by then the history is not held, or its WAL would grow. */
+static int read_and_print(struct store *store, const struct options *options, struct error *error)
 {
     struct history_guest guest;
     struct history_query query = {.window_s = options->kept.window_s};
-    struct printing printing = {0};
+    struct collected collected = {0};
     int rc = history_find(store, options->domain, &guest, error);
 
     if (rc < 0)
         return rc;
     kept_span(&options->kept, &query.from_s, &query.to_s);
     query.level_s = options->level_s < 0 ? history_level(options->kept.since_s) : options->level_s;
-    printing.output = history_output_new(options->kept.format, &guest, &query);
-    if (!printing.output)
-        return error_set(error, -ENOMEM, "out of memory");
-    rc = history_points(store, &guest, &query, see, &printing, error);
-    if (rc == 0 && printing.n == 0)
+    rc = history_points(store, &guest, &query, see, &collected, error);
+    if (rc == -ENOMEM)
+        error_set(error, rc, "out of memory");
+    if (rc == 0 && collected.n == 0)
         rc = nothing(store, options, &guest, error);
-    history_output_end(printing.output);
+    if (rc == 0)
+        rc = history_refresh(store, error);
+    if (rc == 0)
+        rc = print(options, &guest, &query, &collected, error);
+    free(collected.points);
     return rc;
 }
 
@@ -135,6 +164,6 @@ int cmd_history(int argc, char **argv)
         return rc > 0 ? 0 : EXIT_USAGE;
     rc = kept_open(&options.kept, &store, &error);
     if (rc == 0)
-        rc = print(store, &options, &error);
+        rc = read_and_print(store, &options, &error);
     return kept_end(store, rc, &error);
 }

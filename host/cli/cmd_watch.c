@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -78,10 +79,15 @@ static int parse_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
+/* As many new ones at once: more of them are read when these are printed. */
+#define COLLECT_MAX 256
+
 struct printing {
     const struct options *options;
     uint64_t n;
     struct error *error;
+    size_t n_collected, room;
+    struct kept_sample *collected;
 };
 
 static bool is_asked_for(const struct options *options, const struct sample_record *sample)
@@ -99,13 +105,10 @@ static bool is_enough(const struct printing *printing)
 }
 
 /* 1 when there are enough. */
-static int print(const struct kept_sample *kept, void *context)
+static int print(struct printing *printing, const struct kept_sample *kept)
 {
-    struct printing *printing = context;
     int rc = 0;
 
-    if (!is_asked_for(printing->options, &kept->record.sample))
-        return 0;
     if (printing->options->json)
         rc = ages_json_print(&kept->record);
     else
@@ -114,6 +117,48 @@ static int print(const struct kept_sample *kept, void *context)
         rc = command_flush(printing->error);
     printing->n++;
     return rc == 0 && is_enough(printing) ? 1 : rc;
+}
+
+static int collect(const struct kept_sample *kept, void *context)
+{
+    struct printing *printing = context;
+
+    if (!is_asked_for(printing->options, &kept->record.sample))
+        return 0;
+    if (printing->n_collected == printing->room) {
+        size_t room = printing->room ? 2 * printing->room : 16;
+        struct kept_sample *more = reallocarray(printing->collected, room, sizeof(*more));
+
+        if (!more)
+            return error_set(printing->error, -ENOMEM, "out of memory");
+        printing->collected = more;
+        printing->room = room;
+    }
+    printing->collected[printing->n_collected++] = *kept;
+    return 0;
+}
+
+/* 1 when they are many. */
+static int collect_new(const struct kept_sample *kept, void *context)
+{
+    const struct printing *printing = context;
+    int rc = collect(kept, context);
+
+    return rc == 0 ? printing->n_collected >= COLLECT_MAX : rc;
+}
+
+/* Whoever reads what is printed may stop for as long as he likes: the history is not held meanwhile, or its WAL would grow.
+ * @p rc: of collecting; 1 when there are enough. */
+static int print_collected(struct printing *printing, struct stream *stream, int rc)
+{
+    size_t n = printing->n_collected;
+
+    printing->n_collected = 0;
+    if (rc >= 0 && stream_store(stream))
+        rc = history_refresh(stream_store(stream), printing->error);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = print(printing, &printing->collected[i]);
+    return rc;
 }
 
 /* A name that is not known may become so; a message says that it is not yet. */
@@ -135,12 +180,18 @@ static int watch(struct stream *stream, const struct options *options, struct er
     int rc;
 
     tell_unknown(stream_store(stream), options);
-    rc = history_latest(stream_store(stream), print, &printing, error);
+    rc = history_latest(stream_store(stream), collect, &printing, error);
+    rc = print_collected(&printing, stream, rc);
     while (rc == 0) {
-        rc = stream_next(stream, print, &printing, error);
-        if (rc == 0)
+        bool more;
+
+        rc = stream_next(stream, collect_new, &printing, error);
+        more = rc == 1;
+        rc = print_collected(&printing, stream, rc);
+        if (rc == 0 && !more)
             nanosleep(&pause, NULL);
     }
+    free(printing.collected);
     return rc > 0 ? 0 : rc;
 }
 

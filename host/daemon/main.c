@@ -11,6 +11,7 @@
 #include "daemon/options.h"
 #include "daemon/privileges.h"
 #include "daemon/source.h"
+#include "daemon/state_dir.h"
 #include "sample/run_lock.h"
 
 #include <errno.h>
@@ -266,6 +267,8 @@ static int start(struct daemon *daemon, struct error *error)
         rc = run_lock_host(&daemon->lock, &daemon->root, "vmwssd", &at_once, error);
     run_lock_sweep(&daemon->root);
     raise_file_limit();
+    if (rc == 0)
+        rc = state_dir_make(config->database, error);
     if (rc == 0 && !has_embedded(config))
         rc = privileges_drop(config->agents, error);
     if (rc == 0)

@@ -4,6 +4,7 @@
 
 #include "base/cond.h"
 #include "daemon/log.h"
+#include "keep/wal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #define QUEUE_RECORDS 256
 #define GATHER_S 1
 #define MAINTAIN_S 60
+#define OPEN_AGAIN_S 5
 
 struct queued {
     struct ages_record record;
@@ -35,6 +37,7 @@ struct writer {
     char *path;
     int failing;         /* the error that was said last; 0: all is well */
     int not_maintained;  /* likewise */
+    bool held;           /* its WAL, and that was said */
     double maintained_s; /* CLOCK_BOOTTIME */
 };
 
@@ -134,6 +137,20 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
     count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
 }
 
+static void watch_wal(struct writer *writer)
+{
+    uint64_t bytes = store_wal_held_bytes(writer->store);
+
+    if (bytes >= WAL_WARN_BYTES && !writer->held)
+        log_line(
+            LOG_CLASS_HISTORY, LOG_WARNING,
+            "%s: a reader does not finish, and its WAL has grown to %llu MiB; end it (fuser -v "
+            "%s-shm): at %llu MiB no history is kept",
+            writer->path, (unsigned long long)(bytes >> 20), writer->path,
+            (unsigned long long)(WAL_MAX_BYTES >> 20));
+    writer->held = bytes >= WAL_WARN_BYTES;
+}
+
 /* Old records go, and new ones to the disk. What fails now is tried again in a minute, and said again when it has worked
  * meanwhile, or fails by another reason. */
 static void maintain(struct writer *writer)
@@ -151,6 +168,8 @@ static void maintain(struct writer *writer)
 
     int rc = store_maintain(writer->store, &retention, &clock, &error);
 
+    watch_wal(writer);
+
     if (rc < 0 && rc == writer->failing) /* a full disk, say: that was said, and what it means */
         return;
     if (rc < 0 && rc != writer->not_maintained)
@@ -162,7 +181,7 @@ static void maintain(struct writer *writer)
  * all the same. False: it is to stop, and all that came is written. */
 static bool gather(struct writer *writer, struct queued **list, size_t *n)
 {
-    uint64_t until_ns = cond_in_s(MAINTAIN_S);
+    uint64_t until_ns = cond_in_s(writer->store ? MAINTAIN_S : OPEN_AGAIN_S);
     int rc = 0;
 
     pthread_mutex_lock(&writer->mutex);
@@ -183,6 +202,14 @@ static bool gather(struct writer *writer, struct queued **list, size_t *n)
     return goes_on;
 }
 
+/* There is nothing to write. */
+static void open_again(struct writer *writer)
+{
+    struct error error = {0};
+
+    say(writer, open_store(writer, &error), &error);
+}
+
 static void *run(void *context)
 {
     struct writer *writer = context;
@@ -192,6 +219,8 @@ static void *run(void *context)
     while (gather(writer, list, &n)) {
         if (n > 0)
             write_all(writer, list, n);
+        else if (!writer->store)
+            open_again(writer);
         free_all(list, n);
         maintain(writer);
     }
@@ -223,6 +252,10 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
                           : error_set(error, -ENOMEM, "%s: out of memory", path);
 
     writer->opening_cpu_s = thread_cpu_s() - cpu_s;
+    if (rc == -EBUSY) { /* guests are watched all the same */
+        say(writer, rc, error);
+        rc = 0;
+    }
     if (rc == 0)
         rc = -pthread_create(&writer->thread, NULL, run, writer);
     if (rc < 0) {

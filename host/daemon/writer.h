@@ -13,7 +13,7 @@
 
 struct writer; /* opaque */
 
-/** Opens the history at @p path and starts the thread. 0, or as store_open(). */
+/** Opens the history at @p path and starts the thread. One that is busy is opened later. 0, or as store_open(). */
 int writer_start(struct writer **out, const char *path, const struct store_retention *retention,
                  struct error *error);
 

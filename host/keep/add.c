@@ -6,6 +6,7 @@
 #include "keep/row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
+#include "keep/wal.h"
 #include "keep/word_row.h"
 
 #include <errno.h>
@@ -272,6 +273,8 @@ int store_add(struct store *store, const struct store_entry *entries, size_t n, 
 
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = check(store, &entries[i], error);
+    if (rc == 0)
+        rc = wal_check(store, error);
     if (rc == 0)
         rc = sql_run(store, "BEGIN IMMEDIATE", error);
     if (rc < 0)

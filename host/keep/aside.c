@@ -41,6 +41,11 @@ int file_identify(const char *path, enum file_kind *kind, struct error *error)
         *kind = FILE_NEW;
         return 0;
     }
+    if (fd < 0 && errno == EACCES)
+        return error_set(error, -EACCES,
+                         "%s: %s: be root, or of the group that may read it "
+                         "(usually: group vmwss)",
+                         path, strerror(EACCES));
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_set(error, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))

@@ -3,6 +3,7 @@
 #include "keep/bucket.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
+#include "keep/wal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -182,5 +183,5 @@ int store_maintain(struct store *store, const struct store_retention *retention,
     if (rc == 0)
         rc = give_back(store, error);
     /* Readers are not waited for: what they still need stays in the WAL. */
-    return rc == 0 ? sql_run(store, "PRAGMA wal_checkpoint(PASSIVE)", error) : rc;
+    return rc == 0 ? wal_checkpoint(store, error) : rc;
 }

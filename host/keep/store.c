@@ -7,11 +7,14 @@
 #include "keep/schema.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
+#include "keep/wal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The kind of journal is in the file from here on, and so are the two settings before it, which must come first:
  *   auto_vacuum     pages that shorter retention frees can be given back
@@ -66,6 +69,16 @@ static int refuse(const char *path, struct error *error)
                      "%s: is not a history of vmwss: move it away, or name another file", path);
 }
 
+/* SQLite would make it 0644, and what guests call their processes is in it. Its WAL takes after it. If this fails SQLite
+ * says why. */
+static void make_private(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+
+    if (fd >= 0)
+        close(fd);
+}
+
 static int open_file(struct store *store, struct error *error)
 {
     enum file_kind kind;
@@ -77,10 +90,13 @@ static int open_file(struct store *store, struct error *error)
         return refuse(store->path, error);
     if (kind == FILE_NO_DATABASE)
         return error_set(error, -EUCLEAN, "%s: is no database", store->path);
+    if (kind == FILE_NEW)
+        make_private(store->path);
     rc = database_open(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
     if (rc == 0)
         rc = prepare_file(store, kind, error);
     keep_wal(store);
+    wal_begin(store);
     if (rc == 0 && kind != FILE_NEW)
         rc = check_pages(store, error);
     if (rc == 0)

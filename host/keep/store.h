@@ -37,7 +37,7 @@ struct store_entry {
 };
 
 /**
- * Opens the database for writing; makes it, with mode 0644 less the umask, if it is not there, and brings an older schema
+ * Opens the database for writing; makes it, with mode 0640 less the umask, if it is not there, and brings an older schema
  * up to date. The directory must exist. Every page is checked (PRAGMA quick_check: as long as reading the file takes). A
  * damaged database is renamed to PATH.damaged-TIME, with its WAL, and a new one begun: store_notice() says so.
  * A file that is something else is refused, not renamed: unless its name ends in ".db" and it is no SQLite database at
@@ -49,6 +49,10 @@ int store_open(const char *path, struct store **store, struct error *error);
 /** What store_open() did that the log should say: "" or one line. Valid until store_close(). */
 const char *store_notice(const struct store *store);
 
+/** How long the WAL is, if a reader that does not finish keeps it from being cut; 0: none does. As of the last transaction of
+ *  some size, or of store_maintain(). */
+uint64_t store_wal_held_bytes(const struct store *store);
+
 /** NULL is allowed. What was added is all there; nothing more can be lost by not calling it. */
 void store_close(struct store *store);
 
@@ -58,7 +62,7 @@ void store_close(struct store *store);
  * @return 0: they are kept. Otherwise none of them is, nothing is half-written, and the next call may succeed without
  *         further ado:
  *         -ENOSPC  the disk is full
- *         -EBUSY   somebody else held the database for two seconds
+ *         -EBUSY   somebody else held the database for two seconds, or a reader its WAL until that had 256 MiB
  *         -EIO, -EROFS ...
  *         -EUCLEAN it is damaged: close it, and store_open() will set it aside
  *         -EINVAL  an entry that cannot be kept, and never will be: no UUID, no windows, a period or a number that

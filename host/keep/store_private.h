@@ -11,6 +11,10 @@ struct store {
     sqlite3 *db;
     char *path;
     char notice[640];
+    /* wal.c */
+    uint64_t wal_held_pages; /* of the WAL, when a reader holds it up */
+    uint64_t wal_max_bytes;
+    int64_t page_bytes;
     /* store_maintain(): has the clock jumped? */
     bool clock_seen;
     double clock_offset_s; /* wall clock less the steady one */

@@ -65,9 +65,10 @@ check "the exporter is not, unasked" test ! -e "$fresh/etc/systemd/system/socket
 check "but can be" inside bash -c 'cd /etc/systemd/system && mkdir -p sockets.target.wants &&
 	ln -s /lib/systemd/system/vmwss-exporter.socket sockets.target.wants/'
 check "the daemon starts, keeps its history, and ends" inside bash -c '
-	mkdir -p /var/lib/vmwss
 	timeout --preserve-status --signal TERM 15 vmwssd --foreground 2>/tmp/messages || { cat /tmp/messages; exit 1; }
 	test -s /var/lib/vmwss/history.db'
+check "which root and the group vmwss may read" \
+	test "$(inside stat -c '%A %U %G' /var/lib/vmwss /var/lib/vmwss/history.db | xargs)" = "drwxr-s--- root vmwss -rw-r----- root vmwss"
 check "the exporter reads it" inside bash -c 'vmwss-exporter --print | grep -qx "vmwss_guests 0"'
 echo 'period = 17' >>"$fresh/etc/vmwss/vmwssd.conf"
 check "it can be installed again" apt_inside install --reinstall --no-install-recommends \

@@ -3,9 +3,11 @@
 #include "kept.h"
 
 #include "fixture.h"
+#include "keep/store_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct kept_dir kept;
@@ -307,6 +309,66 @@ START_TEST(an_empty_file_is_new)
 }
 END_TEST
 
+START_TEST(others_may_not_read_it)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
+    const char *const suffixes[] = {"", "-wal", "-shm"};
+
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    for (size_t i = 0; i < 3; i++) {
+        char path[128];
+        struct stat st;
+
+        snprintf(path, sizeof(path), "%s%s", kept.path, suffixes[i]);
+        ck_assert_int_eq(stat(path, &st), 0);
+        ck_assert_int_eq(st.st_mode & 0777, 0640);
+    }
+    store_close(store);
+}
+END_TEST
+
+/* A reader in the middle of a query, as one whose output is not read. */
+static sqlite3_stmt *begin_reading(sqlite3 **db)
+{
+    sqlite3_stmt *statement;
+
+    ck_assert_int_eq(sqlite3_open_v2(kept.path, db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(*db, "SELECT * FROM sample", -1, &statement, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    return statement;
+}
+
+START_TEST(a_reader_that_does_not_finish_has_a_bound)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
+    struct error error = {0};
+    sqlite3 *db;
+    unsigned added = 0;
+
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+
+    sqlite3_stmt *reader = begin_reading(&db);
+
+    store->wal_max_bytes = 8 << 20;
+    while (added < 10000 && kept_add(store, &record, &error) == 0) {
+        record.sample.time.tv_sec += 30;
+        added++;
+    }
+    ck_assert_int_eq(error.code, -EBUSY);
+    ck_assert_ptr_nonnull(strstr(error.text, "WAL has grown to 8 MiB, as a reader"));
+    ck_assert_uint_ge(store_wal_held_bytes(store), 8 << 20);
+    ck_assert_uint_lt(store_wal_held_bytes(store), 13 << 20);
+    sqlite3_finalize(reader);
+    sqlite3_close(db);
+    ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    ck_assert_uint_eq(store_wal_held_bytes(store), 0);
+    store_close(store);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("store");
@@ -329,6 +391,8 @@ static Suite *suite(void)
     tcase_add_test(tcase, a_cut_file_is_set_aside);
     tcase_add_test(tcase, other_tables_are_set_aside);
     tcase_add_test(tcase, an_empty_file_is_new);
+    tcase_add_test(tcase, others_may_not_read_it);
+    tcase_add_test(tcase, a_reader_that_does_not_finish_has_a_bound);
     suite_add_tcase(suite, tcase);
     return suite;
 }
