@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file session.c  See session.h. */
 #include "cli/session.h"
-#include "base/parse.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/random.h"
+#include "cli/unhurried.h"
 #include "estimate/precision.h"
 #include "estimate/wilson.h"
 #include "record/flag_memory.h"
@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,7 +182,8 @@ static void make_plan(struct session *session, const struct sampling_choice *cho
 static int open_guest(struct session *session, const struct sampling_choice *choice,
                       struct error *error)
 {
-    int rc = guest_choice_open(&choice->guest, &session->root, &session->subject.guest, error);
+    int rc = guest_choice_open_unhurried(&choice->guest, &interrupted, &session->subject.guest,
+                                         error);
 
     session->found = rc == 0;
     return rc == 0 ? subject_locate(&session->subject, &session->root, error) : rc;
@@ -321,7 +323,7 @@ static bool ask_for_ram(const struct session *session, struct ram_config *ram)
 {
     struct guest guest;
 
-    if (guest_choice_open(&session->choice->guest, &session->root, &guest, NULL) < 0)
+    if (guest_choice_open_unhurried(&session->choice->guest, &interrupted, &guest, NULL) < 0)
         return false;
 
     bool same = guest.process.pid == session->subject.guest.process.pid;
