@@ -2,7 +2,9 @@
 /** @file http.c  See http.h. */
 #include "exporter/http.h"
 
+#include "base/clock.h"
 #include "export/exposition.h"
+#include "exporter/connections.h"
 #include "exporter/message.h"
 
 #include <errno.h>
@@ -10,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CONNECTIONS 32U
-#define TIMEOUT_S 15U
-#define CONNECTION_BYTES ((size_t)16 << 10) /* a request's headers must fit */
+/* While one that made room is being closed. */
+#define MHD_CONNECTIONS (2 * CONNECTIONS_MAX)
+#define CONNECTION_BYTES ((size_t)8 << 10) /* a request's headers must fit */
 
 struct http {
     struct MHD_Daemon *daemon;
+    struct connections *connections;
     const struct prometheus_options *metrics;
     int failing; /* message_outcome(); the thread's own */
 };
@@ -35,6 +38,7 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned
         return MHD_NO;
     if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
         MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") == MHD_YES &&
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES &&
         (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
          MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES))
         result = MHD_queue_response(connection, status, response);
@@ -86,6 +90,27 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
                      "there is /metrics only\n");
 }
 
+static void note(void *context, struct MHD_Connection *connection, void **entry,
+                 enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = context;
+    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection,
+                                                                 MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *address = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+        connections_remove(http->connections, *entry);
+    else if (fd)
+        *entry = connections_add(http->connections, fd->connect_fd,
+                                 address ? address->client_addr : NULL, clock_ns());
+}
+
+void http_expire(struct http *http)
+{
+    connections_expire(http->connections, clock_ns());
+}
+
 int http_start(struct http **out, int fd, const struct prometheus_options *metrics,
                struct error *error)
 {
@@ -94,12 +119,18 @@ int http_start(struct http **out, int fd, const struct prometheus_options *metri
     if (!http)
         return error_set(error, -ENOMEM, "out of memory");
     http->metrics = metrics;
+    http->connections = connections_new();
+    if (!http->connections) {
+        free(http);
+        return error_set(error, -ENOMEM, "out of memory");
+    }
     http->daemon = MHD_start_daemon(
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, http,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_BYTES, MHD_OPTION_END);
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MHD_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_DEADLINE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, note, http, MHD_OPTION_END);
     if (!http->daemon) {
+        connections_free(http->connections);
         free(http);
         return error_set(error, -EIO, "the HTTP server does not start");
     }
@@ -112,5 +143,6 @@ void http_stop(struct http *http)
     if (!http)
         return;
     MHD_stop_daemon(http->daemon);
+    connections_free(http->connections);
     free(http);
 }

@@ -53,8 +53,8 @@ static void take_signals(sigset_t *signals)
 static int serve(const struct exporter_options *options, struct error *error)
 {
     struct http *http = NULL;
+    const struct timespec second = {.tv_sec = 1};
     sigset_t signals;
-    int caught;
     int fd = listen_passed(error);
     int rc;
 
@@ -67,7 +67,8 @@ static int serve(const struct exporter_options *options, struct error *error)
     if (rc < 0)
         return rc;
     sd_notify(0, "READY=1");
-    sigwait(&signals, &caught);
+    while (sigtimedwait(&signals, NULL, &second) < 0)
+        http_expire(http);
     sd_notify(0, "STOPPING=1");
     http_stop(http);
     return 0;
