@@ -436,10 +436,9 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-struct fleet_state fleet_state(struct fleet *fleet)
+struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns)
 {
     struct fleet_state state = {0};
-    uint64_t now_ns = clock_ns();
 
     pthread_mutex_lock(&fleet->mutex);
     state.guests = fleet->n;
@@ -451,9 +450,15 @@ struct fleet_state fleet_state(struct fleet *fleet)
         state.refused += one->refused;
         state.suspended += one->suspended;
     }
+    state.hanging = fleet_workers_hanging(fleet, now_ns);
     state.alive = fleet_workers_alive(fleet, now_ns);
     pthread_mutex_unlock(&fleet->mutex);
     return state;
+}
+
+struct fleet_state fleet_state(struct fleet *fleet)
+{
+    return fleet_state_at(fleet, clock_ns());
 }
 
 static void fleet_free(struct fleet *fleet)

@@ -97,7 +97,9 @@ struct fleet_state {
     double period_s;  /* planned */
     double share;     /* of one core, lately */
     uint64_t records; /* so far */
-    bool alive;       /* all threads have shown themselves lately, but for those whose look hangs */
+    size_t hanging;   /* looks that do not end */
+    bool
+        alive; /* all threads have shown themselves lately, but for those whose look hangs; not all do */
 };
 
 /** To be called every few seconds: says which looks hang (@p now_ns by clock_ns()), and starts threads in their place, as long

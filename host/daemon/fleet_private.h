@@ -11,8 +11,8 @@
 
 #include <pthread.h>
 
-#define FLEET_WORKERS 2 /* that are free to look at guests */
-#define FLEET_WORKERS_MAX 16
+#define FLEET_WORKERS 2      /* that are free to look at guests */
+#define FLEET_WORKERS_MAX 64 /* a stalled storage may hold up all guests that are on it */
 
 /** A look that takes so long hangs: somebody holds the lock of QEMU's mappings, say. Another thread takes the place. */
 #define FLEET_HANGS_NS 10000000000ULL
@@ -49,6 +49,7 @@ struct member {
     bool busy;
     bool introduced;   /* it was said that it is watched */
     uint64_t retry_ns; /* how long it was to wait then; 0: it did not fail */
+    uint64_t apart_ns; /* likewise, as its last look hung */
     struct watched *watched;
     struct pace pace;
     uint64_t generation;        /* of the rules that its panel follows */
@@ -99,6 +100,9 @@ struct fleet {
 /** Guests that wait to be opened, of all sources. */
 size_t fleet_waiting(const struct fleet *fleet);
 
+/** fleet_state() as of @p now_ns: what hangs does so by then. */
+struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns);
+
 void member_free(struct member *member);
 
 /** Takes @p member out of the table. Unless somebody looks at it, who frees it then, it is put before *freed, to be freed
@@ -114,5 +118,12 @@ int fleet_start_workers(struct fleet *fleet);
  *  end of the process, as are their guests. */
 void fleet_stop_workers(struct fleet *fleet);
 
-/** Does every thread that does not look at a guest show itself? The mutex is held. */
+/** Does every thread that does not look at a guest show itself, and is there one that does not hang? The mutex is held. */
 bool fleet_workers_alive(const struct fleet *fleet, uint64_t now_ns);
+
+/** Threads whose look hangs. The mutex is held. */
+size_t fleet_workers_hanging(const struct fleet *fleet, uint64_t now_ns);
+
+/** When to look again, of a look that began at @p began_ns: @p due_ns, but of one that hung a minute later at least, and ever
+ *  later while it goes on so, that it does not take the threads from others again at once. 0 stays 0. */
+uint64_t fleet_set_apart(struct member *member, uint64_t began_ns, uint64_t due_ns);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fleet_threads.c  How many threads there are: two, and one more for each look that hangs. What they do is in
- *  fleet_workers.c. */
+/**
+ * @file fleet_threads.c  How many threads there are: two, and one more for each look that hangs, up to FLEET_WORKERS_MAX. When
+ * all of these hang nobody looks at any guest, and the fleet is not alive: the watchdog is not fed any more, and the service
+ * manager ends us, loudly. What the threads do is in fleet_workers.c.
+ */
 #include "daemon/fleet_private.h"
 
 #include "base/clock.h"
@@ -11,6 +14,8 @@
 #include <time.h>
 
 #define SECOND_NS 1000000000ULL
+#define APART_FIRST_NS (60 * SECOND_NS)
+#define APART_MOST_NS (960 * SECOND_NS)
 
 /* The mutex is held, or nobody else is there. */
 static int start_worker(struct fleet *fleet)
@@ -41,12 +46,35 @@ static bool hangs(const struct fleet_worker *worker, uint64_t now_ns)
     return worker->at && now_ns > worker->seen_ns + FLEET_HANGS_NS;
 }
 
+size_t fleet_workers_hanging(const struct fleet *fleet, uint64_t now_ns)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fleet->n_workers; i++)
+        n += hangs(&fleet->workers[i], now_ns);
+    return n;
+}
+
 bool fleet_workers_alive(const struct fleet *fleet, uint64_t now_ns)
 {
     for (size_t i = 0; i < fleet->n_workers; i++)
         if (!fleet->workers[i].at && now_ns > fleet->workers[i].seen_ns + FLEET_STUCK_NS)
             return false;
-    return true;
+    return fleet_workers_hanging(fleet, now_ns) < fleet->n_workers;
+}
+
+uint64_t fleet_set_apart(struct member *member, uint64_t began_ns, uint64_t due_ns)
+{
+    uint64_t now_ns = clock_ns();
+
+    if (now_ns < began_ns + FLEET_HANGS_NS || due_ns == 0) {
+        member->apart_ns = 0;
+        return due_ns;
+    }
+    member->apart_ns = member->apart_ns ? 2 * member->apart_ns : APART_FIRST_NS;
+    if (member->apart_ns > APART_MOST_NS)
+        member->apart_ns = APART_MOST_NS;
+    return due_ns > now_ns + member->apart_ns ? due_ns : now_ns + member->apart_ns;
 }
 
 void fleet_relieve(struct fleet *fleet, uint64_t now_ns)

@@ -300,6 +300,7 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
     struct outcome outcome = {.refused = member->refused, .cost = member->cost};
     struct member *freed = NULL;
     double cpu_s = thread_cpu_s();
+    uint64_t began_ns = clock_ns();
 
     due_remove(&fleet->queue, &member->due);
     member->busy = true;
@@ -311,6 +312,7 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
         due_ns = look(fleet, member, &order, due_ns, &outcome);
     else
         watched_poll(member->watched, NULL);
+    due_ns = fleet_set_apart(member, began_ns, due_ns);
     cpu_s = thread_cpu_s() - cpu_s;
 
     pthread_mutex_lock(&fleet->mutex);

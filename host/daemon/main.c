@@ -205,7 +205,10 @@ static void tell_status(const struct daemon *daemon)
     if (state.alive)
         sd_notify(0, "WATCHDOG=1");
     else
-        log_line(LOG_CLASS_DAEMON, LOG_ERR, "a thread hangs: the watchdog may end us");
+        log_line(LOG_CLASS_DAEMON, LOG_ERR,
+                 "no guest is looked at any more: a thread is stuck, or looks at %zu guests hang, "
+                 "for which there are threads; the watchdog ends us unless that ends",
+                 state.hanging);
 }
 
 static void take_signal(struct daemon *daemon)

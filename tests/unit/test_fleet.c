@@ -3,7 +3,7 @@
  *  that nobody writes to, as a read waits there while somebody holds the lock of a process's mappings. */
 #include "base/clock.h"
 #include "daemon/budget.h"
-#include "daemon/fleet.h"
+#include "daemon/fleet_private.h"
 #include "daemon/watched.h"
 #include "fixture.h"
 
@@ -226,6 +226,66 @@ START_TEST(others_are_looked_at_while_some_hang)
 }
 END_TEST
 
+/* Threads that look at guests that hang, until there are no more. */
+static void make_all_hang(int n)
+{
+    for (int pid = FIRST_PID; pid < FIRST_PID + n; pid++) {
+        make_hang(pid);
+        add(pid);
+    }
+}
+
+static size_t hanging(void)
+{
+    return fleet_state_at(fleet, clock_ns() + 20 * SECOND).hanging;
+}
+
+START_TEST(a_stalled_storage_is_not_the_end)
+{
+    make_all_hang(20);
+    for (int i = 0; i < 1000 && hanging() < 20; i++) {
+        fleet_relieve(fleet, clock_ns() + 20 * SECOND);
+        usleep(10000);
+    }
+    ck_assert_uint_eq(hanging(), 20);
+    add(FIRST_PID + 100);
+    for (int i = 0; i < 1000 && !has_guests(20); i++) {
+        fleet_relieve(fleet, clock_ns() + 20 * SECOND);
+        usleep(10000);
+    }
+    ck_assert(has_guests(20)); /* that one was looked at, and is not there */
+    ck_assert(fleet_state_at(fleet, clock_ns() + 20 * SECOND).alive);
+}
+END_TEST
+
+START_TEST(when_all_threads_hang_the_watchdog_is_not_fed)
+{
+    make_all_hang(FLEET_WORKERS_MAX + 1);
+    for (int i = 0; i < 1000 && hanging() < FLEET_WORKERS_MAX; i++) {
+        fleet_relieve(fleet, clock_ns() + 20 * SECOND);
+        usleep(10000);
+    }
+    ck_assert_uint_eq(hanging(), FLEET_WORKERS_MAX);
+    ck_assert(!fleet_state_at(fleet, clock_ns() + 20 * SECOND).alive);
+    ck_assert(fleet_state(fleet).alive); /* for ten seconds it may be just slow */
+}
+END_TEST
+
+START_TEST(a_guest_whose_look_hung_is_set_apart)
+{
+    struct member member = {0};
+    uint64_t now_ns = clock_ns();
+    uint64_t long_ago_ns = now_ns - 11 * SECOND;
+
+    ck_assert_uint_eq(fleet_set_apart(&member, now_ns, now_ns + 5), now_ns + 5);
+    ck_assert_uint_ge(fleet_set_apart(&member, long_ago_ns, now_ns), now_ns + 60 * SECOND);
+    ck_assert_uint_ge(fleet_set_apart(&member, long_ago_ns, now_ns), now_ns + 120 * SECOND);
+    ck_assert_uint_eq(fleet_set_apart(&member, long_ago_ns, 0), 0);
+    ck_assert_uint_eq(fleet_set_apart(&member, now_ns, now_ns), now_ns);
+    ck_assert_uint_lt(fleet_set_apart(&member, long_ago_ns, now_ns), now_ns + 90 * SECOND);
+}
+END_TEST
+
 /* Its panel does not fit the new rules: what was marked is restored before another is drawn. */
 START_TEST(nobody_else_waits_for_a_restoring_that_hangs)
 {
@@ -333,6 +393,9 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, others_are_looked_at_while_some_hang);
+    tcase_add_test(tcase, a_stalled_storage_is_not_the_end);
+    tcase_add_test(tcase, when_all_threads_hang_the_watchdog_is_not_fed);
+    tcase_add_test(tcase, a_guest_whose_look_hung_is_set_apart);
     tcase_add_test(tcase, a_guest_stays_when_what_is_plugged_is_no_memory);
     tcase_add_test(tcase, nobody_else_waits_for_a_restoring_that_hangs);
     tcase_add_test(tcase, the_end_does_not_wait_for_those_that_hang);
