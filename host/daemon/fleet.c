@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -109,7 +110,7 @@ static int enter(struct fleet *fleet, struct member *member)
 
 /* --- what connections say ---------------------------------------------------------------------- */
 
-static void note(struct member *member, bool suspended)
+static void note(struct fleet *fleet, struct member *member, bool suspended)
 {
     if (member->suspended == suspended)
         return;
@@ -120,6 +121,7 @@ static void note(struct member *member, bool suspended)
     log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", member->name,
              suspended ? "suspended: its panel waits" : "runs on");
     member->suspended = suspended;
+    writer_event(fleet->writer, member->uuid, suspended ? EVENT_SUSPEND : EVENT_RESUME);
 }
 
 bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
@@ -131,7 +133,7 @@ bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pi
     bool watched = member && (member->from_libvirt || member->source == source);
 
     if (member && member->source == source)
-        note(member, suspended);
+        note(fleet, member, suspended);
     pthread_mutex_unlock(&fleet->mutex);
     return watched;
 }
@@ -174,7 +176,7 @@ void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, b
     struct member *member = find(fleet, source, uuid);
 
     if (member)
-        note(member, suspended);
+        note(fleet, member, suspended);
     pthread_mutex_unlock(&fleet->mutex);
 }
 
@@ -215,6 +217,7 @@ void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest)
     struct member *member = fleet->stop ? NULL : member_new(fleet, source, guest);
 
     if (member) {
+        writer_event(fleet->writer, member->uuid, EVENT_START);
         rc = enter(fleet, member);
         if (rc < 0)
             fleet_unlink(fleet, member, &freed);
@@ -307,8 +310,10 @@ double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64
     return wait_s;
 }
 
-static void let_go(struct fleet *fleet, struct member *member, struct member **freed)
+static void let_go(struct fleet *fleet, struct member *member, enum event_kind why,
+                   struct member **freed)
 {
+    writer_event(fleet->writer, member->uuid, why);
     log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: no longer watched", member->name);
     fleet_unlink(fleet, member, freed);
     fleet->replan = true;
@@ -323,7 +328,7 @@ void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
     struct member *member = find(fleet, source, uuid);
 
     if (member)
-        let_go(fleet, member, &freed);
+        let_go(fleet, member, EVENT_END, &freed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(freed);
 }
@@ -337,7 +342,7 @@ void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struc
     struct member *member = find(fleet, source, uuid);
 
     if (member && !watched_has_ram(member->watched, xml))
-        let_go(fleet, member, &freed);
+        let_go(fleet, member, EVENT_RESIZE, &freed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(freed);
     agents_plugged(fleet->agents, uuid);
@@ -351,6 +356,13 @@ static bool is_among(const char *uuid, const char (*uuids)[37], size_t n)
     return false;
 }
 
+static bool has_ended(const struct member *member)
+{
+    struct pollfd end = {.fd = member->pidfd, .events = POLLIN};
+
+    return poll(&end, 1, 0) == 1;
+}
+
 void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[37], size_t n)
 {
     struct member *freed = NULL;
@@ -360,7 +372,7 @@ void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[3
     for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = next) {
         next = one->next;
         if (one->source == source && !is_among(one->uuid, uuids, n))
-            let_go(fleet, one, &freed);
+            let_go(fleet, one, has_ended(one) ? EVENT_END : EVENT_UNWATCH, &freed);
     }
     pthread_mutex_unlock(&fleet->mutex);
     free_list(freed);
@@ -389,7 +401,7 @@ static void heed(struct fleet *fleet, const struct readable *readable, struct me
     while (member && member->serial != readable->serial)
         member = member->next;
     if (member && readable->what == READABLE_ENDED)
-        let_go(fleet, member, freed);
+        let_go(fleet, member, EVENT_END, freed);
     else if (member)
         fetch_soon(fleet, member);
 }

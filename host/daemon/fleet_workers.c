@@ -328,6 +328,7 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
         freed->next = NULL;
     } else if (due_ns == 0) {
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: its process has ended", member->name);
+        writer_event(fleet->writer, member->uuid, EVENT_END);
         fleet_unlink(fleet, member, &freed);
     } else {
         int wake_fd = watched_wake_fd(member->watched);

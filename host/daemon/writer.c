@@ -7,15 +7,20 @@
 #include "keep/wal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define QUEUE_RECORDS 256
 #define GATHER_S 1
 #define MAINTAIN_S 60
 #define OPEN_AGAIN_S 5
 
+/* A record, or an event of a guest. */
 struct queued {
+    bool is_event;
+    struct store_event event;
     struct ages_record record;
     double period_s, precision;
     char *told;
@@ -119,7 +124,7 @@ static void write_each(struct writer *writer, struct queued **list, size_t n)
     }
 }
 
-static void write_all(struct writer *writer, struct queued **list, size_t n)
+static void write_records(struct writer *writer, struct queued **list, size_t n)
 {
     struct store_entry entries[QUEUE_RECORDS];
     struct error error = {0};
@@ -135,6 +140,36 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
     }
     say(writer, rc, &error);
     count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
+}
+
+static void write_events(struct writer *writer, struct queued **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct error error = {0};
+        int rc = writer->store ? 0 : open_store(writer, &error);
+
+        if (rc == 0)
+            rc = store_add_event(writer->store, &list[i]->event, &error);
+        say(writer, rc, &error);
+    }
+}
+
+/* Records first: of a guest without any no event is kept. */
+static void write_all(struct writer *writer, struct queued **list, size_t n)
+{
+    struct queued *sorted[QUEUE_RECORDS];
+    size_t records = 0;
+    size_t events = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!list[i]->is_event)
+            sorted[records++] = list[i];
+    for (size_t i = 0; i < n; i++)
+        if (list[i]->is_event)
+            sorted[records + events++] = list[i];
+    if (records > 0)
+        write_records(writer, sorted, records);
+    write_events(writer, sorted + records, events);
 }
 
 static void watch_wal(struct writer *writer)
@@ -280,16 +315,9 @@ void writer_retain(struct writer *writer, const struct store_retention *retentio
     pthread_mutex_unlock(&writer->mutex);
 }
 
-void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
-                double precision, char *told)
+/* NULL: out of memory. */
+static void enqueue(struct writer *writer, struct queued *one)
 {
-    struct queued *one = malloc(sizeof(*one));
-
-    if (one)
-        *one = (struct queued){
-            .record = *record, .period_s = period_s, .precision = precision, .told = told};
-    else
-        free(told);
     pthread_mutex_lock(&writer->mutex);
     if (one && writer->n < QUEUE_RECORDS) {
         writer->queue[writer->n++] = one;
@@ -304,6 +332,36 @@ void writer_put(struct writer *writer, const struct ages_record *record, double 
     }
     pthread_mutex_unlock(&writer->mutex);
     queued_free(one);
+}
+
+void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
+                double precision, char *told)
+{
+    struct queued *one = malloc(sizeof(*one));
+
+    if (one)
+        *one = (struct queued){
+            .record = *record, .period_s = period_s, .precision = precision, .told = told};
+    else
+        free(told);
+    enqueue(writer, one);
+}
+
+void writer_event(struct writer *writer, const char *uuid, enum event_kind kind)
+{
+    struct queued *one;
+
+    if (!writer)
+        return;
+    one = calloc(1, sizeof(*one));
+    if (one) {
+        one->is_event = true;
+        one->event.kind = kind;
+        one->event.time_s = store_clock_now().wall_s;
+        gethostname(one->event.host, sizeof(one->event.host) - 1);
+        snprintf(one->event.uuid, sizeof(one->event.uuid), "%s", uuid);
+    }
+    enqueue(writer, one);
 }
 
 void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped)

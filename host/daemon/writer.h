@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "keep/store.h"
+#include "keep/event.h"
 #include "record/ages_record.h"
 
 struct writer; /* opaque */
@@ -27,6 +27,9 @@ void writer_retain(struct writer *writer, const struct store_retention *retentio
  *  @param told  is the writer's from now on; NULL: nothing */
 void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
                 double precision, char *told);
+
+/** Queues an event of the guest, of now, likewise. NULL is allowed for @p writer. */
+void writer_event(struct writer *writer, const char *uuid, enum event_kind kind);
 
 /** How many records were written and dropped so far. */
 void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped);

@@ -56,7 +56,7 @@ static int see(const struct kept_sample *kept, void *context)
 
     current->n_known++;
     current->newest_s = fmax(current->newest_s, time_of(kept));
-    if (reading->now_s - time_of(kept) > stale_s)
+    if (kept->ended_s > 0 || reading->now_s - time_of(kept) > stale_s)
         return 0;
     rc = append(current, kept);
     if (rc == 0)

@@ -2,8 +2,9 @@
 /**
  * @file current.h  The guests that the history has fresh numbers of, each by a name that no other of them has.
  *
- * A history does not say that a guest has ended, or stands still: no more records come. So a guest is current as long as
- * its last record is not older than a given time, nor than CURRENT_PERIODS of its own periods, if that is longer.
+ * A guest is current until its end is in the history (keep/event.h). Of one that stands still, or that vmwssd does not watch
+ * any more, no more records come: so it is current no longer than its last record is not older than a given time, nor than
+ * CURRENT_PERIODS of its own periods, if that is longer.
  *
  * Guests are told apart by UUID, and a scrape by name. Of two rows with the same UUID, as after the host was renamed, the
  * newer one counts. Guests that share a name, as those of two connections may, are all marked, so that each can be given its

@@ -218,13 +218,28 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
 
 /* The last by the time of the record: the index has it at its end. */
 #define LATEST                                                                       \
-    "SELECT " KEPT_COLUMNS " FROM guest g JOIN sample s ON"                          \
+    "SELECT " KEPT_COLUMNS ", (SELECT max(e.time_ms) FROM event e WHERE"             \
+    " e.guest_id = g.id AND e.kind = 'end' AND e.time_ms >= s.time_ms)"              \
+    " FROM guest g JOIN sample s ON"                                                 \
     " s.id = (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?1" \
     " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1)" WORD_JOIN
 
 static void bind_now(sqlite3_stmt *statement)
 {
     sqlite3_bind_int64(statement, 1, (int64_t)((store_clock_now().wall_s + FUTURE_S) * 1000));
+}
+
+/* The next of the records of LATEST, whose last column is when the guest ended. */
+static int next_latest(struct store *store, sqlite3_stmt *statement, struct kept_sample *kept,
+                       struct error *error)
+{
+    int rc = kept_row_next(store, statement, kept, error);
+    int64_t ended_ms;
+
+    kept->ended_s = 0;
+    if (rc == 1 && sql_i64(statement, sqlite3_column_count(statement) - 1, &ended_ms) == 0)
+        kept->ended_s = (double)ended_ms / 1000;
+    return rc;
 }
 
 int history_latest(struct store *store, int (*see)(const struct kept_sample *sample, void *context),
@@ -239,7 +254,7 @@ int history_latest(struct store *store, int (*see)(const struct kept_sample *sam
     rc = sql_prepare(store, LATEST " ORDER BY g.host, g.name, g.uuid", &statement, error);
     if (rc == 0)
         bind_now(statement);
-    while (rc == 0 && (rc = kept_row_next(store, statement, kept, error)) == 1)
+    while (rc == 0 && (rc = next_latest(store, statement, kept, error)) == 1)
         rc = see(kept, context);
     return rc;
 }
@@ -254,7 +269,7 @@ int history_latest_of(struct store *store, int64_t guest_id, struct kept_sample 
         return rc;
     bind_now(statement);
     sqlite3_bind_int64(statement, 2, guest_id);
-    return kept_row_next(store, statement, kept, error);
+    return next_latest(store, statement, kept, error);
 }
 
 int history_told(struct store *store, int64_t guest_id, char lines[AGENT_TOLD_MAX], double *time_s,

@@ -41,6 +41,8 @@ struct kept_sample {
     struct ages_record record; /* its method's name is a known one, or "unknown" */
     double period_s;
     double precision;
+    double
+        ended_s; /* Unix time when the guest ended, at this record or later; 0: not known to have. Of history_latest() */
 };
 
 /** Calls @p see with the last record that was added for each guest, by host and name. What it returns, if not 0, ends

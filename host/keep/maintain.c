@@ -136,6 +136,21 @@ static int delete_words(struct store *store, struct error *error)
                    : rc;
 }
 
+/* As long as hours are kept, and no longer than their guest is. */
+static int delete_events(struct store *store, double before_s, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = sql_prepare(store,
+                         "DELETE FROM event WHERE time_ms < ? OR guest_id NOT IN (SELECT id FROM"
+                         " guest)",
+                         &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_int64(statement, 1, (int64_t)floor(before_s * 1000));
+    return sql_finish(store, statement, error);
+}
+
 static int delete_old(struct store *store, const struct store_retention *retention, double now_s,
                       struct error *error)
 {
@@ -156,6 +171,8 @@ static int delete_old(struct store *store, const struct store_retention *retenti
                      error);
     if (rc == 0)
         rc = sql_run(store, "DELETE FROM told WHERE guest_id NOT IN (SELECT id FROM guest)", error);
+    if (rc == 0)
+        rc = delete_events(store, now_s - retention->hour_s, error);
     return rc;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "estimate/packing.h"
+#include "keep/event.h"
 #include "keep/row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
@@ -25,6 +26,7 @@ struct walked {
     struct sketch_step *steps; /* of its last bucket */
     size_t n_steps;
     double last_s, period_s, ram_bytes; /* likewise */
+    double ended_s;                     /* HUGE_VAL: not known to have */
 };
 
 struct walk {
@@ -87,6 +89,7 @@ static int make_guests(struct walk *walk, const struct history_guest *guests, si
         report->guests[g].guest = guests[g];
         walk->guests[g].out = &report->guests[g];
         walk->guests[g].last_s = -HUGE_VAL;
+        walk->guests[g].ended_s = HUGE_VAL;
         sketch_clear(&walk->guests[g].sketch);
     }
     qsort(walk->guests, n, sizeof(walk->guests[0]), compare_id);
@@ -108,7 +111,7 @@ static struct walked *find_guest(struct walk *walk, int64_t id)
 
 /* In a bucket that has a record of it; and in a later one while its next record may be yet to come, which is a period after
  * the end of that bucket at the latest. So a guest measured every five minutes is there in the four minutes that have none, too,
- * and one measured every minute in an hour that has just begun, but not in a whole one. */
+ * and one measured every minute in an hour that has just begun, but not in a whole one. Not after its end, if that is known. */
 static bool is_present(const struct walk *walk, const struct walked *guest)
 {
     const struct report *report = walk->report;
@@ -116,6 +119,8 @@ static bool is_present(const struct walk *walk, const struct walked *guest)
 
     if (guest->n_steps == 0 || guest->last_s == walk->time_s)
         return guest->n_steps > 0;
+    if (guest->ended_s < walk->time_s)
+        return false;
     return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
 }
 
@@ -246,7 +251,8 @@ static void finish_guest(const struct walk *walk, struct walked *guest)
     struct report_guest *out = guest->out;
 
     out->last_s = guest->last_s;
-    out->running = is_present(walk, guest);
+    out->running = is_present(walk, guest) &&
+                   !(guest->ended_s >= guest->last_s && guest->ended_s <= report->options.to_s);
     out->wss_p50 = sketch_quantile(&guest->sketch, 0.50);
     out->wss_p95 = sketch_quantile(&guest->sketch, 0.95);
     out->wss_p99 = sketch_quantile(&guest->sketch, 0.99);
@@ -411,6 +417,22 @@ static void walk_free(struct walk *walk)
     free(walk->fits);
 }
 
+static int read_ends(struct walk *walk, struct store *store, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t g = 0; rc >= 0 && g < walk->n; g++) {
+        struct walked *guest = &walk->guests[g];
+        double ended_s;
+
+        rc = history_ended(store, guest->out->guest.id, walk->report->options.to_s, &ended_s,
+                           error);
+        if (rc == 1)
+            guest->ended_s = ended_s;
+    }
+    return rc < 0 ? rc : 0;
+}
+
 int report_make(struct store *store, const struct report_options *options, struct report *report,
                 struct error *error)
 {
@@ -426,7 +448,9 @@ int report_make(struct store *store, const struct report_options *options, struc
         return (int)n;
     rc = make_guests(&walk, guests, (size_t)n);
     rc = rc < 0 ? error_set(error, rc, "%s: out of memory", store->path)
-                : walk_all(&walk, store, error);
+                : read_ends(&walk, store, error);
+    if (rc == 0)
+        rc = walk_all(&walk, store, error);
     walk_free(&walk);
     if (rc < 0)
         report_free(report);

@@ -74,6 +74,9 @@ static const struct table_ddl tables[] = {
     /* What a guest's agent told last, as on the wire: guest-agent/wire.h. */
     {"told", "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
              "lines TEXT NOT NULL) STRICT"},
+    /* When a guest began, stood still, ended: keep/event.h. */
+    {"event", "CREATE TABLE event(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "
+              "time_ms INTEGER NOT NULL, kind TEXT NOT NULL) STRICT"},
 };
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -153,9 +156,19 @@ static int to_5(struct store *store, struct error *error)
     return rc == 0 ? make_table(store, "told", error) : rc;
 }
 
+/* Version 5 did not know that a guest had ended. */
+static int to_6(struct store *store, struct error *error)
+{
+    int rc = make_table(store, "event", error);
+
+    return rc == 0
+               ? sql_run(store, "CREATE INDEX event_by_guest ON event(guest_id, time_ms)", error)
+               : rc;
+}
+
 /* The step to each version from the one before. */
-static int (*const steps[])(struct store *store, struct error *error) = {to_1, to_2, to_3, to_4,
-                                                                         to_5};
+static int (*const steps[])(struct store *store, struct error *error) = {to_1, to_2, to_3,
+                                                                         to_4, to_5, to_6};
 #define VERSION ((int)(sizeof(steps) / sizeof(steps[0])))
 
 int schema_version(void)

@@ -155,6 +155,10 @@ check "and recorded" records_after three 0 2
 check "with the truth" holds_truth three "$(truth "total=96M hot=16M")"
 embed_virsh destroy three >/dev/null
 check "and let go" eventually logged "domain three: $let_go"
+last_event() { [[ $(sql "SELECT kind FROM event JOIN guest ON guest.id = guest_id WHERE name = '$1' ORDER BY event.id DESC LIMIT 1") == "$2" ]]; }
+check "its end is kept" eventually last_event three end
+check "so it is not exported any more" test -z "$("$build/host/vmwss-exporter" --database "$db" --print | grep 'domain="three"')"
+check "nor does it run" test "$("$vmwss" report --database "$db" --window 2 --json | jq -c '[.guests[] | select(.domain == "three").running]')" = '[false]'
 
 echo "# somebody measures by hand"
 pid=$(guest_pid one)

@@ -9,6 +9,7 @@
 #include "exporter/listen.h"
 #include "exporter/options.h"
 #include "exporter/textfile.h"
+#include "keep/event.h"
 
 #include "fixture.h"
 
@@ -288,6 +289,41 @@ START_TEST(a_guest_without_new_records_is_left_out)
     ck_assert_line(text, "vmwss_guests 0");
     ck_assert_line(text, "vmwss_newest_record_timestamp_seconds 1700002800");
     free(text);
+}
+END_TEST
+
+static void add_event(const char *uuid, double at_s, enum event_kind kind)
+{
+    struct store_event event = {.host = "testhost", .kind = kind, .time_s = at_s};
+    struct error error = {0};
+
+    snprintf(event.uuid, sizeof(event.uuid), "%s", uuid);
+    ck_assert_msg(store_add_event(store, &event, &error) == 0, "%s", error.text);
+}
+
+START_TEST(a_guest_that_has_ended_is_left_out)
+{
+    char *text;
+
+    add("web1", UUID_1, T0, 1);
+    add("web2", UUID_2, T0, 1);
+    add_event(UUID_2, T0 + 1, EVENT_SUSPEND);
+    add_event(UUID_1, T0 + 1, EVENT_END);
+    add_event(UUID_3, T0 + 1, EVENT_END); /* of which there is no record */
+    text = text_at(T0 + 2);
+    ck_assert_line(text, "vmwss_guests 1");
+    ck_assert_line(text, "vmwss_ram_bytes{domain=\"web2\"} 1073741824");
+    ck_assert_line(text, "vmwss_newest_record_timestamp_seconds 1700002800");
+    free(text);
+    add_event(UUID_1, T0 + 3, EVENT_START); /* its last number is of the run before */
+    text = text_at(T0 + 4);
+    ck_assert_line(text, "vmwss_guests 1");
+    free(text);
+    add("web1", UUID_1, T0 + 5, 1);
+    text = text_at(T0 + 6);
+    ck_assert_line(text, "vmwss_guests 2");
+    free(text);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM event", "3");
 }
 END_TEST
 
@@ -577,6 +613,7 @@ static Suite *suite(void)
     tcase_add_test(text, guests_of_one_name_are_told_apart);
     tcase_add_test(text, of_one_uuid_the_newer_record_counts);
     tcase_add_test(text, a_guest_without_new_records_is_left_out);
+    tcase_add_test(text, a_guest_that_has_ended_is_left_out);
     tcase_add_test(text, a_clock_that_was_ahead_hides_nothing);
     tcase_add_test(text, names_are_escaped);
     tcase_add_test(text, names_that_are_not_utf8_are_replaced_and_told_apart);

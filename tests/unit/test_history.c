@@ -326,7 +326,7 @@ START_TEST(version_1_is_brought_up_to_date)
     store = kept_open(kept.path);
     ck_assert_str_eq(store_notice(store), "");
     store_close(store);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "5");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "6");
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "3");
     read_points(&points, BUCKET_MINUTE, 10);
     ck_assert_uint_eq(points.n, 2);

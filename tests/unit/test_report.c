@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_report.c  Which guests a report takes for running, between their records and after the last. */
+#include "keep/event.h"
 #include "keep/report.h"
 #include "kept.h"
 
@@ -91,6 +92,31 @@ START_TEST(a_guest_that_has_ended_is_not_there_for_an_hour_more)
     ck_assert(runs(UUID_1));
     ck_assert(!runs(UUID_2));
     ck_assert_uint_eq(report.ram_bytes, 1024 * MIB);
+}
+END_TEST
+
+static void add_event(const char *uuid, double at_s, enum event_kind kind)
+{
+    struct store_event event = {.host = "testhost", .kind = kind, .time_s = T0 + at_s};
+
+    snprintf(event.uuid, sizeof(event.uuid), "%s", uuid);
+    ck_assert_int_eq(store_add_event(store, &event, NULL), 0);
+}
+
+START_TEST(one_that_was_ended_does_not_run)
+{
+    add(UUID_1, MINUTE, HOUR, MINUTE);
+    add(UUID_2, MINUTE, HOUR, MINUTE);
+    add_event(UUID_2, HOUR + 5, EVENT_END);
+    make(HOUR + 10);
+    ck_assert(runs(UUID_1) && !runs(UUID_2));
+    ck_assert_uint_eq(report.ram_bytes, 1024 * MIB);
+    make(HOUR + 4); /* as it was then */
+    ck_assert(runs(UUID_2));
+    add_event(UUID_2, HOUR + 11, EVENT_START);
+    add_event(UUID_1, HOUR + 11, EVENT_SUSPEND);
+    make(HOUR + 12);
+    ck_assert(runs(UUID_1) && runs(UUID_2));
 }
 END_TEST
 
@@ -233,6 +259,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, between_two_records_a_guest_is_there);
     tcase_add_test(tcase, a_guest_that_has_ended_is_not_there_for_an_hour_more);
+    tcase_add_test(tcase, one_that_was_ended_does_not_run);
     tcase_add_test(tcase, nor_is_it_in_any_sum);
     tcase_add_test(tcase, who_is_measured_every_minute_runs_on_when_an_hour_begins);
     tcase_add_test(tcase, what_is_not_measured_counts_as_resident);

@@ -350,6 +350,7 @@ START_TEST(version_3_is_brought_up_to_date)
         "UPDATE word_bucket SET swap_in_bytes_s = NULL",
         "DROP TABLE own_set",
         "DROP TABLE told",
+        "DROP TABLE event",
         "PRAGMA user_version = 3",
     };
     struct ages_record first = told(T0 + 10, 300, 0.1);
@@ -359,7 +360,7 @@ START_TEST(version_3_is_brought_up_to_date)
     for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++)
         free(kept_ask(kept.path, older[i]));
     add(&second, 30);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "5");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "6");
     ck_assert_double_eq_tol(bucket(BUCKET_HOUR).psi_some, 0.4, 1e-4);
     ck_assert_sql(kept.path, "SELECT swap_in_bytes_s_ms / 1000 FROM word_bucket WHERE level_s = 60",
                   "30");
@@ -445,7 +446,7 @@ END_TEST
 /* A database of version 4 had neither. */
 START_TEST(version_4_is_brought_up_to_date)
 {
-    static const char *const older[] = {"DROP TABLE own_set", "DROP TABLE told",
+    static const char *const older[] = {"DROP TABLE own_set", "DROP TABLE told", "DROP TABLE event",
                                         "PRAGMA user_version = 4"};
     struct ages_record record = told(T0, 300, 0.1);
 
@@ -456,7 +457,7 @@ START_TEST(version_4_is_brought_up_to_date)
     record.sample.guest.own_anon_bytes = MIB;
     record.sample.time.tv_sec += 30;
     add_told(&record, "a\nb");
-    ck_assert_sql(kept.path, "PRAGMA user_version", "5");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "6");
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
     ck_assert_uint_eq(latest().own_anon_bytes, MIB);
     ck_assert_sql(kept.path, "SELECT count(*) FROM told", "1");
@@ -476,7 +477,7 @@ START_TEST(version_2_is_brought_up_to_date)
     store = kept_open(kept.path);
     ck_assert_str_eq(store_notice(store), "");
     store_close(store);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "5");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "6");
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "3");
     ck_assert_sql(kept.path, "SELECT count(*) FROM bucket WHERE level_s = 60", "2");
     ck_assert_sql(kept.path, "PRAGMA integrity_check", "ok");

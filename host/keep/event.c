@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file event.c  See event.h. */
+#include "keep/event.h"
+
+#include "keep/sql.h"
+#include "keep/store_private.h"
+#include "keep/wal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+const char *event_kind_name(enum event_kind kind)
+{
+    static const char *const names[] = {
+        [EVENT_START] = "start",   [EVENT_SUSPEND] = "suspend", [EVENT_RESUME] = "resume",
+        [EVENT_RESIZE] = "resize", [EVENT_END] = "end",         [EVENT_UNWATCH] = "unwatch",
+    };
+
+    return names[kind];
+}
+
+int store_add_event(struct store *store, const struct store_event *event, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = wal_check(store, error);
+
+    if (rc == 0)
+        rc = sql_prepare(store,
+                         "INSERT INTO event(guest_id, time_ms, kind)"
+                         " SELECT id, ?, ? FROM guest WHERE host = ? AND uuid = ?",
+                         &statement, error);
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_int64(statement, 1, (int64_t)floor(event->time_s * 1000));
+    sql_bind_text(statement, 2, event_kind_name(event->kind));
+    sql_bind_text(statement, 3, event->host);
+    sql_bind_text(statement, 4, event->uuid);
+    return sql_finish(store, statement, error);
+}
+
+int history_ended(struct store *store, int64_t guest_id, double to_s, double *ended_s,
+                  struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    char kind[16];
+    int64_t time_ms;
+    int rc = sql_prepare(store,
+                         "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
+                         " ORDER BY time_ms DESC, id DESC LIMIT 1",
+                         &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_int64(statement, 1, guest_id);
+    sqlite3_bind_int64(statement, 2, (int64_t)floor(to_s * 1000));
+    rc = sql_step(store, statement, error);
+    if (rc != 1)
+        return rc;
+    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, kind, sizeof(kind)) < 0)
+        return error_set(error, -EUCLEAN, "%s: an event that vmwss has not written", store->path);
+    *ended_s = (double)time_ms / 1000;
+    return strcmp(kind, event_kind_name(EVENT_END)) == 0;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file event.h  What happened to a guest at a moment: its QEMU process began to be watched, stood still, ended.
+ *
+ * Records alone do not tell a guest that has ended from one that is measured seldom. The table event has a row for each; the
+ * last one of a guest tells whether it has ended. A host on which vmwssd did not run at the time has none.
+ */
+#pragma once
+
+#include "keep/history.h"
+
+enum event_kind {
+    EVENT_START,   /* its QEMU process is watched from now on */
+    EVENT_SUSPEND, /* it stands still, and has no records until it runs on */
+    EVENT_RESUME,
+    EVENT_RESIZE,  /* memory was plugged or unplugged: a new panel */
+    EVENT_UNWATCH, /* it runs on, but its connection is not watched any more */
+    EVENT_END,     /* its QEMU process has ended, or moved to another libvirt */
+};
+
+/** "start", "suspend", ... as in the table. */
+const char *event_kind_name(enum event_kind kind);
+
+struct store_event {
+    char host[256];
+    char uuid[37];
+    enum event_kind kind;
+    double time_s; /* Unix time */
+};
+
+/** Adds it. Of a guest that has no record yet nothing is kept, without an error. Errors as store_add(). */
+int store_add_event(struct store *store, const struct store_event *event, struct error *error);
+
+/**
+ * Has the guest ended, as of @p to_s?
+ * @return 1: its last event is its end, at *ended_s (Unix time); 0: no, or it is not known; negative errno
+ */
+int history_ended(struct store *store, int64_t guest_id, double to_s, double *ended_s,
+                  struct error *error);
