@@ -291,7 +291,7 @@ static double wait_to_open(struct fleet *fleet, uint64_t last_ns)
     const struct opening_turn turn = {.last_ns = last_ns,
                                       .next_look_ns = look ? look->at_ns : UINT64_MAX};
 
-    return ledger_opening_wait_s(&fleet->ledger, &turn, clock_ns(), own_cpu_s());
+    return ledger_opening_wait_s(&fleet->ledger, &turn, clock_ns(), fleet_cpu_s(fleet));
 }
 
 double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64_t last_ns)
@@ -436,7 +436,7 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
     if (!same_panels(&fleet->config, config))
         fleet->generation++;
     fleet->config = *config;
-    ledger_share(&fleet->ledger, config->budget, now_ns, own_cpu_s());
+    ledger_share(&fleet->ledger, config->budget, now_ns, fleet_cpu_s(fleet));
     fleet->held_until_ns = 0;
     fleet->replan = true;
     for (struct member *one = fleet->members; one; one = one->next)

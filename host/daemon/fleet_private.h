@@ -100,6 +100,9 @@ struct fleet {
 /** Guests that wait to be opened, of all sources. */
 size_t fleet_waiting(const struct fleet *fleet);
 
+/** CPU time that the budget has to pay for, so far. */
+double fleet_cpu_s(const struct fleet *fleet);
+
 /** fleet_state() as of @p now_ns: what hangs does so by then. */
 struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns);
 

@@ -46,6 +46,11 @@ static bool hangs(const struct fleet_worker *worker, uint64_t now_ns)
     return worker->at && now_ns > worker->seen_ns + FLEET_HANGS_NS;
 }
 
+double fleet_cpu_s(const struct fleet *fleet)
+{
+    return own_cpu_s() - writer_checking_cpu_s(fleet->writer);
+}
+
 size_t fleet_workers_hanging(const struct fleet *fleet, uint64_t now_ns)
 {
     size_t n = 0;

@@ -58,7 +58,7 @@ static struct budget_limits limits_of(const struct fleet *fleet)
 /* What the process has used since the last plan, and how much of that was not for looks. */
 static void account(struct fleet *fleet, uint64_t now_ns)
 {
-    double cpu_s = own_cpu_s();
+    double cpu_s = fleet_cpu_s(fleet);
     double since_s = (double)(now_ns - fleet->plan_ns) / 1e9;
 
     if (fleet->plan_ns > 0 && since_s < ACCOUNT_S)
@@ -418,7 +418,7 @@ static struct member *next_member(struct fleet *fleet, uint64_t now_ns, uint64_t
         return NULL;
     }
 
-    double wait_s = ledger_wait_s(&fleet->ledger, now_ns, own_cpu_s());
+    double wait_s = ledger_wait_s(&fleet->ledger, now_ns, fleet_cpu_s(fleet));
 
     if (wait_s > 0 && !fleet->over)
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,

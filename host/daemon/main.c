@@ -244,12 +244,12 @@ static void run(struct daemon *daemon)
     }
 }
 
-/* As long as reading it takes: the unit has no time limit for starting. */
+/* One of an older version is brought up to date first: the unit has no time limit for starting. */
 static int open_history(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;
 
-    sd_notify(0, "STATUS=the history is being checked; no guest is watched yet");
+    sd_notify(0, "STATUS=the history is being opened; no guest is watched yet");
     return writer_start(&daemon->writer, config->database, &config->retention, error);
 }
 

@@ -4,15 +4,17 @@
 
 #include "base/cond.h"
 #include "daemon/log.h"
+#include "keep/history.h"
 #include "keep/wal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#define QUEUE_RECORDS 256
+#define QUEUE_RECORDS 1024 /* while the history is checked at once, none are written */
 #define GATHER_S 1
 #define MAINTAIN_S 60
 #define OPEN_AGAIN_S 5
@@ -37,6 +39,10 @@ struct writer {
     bool full; /* the queue, and it was said */
     struct store_retention retention;
     double opening_cpu_s; /* never changes */
+    double checking_cpu_s;
+    bool damaged; /* as the check in the background has found */
+    bool checks;  /* that one has a thread */
+    pthread_t checker;
     /* the thread's own */
     struct store *store; /* NULL: it could not be opened again */
     char *path;
@@ -59,12 +65,17 @@ static void free_all(struct queued **list, size_t n)
         queued_free(list[i]);
 }
 
+static void say_notice(const struct writer *writer, int rc)
+{
+    if (rc == 0 && *store_notice(writer->store))
+        log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", store_notice(writer->store));
+}
+
 static int open_store(struct writer *writer, struct error *error)
 {
     int rc = store_open(writer->path, &writer->store, error);
 
-    if (rc == 0 && *store_notice(writer->store))
-        log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", store_notice(writer->store));
+    say_notice(writer, rc);
     return rc;
 }
 
@@ -99,6 +110,80 @@ static void count(struct writer *writer, uint64_t written, uint64_t dropped)
     writer->written += written;
     writer->dropped += dropped;
     pthread_mutex_unlock(&writer->mutex);
+}
+
+/* What a check needs to know while it runs. */
+struct checking {
+    struct writer *writer;
+    double begin_cpu_s, before_s; /* of the thread; what was counted before */
+};
+
+static int ends(void *context)
+{
+    const struct checking *checking = context;
+    struct writer *writer = checking->writer;
+
+    pthread_mutex_lock(&writer->mutex);
+    writer->checking_cpu_s = checking->before_s + thread_cpu_s() - checking->begin_cpu_s;
+
+    bool stop = writer->stop;
+
+    pthread_mutex_unlock(&writer->mutex);
+    return stop;
+}
+
+/* True: it is damaged. */
+static bool finds_damage(struct writer *writer, struct store *store, struct error *error)
+{
+    struct checking checking = {writer, thread_cpu_s(), writer->checking_cpu_s};
+    int rc = store_check(store, ends, &checking, error);
+
+    ends(&checking);
+    return rc == -EUCLEAN;
+}
+
+/* The history was closed as it should be: it is written meanwhile. */
+static void *check_behind(void *context)
+{
+    struct writer *writer = context;
+    struct store *store = NULL;
+    struct error error = {0};
+    bool damaged = false;
+
+    setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
+    if (history_open(writer->path, &store, &error) == 0)
+        damaged = finds_damage(writer, store, &error);
+    store_close(store);
+    pthread_mutex_lock(&writer->mutex);
+    writer->damaged = damaged;
+    pthread_cond_signal(&writer->more);
+    pthread_mutex_unlock(&writer->mutex);
+    return NULL;
+}
+
+/* Damage is found again when it is opened anew, which sets the file aside. */
+static void drop_damaged(struct writer *writer)
+{
+    store_close(writer->store);
+    writer->store = NULL;
+}
+
+/* At once, before it is written to, if whoever wrote to it last was killed. Guests are watched meanwhile. */
+static void begin_checking(struct writer *writer)
+{
+    struct error error = {0};
+
+    if (!writer->store || *store_notice(writer->store))
+        return; /* it will be checked, or is new */
+    if (!store_was_left_open(writer->store)) {
+        writer->checks = pthread_create(&writer->checker, NULL, check_behind, writer) == 0;
+        return;
+    }
+    log_line(LOG_CLASS_HISTORY, LOG_NOTICE,
+             "%s was not closed by its last writer: it is checked before anything is added",
+             writer->path);
+    if (finds_damage(writer, writer->store, &error))
+        drop_damaged(writer);
 }
 
 static struct store_entry entry_of(const struct queued *one)
@@ -172,11 +257,17 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
     write_events(writer, sorted + records, events);
 }
 
+/* A reader of our own, which does finish. */
+static bool is_checking(const struct writer *writer)
+{
+    return writer->checks && pthread_tryjoin_np(writer->checker, NULL) == EBUSY;
+}
+
 static void watch_wal(struct writer *writer)
 {
     uint64_t bytes = store_wal_held_bytes(writer->store);
 
-    if (bytes >= WAL_WARN_BYTES && !writer->held)
+    if (bytes >= WAL_WARN_BYTES && !writer->held && !is_checking(writer))
         log_line(
             LOG_CLASS_HISTORY, LOG_WARNING,
             "%s: a reader does not finish, and its WAL has grown to %llu MiB; end it (fuser -v "
@@ -214,13 +305,13 @@ static void maintain(struct writer *writer)
 
 /* Waits for records, and a little longer for more of them; none come from a host without guests, whose history grows old
  * all the same. False: it is to stop, and all that came is written. */
-static bool gather(struct writer *writer, struct queued **list, size_t *n)
+static bool gather(struct writer *writer, struct queued **list, size_t *n, bool *damaged)
 {
     uint64_t until_ns = cond_in_s(writer->store ? MAINTAIN_S : OPEN_AGAIN_S);
     int rc = 0;
 
     pthread_mutex_lock(&writer->mutex);
-    while (rc == 0 && writer->n == 0 && !writer->stop)
+    while (rc == 0 && writer->n == 0 && !writer->stop && !writer->damaged)
         rc = cond_wait_until(&writer->more, &writer->mutex, until_ns);
     until_ns = cond_in_s(GATHER_S);
     while (writer->n > 0 && !writer->stop && writer->n < QUEUE_RECORDS / 2 &&
@@ -233,6 +324,8 @@ static bool gather(struct writer *writer, struct queued **list, size_t *n)
     memcpy(list, writer->queue, *n * sizeof(struct queued *));
     writer->n = 0;
     writer->full = false;
+    *damaged = writer->damaged;
+    writer->damaged = false;
     pthread_mutex_unlock(&writer->mutex);
     return goes_on;
 }
@@ -250,8 +343,12 @@ static void *run(void *context)
     struct writer *writer = context;
     struct queued *list[QUEUE_RECORDS];
     size_t n;
+    bool damaged;
 
-    while (gather(writer, list, &n)) {
+    begin_checking(writer);
+    while (gather(writer, list, &n, &damaged)) {
+        if (damaged)
+            drop_damaged(writer);
         if (n > 0)
             write_all(writer, list, n);
         else if (!writer->store)
@@ -283,8 +380,10 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
     writer->retention = *retention;
     writer->path = strdup(path);
 
-    int rc = writer->path ? open_store(writer, error)
+    int rc = writer->path ? store_open_unchecked(path, &writer->store, error)
                           : error_set(error, -ENOMEM, "%s: out of memory", path);
+
+    say_notice(writer, rc);
 
     writer->opening_cpu_s = thread_cpu_s() - cpu_s;
     if (rc == -EBUSY) { /* guests are watched all the same */
@@ -299,6 +398,18 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
     }
     *out = writer;
     return 0;
+}
+
+double writer_checking_cpu_s(struct writer *writer)
+{
+    double cpu_s;
+
+    if (!writer)
+        return 0;
+    pthread_mutex_lock(&writer->mutex);
+    cpu_s = writer->checking_cpu_s;
+    pthread_mutex_unlock(&writer->mutex);
+    return cpu_s;
 }
 
 double writer_opening_cpu_s(const struct writer *writer)
@@ -381,5 +492,7 @@ void writer_stop(struct writer *writer)
     pthread_cond_signal(&writer->more);
     pthread_mutex_unlock(&writer->mutex);
     pthread_join(writer->thread, NULL);
+    if (writer->checks)
+        pthread_join(writer->checker, NULL);
     writer_free(writer);
 }

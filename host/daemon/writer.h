@@ -17,7 +17,11 @@ struct writer; /* opaque */
 int writer_start(struct writer **out, const char *path, const struct store_retention *retention,
                  struct error *error);
 
-/** CPU seconds that opening the history took: every page of it is checked. 0 for NULL. */
+/** CPU seconds that checking the history has taken so far, every page of it: in the background, or before anything is added
+ *  if its last writer was killed. The budget does not pay for that. 0 for NULL. */
+double writer_checking_cpu_s(struct writer *writer);
+
+/** CPU seconds that opening the history took, which brings an older one up to date. 0 for NULL. */
 double writer_opening_cpu_s(const struct writer *writer);
 
 /** How long what is kept, from now on. NULL is allowed for @p writer. */

@@ -15,5 +15,5 @@ struct agent_port {
     char path[256];     /* of the Unix socket that QEMU serves; empty when it serves none */
     bool closed;        /* libvirt says that the guest does not have it open */
     uint32_t vsock_cid; /* of the guest; 0: no vsock */
-    char uuid[37];      /* of the domain, whose QEMU it is that serves the socket; empty: not known */
+    char uuid[37]; /* of the domain, whose QEMU it is that serves the socket; empty: not known */
 };

@@ -23,6 +23,8 @@ int sql_errno(sqlite3 *db, int result)
     case SQLITE_ROW:
     case SQLITE_DONE:
         return 0;
+    case SQLITE_INTERRUPT:
+        return -ECANCELED;
     case SQLITE_FULL:
         return -ENOSPC;
     case SQLITE_BUSY:

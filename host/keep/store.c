@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The kind of journal is in the file from here on, and so are the two settings before it, which must come first:
@@ -48,21 +49,6 @@ static void keep_wal(struct store *store)
     sqlite3_file_control(store->db, "main", SQLITE_FCNTL_PERSIST_WAL, &yes);
 }
 
-static int check_pages(struct store *store, struct error *error)
-{
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    char said[256];
-    int rc = sql_prepare(store, "PRAGMA quick_check(1)", &statement, error);
-
-    if (rc == 0)
-        rc = sql_step(store, statement, error);
-    if (rc < 0)
-        return rc;
-    if (rc == 0 || sql_text(statement, 0, said, sizeof(said)) < 0)
-        snprintf(said, sizeof(said), "it cannot be checked");
-    return strcmp(said, "ok") == 0 ? 0 : error_set(error, -EUCLEAN, "%s: %s", store->path, said);
-}
-
 static int refuse(const char *path, struct error *error)
 {
     return error_set(error, -EINVAL,
@@ -79,7 +65,17 @@ static void make_private(const char *path)
         close(fd);
 }
 
-static int open_file(struct store *store, struct error *error)
+/* Whoever ends as it should leaves an empty WAL. */
+static bool was_left_open(const char *path)
+{
+    char wal[4096];
+    struct stat st;
+
+    snprintf(wal, sizeof(wal), "%s-wal", path);
+    return stat(wal, &st) == 0 && st.st_size > 0;
+}
+
+static int open_file(struct store *store, bool check, struct error *error)
 {
     enum file_kind kind;
     int rc = file_identify(store->path, &kind, error);
@@ -92,13 +88,14 @@ static int open_file(struct store *store, struct error *error)
         return error_set(error, -EUCLEAN, "%s: is no database", store->path);
     if (kind == FILE_NEW)
         make_private(store->path);
+    store->left_open = was_left_open(store->path);
     rc = database_open(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
     if (rc == 0)
         rc = prepare_file(store, kind, error);
     keep_wal(store);
     wal_begin(store);
-    if (rc == 0 && kind != FILE_NEW)
-        rc = check_pages(store, error);
+    if (rc == 0 && kind != FILE_NEW && check)
+        rc = store_check(store, NULL, NULL, error);
     if (rc == 0)
         rc = schema_migrate(store, schema_version(), error);
     return rc == 0 ? schema_verify(store, error) : rc;
@@ -127,14 +124,14 @@ static int begin_anew(struct store *store, struct error *error)
     database_close(store);
     rc = file_set_aside(store->path, name, sizeof(name), error);
     if (rc == 0)
-        rc = open_file(store, error);
+        rc = open_file(store, false, error);
     if (rc == 0)
         snprintf(store->notice, sizeof(store->notice), "%s; set aside as %s, a new one is begun",
                  damage.text, name);
     return rc;
 }
 
-int store_open(const char *path, struct store **out, struct error *error)
+static int open_store(const char *path, bool check, struct store **out, struct error *error)
 {
     struct store *store = calloc(1, sizeof(*store));
     struct error local = {0};
@@ -146,7 +143,7 @@ int store_open(const char *path, struct store **out, struct error *error)
         free(store);
         return error_set(error, -ENOMEM, "%s: out of memory", path);
     }
-    rc = open_file(store, &local);
+    rc = open_file(store, check, &local);
     if (rc == -EUCLEAN)
         rc = begin_anew(store, &local);
     if (rc < 0) {
@@ -155,6 +152,21 @@ int store_open(const char *path, struct store **out, struct error *error)
     }
     *out = store;
     return 0;
+}
+
+int store_open(const char *path, struct store **out, struct error *error)
+{
+    return open_store(path, true, out, error);
+}
+
+int store_open_unchecked(const char *path, struct store **out, struct error *error)
+{
+    return open_store(path, false, out, error);
+}
+
+bool store_was_left_open(const struct store *store)
+{
+    return store->left_open;
 }
 
 const char *store_notice(const struct store *store)

@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "record/ages_record.h"
 
+#include <stdbool.h>
+
 struct store; /* opaque */
 
 /** Where the history is kept, unless somebody says otherwise. */
@@ -45,6 +47,21 @@ struct store_entry {
  * @return 0; -EINVAL a database that is not ours, or of a later version; -EBUSY; -EROFS; -ENOSPC; -ENOENT; -EACCES; -EIO
  */
 int store_open(const char *path, struct store **store, struct error *error);
+
+/** store_open() without the check, which store_check() is to make up for. */
+int store_open_unchecked(const char *path, struct store **store, struct error *error);
+
+/** Was the database in use when its last writer ended: killed, or the host went down? Then it is to be checked at once. As of
+ *  when it was opened. */
+bool store_was_left_open(const struct store *store);
+
+/**
+ * Checks every page (PRAGMA quick_check), also of a history that is open for reading; as long as reading the file takes.
+ * @param ends  NULL, or called every few milliseconds: not 0 to give it up
+ * @return 0; -EUCLEAN it is damaged: close it, and store_open() will set it aside; -ECANCELED
+ */
+int store_check(struct store *store, int (*ends)(void *context), void *context,
+                struct error *error);
 
 /** What store_open() did that the log should say: "" or one line. Valid until store_close(). */
 const char *store_notice(const struct store *store);

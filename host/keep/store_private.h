@@ -11,6 +11,7 @@ struct store {
     sqlite3 *db;
     char *path;
     char notice[640];
+    bool left_open;
     /* wal.c */
     uint64_t wal_held_pages; /* of the WAL, when a reader holds it up */
     uint64_t wal_max_bytes;

@@ -32,7 +32,7 @@ fi
 check "a guest starts" embed_create web1 32 "total=16M hot=4M"
 
 gone() { [[ ! -e /proc/$1 || $(<"/proc/$1/stat") == *") Z "* ]]; }
-asks_libvirt() { grep -lqs libvirt "/proc/$1/maps" && [[ -n $(ls -l "/proc/$1/fd" 2>/dev/null | grep socket) ]]; }
+asks_libvirt() { grep -qs libvirt "/proc/$1/maps" && find "/proc/$1/fd" -lname 'socket:*' 2>/dev/null | grep -q .; }
 # ends_at SIGNAL COMMAND...: it waits for libvirt, and ends when the signal comes, as one that was interrupted.
 ends_at() {
 	local signal=$1 pid status=0

@@ -105,4 +105,11 @@ holds_nothing() {
 check "history: the WAL can be cut meanwhile" holds_nothing "$dir/vmwss" history --since 1h --window 10 --step record --json web1
 check "as CSV" holds_nothing "$dir/vmwss" history --since 1h --window 10 --step record --csv web1
 
+echo "# damaged"
+python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(40 * 4096); f.write(bytes([0xa5]) * 40 * 4096)' "$db"
+begin
+check "damage is found while guests are watched, and the file set aside" settles logged 'set aside as .*damaged-'
+check "it ends" ends
+check "a new one is begun" test "$(sqlite3 "$db" 'SELECT count(*) FROM sample')" = 0
+
 finish

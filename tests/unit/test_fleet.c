@@ -5,11 +5,14 @@
 #include "daemon/budget.h"
 #include "daemon/fleet_private.h"
 #include "daemon/watched.h"
+#include "kept.h"
+
 #include "fixture.h"
 
 #include <check.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,8 +74,10 @@ int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules
                         double cpu_s, struct ages_record *record, struct error *error);
 uint64_t __real_watched_pages(const struct watched *watched);
 uint64_t __wrap_watched_pages(const struct watched *watched);
-int __real_store_open(const char *path, struct store **store, struct error *error);
-int __wrap_store_open(const char *path, struct store **store, struct error *error);
+int __real_store_check(struct store *store, int (*ends)(void *context), void *context,
+                       struct error *error);
+int __wrap_store_check(struct store *store, int (*ends)(void *context), void *context,
+                       struct error *error);
 
 /* What restores a guest hangs as well, when told to. */
 static int restored[2] = {-1, -1};
@@ -107,14 +112,23 @@ uint64_t __wrap_watched_pages(const struct watched *watched)
     return slow.on ? slow.pages : __real_watched_pages(watched);
 }
 
+static atomic_bool checked;
+static int checks[2] = {-1, -1}; /* if it is open, a check lasts until it is closed */
+
 /* A history so large that to check it takes half a second of CPU time. */
-int __wrap_store_open(const char *path, struct store **store, struct error *error)
+int __wrap_store_check(struct store *store, int (*ends)(void *context), void *context,
+                       struct error *error)
 {
     double begin_s = thread_cpu_s();
+    char byte;
 
-    while (thread_cpu_s() < begin_s + 2 * LEDGER_BURST_S)
-        ;
-    return __real_store_open(path, store, error);
+    if (checks[0] >= 0)
+        ck_assert_int_eq(read(checks[0], &byte, 1), 0);
+    else
+        while (thread_cpu_s() < begin_s + 2 * LEDGER_BURST_S)
+            ;
+    atomic_store(&checked, true);
+    return __real_store_check(store, ends, context, error);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
@@ -381,7 +395,57 @@ START_TEST(the_budget_does_not_pay_for_checking_the_history)
     ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
     start(writer);
     ck_assert(fleet_wait_to_open(fleet, 0, 1, 0) == 0);
+    for (int i = 0; i < 5000 && writer_checking_cpu_s(writer) < 2 * LEDGER_BURST_S; i++)
+        usleep(10000);
+    ck_assert(atomic_load(&checked));
+    ck_assert(fleet_wait_to_open(fleet, 0, 1, 0) == 0);
     fleet_stop(fleet);
+    writer_stop(writer);
+}
+END_TEST
+
+static bool writes(struct writer *writer, uint64_t n)
+{
+    uint64_t written = 0;
+    uint64_t dropped;
+
+    for (int i = 0; i < 300 && written < n; i++) {
+        usleep(10000);
+        writer_counts(writer, &written, &dropped);
+    }
+    return written == n;
+}
+
+/* However long that takes: a history that was closed is written meanwhile, one that was not is checked first. */
+START_TEST(nobody_waits_for_the_check_of_the_history)
+{
+    const struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+    struct writer *writer;
+    char path[64];
+    char left_open[160];
+
+    snprintf(path, sizeof(path), "%s/history.db", dir);
+    ck_assert_int_eq(pipe(checks), 0);
+    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer_put(writer, &record, 30, 0.022, NULL);
+    ck_assert(writes(writer, 1));
+    ck_assert(!atomic_load(&checked));
+    /* As kill -9 leaves it. */
+    snprintf(left_open, sizeof(left_open),
+             "cd %s && for i in '' -wal; do cp history.db$i killed.db$i; done", dir);
+    ck_assert_int_eq(system(left_open), 0); /* NOLINT(cert-env33-c): a name of our own making */
+    close(checks[1]);
+    writer_stop(writer);
+    ck_assert(atomic_load(&checked));
+
+    ck_assert_int_eq(pipe(checks), 0);
+    atomic_store(&checked, false);
+    snprintf(path, sizeof(path), "%s/killed.db", dir);
+    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer_put(writer, &record, 30, 0.022, NULL);
+    ck_assert(!writes(writer, 1) && !atomic_load(&checked)); /* for three seconds */
+    close(checks[1]);
+    ck_assert(writes(writer, 1));
     writer_stop(writer);
 }
 END_TEST
@@ -411,6 +475,7 @@ int main(void)
 
     tcase = tcase_create("start");
     tcase_add_checked_fixture(tcase, setup_root, teardown);
+    tcase_add_test(tcase, nobody_waits_for_the_check_of_the_history);
     tcase_add_test(tcase, the_budget_does_not_pay_for_checking_the_history);
     tcase_set_timeout(tcase, 60); /* it uses CPU time, of which a busy machine gives little */
     suite_add_tcase(suite, tcase);
