@@ -233,6 +233,12 @@ static void dump_level(const struct config *config, FILE *out)
     fprintf(out, "log-level = %s\n", level_names[config->log_level]);
 }
 
+static int set_max_size(struct config *config, const char *value)
+{
+    config->retention.max_bytes = 0;
+    return strcmp(value, "none") ? parse_size(value, &config->retention.max_bytes) : 0;
+}
+
 static int set_keep_records(struct config *config, const char *value)
 {
     return parse_span(value, &config->retention.raw_s);
@@ -256,6 +262,18 @@ static void dump_span(const char *key, double seconds, FILE *out)
         fprintf(out, "%s = %.17gd\n", key, days);
     else
         fprintf(out, "%s = %.17gs\n", key, seconds);
+}
+
+static void dump_max_size(const struct config *config, FILE *out)
+{
+    uint64_t bytes = config->retention.max_bytes;
+
+    if (bytes == 0)
+        fprintf(out, "max-size = none\n");
+    else if (bytes % (1ULL << 20) == 0)
+        fprintf(out, "max-size = %lluM\n", (unsigned long long)(bytes >> 20));
+    else
+        fprintf(out, "max-size = %llu\n", (unsigned long long)bytes);
 }
 
 static void dump_keep_records(const struct config *config, FILE *out)
@@ -285,6 +303,9 @@ static const struct key {
      dump_connect},
     {"database", "a path, or none", "FILE    where the history is kept, or none", set_database,
      dump_database},
+    {"max-size", "a number of bytes, as in 500M or 2G, or none",
+     "BYTES   how large the history may become: the oldest goes first (10G), or none", set_max_size,
+     dump_max_size},
     {"keep-records", PARSE_SPAN_EXPECTED, "TIME  how long each record is kept (1d)",
      set_keep_records, dump_keep_records},
     {"keep-minutes", PARSE_SPAN_EXPECTED,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file maintain.c  Retention, and writing the WAL back. */
 #include "keep/bucket.h"
+#include "keep/size.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 #include "keep/wal.h"
@@ -23,10 +24,13 @@ const struct store_retention store_retention_default = {
     .raw_s = 86400,
     .minute_s = 31 * 86400.0,
     .hour_s = 731 * 86400.0,
+    .max_bytes = 10ULL << 30,
 };
 
 int store_retention_check(const struct store_retention *retention, struct error *error)
 {
+    if (retention->max_bytes > 0 && retention->max_bytes < STORE_MAX_BYTES_MIN)
+        return error_set(error, -EINVAL, "retention: a history of at least 16 MiB");
     if (retention->raw_s >= 6000 && retention->minute_s >= 360000 &&
         retention->minute_s >= retention->raw_s && retention->hour_s >= retention->minute_s &&
         isfinite(retention->hour_s))
@@ -197,6 +201,8 @@ int store_maintain(struct store *store, const struct store_retention *retention,
 
     if (clock_settled(store, clock))
         rc = delete_old(store, retention, clock->wall_s, error);
+    if (rc == 0 && retention->max_bytes > 0)
+        rc = size_fit(store, retention->max_bytes, error);
     if (rc == 0)
         rc = give_back(store, error);
     /* Readers are not waited for: what they still need stays in the WAL. */

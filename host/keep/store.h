@@ -90,16 +90,19 @@ int store_add(struct store *store, const struct store_entry *entries, size_t n,
 
 /** How long what is kept, in seconds. */
 struct store_retention {
-    double raw_s;    /* records */
-    double minute_s; /* what is left of them, for each minute */
-    double hour_s;   /* and for each hour */
+    double raw_s;       /* records */
+    double minute_s;    /* what is left of them, for each minute */
+    double hour_s;      /* and for each hour */
+    uint64_t max_bytes; /* of the file; 0: as many as that takes */
 };
 
-/** A day, 31 days, 731 days. */
+#define STORE_MAX_BYTES_MIN (16ULL << 20)
+
+/** A day, 31 days, 731 days; 10 GiB. */
 extern const struct store_retention store_retention_default;
 
 /** -EINVAL where a report or a history would find less than it counts on: at least 100 minutes of records, 100 hours of
- *  minutes, and no level shorter than the finer one. */
+ *  minutes, and no level shorter than the finer one; or of less than 16 MiB. */
 int store_retention_check(const struct store_retention *retention, struct error *error);
 
 /** The time of day, and a clock that is never set (CLOCK_BOOTTIME). */
@@ -110,7 +113,7 @@ struct store_clock store_clock_now(void);
 
 /**
  * Deletes what is older than its retention, a bounded number of rows at a time, and has what was added written to the disk
- * (a checkpoint). To be called every minute or so, by the thread that writes. Nothing is deleted in the first hour, nor
+ * (a checkpoint); of a file that is larger than it may be, the oldest as well. To be called every minute or so, by the thread that writes. Nothing is deleted in the first hour, nor
  * for an hour after the clock was set by more than a minute: a wrong clock must not take the history with it.
  * @return 0, or as store_add(); what was not done is done by the next call.
  */

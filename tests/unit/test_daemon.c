@@ -64,7 +64,7 @@ START_TEST(file_is_read)
                           "max-period = 7.5\n"
                           "samples = 500\nbudget = 2.5%\nguest-budget = 1\nmethod = pageout\n"
                           "database = none\nlog-level = debug\npublish = yes\nkeep-records = 12h\n"
-                          "keep-minutes=2w\nkeep-hours = 8640000\n"),
+                          "keep-minutes=2w\nkeep-hours = 8640000\nmax-size = 1.5G\n"),
                      0);
     ck_assert_uint_eq(config.n_connections, 2);
     ck_assert_str_eq(config.connect[0], "qemu:///session");
@@ -80,6 +80,7 @@ START_TEST(file_is_read)
     ck_assert(config.publish);
     ck_assert(config.retention.raw_s == 43200 && config.retention.minute_s == 14 * 86400 &&
               config.retention.hour_s == 100 * 86400);
+    ck_assert_uint_eq(config.retention.max_bytes, 1536ULL << 20);
 }
 END_TEST
 
@@ -100,6 +101,7 @@ START_TEST(mistakes_are_named_with_file_and_line)
     refused("[vmwssd]\npublish = maybe\n", ":2: publish maybe: expected yes or no");
     refused("[vmwssd]\nbudget = 0\n", ":2: budget 0: expected");
     refused("[vmwssd]\nkeep-hours = 2y\n", ":2: keep-hours 2y: expected a time");
+    refused("[vmwssd]\nmax-size = big\n", ":2: max-size big: expected a number of bytes");
     memset(longer + strlen(longer), 'x', 300);
     refused(longer, ":3: the line is too long");
     ck_assert_int_eq(config_load(&config, "/nonexistent/file", &error), -ENOENT);
@@ -116,7 +118,7 @@ START_TEST(what_is_dumped_can_be_read)
     ck_assert_int_eq(
         load("[vmwssd]\nconnect = a:///b\nconnect = c:///d\nwindow = 1.5,1000000\n"
              "period = 0.25\nmax-period = none\nbudget = 0.3%\nsamples = 123\nmethod = zap\n"
-             "keep-records = 100.5m\nkeep-minutes = 5d\n"),
+             "keep-records = 100.5m\nkeep-minutes = 5d\nmax-size = 123456789\n"),
         0);
     config_dump(&config, out);
     fclose(out);

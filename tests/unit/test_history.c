@@ -238,7 +238,7 @@ END_TEST
 
 /* --- retention --------------------------------------------------------------------------------- */
 
-static const struct store_retention short_retention = {6000, 360000, 720000};
+static const struct store_retention short_retention = {6000, 360000, 720000, 0};
 
 static void maintain(struct store *store, double wall_s, double steady_s)
 {

@@ -3,6 +3,7 @@
 #include "kept.h"
 
 #include "fixture.h"
+#include "keep/size.h"
 #include "keep/store_private.h"
 
 #include <errno.h>
@@ -369,6 +370,53 @@ START_TEST(a_reader_that_does_not_finish_has_a_bound)
 }
 END_TEST
 
+static int64_t number(const char *sql)
+{
+    char *text = kept_ask(kept.path, sql);
+    int64_t value = text ? strtoll(text, NULL, 10) : 0;
+
+    free(text);
+    return value;
+}
+
+static int64_t file_bytes(void)
+{
+    return number("PRAGMA page_count") * 4096;
+}
+
+START_TEST(the_oldest_goes_when_it_is_too_large)
+{
+    struct store *store = kept_open(kept.path);
+    struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
+    struct store_entry entries[100];
+    struct ages_record records[100];
+
+    for (int i = 0; i < 120; i++) {
+        for (int j = 0; j < 100; j++) {
+            records[j] = record;
+            entries[j] = (struct store_entry){.record = &records[j], .period_s = 30};
+            record.sample.time.tv_sec += 30;
+        }
+        ck_assert_int_eq(store_add(store, entries, 100, NULL), 0);
+    }
+
+    int64_t whole = file_bytes();
+
+    ck_assert_int_eq(size_fit(store, (uint64_t)whole, NULL), 0);
+    ck_assert_int_eq(number("SELECT count(*) FROM sample"), 12000);
+    ck_assert_int_eq(size_fit(store, (uint64_t)(whole * 7 / 10), NULL), 0);
+    ck_assert_int_le(file_bytes(), whole * 7 / 10);
+    ck_assert_int_eq(number("SELECT max(id) FROM sample"), 12000);
+    ck_assert_int_gt(number("SELECT min(id) FROM sample"), 5000);
+    ck_assert_int_eq(number("SELECT sum(records) FROM bucket WHERE level_s = 60"), 12000);
+    ck_assert_int_eq(size_fit(store, (uint64_t)(whole / 10), NULL), 0);
+    ck_assert_int_le(file_bytes(), whole / 10);
+    ck_assert_int_eq(number("SELECT sum(records) FROM bucket WHERE level_s = 3600"), 12000);
+    ck_assert_sql(kept.path, "PRAGMA integrity_check", "ok");
+    store_close(store);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("store");
@@ -392,6 +440,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, other_tables_are_set_aside);
     tcase_add_test(tcase, an_empty_file_is_new);
     tcase_add_test(tcase, others_may_not_read_it);
+    tcase_add_test(tcase, the_oldest_goes_when_it_is_too_large);
     tcase_add_test(tcase, a_reader_that_does_not_finish_has_a_bound);
     suite_add_tcase(suite, tcase);
     return suite;

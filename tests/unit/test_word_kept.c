@@ -290,7 +290,7 @@ END_TEST
 
 START_TEST(it_goes_with_its_record)
 {
-    const struct store_retention retention = {6000, 360000, 720000};
+    const struct store_retention retention = {6000, 360000, 720000, 0};
     struct ages_record record = told(T0, 300, 0.1);
     struct store *store;
 
