@@ -38,16 +38,26 @@ int pagemap_open(const struct target *target, struct error *error)
     return fd;
 }
 
+static bool in_block(const struct ram_block *block, uint64_t page)
+{
+    return page >= block->first_page && page - block->first_page < block->bytes / BASE_PAGE_BYTES;
+}
+
 int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
                  uint64_t *entries)
 {
+    const struct ram_block *block =
+        ram->blocks; /* of the last page, and nearly always of the next */
     uint64_t index[GATHER_MAX];
 
     for (uint64_t done = 0; done < n;) {
         uint64_t chunk = n - done < GATHER_MAX ? n - done : GATHER_MAX;
 
-        for (uint64_t i = 0; i < chunk; i++)
-            index[i] = guest_ram_hva(ram, page[done + i]) / BASE_PAGE_BYTES;
+        for (uint64_t i = 0; i < chunk; i++) {
+            if (!in_block(block, page[done + i]))
+                block = guest_ram_block(ram, page[done + i]);
+            index[i] = block->hva / BASE_PAGE_BYTES + page[done + i] - block->first_page;
+        }
 
         int rc = u64_file_gather(fd, index, chunk, BRIDGE, entries + done);
 

@@ -29,25 +29,49 @@ int u64_file_read(int fd, uint64_t first, uint64_t n, uint64_t *buffer)
     return 0;
 }
 
-int u64_file_gather(int fd, const uint64_t *index, uint64_t n, uint64_t bridge, uint64_t *out)
+/* Where the entries that follow each other from @p at on end. */
+static uint64_t end_of_consecutive(const uint64_t *index, uint64_t at, uint64_t n)
+{
+    uint64_t end = at + 1;
+
+    while (end < n && index[end] == index[end - 1] + 1 && end - at < RUN_ENTRIES)
+        end++;
+    return end;
+}
+
+/* Where the run that begins at @p at and goes on to @p end ends: ascending, with gaps of no more than @p bridge. */
+static uint64_t end_of_run(const uint64_t *index, uint64_t at, uint64_t end, uint64_t n,
+                           uint64_t bridge)
+{
+    while (end < n && index[end] - index[end - 1] <= bridge + 1 &&
+           index[end] - index[at] < RUN_ENTRIES)
+        end++;
+    return end;
+}
+
+static int gather_run(int fd, const uint64_t *index, uint64_t n, uint64_t *out)
 {
     uint64_t buffer[RUN_ENTRIES];
+    int rc = u64_file_read(fd, index[0], index[n - 1] - index[0] + 1, buffer);
 
-    for (uint64_t at = 0; at < n;) {
-        uint64_t first = index[at];
-        uint64_t end = at + 1;
+    for (uint64_t i = 0; rc == 0 && i < n; i++)
+        // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): u64_file_read() fills it
+        out[i] = buffer[index[i] - index[0]];
+    return rc;
+}
 
-        while (end < n && index[end] >= index[end - 1] &&
-               index[end] - index[end - 1] <= bridge + 1 && index[end] - first < RUN_ENTRIES)
-            end++;
+/* A census reads long stretches without gaps: straight to where they belong. */
+int u64_file_gather(int fd, const uint64_t *index, uint64_t n, uint64_t bridge, uint64_t *out)
+{
+    int rc = 0;
 
-        int rc = u64_file_read(fd, first, index[end - 1] - first + 1, buffer);
+    for (uint64_t at = 0; rc == 0 && at < n;) {
+        uint64_t straight = end_of_consecutive(index, at, n);
+        uint64_t end = end_of_run(index, at, straight, n, bridge);
 
-        if (rc < 0)
-            return rc;
-        for (; at < end; at++)
-            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): u64_file_read() fills it
-            out[at] = buffer[index[at] - first];
+        rc = end == straight ? u64_file_read(fd, index[at], end - at, out + at)
+                             : gather_run(fd, index + at, end - at, out + at);
+        at = end;
     }
-    return 0;
+    return rc;
 }
