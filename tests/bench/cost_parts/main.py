@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from cost_parts import parts, report  # noqa: E402
+from cost_parts import counted, parts, report  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build/release"))
@@ -29,11 +29,22 @@ and prints the working set in MiB as the last number of its last line. DAMON wit
 
 The lab is emulated: its seconds say nothing by themselves, and time that a busy machine steals counts as CPU time. Ratios
 within one part are fair, the more so the more rounds there are.
+
+--counted runs the parts in a lab whose clock counts executed instructions (lab --icount), each in two labs, and prints every
+figure of both with the difference. These figures are exact counts, the kernel's work for the tool included, and repeat whatever
+else this machine does. They do not show what caches and TLBs cost: every instruction takes the same time. An
+exit of a guest costs the instructions that handle it, and on real hardware the switch as well. The guest shares the one CPU
+with the tool, so its slowdown is told per second of its own CPU time, as on a host with a CPU to spare.
 """
 
 
 def numbers(text):
     return [float(word) if "." in word else int(word) for word in text.split(",")]
+
+
+def names_of(counted_only):
+    """Parts; on this machine itself nothing is counted."""
+    return [name for name, (_, here) in parts.PARTS.items() if not (counted_only and here)]
 
 
 def parse_options():
@@ -43,7 +54,9 @@ def parse_options():
         epilog=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--part", metavar="NAME,...", default=",".join(parts.PARTS), help="only these (all)")
+    parser.add_argument("--part", metavar="NAME,...", help="only these (all, or all that run in the lab)")
+    parser.add_argument("--counted", action="store_true", help="instructions instead of time, see below")
+    parser.add_argument("--runs", type=int, metavar="N", help="labs in which each part runs (1; counted: 2)")
     parser.add_argument("--tool", action="append", default=[], metavar="NAME=COMMAND", help="another tool, beside ours")
     parser.add_argument(
         "--tcg-tool", action="append", default=[], metavar="NAME=COMMAND", help="the same, for part tcg"
@@ -75,7 +88,13 @@ def parse_options():
     parser.add_argument("--lab-memory", default="8192", metavar="MIB", help="(8192)")
     parser.add_argument("--lab-timeout", default="1800", metavar="S", help="(1800)")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.runs = options.runs or (2 if options.counted else 1)
+    options.part = options.part.split(",") if options.part else names_of(options.counted)
+    for name in options.part:
+        if name not in names_of(options.counted):
+            parser.error(f"no part {name!r}; there are {', '.join(names_of(options.counted))}")
+    return options
 
 
 def command_of(part, options, directory):
@@ -88,6 +107,7 @@ def command_of(part, options, directory):
         return shlex.split(options.under) + me + [directory]
     lab = [os.path.join(ROOT, "vm-images/lab/lab"), "--kernel", "page_idle", "--memory", options.lab_memory]
     lab += ["--timeout", options.lab_timeout, "--out", directory]
+    lab += ["--icount"] if options.counted else []
     for shown in options.shown:
         lab += ["--with", shown]
     return shlex.split(options.under) + lab + me + ["/mnt/out"]
@@ -110,7 +130,7 @@ def inside(part, directory):
     context["tools"] = dict(tool.split("=", 1) for tool in tools)
     with open(os.path.join(directory, "rows"), "a", encoding="utf-8", buffering=1) as out:
         for row in parts.PARTS[part][0](context):
-            out.write(json.dumps({"part": part} | row) + "\n")
+            out.write(json.dumps({"part": part} | counted.unit() | row) + "\n")
     return 0
 
 
@@ -119,16 +139,18 @@ def main():
     if options.inside:
         return inside(*options.inside)
     failed = 0
-    for part in options.part.split(","):
-        if part not in parts.PARTS:
-            sys.exit(f"tests/bench/cost: no part {part!r}; there are {', '.join(parts.PARTS)}")
-        rows, complete = run_part(part, options)
-        failed |= not complete
+    show = counted.text if options.counted else report.text
+    for part in options.part:
+        rows = []
+        for run in range(options.runs):
+            of_run, complete = run_part(part, options)
+            rows += [{"run": run} | row for row in of_run]
+            failed |= not complete
         if options.json:
             with open(options.json, "a", encoding="utf-8") as file:
                 file.writelines(json.dumps(row) + "\n" for row in rows)
         print(f"\n{part}: {parts.PARTS[part][0].__doc__ or ''}" if rows else f"\n{part}: nothing")
-        print("\n".join(report.text(part, rows)) if rows else "", flush=True)
+        print("\n".join(show(part, rows)) if rows else "", flush=True)
     return failed
 
 

@@ -45,6 +45,12 @@ def share(user, total):
     return None if not total or user is None else 100 * user / total
 
 
+def run_cost(rows):
+    """CPU seconds of a whole run of the tool, its start included."""
+    user, system = median(rows, "user_s"), median(rows, "system_s")
+    return None if user is None or system is None else user + system
+
+
 def cost_cells(rows):
     user, system = median(rows, "user_s"), median(rows, "system_s")
     wss, truth = median(rows, "wss_mib"), median(rows, "truth_mib")
@@ -54,8 +60,8 @@ def cost_cells(rows):
         number(None if wss is None else 100 * (wss - truth) / truth, 1),
         number(user, 3),
         number(system, 3),
-        number(user + system, 3),
-        number(share(user, user + system), 0),
+        number(run_cost(rows), 3),
+        number(share(user, run_cost(rows)), 0),
         number(median(rows, "wall_s"), 1),
         number(median(rows, "peak_mib"), 1),
         number(period, 3),
@@ -75,7 +81,7 @@ def cost_table(rows, *keys):
 def total_cost(rows):
     """Of one use: a period where the tool repeats itself, else the whole run."""
     period = median(rows, "period_cpu_s")
-    return median(rows, "user_s") + median(rows, "system_s") if period is None else period
+    return run_cost(rows) if period is None else period
 
 
 def ratios(rows):
@@ -84,10 +90,10 @@ def ratios(rows):
     census = by_tool.get(("vmwss idle census",))
     if not census:
         return
-    run = median(census, "user_s") + median(census, "system_s")
+    run = run_cost(census)
     for (tool,), group in by_tool.items():
-        if not tool.startswith("vmwss"):
-            cpu = median(group, "user_s") + median(group, "system_s")
+        cpu = run_cost(group)
+        if cpu is not None and not tool.startswith("vmwss"):
             yield f"{tool}: {cpu / run:.1f} x a run of the census, {cpu / total_cost(census):.1f} x a period of it"
 
 
