@@ -124,6 +124,9 @@ check "records come" records_after one 0 3
 check "of both" records_after two 0 3
 check "one: the truth" holds_truth one "$(truth "$one")"
 check "two: the truth" holds_truth two "$(truth "$two")"
+# Drawn at the third look, when two have shown what pages cost: late, beside the tenth of 6 s in which panels are drawn anew.
+samples=$(sql "SELECT samples FROM $of 'one' ORDER BY sample.id LIMIT 1 OFFSET 4")
+check "the panel was as large as wanted by the fifth record: $samples pages" holds "$samples > 700"
 check "the record says what precision could be had" holds "$(sql "SELECT precision FROM $of 'one' ORDER BY sample.id DESC LIMIT 1") > 0"
 expect_exit "one vmwssd per host" 2 "process $daemon .*vmwssd" "$vmwssd" --config "$guests_dir/conf"
 check "few capabilities are left" test "$(awk '/^CapEff/ {print $2}' "/proc/$daemon/status")" = 0000000000a84004
