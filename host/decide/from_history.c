@@ -8,6 +8,9 @@
 #include <math.h>
 
 #define SAME_S 0.0005
+/* vmwssd keeps what an agent told once a minute; three times that is old. */
+#define TOLD_EVERY_S 60.0
+#define TOLD_PERIODS 3
 
 const struct decide_windows decide_windows_default = {60, 600, 3600};
 
@@ -105,11 +108,11 @@ static void take_word(struct decide_guest *guest, const struct guest_word *word,
 }
 
 static void take_told(struct decide_guest *guest, const struct agent_told *told, double age_s,
-                      double patience_s)
+                      double period_s)
 {
     const struct agent_memory *memory = &told->report.memory;
 
-    if (!guest->told || !(fabs(age_s) <= patience_s))
+    if (!guest->told || !(fabs(age_s) <= TOLD_PERIODS * fmax(period_s, TOLD_EVERY_S)))
         return;
     guest->swap_total_bytes = memory->swap_total_bytes;
     guest->swap_free_bytes = memory->swap_free_bytes;
@@ -161,9 +164,9 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
     take_word(&input->guest, &sample->guest, input->age_s);
     if (!told)
         return;
-    take_told(&input->guest, told, now_s - told_s, 3 * input->period_s);
+    take_told(&input->guest, told, now_s - told_s, input->period_s);
     if (told->report.uptime_s >= 0 && input->guest.told)
-        input->up_s = fmin(input->up_s, told->report.uptime_s);
+        input->up_s = fmin(input->up_s, told->report.uptime_s + fmax(now_s - told_s, 0));
 }
 
 /* --- a minute ---------------------------------------------------------------------------------- */

@@ -316,7 +316,7 @@ START_TEST(a_record_is_an_input)
     told->report.memory.swap_free_bytes = 256 * MIB;
     told->report.memory.inactive_anon_bytes = 64 * MIB;
     input = from_record(&record, told, 5);
-    ck_assert_double_eq(input.up_s, 100);
+    ck_assert_double_eq(input.up_s, 105);
     ck_assert_uint_eq(input.guest.swap_free_bytes, 256 * MIB);
     ck_assert_uint_eq(input.guest.cold_anon_bytes, 64 * MIB);
     input = from_record(&record, told, 181); /* too old */
