@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_advise.c  vmwss advise: how much memory each guest should have, from what vmwssd has kept. */
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/parse.h"
 #include "cli/advising.h"
 #include "cli/cli.h"
+#include "show/progress.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,7 +31,7 @@ static const char help[] =
     "      --explain        every term of the formula, with its value and where that is from\n"
     "      --backtest TIME  replay what is kept, as in 7d: how often the WSS of the next hour would have\n"
     "                       exceeded the advice, how much it would have saved, with how many changes\n"
-    "  -w, --window S,S,S   the windows of the demand, in seconds (60,600,3600)\n"
+    "  -w, --window S,S,S   the windows of the demand (60,600,3600)\n"
     "  -c, --connect URI    ask libvirt, read-only, what the balloon leaves each guest\n"
     "  -D, --database FILE  the history (" STORE_DEFAULT_PATH ")\n"
     "  -j, --json           one JSON object per line, schema vmwss.advice.v1 or vmwss.backtest.v1\n"
@@ -42,7 +44,7 @@ static int set_windows(struct decide_windows *windows, const char *value)
 
     if (parse_seconds_list(value, window_s, 3, &n) < 0 || n == 0)
         return command_bad_value("--window", value,
-                                 "up to three numbers of seconds, as in 60,600,3600");
+                                 "up to three times, as in 60,600,3600 or 1m,10m,1h");
     *windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
     return 0;
 }
@@ -56,7 +58,7 @@ static int set_option(struct options *options, int option, const char *value)
     case 'b':
         return parse_span(value, &options->backtest_s) == 0
                    ? 0
-                   : command_bad_value("--backtest", value, "a time, as in 90m, 12h, 7d or 2w");
+                   : command_bad_value("--backtest", value, PARSE_SPAN_EXPECTED);
     case 'w':
         return set_windows(&options->advising.windows, value);
     case 'c':
@@ -183,22 +185,35 @@ static int print_past(const struct options *options, const struct replayed *all,
     return rc;
 }
 
+static void show_progress(struct progress *progress, uint64_t began_ns, size_t done, size_t all)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%zu of %zu guests", done, all);
+    progress_say((double)(clock_ns() - began_ns) / 1e9, text, progress);
+}
+
 static int backtest(struct store *store, struct options *options,
                     const struct history_guest *guests, size_t n_guests, struct error *error)
 {
     cleanup_free struct replayed *all = calloc(n_guests + 1, sizeof(*all));
+    const uint64_t began_ns = clock_ns();
+    struct progress progress;
     size_t n = 0;
+    int rc = 0;
 
     if (!all)
         return error_set(error, -ENOMEM, "out of memory");
-    for (size_t g = 0; g < n_guests; g++) {
-        int rc = advising_replay(&options->advising, store, &guests[g], options->backtest_s,
-                                 &all[n], error);
-
-        if (rc < 0)
-            return rc;
+    progress_init(&progress, "backtest");
+    for (size_t g = 0; rc == 0 && g < n_guests; g++) {
+        show_progress(&progress, began_ns, g, n_guests);
+        rc = advising_replay(&options->advising, store, &guests[g], options->backtest_s, &all[n],
+                             error);
         n += all[n].result.decisions > 0;
     }
+    progress_clear(&progress);
+    if (rc < 0)
+        return rc;
     if (n == 0)
         return error_set(error, -ENODATA, "%s: no minute of that time is kept", options->database);
     return print_past(options, all, n);
