@@ -117,6 +117,7 @@ published() { [[ -n $(element "$1") ]]; }
 for name in busy calm; do check "$name is published" eventually published $name; done
 # It asks with the windows that vmwssd has by default, which are not kept here: so it refuses.
 expect_exit "the vetoes of vmwss advise are heeded" 2 'keeps 256.0 MiB for its long window is not answered' balloon calm --dry-run
+expect_exit "so is its floor" 2 'its floor of 128.0 MiB is more than --max 100.0 MiB \(by vmwss advise\)' balloon calm --max 100M
 check "unless forced" test -n "$(balloon calm --force --headroom 0 --dry-run | grep -E 'would go from 256.0 MiB to [1-9][0-9]\.')"
 
 echo "# suspended, and no longer measured"
