@@ -92,7 +92,7 @@ static int gather_day(struct advising *advising, struct store *store,
                            see_hour, &gathering, error);
 }
 
-/* What an agent told that cannot be understood counts as not told. 1; 0; or as the history. */
+/* An agent's report that cannot be parsed counts as none. 1; 0; or as the history. */
 static int read_told(struct advising *advising, struct store *store,
                      const struct history_guest *guest, double *told_s, struct error *error)
 {

@@ -96,11 +96,11 @@ static bool is_fresh(const struct decide_policy *policy, double age_s, double pe
     return fabs(age_s) <= policy->stale_periods * period_s;
 }
 
-bool decide_is_told(const struct decide_policy *policy, const struct decide_input *input)
+bool decide_has_statistics(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_guest *guest = &input->guest;
 
-    return guest->told && guest->available_bytes != DECIDE_UNKNOWN &&
+    return guest->reported && guest->available_bytes != DECIDE_UNKNOWN &&
            is_fresh(policy, guest->age_s, input->period_s) &&
            !(guest->agreement < policy->trust_min);
 }
@@ -123,7 +123,7 @@ uint64_t decide_floor(const struct decide_policy *policy, const struct decide_in
     decision->reserve_bytes = decide_reserve(policy, most);
     decision->floor_kind = FLOOR_HALF;
     decision->used_bytes = decision->droppable_bytes = 0;
-    if (!decide_is_told(policy, input))
+    if (!decide_has_statistics(policy, input))
         return most - most / 2;
     decision->used_bytes = less(decide_actual(input), input->guest.available_bytes);
     decision->droppable_bytes = smaller(droppable(&input->guest), decision->used_bytes);
@@ -204,8 +204,8 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
         (double)input->unmeasurable_bytes >
             policy->unmeasurable_share * (double)input->resident_bytes)
         vetoes |= VETO_UNMEASURABLE;
-    /* Of a guest that is not believed its complaints still count: they cost nobody but the host a little memory. */
-    return input->guest.told ? vetoes | guest_vetoes(policy, input) : vetoes;
+    /* The complaints of a guest whose statistics are inconsistent still count: it keeps what it has, and takes nothing from others. */
+    return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
 }
 
 static unsigned guest_panics(const struct decide_policy *policy, const struct decide_input *input)
@@ -229,7 +229,7 @@ static unsigned guest_panics(const struct decide_policy *policy, const struct de
 
 unsigned decide_panics(const struct decide_policy *policy, const struct decide_input *input)
 {
-    unsigned panics = decide_is_told(policy, input) ? guest_panics(policy, input) : 0;
+    unsigned panics = decide_has_statistics(policy, input) ? guest_panics(policy, input) : 0;
 
     if (input->short_wss.window_s > 0 &&
         (double)input->short_wss.low_bytes > policy->wss_share_panic * (double)decide_actual(input))
@@ -244,7 +244,7 @@ static unsigned find_unsure(const struct decide_policy *policy, const struct dec
     const struct decide_wss *wss = &input->mid_wss;
     unsigned unsure = 0;
 
-    if (!decide_is_told(policy, input))
+    if (!decide_has_statistics(policy, input))
         unsure |= UNSURE_STATISTICS;
     if (!(input->day_s >= DAY_ENOUGH_S))
         unsure |= UNSURE_DAY;

@@ -56,7 +56,7 @@ enum decide_veto {
     VETO_EXCLUDED = 1 << 7,  /* its owner does not want it */
     VETO_COMPUTED = 1 << 8,
     VETO_STALE = 1 << 8,         /* the number is older than three periods */
-    VETO_YOUNG = 1 << 9,         /* up for less than ten minutes, or nobody knows how long */
+    VETO_YOUNG = 1 << 9,         /* up for less than ten minutes, or for an unknown time */
     VETO_UNMEASURABLE = 1 << 10, /* too much of what is resident could not be measured */
     VETO_PRESSURE = 1 << 11,     /* PSI: it waits for memory */
     VETO_REFAULTS = 1 << 12,     /* it swaps in, or reads again what it dropped */
@@ -77,7 +77,7 @@ enum decide_panic {
 /** What makes the advice less certain; a set of bits. */
 enum decide_unsure {
     UNSURE_STATISTICS =
-        1 << 0,           /* the guest tells nothing, or cannot be believed: the floor is M / 2 */
+        1 << 0,           /* no statistics of the guest, or inconsistent ones: the floor is M / 2 */
     UNSURE_DAY = 1 << 1,  /* less than 20 h of records: no p99 of a day */
     UNSURE_WIDE = 1 << 2, /* the interval of H_mid is wider than 5 % of M */
     UNSURE_FLAGS =
@@ -132,10 +132,10 @@ struct decide_wss {
     uint64_t low_bytes, high_bytes;
 };
 
-/** What the guest tells of itself. DECIDE_UNKNOWN, for doubles NAN: not told. */
+/** Statistics of the guest. DECIDE_UNKNOWN, for doubles NAN: not reported. */
 struct decide_guest {
-    bool told;        /* false: nothing below means anything */
-    double age_s;     /* since it told it */
+    bool reported;    /* false: nothing below means anything */
+    double age_s;     /* of the statistics */
     double agreement; /* 0 .. 1, of estimate/agreement.h */
     uint64_t available_bytes;
     uint64_t swap_total_bytes, swap_free_bytes;
@@ -194,8 +194,8 @@ struct decide_decision {
 /** B, or M where it is not known. */
 uint64_t decide_actual(const struct decide_input *input);
 
-/** Has the guest told enough, lately enough, to be believed? */
-bool decide_is_told(const struct decide_policy *policy, const struct decide_input *input);
+/** Are there statistics of the guest that are complete, fresh and consistent enough to base a floor on? */
+bool decide_has_statistics(const struct decide_policy *policy, const struct decide_input *input);
 
 /* The terms, each alone; at most M. */
 uint64_t decide_demand(const struct decide_policy *policy, const struct decide_input *input,

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define SAME_S 0.0005
-/* vmwssd keeps what an agent told once a minute; three times that is old. */
+/* vmwssd keeps an agent's last report once a minute; three times that is old. */
 #define TOLD_EVERY_S 60.0
 #define TOLD_PERIODS 3
 
@@ -91,7 +91,7 @@ static void take_flags(struct decide_input *input, unsigned flags)
 static void take_word(struct decide_guest *guest, const struct guest_word *word, double age_s)
 {
     *guest = (struct decide_guest){
-        .told = word->source != WORD_NONE,
+        .reported = word->source != WORD_NONE,
         .age_s = age_s,
         .agreement = word->agreement,
         .available_bytes = word->available_bytes,
@@ -112,7 +112,7 @@ static void take_told(struct decide_guest *guest, const struct agent_told *told,
 {
     const struct agent_memory *memory = &told->report.memory;
 
-    if (!guest->told || !(fabs(age_s) <= TOLD_PERIODS * fmax(period_s, TOLD_EVERY_S)))
+    if (!guest->reported || !(fabs(age_s) <= TOLD_PERIODS * fmax(period_s, TOLD_EVERY_S)))
         return;
     guest->swap_total_bytes = memory->swap_total_bytes;
     guest->swap_free_bytes = memory->swap_free_bytes;
@@ -165,7 +165,7 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
     if (!told)
         return;
     take_told(&input->guest, told, now_s - told_s, input->period_s);
-    if (told->report.uptime_s >= 0 && input->guest.told)
+    if (told->report.uptime_s >= 0 && input->guest.reported)
         input->up_s = fmin(input->up_s, told->report.uptime_s + fmax(now_s - told_s, 0));
 }
 

@@ -37,7 +37,7 @@ static uint64_t step_bytes(const struct decide_policy *policy, const struct deci
     uint64_t step = smaller((uint64_t)((double)actual * policy->down_share),
                             policy->down_max_bytes);
 
-    if (input->guest.told && input->guest.available_bytes != DECIDE_UNKNOWN)
+    if (input->guest.reported && input->guest.available_bytes != DECIDE_UNKNOWN)
         step = smaller(step, input->guest.available_bytes / 2);
     return step;
 }

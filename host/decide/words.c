@@ -194,13 +194,13 @@ static void add_floor(struct text *text, const struct decide_policy *policy,
 {
     if (decision->floor_kind != FLOOR_HALF)
         return;
-    if (input->guest.told && input->guest.agreement < policy->trust_min)
+    if (input->guest.reported && input->guest.agreement < policy->trust_min)
         return add(text,
                    "its statistics contradict the host's (agreement %.2f): floor is half of "
                    "assigned",
                    input->guest.agreement);
     add(text, "no %sguest statistics: floor is half of assigned",
-        input->guest.told ? "fresh " : "");
+        input->guest.reported ? "fresh " : "");
 }
 
 char *decide_why(char *text, size_t size, const struct decide_policy *policy,

@@ -193,7 +193,7 @@ static int add_floor(struct table *table, const struct advice *advice)
     int rc = add_term(table, "W", show_bytes(text, CELL, decision->reserve_bytes),
                       "working reserve: max(5 %% of M, 128 MiB)");
 
-    if (rc == 0 && input->guest.told && input->guest.available_bytes != DECIDE_UNKNOWN)
+    if (rc == 0 && input->guest.reported && input->guest.available_bytes != DECIDE_UNKNOWN)
         rc = add_term(table, "available", show_bytes(text, CELL, input->guest.available_bytes),
                       "the guest's own statistics, by its %s", word_source_name(advice->source));
     if (rc == 0 && decision->floor_kind == FLOOR_SWAP)
@@ -209,7 +209,7 @@ static int add_floor(struct table *table, const struct advice *advice)
         return add_term(table, "F", text, "floor: (B - available) - swap + W");
     default:
         return add_term(table, "F", text, "no %sguest statistics: floor is half of assigned",
-                        input->guest.told ? "fresh or credible " : "");
+                        input->guest.reported ? "fresh or credible " : "");
     }
 }
 

@@ -91,7 +91,7 @@ static void set_terms(json_t *object, const struct advice *advice)
 {
     const struct decide_input *input = &advice->input;
     const struct decide_decision *decision = &advice->decision;
-    bool told = decision->floor_kind != FLOOR_HALF;
+    bool used = decision->floor_kind != FLOOR_HALF;
 
     json_object_set_new(object, "windows", windows_json(advice));
     set_bytes(object, "day_p99_bytes", input->day_s > 0 ? input->day_bytes : DECIDE_UNKNOWN);
@@ -100,8 +100,8 @@ static void set_terms(json_t *object, const struct advice *advice)
     set_bytes(object, "reserve_bytes", decision->reserve_bytes);
     json_object_set_new(object, "floor", json_string(decide_floor_name(decision->floor_kind)));
     json_object_set_new(object, "statistics", json_string(word_source_name(advice->source)));
-    set_bytes(object, "used_bytes", told ? decision->used_bytes : DECIDE_UNKNOWN);
-    set_bytes(object, "swappable_bytes", told ? decision->droppable_bytes : DECIDE_UNKNOWN);
+    set_bytes(object, "used_bytes", used ? decision->used_bytes : DECIDE_UNKNOWN);
+    set_bytes(object, "swappable_bytes", used ? decision->droppable_bytes : DECIDE_UNKNOWN);
     set_bytes(object, "floor_bytes", decision->floor_bytes);
     set_bytes(object, "learned_bytes", decision->learned_bytes);
     set_bytes(object, "wanted_bytes", decision->wanted_bytes);

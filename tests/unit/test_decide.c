@@ -29,7 +29,7 @@ static struct decide_input healthy(void)
         .period_s = 60,
         .up_s = 86400,
         .panic_age_s = NAN,
-        .guest = {.told = true,
+        .guest = {.reported = true,
                   .age_s = 10,
                   .agreement = 1,
                   .available_bytes = 3596 * MIB,
@@ -152,7 +152,7 @@ START_TEST(floor_without_statistics_is_half)
 {
     struct decide_input input = healthy();
 
-    input.guest.told = false;
+    input.guest.reported = false;
     ck_assert_uint_eq(decided(&input).floor_bytes, 2048 * MIB);
     ck_assert_uint_eq(decided(&input).target_bytes, 2048 * MIB);
     ck_assert_ptr_nonnull(strstr(why(&input), "no guest statistics: floor is half of assigned"));
@@ -342,7 +342,7 @@ START_TEST(its_own_verdict)
 
     input.guest.near_or_above = true;
     is_vetoed(&input, VETO_VERDICT, "needs about what it has");
-    input.guest.told = false;
+    input.guest.reported = false;
     ck_assert_uint_eq(vetoes(&input), 0);
 }
 END_TEST
@@ -371,7 +371,7 @@ START_TEST(a_guest_that_is_not_measured_keeps_what_it_has)
 
     input.short_wss = input.mid_wss = input.long_wss = (struct decide_wss){0};
     input.actual_bytes = 3000 * MIB;
-    input.guest.told = false;
+    input.guest.reported = false;
     ck_assert_uint_eq(vetoes(&input), VETO_NOT_MEASURED);
     ck_assert_uint_eq(decided(&input).target_bytes, 3000 * MIB);
     ck_assert(!decided(&input).measured);
@@ -501,7 +501,7 @@ static struct decide_input any_input(void)
         .uncertain = one_in(4),
         .panic_bytes = one_in(2) ? 0 : size_below(most),
         .panic_age_s = number(200000),
-        .guest = {.told = one_in(2),
+        .guest = {.reported = one_in(2),
                   .age_s = number(100),
                   .agreement = number(1),
                   .available_bytes = size_below(most),
