@@ -204,7 +204,7 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
         (double)input->unmeasurable_bytes >
             policy->unmeasurable_share * (double)input->resident_bytes)
         vetoes |= VETO_UNMEASURABLE;
-    /* The complaints of a guest whose statistics are inconsistent still count: it keeps what it has, and takes nothing from others. */
+    /* Complaints count even where statistics are inconsistent: the guest keeps what it has, and takes from no other. */
     return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
 }
 
