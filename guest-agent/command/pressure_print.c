@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "command/command.h"
 #include "print/columns.h"
 #include "print/record.h"
 #include "proc/keyed.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is printed of one group. */
@@ -20,6 +22,9 @@ struct view {
     const struct pressure_survey *before, *now;
     const struct pressure_group *group, *was; /* and the same before; NULL */
     bool named;                               /* there is a column for the cgroup */
+    const struct pressure_format *format;
+    size_t *order; /* of the groups of now, as they are printed */
+    size_t n;      /* of them */
 };
 
 static double over_interval(const struct view *view, int resource, bool full)
@@ -35,8 +40,100 @@ static double over_interval(const struct view *view, int resource, bool full)
 
 static void look_at(struct view *view, size_t i)
 {
-    view->group = &view->now->group[i];
+    view->group = &view->now->group[view->order[i]];
     view->was = view->before ? pressure_survey_find(view->before, view->group->cgroup) : NULL;
+}
+
+int pressure_format_sort(struct pressure_format *format, const char *value)
+{
+    const char *colon = strchr(value, ':');
+    size_t length = colon ? (size_t)(colon - value) : strlen(value);
+
+    format->sorted = true;
+    format->full = colon && strcmp(colon, ":full") == 0;
+    for (int i = 0; i < PRESSURE_RESOURCES; i++)
+        if (strlen(pressure_resources[i]) == length &&
+            strncmp(pressure_resources[i], value, length) == 0 &&
+            (!colon || format->full || strcmp(colon, ":some") == 0)) {
+            format->resource = i;
+            return 0;
+        }
+    return command_bad_value("--sort", value, "memory, io or cpu, and perhaps :some or :full");
+}
+
+/* What a group is sorted by; what is not known comes last. */
+struct rank {
+    size_t group;
+    bool first; /* the whole guest */
+    double share;
+    uint64_t total_us;
+};
+
+static struct rank rank_of(struct view *view, size_t i)
+{
+    const struct pressure_format *format = view->format;
+
+    look_at(view, i);
+
+    const struct pressure *pressure = &view->group->of[format->resource];
+    const struct stalled *stalled = format->full ? &pressure->full : &pressure->some;
+    double share = over_interval(view, format->resource, format->full);
+
+    share = isnan(share) ? stalled->avg10 : share;
+    return (struct rank){.group = view->order[i],
+                         .first = !view->group->cgroup,
+                         .share = isnan(share) ? -1 : share,
+                         .total_us = stalled->total_us == KEYED_UNKNOWN ? 0 : stalled->total_us};
+}
+
+/* The groups come by name, which decides where they are equal. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct rank *x = a;
+    const struct rank *y = b;
+
+    if (x->first != y->first)
+        return x->first ? -1 : 1;
+    if (x->share != y->share)
+        return x->share > y->share ? -1 : 1;
+    if (x->total_us != y->total_us)
+        return x->total_us > y->total_us ? -1 : 1;
+    return (x->group > y->group) - (x->group < y->group);
+}
+
+static int sort_groups(struct view *view)
+{
+    cleanup_free struct rank *rank = calloc(view->now->n + 1, sizeof(*rank));
+
+    if (!rank)
+        return -ENOMEM;
+    for (size_t i = 0; i < view->now->n; i++)
+        rank[i] = rank_of(view, i);
+    if (view->now->n > 0)
+        qsort(rank, view->now->n, sizeof(*rank), by_rank);
+    for (size_t i = 0; i < view->now->n; i++)
+        view->order[i] = rank[i].group;
+    return 0;
+}
+
+/* Which groups, and in which order. */
+static int choose_groups(struct view *view)
+{
+    size_t top = view->format->top;
+
+    for (size_t i = 0; i < view->now->n; i++)
+        view->order[i] = i;
+    view->n = view->now->n;
+    if (!view->format->sorted)
+        return 0;
+
+    int rc = sort_groups(view);
+
+    if (rc == 0 && view->n > 0 && !view->now->group[view->order[0]].cgroup)
+        top += top > 0;
+    if (top > 0 && view->n > top)
+        view->n = top;
+    return rc;
 }
 
 static void percent(char text[16], double value)
@@ -88,7 +185,7 @@ static int print_table(struct view *view)
     struct columns *columns = columns_new(column + !view->named, n - !view->named);
     int rc = columns ? 0 : -ENOMEM;
 
-    for (size_t i = 0; i < view->now->n; i++) {
+    for (size_t i = 0; i < view->n; i++) {
         look_at(view, i);
         for (int row = 0; rc == 0 && row < 2 * PRESSURE_RESOURCES; row++)
             rc = add_row(columns, view, row / 2, row % 2);
@@ -138,7 +235,7 @@ static int print_json(struct view *view)
     char time[RECORD_TIME];
     json_t *line;
 
-    for (size_t i = 0; i < view->now->n; i++) {
+    for (size_t i = 0; i < view->n; i++) {
         look_at(view, i);
         json_array_append_new(groups, group_json(view));
     }
@@ -152,10 +249,17 @@ static int print_json(struct view *view)
 }
 
 int pressure_print(const struct pressure_survey *before, const struct pressure_survey *now,
-                   bool json)
+                   const struct pressure_format *format)
 {
-    struct view view = {
-        .before = before, .now = now, .named = now->n > 1 || (now->n == 1 && now->group->cgroup)};
+    cleanup_free size_t *order = calloc(now->n + 1, sizeof(*order));
+    struct view view = {.before = before,
+                        .now = now,
+                        .named = now->n > 1 || (now->n == 1 && now->group->cgroup),
+                        .format = format,
+                        .order = order};
+    int rc = order ? choose_groups(&view) : -ENOMEM;
 
-    return json ? print_json(&view) : print_table(&view);
+    if (rc < 0)
+        return rc;
+    return format->json ? print_json(&view) : print_table(&view);
 }

@@ -251,6 +251,42 @@ else
 	skip "what violated a trigger" "this kernel gives triggers to nobody (PSI, Linux 6.4)"
 fi
 
+echo "# pressure of many groups"
+# A tree of our own: group N of five has an average of N % for memory, 10 - N % for the CPU (full), and a total of 0.
+mkdir -p root/proc/pressure root/sys/fs/cgroup
+: >root/sys/fs/cgroup/cgroup.controllers
+# pressure_of DIRECTORY SUFFIX SHARE-OF-MEMORY SHARE-OF-CPU
+pressure_of() {
+	printf 'some avg10=%s.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n' "$3" >"$1/memory$2"
+	printf 'some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=%s.00 avg60=0.00 avg300=0.00 total=0\n' "$4" >"$1/cpu$2"
+}
+pressure_of root/proc/pressure '' 0 0
+for i in 3 1 5 2 4; do
+	mkdir "root/sys/fs/cgroup/g$i"
+	pressure_of "root/sys/fs/cgroup/g$i" .pressure "$i" $((10 - i))
+done
+groups() { VMWSS_GUEST_ROOT=root "$guest" pressure --cgroups --json "$@" | jq -r '.groups[].cgroup' | paste -sd' '; }
+check "by name" test "$(groups)" = "null /g1 /g2 /g3 /g4 /g5"
+check "those first that stall most, after the whole guest" test "$(groups --sort memory)" = "null /g5 /g4 /g3 /g2 /g1"
+check "by another resource, and its full" test "$(groups -s cpu:full)" = "null /g1 /g2 /g3 /g4 /g5"
+check "where they are equal by name" test "$(groups -s cpu)" = "null /g1 /g2 /g3 /g4 /g5"
+check "the first of them" test "$(groups --top 2)" = "null /g5 /g4"
+check "in the table" test "$(VMWSS_GUEST_ROOT=root "$guest" pressure -G -n 1 | awk 'NR > 1 { print $1 }' | uniq | paste -sd' ')" = "(all) /g5"
+# The total of the group that had least before grows: over an interval it is the first.
+begin python3 -c 'import os, time
+for total in range(1, 10 ** 6):
+    with open("new", "w") as file:
+        for kind in "some", "full":
+            file.write(f"{kind} avg10=0.00 avg60=0.00 avg300=0.00 total={total * 1000}\n")
+    os.rename("new", "root/sys/fs/cgroup/g2/memory.pressure")
+    time.sleep(0.01)'
+settles grep -q 'total=9000$' root/sys/fs/cgroup/g2/memory.pressure
+check "over an interval by what was added in it" test "$(groups -n 1 -i 0.5 -k 1)" = "null /g2"
+kill "$pid"
+expect_exit "only of groups" 1 'are for --cgroups' "$guest" pressure --top 3
+expect_exit "by nothing that there is" 1 'memory, io or cpu' "$guest" pressure -G --sort memory:most
+expect_exit "nor by nothing" 1 'memory, io or cpu' "$guest" pressure -G --sort ''
+
 echo "# the time of each record"
 # of COMMAND...: its first line of JSON was made between before and after.
 dated() {
