@@ -139,22 +139,37 @@ static void add_return(const uint8_t *at)
     pthread_mutex_unlock(&lock);
 }
 
-void nested_watch(struct qemu_plugin_insn *insn)
+static bool is_vmrun(const struct qemu_plugin_insn *insn)
+{
+    return qemu_plugin_insn_size(insn) == sizeof(vmrun) &&
+           memcmp(qemu_plugin_insn_data(insn), vmrun, sizeof(vmrun)) == 0;
+}
+
+static bool writes_cr(const struct qemu_plugin_insn *insn)
+{
+    return qemu_plugin_insn_size(insn) == sizeof(write_cr) + 1 &&
+           memcmp(qemu_plugin_insn_data(insn), write_cr, sizeof(write_cr)) == 0;
+}
+
+void nested_watch_block(struct qemu_plugin_tb *tb)
+{
+    const uint8_t *at = qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(tb, 0));
+
+    if (at && is_return(at))
+        qemu_plugin_register_vcpu_tb_exec_cb(tb, on_return, QEMU_PLUGIN_NO_REGISTERS, NULL);
+}
+
+bool nested_watch(struct qemu_plugin_insn *insn)
 {
     const uint8_t *at = qemu_plugin_insn_haddr(insn);
-    const void *bytes = qemu_plugin_insn_data(insn);
-    size_t n = qemu_plugin_insn_size(insn);
 
-    if (!at)
-        return;
-    if (is_return(at))
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_return, QEMU_PLUGIN_NO_REGISTERS, NULL);
-    if (n == sizeof(vmrun) && memcmp(bytes, vmrun, n) == 0) {
-        add_return(at + sizeof(vmrun));
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_vmrun, QEMU_PLUGIN_NO_REGISTERS, NULL);
-    } else if (n == sizeof(write_cr) + 1 && memcmp(bytes, write_cr, sizeof(write_cr)) == 0) {
+    if (at && writes_cr(insn))
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_write_cr, QEMU_PLUGIN_NO_REGISTERS, NULL);
-    }
+    if (!at || !is_vmrun(insn))
+        return true;
+    add_return(at + sizeof(vmrun));
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, on_vmrun, QEMU_PLUGIN_NO_REGISTERS, NULL);
+    return false;
 }
 
 bool nested_is_guest(unsigned vcpu)

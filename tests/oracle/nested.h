@@ -22,8 +22,11 @@
  *  were not found. */
 void nested_begin(const struct tables_ram *ram, void (*touch)(uint64_t frame), uint64_t *unwalked);
 
-/** For each instruction while its block is translated. */
-void nested_watch(struct qemu_plugin_insn *insn);
+/** For each block while it is translated, before any other callback is registered for it: guest mode ends before a block. */
+void nested_watch_block(struct qemu_plugin_tb *tb);
+
+/** For each of its instructions. False: it is VMRUN, whose accesses are to the lab's VMCB, although guest mode has begun. */
+bool nested_watch(struct qemu_plugin_insn *insn);
 
 bool nested_is_guest(unsigned vcpu);
 

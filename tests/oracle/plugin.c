@@ -310,14 +310,15 @@ static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
 
     (void)id;
     pthread_once(&once, start);
+    if (oracle.lab)
+        nested_watch_block(tb);
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
-        if (oracle.lab)
-            nested_watch(insn);
         watch_fetch(tb, insn, i == 0, &page);
-        qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_NO_REGISTERS,
-                                         QEMU_PLUGIN_READ_AND_WRITE, NULL);
+        if (!oracle.lab || nested_watch(insn))
+            qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_NO_REGISTERS,
+                                             QEMU_PLUGIN_READ_AND_WRITE, NULL);
     }
 }
 

@@ -2,8 +2,8 @@
 /**
  * @file heap.c  Real work for a guest: a heap of objects in generations, as a JVM keeps them.
  *
- * heap [ROOTS]: a table of so many live objects (default 8192), of which one after the other is replaced. New objects are
- * allocated in a nursery of 6 MiB, one behind the other. When it is full, those that are still reachable are copied to the
+ * heap [ROOTS]: a table of so many live objects (default 4096), of which one after the other is replaced. New objects are
+ * allocated in a nursery of 2 MiB, one behind the other. When it is full, those that are still reachable are copied to the
  * old generation. When that is full, what is reachable of it is marked by copying it to the other half, and the halves
  * change places. Objects are not changed once they are made, so none refers to a younger one, and the roots are all that a
  * collection begins with.
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NURSERY_BYTES (6UL << 20)
-#define HALF_BYTES (20UL << 20)
+#define NURSERY_BYTES (2UL << 20)
+#define HALF_BYTES (8UL << 20)
 #define MAX_DEPTH 3
 #define LEAST_WORDS 4
 #define MOST_WORDS 64
@@ -135,7 +135,7 @@ static struct space make_space(size_t bytes)
 
 int main(int argc, char **argv)
 {
-    size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 8192;
+    size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 4096;
     int collections = 0;
 
     nursery = make_space(NURSERY_BYTES);
