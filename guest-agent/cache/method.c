@@ -23,7 +23,7 @@ static void add(uint64_t *sum, uint64_t value)
 int cache_count_file(const struct cache_method *method, const struct cache_target *target,
                      struct cache_count *count)
 {
-    struct cache_count beyond;
+    struct cache_count beyond = {0};
     int rc = 0;
 
     *count = (struct cache_count){0};
