@@ -40,7 +40,7 @@ struct cache_count {
                           CACHE_UNKNOWN, CACHE_UNKNOWN})
 
 /** As the pages of a count: all to the last that the file has, also behind its end. mincore, which is asked page by page,
- *  counts to the end of the huge page in which the first one lies. */
+ *  counts to the end of the huge page in which the first one lies, and that of tmpfs only. */
 #define CACHE_TO_THE_LAST UINT64_MAX
 
 /** A file that is asked about. */

@@ -11,9 +11,12 @@
 #include "cache/method.h"
 
 #include <errno.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 /* How far behind the end: more than any huge page, so that none can reach from one to the other. */
 #define BEHIND_BYTES ((uint64_t)1 << 30)
@@ -75,23 +78,56 @@ static int count_window(const struct cache_target *target, uint64_t first, uint6
     return rc;
 }
 
+/* Does the file, which ends at page @p end, have pages behind it? Of other file systems than tmpfs none are known, and to ask for
+ * each of a huge page's would cost more than all else of a small file. Blocks of tmpfs are its pages: there are more of them
+ * than the file has, or, where it has holes, at least those of one huge page. */
+static bool reaches_behind(int fd, uint64_t end)
+{
+    struct statfs fs;
+    struct stat stat;
+
+    if (fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC || fstat(fd, &stat) < 0)
+        return false;
+
+    uint64_t pages = (uint64_t)stat.st_blocks * 512 / cache_page_bytes();
+
+    return pages > end || pages >= huge_page_pages();
+}
+
+/* Whether the kernel tells the truth was found out when the file itself was counted, if it has any pages. */
+static int count_behind(const struct cache_target *target, uint64_t first, uint64_t *resident)
+{
+    int rc = first == 0 ? truthful(target) : 0;
+
+    if (rc < 0 || !reaches_behind(target->fd, first))
+        return rc;
+    return count_window(target, first, huge_page_pages() - first % huge_page_pages(), resident);
+}
+
+/* A window at a time. */
+static int count_within(const struct cache_target *target, uint64_t first, uint64_t pages,
+                        uint64_t *resident)
+{
+    int rc = truthful(target);
+
+    for (uint64_t done = 0; rc == 0 && done < pages; done += CACHE_VECTOR_MAX) {
+        uint64_t left = pages - done;
+
+        if (!cache_goes_on(target->patience, cache_share(first + done, target->pages)))
+            return -EINTR;
+        rc = count_window(target, first + done, left < CACHE_VECTOR_MAX ? left : CACHE_VECTOR_MAX,
+                          resident);
+    }
+    return rc;
+}
+
 static int count_pages(const struct cache_target *target, uint64_t first, uint64_t pages,
                        struct cache_count *count)
 {
     uint64_t resident = 0;
-    int rc = truthful(target);
+    int rc = pages == CACHE_TO_THE_LAST ? count_behind(target, first, &resident)
+                                        : count_within(target, first, pages, &resident);
 
-    if (pages == CACHE_TO_THE_LAST)
-        pages = huge_page_pages() - first % huge_page_pages();
-    for (uint64_t done = 0; rc == 0 && done < pages; done += CACHE_VECTOR_MAX) {
-        uint64_t left = pages - done;
-
-        if (first < target->pages &&
-            !cache_goes_on(target->patience, cache_share(first + done, target->pages)))
-            return -EINTR;
-        rc = count_window(target, first + done, left < CACHE_VECTOR_MAX ? left : CACHE_VECTOR_MAX,
-                          &resident);
-    }
     if (rc < 0)
         return rc;
     *count = CACHE_COUNT_UNKNOWN;
