@@ -55,6 +55,19 @@ static const char with_stats[] =
                       "          7        972          1           0 \n" TIERS(
                           "R") "                                0x          0x          0x          0x\n";
 
+/* Of Linux 6.1, which prints spaces where there is no letter. */
+static const char old[] =
+    "memcg     2 /guest\n node     0\n"
+    "          0     151112          0         137 \n"
+    "                     0          0r          0e          0p          0r          0e          0p\n"
+    "                                0           0           0           0           0           0 \n"
+    "          1     151112      24890        9728 \n"
+    "                     0          0           0           0           0           0           0 \n"
+    "                                0           0           0           0           0           0 \n"
+    "          2        344          0           0 \n"
+    "                     0          0R          0T          0           0R          0T          0 \n"
+    "                            64235L      39691O       9823Y        264N        127F        100A\n";
+
 static struct lru_gen gens;
 
 static uint64_t number(const char *text, const char *path)
@@ -105,6 +118,16 @@ START_TEST(reads_stats_of_each_generation)
     ck_assert_uint_eq(lru_gen_youngest(&gens.nodes[1])->number, 7);
     ck_assert_uint_eq(lru_gen_walked(&gens.nodes[0], &gens.nodes[0]), 64235);
     ck_assert_uint_eq(lru_gen_walked(&gens.nodes[1], &gens.nodes[1]), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(reads_the_full_file_of_linux_6_1)
+{
+    ck_assert_uint_eq(number(old, "/guest"), 2);
+    ck_assert_uint_eq(gens.nodes[0].n, 3);
+    ck_assert_uint_eq(gens.nodes[0].generations[1].anon_pages, 24890);
+    ck_assert_uint_eq(gens.nodes[0].leaves, 64235);
+    ck_assert(gens.nodes[0].leaves_sum);
 }
 END_TEST
 
@@ -336,6 +359,7 @@ int main(void)
     tcase_add_test(parser, finds_the_group);
     tcase_add_test(parser, reads_the_full_file);
     tcase_add_test(parser, reads_stats_of_each_generation);
+    tcase_add_test(parser, reads_the_full_file_of_linux_6_1);
     tcase_add_test(parser, refuses_what_it_does_not_understand);
     tcase_add_test(parser, counts_what_the_window_touched);
     tcase_add_test(parser, foreign_generations);

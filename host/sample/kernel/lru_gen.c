@@ -11,7 +11,8 @@
 
 #define LRU_GEN "sys/kernel/debug/lru_gen"
 #define MAX_TEXT (64UL << 20)
-#define MAX_DIGITS 19 /* of what fits into 64 bits for certain */
+#define DETAIL_INDENT 12 /* a generation's number ends in column 11 */
+#define MAX_DIGITS 19    /* of what fits into 64 bits for certain */
 
 unsigned lru_gen_enabled(const struct fsroot *root)
 {
@@ -53,38 +54,36 @@ static bool add_generation(struct lru_gen_node *node, const struct lru_generatio
     return true;
 }
 
-/* The last line of a generation in lru_gen_full: "128470T 59823Y 264F 127A", in small letters where the kernel keeps them for
- * each generation (CONFIG_LRU_GEN_STATS): then those of the walk that ended a generation stand with it, and the youngest has
- * none. 'x': none. */
-static void take_leaves(struct lru_gen_node *node, uint64_t leaves, char suffix)
+/* What lru_gen_full tells of a generation, indented further than that: counts of tiers ("0  0R  0T  0", without the letters
+ * before Linux 6.12) and last those of walks, of which the first is the leaves: "128470T 59823Y 264F 127A", "64235L ..." before
+ * 6.12; in small letters where the kernel keeps them for each generation (CONFIG_LRU_GEN_STATS): then those of the walk that
+ * ended a generation stand with it, and the youngest has none. */
+static bool take_detail(const char *line, struct lru_gen_node *node)
 {
-    if (suffix != 'T' && suffix != 't')
-        return;
-    node->leaves = leaves;
-    node->has_leaves = true;
-    node->leaves_sum = suffix == 'T';
-}
-
-/* A generation: its number, age and two sizes, each of which an 'x' may follow; or what lru_gen_full tells of one. False:
- * neither. */
-static bool take_line(const char *line, struct lru_gen_node *node)
-{
-    struct lru_generation generation;
     uint64_t first;
     char suffix;
 
-    if (!take_number(&line, &first, &suffix))
+    if (node->n == 0 || !take_number(&line, &first, &suffix))
         return false;
-    if (suffix != ' ') {
-        take_leaves(node, first, suffix);
-        return node->n > 0;
-    }
-    generation.number = first;
-    if (!take_number(&line, &generation.age_ms, &suffix))
-        return false;
-    if (suffix != ' ')
-        return node->n > 0; /* counts of a tier: "0  0R  0T  0" */
-    return take_number(&line, &generation.anon_pages, &suffix) &&
+    if (suffix == '\0' || !strchr("TtLl", suffix))
+        return true;
+    node->leaves = first;
+    node->has_leaves = true;
+    node->leaves_sum = suffix == 'T' || suffix == 'L';
+    return true;
+}
+
+/* A generation: its number, age and two sizes, each of which an 'x' may follow; or a detail of one. False: neither. */
+static bool take_line(const char *line, struct lru_gen_node *node)
+{
+    struct lru_generation generation;
+    char suffix;
+
+    if (strspn(line, " ") >= DETAIL_INDENT)
+        return take_detail(line, node);
+    return take_number(&line, &generation.number, &suffix) && suffix == ' ' &&
+           take_number(&line, &generation.age_ms, &suffix) && suffix == ' ' &&
+           take_number(&line, &generation.anon_pages, &suffix) &&
            take_number(&line, &generation.file_pages, &suffix) && add_generation(node, &generation);
 }
 
