@@ -13,12 +13,13 @@ from .guests import Guest
 CENSUS, PANEL = ["-m", "idle", "--census"], ["-m", "idle", "-n", "2000"]
 
 
-def many(context, accel, count, ram_mib):
-    """So many equal guests; the last one is to be measured."""
+def many(context, accel, sizes_mib):
+    """Guests of these sizes, which halt as soon as they are ready: the next one may have only one CPU to get ready on."""
     running = []
     try:
-        for _ in range(count):
+        for ram_mib in sizes_mib:
             running.append(Guest(context["build"], accel, ram_mib))
+            running[-1].halt()
     except BaseException:
         end(running)
         raise
@@ -33,10 +34,9 @@ def end(running):
 def compare(context):
     """One of several equal KVM guests, by every tool. The others halt, so that the measured one is never without a
     CPU; their memory stays."""
-    running = many(context, "kvm", context["guests"], context["mib"])
+    running = many(context, "kvm", [context["mib"]] * context["guests"])
     try:
-        for guest in running[:-1]:
-            guest.halt()
+        running[-1].resume()
         methods = {
             "idle census": CENSUS,
             "idle n=2000": PANEL,
@@ -64,10 +64,8 @@ def emulated(context):
 
 def growth(context):
     """Guests from 0.25 GiB up, all there at once and halted but for the one that is measured, in turn."""
-    running = [Guest(context["build"], "kvm", mib) for mib in context["sizes"]]
+    running = many(context, "kvm", context["sizes"])
     try:
-        for guest in running:
-            guest.halt()
         for number in range(context["rounds"]):
             for guest in running:
                 guest.resume()
