@@ -73,15 +73,6 @@ for pattern in contiguous "strided stride=16K" "random seed=5"; do
 	fi
 done
 
-# Pages that come into being within the window are said, and lie between the bounds.
-if start_payload growing kvm "total=32M populate=none op=write phases=1:4M,3:24M" -m 64; then
-	grew() {
-		ask 1.5 && (($(number "$asked" moved_pages) > 1000 && $(pages "$high" data) - $(pages "$low" data) > 1000))
-	}
-	check "pages that appear are counted as such" settles grew
-	stop_guest "$pid"
-fi
-
 expect_exit "no port" 2 'start the lab with --oracle' env -u VMWSS_LAB_ORACLE "$nested_truth" --pid $$ --window 1
 expect_exit "not a guest" 2 'QEMU' "$nested_truth" --pid $$ --window 1
 
