@@ -196,7 +196,7 @@ static void tell_status(const struct daemon *daemon)
         writer_counts(daemon->writer, &written, &dropped);
     sd_notifyf(
         0,
-        "STATUS=%zu guests (%zu suspended, %zu not measurable), %zu to be opened, %u sources; a look every "
+        "STATUS=%zu guests (%zu suspended, %zu not measurable), %zu to be opened, %u connections; a look every "
         "%.3g s; %.2f %% of a core, of %g %%; %llu records, %llu in the history, %llu dropped",
         state.guests, state.suspended, state.refused, state.waiting, sources_up(daemon),
         state.period_s, state.share * 100, daemon->config.budget * 100,
