@@ -63,7 +63,7 @@ char *agent_endpoint_name(const struct agent_endpoint *endpoint, char *text, siz
 static int open_socket_file(const char *path, struct error *error)
 {
     int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    struct stat file;
+    struct stat file = {0};
     int rc = fd < 0 || fstat(fd, &file) < 0 ? -errno : 0;
 
     if (rc < 0)

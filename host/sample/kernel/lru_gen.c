@@ -76,7 +76,7 @@ static bool take_detail(const char *line, struct lru_gen_node *node)
 /* A generation: its number, age and two sizes, each of which an 'x' may follow; or a detail of one. False: neither. */
 static bool take_line(const char *line, struct lru_gen_node *node)
 {
-    struct lru_generation generation;
+    struct lru_generation generation = {0};
     char suffix;
 
     if (strspn(line, " ") >= DETAIL_INDENT)
