@@ -215,7 +215,7 @@ int cache_look(const struct cache_question *question, int path_fd, const struct 
 
 bool cache_places_known(const struct cache_file *file)
 {
-    return !file->unknown && (file->runs.n > 0 || file->count.cached == 0);
+    return !file->unknown && (file->runs.n > 0 || cache_within_eof(&file->count) == 0);
 }
 
 void cache_file_free(struct cache_file *file)

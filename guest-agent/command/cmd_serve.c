@@ -135,7 +135,8 @@ static void remove_at_end(const char *path)
     made = path;
     maker = getpid();
     for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-        signal(ending[i], on_signal);
+        if (signal(ending[i], on_signal) == SIG_IGN)
+            signal(ending[i], SIG_IGN); /* as nohup(1) has it */
 }
 
 static int listen_unix(const char *path, struct error *error)

@@ -169,7 +169,10 @@ static int advise(struct store *store, struct options *options, const struct his
         return error_set(error, -ENODATA,
                          "%s: no guest has a record of the last hour: does vmwssd run?",
                          options->database);
-    return print_advice(options, all, n);
+
+    int rc = history_refresh(store, error); /* a pager must not keep the WAL from being cut */
+
+    return rc < 0 ? rc : print_advice(options, all, n);
 }
 
 /* --- the past ---------------------------------------------------------------------------------- */
@@ -216,15 +219,18 @@ static int backtest(struct store *store, struct options *options,
         return rc;
     if (n == 0)
         return error_set(error, -ENODATA, "%s: no minute of that time is kept", options->database);
-    return print_past(options, all, n);
+    rc = history_refresh(store, error);
+    return rc < 0 ? rc : print_past(options, all, n);
 }
 
 static int run(struct options *options, struct store *store, struct error *error)
 {
     cleanup_free struct history_guest *guests = NULL;
     size_t n = 0;
-    int rc = advising_begin(&options->advising, options->uri, error);
+    int rc = history_refresh(store, error); /* libvirt may take its time */
 
+    if (rc == 0)
+        rc = advising_begin(&options->advising, options->uri, error);
     if (rc == 0)
         rc = choose(store, options, &guests, &n, error);
     if (rc == 0)

@@ -159,7 +159,9 @@ static int print(struct store *store, struct options *options, struct error *err
     progress_clear(&reading.progress);
     if (rc < 0)
         return rc;
-    rc = report_print(&report, options->kept.format);
+    rc = history_refresh(store, error); /* a pager must not keep the WAL from being cut */
+    if (rc == 0)
+        rc = report_print(&report, options->kept.format);
     report_free(&report);
     return rc;
 }

@@ -203,6 +203,18 @@ static void unlink_same(struct fleet *fleet, unsigned source, const struct guest
         fleet_unlink(fleet, old, freed);
 }
 
+/* What a process says of itself counts less than what libvirt says: anybody can start a QEMU with another guest's UUID. */
+static void unlink_impostors(struct fleet *fleet, const struct guest *guest, struct member **freed)
+{
+    struct member *next;
+
+    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = next) {
+        next = one->next;
+        if (guest->from_libvirt && !one->from_libvirt && !strcmp(one->uuid, guest->uuid))
+            fleet_unlink(fleet, one, freed);
+    }
+}
+
 void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest)
 {
     struct member *freed = NULL;
@@ -213,6 +225,7 @@ void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest)
     pthread_mutex_lock(&fleet->mutex);
 
     unlink_same(fleet, source, guest, &freed);
+    unlink_impostors(fleet, guest, &freed);
 
     struct member *member = fleet->stop ? NULL : member_new(fleet, source, guest);
 

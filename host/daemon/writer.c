@@ -40,8 +40,11 @@ struct writer {
     struct store_retention retention;
     double opening_cpu_s; /* never changes */
     double checking_cpu_s;
-    bool damaged; /* as the check in the background has found */
-    bool checks;  /* that one has a thread */
+    struct store *checked; /* that is being checked now; NULL: none is */
+    clockid_t checking_clock;
+    double checking_begun_s; /* by that clock */
+    bool damaged;            /* as the check in the background has found */
+    bool checks;             /* that one has a thread */
     pthread_t checker;
     /* the thread's own */
     struct store *store; /* NULL: it could not be opened again */
@@ -71,8 +74,18 @@ static void say_notice(const struct writer *writer, int rc)
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", store_notice(writer->store));
 }
 
+static void wait_for_check(struct writer *writer)
+{
+    if (writer->checks)
+        pthread_join(writer->checker, NULL);
+    writer->checks = false;
+}
+
+/* Not beside a check: opening looks into the file, and to close that would drop the locks of the check's connection. */
 static int open_store(struct writer *writer, struct error *error)
 {
+    wait_for_check(writer);
+
     int rc = store_open(writer->path, &writer->store, error);
 
     say_notice(writer, rc);
@@ -112,19 +125,19 @@ static void count(struct writer *writer, uint64_t written, uint64_t dropped)
     pthread_mutex_unlock(&writer->mutex);
 }
 
-/* What a check needs to know while it runs. */
-struct checking {
-    struct writer *writer;
-    double begin_cpu_s, before_s; /* of the thread; what was counted before */
-};
+static double clock_s(clockid_t clock)
+{
+    struct timespec now = {0};
+
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
 
 static int ends(void *context)
 {
-    const struct checking *checking = context;
-    struct writer *writer = checking->writer;
+    struct writer *writer = context;
 
     pthread_mutex_lock(&writer->mutex);
-    writer->checking_cpu_s = checking->before_s + thread_cpu_s() - checking->begin_cpu_s;
 
     bool stop = writer->stop;
 
@@ -132,14 +145,30 @@ static int ends(void *context)
     return stop;
 }
 
-/* True: it is damaged. */
+/* SQLite walks through all pages without asking whether to go on: writer_stop() interrupts it, and what it costs is read off the
+ * clock of its thread meanwhile. @p store: NULL when it has ended. */
+static void note_check(struct writer *writer, struct store *store)
+{
+    pthread_mutex_lock(&writer->mutex);
+    if (writer->checked)
+        writer->checking_cpu_s += clock_s(writer->checking_clock) - writer->checking_begun_s;
+    writer->checked = NULL;
+    if (store && pthread_getcpuclockid(pthread_self(), &writer->checking_clock) == 0) {
+        writer->checking_begun_s = clock_s(writer->checking_clock);
+        writer->checked = store;
+    }
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+/* True: it is damaged. A check that was interrupted says nothing. */
 static bool finds_damage(struct writer *writer, struct store *store, struct error *error)
 {
-    struct checking checking = {writer, thread_cpu_s(), writer->checking_cpu_s};
-    int rc = store_check(store, ends, &checking, error);
+    note_check(writer, store);
 
-    ends(&checking);
-    return rc == -EUCLEAN;
+    int rc = store_check(store, ends, writer, error);
+
+    note_check(writer, NULL);
+    return rc == -EUCLEAN && !ends(writer);
 }
 
 /* The history was closed as it should be: it is written meanwhile. */
@@ -151,7 +180,7 @@ static void *check_behind(void *context)
     bool damaged = false;
 
     setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
-    if (history_open(writer->path, &store, &error) == 0)
+    if (history_open_beside(writer->path, &store, &error) == 0)
         damaged = finds_damage(writer, store, &error);
     store_close(store);
     pthread_mutex_lock(&writer->mutex);
@@ -258,9 +287,11 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
 }
 
 /* A reader of our own, which does finish. */
-static bool is_checking(const struct writer *writer)
+static bool is_checking(struct writer *writer)
 {
-    return writer->checks && pthread_tryjoin_np(writer->checker, NULL) == EBUSY;
+    if (writer->checks && pthread_tryjoin_np(writer->checker, NULL) == 0)
+        writer->checks = false;
+    return writer->checks;
 }
 
 static void watch_wal(struct writer *writer)
@@ -408,6 +439,8 @@ double writer_checking_cpu_s(struct writer *writer)
         return 0;
     pthread_mutex_lock(&writer->mutex);
     cpu_s = writer->checking_cpu_s;
+    if (writer->checked)
+        cpu_s += clock_s(writer->checking_clock) - writer->checking_begun_s;
     pthread_mutex_unlock(&writer->mutex);
     return cpu_s;
 }
@@ -489,10 +522,11 @@ void writer_stop(struct writer *writer)
         return;
     pthread_mutex_lock(&writer->mutex);
     writer->stop = true;
+    if (writer->checked)
+        store_interrupt(writer->checked);
     pthread_cond_signal(&writer->more);
     pthread_mutex_unlock(&writer->mutex);
     pthread_join(writer->thread, NULL);
-    if (writer->checks)
-        pthread_join(writer->checker, NULL);
+    wait_for_check(writer);
     writer_free(writer);
 }

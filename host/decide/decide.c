@@ -295,7 +295,8 @@ static void want(const struct decide_input *input, struct decide_decision *decis
     raise(decision, decision->learned_bytes, TERM_LEARNED);
     if (!decision->measured)
         raise(decision, decide_actual(input), TERM_ACTUAL);
-    decision->wanted_bytes = whole_mib(decision->wanted_bytes, most);
+    if (decision->term != TERM_ACTUAL) /* what it has need not be whole */
+        decision->wanted_bytes = whole_mib(decision->wanted_bytes, most);
     if (decision->panics)
         raise(decision, most, TERM_ASSIGNED);
 }

@@ -118,7 +118,7 @@ void connections_expire(struct connections *connections, uint64_t now_ns)
 {
     pthread_mutex_lock(&connections->mutex);
     for (struct connection_entry *one = connections->newest; one; one = one->next)
-        if (!one->shut && now_ns - one->since_ns >= DEADLINE_NS)
+        if (!one->shut && now_ns >= one->since_ns + DEADLINE_NS)
             shut(one);
     pthread_mutex_unlock(&connections->mutex);
 }

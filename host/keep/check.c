@@ -26,6 +26,11 @@ static int read_verdict(struct store *store, struct error *error)
                                       : error_set(error, -EUCLEAN, "%s: %s", store->path, verdict);
 }
 
+void store_interrupt(struct store *store)
+{
+    sqlite3_interrupt(store->db);
+}
+
 int store_check(struct store *store, int (*ends)(void *context), void *context, struct error *error)
 {
     int rc;

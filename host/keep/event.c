@@ -47,7 +47,7 @@ int history_ended(struct store *store, int64_t guest_id, double to_s, double *en
     int64_t time_ms;
     int rc = sql_prepare(store,
                          "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
-                         " ORDER BY time_ms DESC, id DESC LIMIT 1",
+                         " ORDER BY id DESC LIMIT 1",
                          &statement, error);
 
     if (rc < 0)

@@ -111,13 +111,11 @@ static int open_reading(struct store *store, struct error *error)
                      store->path, store->path, store->path);
 }
 
-int history_open(const char *path, struct store **out, struct error *error)
+int history_open_beside(const char *path, struct store **out, struct error *error)
 {
     struct store *store;
-    int rc = check_file(path, error);
+    int rc;
 
-    if (rc < 0)
-        return rc;
     store = calloc(1, sizeof(*store));
     if (store)
         store->path = strdup(path);
@@ -131,6 +129,13 @@ int history_open(const char *path, struct store **out, struct error *error)
     else
         *out = store;
     return rc;
+}
+
+int history_open(const char *path, struct store **out, struct error *error)
+{
+    int rc = check_file(path, error);
+
+    return rc < 0 ? rc : history_open_beside(path, out, error);
 }
 
 /* --- guests ------------------------------------------------------------------------------------ */
@@ -219,7 +224,8 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
 /* The last by the time of the record: the index has it at its end. */
 #define LATEST                                                                       \
     "SELECT " KEPT_COLUMNS ", (SELECT max(e.time_ms) FROM event e WHERE"             \
-    " e.guest_id = g.id AND e.kind = 'end' AND e.time_ms >= s.time_ms)"              \
+    " e.guest_id = g.id AND e.kind = 'end' AND e.time_ms >= s.time_ms"               \
+    " AND e.time_ms <= ?1)"                                                          \
     " FROM guest g JOIN sample s ON"                                                 \
     " s.id = (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?1" \
     " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1)" WORD_JOIN

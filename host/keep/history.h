@@ -18,6 +18,10 @@
  */
 int history_open(const char *path, struct store **store, struct error *error);
 
+/** The same for a process that has the database open already: the file is not looked into beforehand, for close(2) of any
+ *  descriptor of it drops all locks of the process (fcntl_locking(2)), and other programs then take the WAL for left over. */
+int history_open_beside(const char *path, struct store **store, struct error *error);
+
 /** The next query sees what is there by then. */
 int history_refresh(struct store *store, struct error *error);
 

@@ -197,9 +197,10 @@ static int give_back(struct store *store, struct error *error)
 int store_maintain(struct store *store, const struct store_retention *retention,
                    const struct store_clock *clock, struct error *error)
 {
-    int rc = 0;
+    const bool settled = clock_settled(store, clock); /* it counts, whatever comes */
+    int rc = wal_check(store, error);                 /* what is deleted goes through it, too */
 
-    if (clock_settled(store, clock))
+    if (rc == 0 && settled)
         rc = delete_old(store, retention, clock->wall_s, error);
     if (rc == 0 && retention->max_bytes > 0)
         rc = size_fit(store, retention->max_bytes, error);

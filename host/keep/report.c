@@ -119,7 +119,7 @@ static bool is_present(const struct walk *walk, const struct walked *guest)
 
     if (guest->n_steps == 0 || guest->last_s == walk->time_s)
         return guest->n_steps > 0;
-    if (guest->ended_s < walk->time_s)
+    if (guest->ended_s >= guest->last_s && guest->ended_s < walk->time_s)
         return false;
     return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
 }

@@ -11,7 +11,10 @@
 /* Not to come back for each record. */
 #define SLACK 0.95
 
-#define OLDEST "(SELECT id FROM sample ORDER BY id LIMIT 5000)"
+/* Not of the last 100 minutes, which store_retention_check() promises. */
+#define OLDEST                                                                       \
+    "(SELECT id FROM sample WHERE time_ms < (SELECT time_ms FROM sample ORDER BY id" \
+    " DESC LIMIT 1) - 6000000 ORDER BY id LIMIT 5000)"
 #define OLDEST_BUCKETS(table, level)                                        \
     "DELETE FROM " table " WHERE level_s = " level                          \
     " AND start_s <= (SELECT max(start_s) FROM (SELECT start_s FROM " table \
@@ -19,6 +22,10 @@
 
 /* In this order: a row of the first that is there is gone before one of the next. Each a transaction. */
 static const char *const steps[] = {
+    /* The last event of each guest says whether it has ended. */
+    "DELETE FROM event WHERE id IN (SELECT e.id FROM event e WHERE e.id < (SELECT max(id) FROM"
+    " event) - 100000 AND e.id < (SELECT max(l.id) FROM event l WHERE l.guest_id = e.guest_id)"
+    " ORDER BY e.id LIMIT 5000)",
     "BEGIN; DELETE FROM own_set WHERE sample_id IN " OLDEST
     "; DELETE FROM word WHERE sample_id IN " OLDEST "; DELETE FROM sample WHERE id IN " OLDEST
     "; COMMIT",

@@ -63,6 +63,9 @@ bool store_was_left_open(const struct store *store);
 int store_check(struct store *store, int (*ends)(void *context), void *context,
                 struct error *error);
 
+/** From another thread: ends what the store is doing now, as a check, whose verdict is then void. */
+void store_interrupt(struct store *store);
+
 /** What store_open() did that the log should say: "" or one line. Valid until store_close(). */
 const char *store_notice(const struct store *store);
 

@@ -29,12 +29,13 @@ void flag_memory_look(struct flag_memory *memory, unsigned flags, double now_s)
 }
 
 /* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c, damon_ptep_mkold()): whoever waits for
- * that flag misses the touch. Others' bits it keeps as PG_young, which smaps counts as referenced. */
+ * that flag misses the touch, and so does MGLRU, which looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
 static bool hides(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = record->method ? method_by_name(record->method) : NULL;
 
-    return (flags & FLAG_DAMON_ACTIVE) && method && method->signal == SIGNAL_IDLE_FLAG;
+    return (flags & FLAG_DAMON_ACTIVE) && method &&
+           (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS);
 }
 
 static unsigned within(const struct flag_memory *memory, double since_s)

@@ -57,8 +57,9 @@ struct follower {
     size_t oldest;
     uint64_t doubtful;  /* readings of cohorts of which the method had doubts, and which */
     struct tally doubt; /* doubts and hidden_units alone */
-    double share;       /* of all base pages that was touched within the last two ticks */
-    bool read_all;      /* by QEMU, it seems */
+    double share
+        [2]; /* of all base pages that was touched within two ticks: up to the last tick, and to the one before */
+    bool read_all; /* by QEMU, it seems */
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
@@ -387,9 +388,12 @@ static double touched_since(const struct follower *follower, uint64_t since)
 
         for (uint64_t i = 0; cohort->born <= since && i < cohort->set.n; i++) {
             enum page_state state = (enum page_state)cohort->set.state[i];
-            struct stratum *units = tally_stratum(&tally, BASE_PAGE_BYTES << cohort->set.order[i]);
+            struct stratum *units = NULL;
 
-            if (!units || (state != PAGE_TOUCHED && state != PAGE_IDLE))
+            /* An absent page has the order that it had. */
+            if (state == PAGE_TOUCHED || state == PAGE_IDLE)
+                units = tally_stratum(&tally, BASE_PAGE_BYTES << cohort->set.order[i]);
+            if (!units)
                 continue;
             units->draws++;
             units->units++;
@@ -399,7 +403,7 @@ static double touched_since(const struct follower *follower, uint64_t since)
     return read_all_share(&tally);
 }
 
-/* Of two ticks, for a job may have begun before the last. */
+/* Of two ticks, for a job may have begun before the last; held against the two before, so a job is told at two ticks. */
 static void note_read_all(struct follower *follower)
 {
     uint64_t since = follower->now > 1 ? follower->now - 2 : 0;
@@ -408,9 +412,11 @@ static void note_read_all(struct follower *follower)
     uint64_t then_ns = tick_of(follower, since)->own_ns;
     double resident_bytes = follower->plan.presence * (double)follower->target->ram->bytes;
 
-    follower->read_all = read_all_likely(
-        follower->share, share, now_ns > then_ns ? now_ns - then_ns : 0, (uint64_t)resident_bytes);
-    follower->share = share;
+    follower->read_all = read_all_likely(follower->share[1], share,
+                                         now_ns > then_ns ? now_ns - then_ns : 0,
+                                         (uint64_t)resident_bytes);
+    follower->share[1] = follower->share[0];
+    follower->share[0] = share;
 }
 
 static int mark_all(struct follower *follower, struct error *error)

@@ -93,6 +93,22 @@ START_TEST(finds_the_group)
 }
 END_TEST
 
+/* The page cache of a guest's disk keeps the group of its last run. */
+START_TEST(takes_the_newest_group_of_that_path)
+{
+    static const char twice[] = "memcg     2 /guest\n node     0\n"
+                                "          2      26008          2         262 \n"
+                                "memcg     9 /guest\n node     0\n"
+                                "          7      26008          4         262 \n";
+    struct lru_gen gen;
+
+    ck_assert_int_eq(lru_gen_parse(twice, "/guest", &gen), 0);
+    ck_assert_uint_eq(gen.memcg_id, 9);
+    ck_assert_uint_eq(gen.n_nodes, 1);
+    ck_assert_uint_eq(lru_gen_youngest(&gen.nodes[0])->number, 7);
+}
+END_TEST
+
 START_TEST(reads_the_full_file)
 {
     ck_assert_uint_eq(number(full, "/guest"), 5);
@@ -201,9 +217,22 @@ START_TEST(foreign_generations)
     ck_assert_int_eq(mglru_figure(&marked, &now, &one, &figure), 0);
     ck_assert_uint_eq(figure.foreign, 2);
     ck_assert_uint_eq(figure.touched_pages, 1010);
-    ck_assert_uint_eq(figure.merged_pages, 710);
+    ck_assert_uint_eq(figure.merged_pages, 710 + 10); /* and may be, the oldest into the youngest */
     now.memcg_id = 3;
     ck_assert_int_eq(mglru_figure(&marked, &now, &one, &figure), -ESTALE);
+}
+END_TEST
+
+/* Without swap the oldest pages stay where they are, and their place becomes the youngest's. */
+START_TEST(oldest_pages_that_an_ageing_by_others_folds)
+{
+    const unsigned one = 1;
+
+    put(&marked, 1, 4, (uint64_t[]){900, 10, 100, 3});
+    put(&now, 3, 4, (uint64_t[]){100, 50, 903, 5});
+    ck_assert_int_eq(mglru_figure(&marked, &now, &one, &figure), 0);
+    ck_assert_uint_eq(figure.touched_pages, 953);
+    ck_assert_uint_eq(figure.merged_pages, 900); /* so the lower bound goes without */
 }
 END_TEST
 
@@ -357,12 +386,14 @@ int main(void)
     TCase *checks = tcase_create("checks");
 
     tcase_add_test(parser, finds_the_group);
+    tcase_add_test(parser, takes_the_newest_group_of_that_path);
     tcase_add_test(parser, reads_the_full_file);
     tcase_add_test(parser, reads_stats_of_each_generation);
     tcase_add_test(parser, reads_the_full_file_of_linux_6_1);
     tcase_add_test(parser, refuses_what_it_does_not_understand);
     tcase_add_test(parser, counts_what_the_window_touched);
     tcase_add_test(parser, foreign_generations);
+    tcase_add_test(parser, oldest_pages_that_an_ageing_by_others_folds);
     tcase_add_test(parser, bounds_hold_what_is_not_the_guests);
     suite_add_tcase(suite, parser);
     tcase_add_checked_fixture(checks, setup, teardown);

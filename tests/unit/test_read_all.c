@@ -52,7 +52,8 @@ END_TEST
 START_TEST(both_are_needed)
 {
     ck_assert(read_all_likely(0.1, 1, 100 * MS, GIB));
-    ck_assert(read_all_likely(0, 0.98, 100 * MS, GIB)); /* before is not known */
+    ck_assert(read_all_likely(0, 0.98, 200 * MS, GIB)); /* before is not known */
+    ck_assert(!read_all_likely(0, 0.98, 100 * MS, GIB));
     ck_assert(!read_all_likely(0.1, 1, 20 * MS, GIB));
     ck_assert(!read_all_likely(0.1, 0.9, 100 * MS, GIB));
     ck_assert(!read_all_likely(0.98, 1, 100 * MS, GIB));  /* the guest does that all the time */

@@ -143,11 +143,18 @@ static int take_group(const char *line, struct lru_gen *out)
 
 int lru_gen_parse(const char *text, const char *path, struct lru_gen *out)
 {
+    uint64_t id;
+    int rc = -ENOENT;
+
     out->n_nodes = 0;
+    /* The last: groups that were removed while pages are still charged to them come first, under the same path. */
     for (const char *line = text; *line; line = next_line(line))
-        if (is_memcg(line) && is_group(line, path, &out->memcg_id))
-            return take_group(next_line(line), out);
-    return -ENOENT;
+        if (is_memcg(line) && is_group(line, path, &id)) {
+            out->memcg_id = id;
+            out->n_nodes = 0;
+            rc = take_group(next_line(line), out);
+        }
+    return rc;
 }
 
 /* --- reading ----------------------------------------------------------------------------------- */

@@ -123,13 +123,13 @@ static int age_once(struct mglru *mglru, bool *done, uint64_t leaves, struct err
 }
 
 /* Begins a new generation on each node, after a whole walk: @p leaves entries of page tables at least. */
-static int age(struct mglru *mglru, uint64_t leaves, struct error *error)
+static int age(struct mglru *mglru, uint64_t leaves, unsigned tries, struct error *error)
 {
     const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
     bool done[LRU_GEN_MAX_NODES] = {false};
     int rc = 1;
 
-    for (unsigned n = 0; rc > 0 && n < TRIES; n++) {
+    for (unsigned n = 0; rc > 0 && n < tries; n++) {
         if (n > 0)
             nanosleep(&pause, NULL);
         rc = age_once(mglru, done, leaves, error);
@@ -137,9 +137,9 @@ static int age(struct mglru *mglru, uint64_t leaves, struct error *error)
     return rc <= 0
                ? rc
                : error_set(error, -EBUSY,
-                           "mglru: no walk of QEMU's page tables came to its end, %d times: "
+                           "mglru: no walk of QEMU's page tables came to its end, %u times: "
                            "others age control group %s, or QEMU's mmap lock is taken; try again",
-                           TRIES, mglru->group.path);
+                           tries, mglru->group.path);
 }
 
 /* --- counters ---------------------------------------------------------------------------------- */
@@ -197,14 +197,21 @@ static uint64_t others_bytes(const struct mglru *mglru)
     return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
+/* A counter that could not be read is 0. */
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
 static struct mglru_beside beside(const struct mglru *mglru)
 {
     const struct counters now = read_counters(mglru);
 
     return (struct mglru_beside){
-        .scanned_pages = now.scanned - mglru->began.scanned,
-        .moved_pages = now.moved - mglru->began.moved,
-        .collapses = now.collapses - mglru->began.collapses,
+        .scanned_pages = grown(now.scanned, mglru->began.scanned),
+        .scans_unknown = *mglru->group.mount != '\0',
+        .moved_pages = grown(now.moved, mglru->began.moved),
+        .collapses = grown(now.collapses, mglru->began.collapses),
         .others_bytes = others_bytes(mglru),
         .unmapped_bytes = unmapped_bytes(mglru->target->ram),
     };
@@ -245,12 +252,12 @@ static int age_first(struct mglru *mglru, struct error *error)
 {
     struct error first = {0};
     struct ram_smaps sums;
-    int rc = age(mglru, located_leaves(mglru->target->ram), &first);
+    int rc = age(mglru, located_leaves(mglru->target->ram), 1, &first);
 
     if (rc != -EBUSY)
         return rc < 0 ? error_set(error, rc, "%s", first.text) : 0;
     rc = ram_smaps_read(mglru->target, &sums, error);
-    return rc < 0 ? rc : age(mglru, sums.leaves, error);
+    return rc < 0 ? rc : age(mglru, sums.leaves, TRIES, error);
 }
 
 static int mglru_mark(void *state, struct error *error)
@@ -277,7 +284,7 @@ static int mglru_collect(void *state, struct tally *tally, struct error *error)
     int rc = ram_smaps_read(mglru->target, &sums, error);
 
     if (rc == 0)
-        rc = age(mglru, sums.leaves, error);
+        rc = age(mglru, sums.leaves, TRIES, error);
     if (rc < 0)
         return rc;
     rc = mglru_figure(&mglru->marked, &mglru->now, mglru->aged, &figure);

@@ -22,6 +22,19 @@ static void add_generation(const struct lru_generation *generation, uint64_t fir
         out->merged_pages += generation->anon_pages;
 }
 
+/* Where anonymous memory cannot be swapped, an ageing by others leaves the oldest pages in their place, which becomes that of the
+ * youngest generation (mm/vmscan.c, inc_min_seq()): they may be in the window's. */
+static uint64_t folded_pages(const struct lru_gen_node *marked,
+                             const struct lru_generation *generation)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < marked->n; i++)
+        if (marked->generations[i].number + LRU_GEN_KEPT <= generation->number)
+            sum += marked->generations[i].anon_pages;
+    return smaller(sum, generation->anon_pages);
+}
+
 static int add_node(const struct lru_gen_node *marked, const struct lru_gen_node *now,
                     unsigned aged, struct mglru_figure *out)
 {
@@ -33,6 +46,9 @@ static int add_node(const struct lru_gen_node *marked, const struct lru_gen_node
     out->foreign += last - first - aged;
     for (unsigned i = 0; i < now->n; i++)
         add_generation(&now->generations[i], first, last, out);
+    for (unsigned i = 0; last - first > aged && i < now->n; i++)
+        if (now->generations[i].number >= first && now->generations[i].number != last)
+            out->merged_pages += folded_pages(marked, &now->generations[i]);
     return 0;
 }
 
@@ -64,8 +80,9 @@ static uint64_t listed_ram_bytes(const struct mglru_figure *figure, const struct
 static uint64_t surplus_bytes(const struct mglru_figure *figure, const struct ram_smaps *sums,
                               const struct mglru_beside *beside)
 {
+    uint64_t scanned = beside->scans_unknown ? figure->touched_pages : beside->scanned_pages;
     uint64_t pages = figure->merged_pages + beside->moved_pages +
-                     (figure->foreign > 0 ? beside->scanned_pages : 0);
+                     (figure->foreign > 0 ? scanned : 0);
 
     return pages * BASE_PAGE_BYTES + beside->collapses * HUGE_BYTES + beside->others_bytes +
            sums->own_mapped_bytes;
@@ -98,6 +115,7 @@ void mglru_tally(const struct mglru_figure *figure, const struct ram_smaps *sums
     tally->swapped_pages = sums->swapped_bytes / BASE_PAGE_BYTES;
     add_stratum(tally, BASE_PAGE_BYTES, sums->resident_bytes - huge);
     add_stratum(tally, HUGE_BYTES, huge);
-    if (figure->merged_pages > 0 || (figure->foreign > 0 && beside->scanned_pages > 0))
+    if (figure->merged_pages > 0 ||
+        (figure->foreign > 0 && (beside->scanned_pages > 0 || beside->scans_unknown)))
         tally_doubt(tally, DOUBT_AGEING, 0);
 }

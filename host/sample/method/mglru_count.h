@@ -11,7 +11,7 @@ struct mglru_figure {
     uint64_t
         touched_pages; /* in generations that were begun since the window was, but the youngest */
     uint64_t
-        merged_pages; /* of these, in one that older ones were merged into: touched then, or before */
+        merged_pages; /* of these at most, of older generations that ageing by others put there */
     uint64_t listed_pages; /* in any generation */
     uint64_t foreign;      /* generations begun by others meanwhile */
 };
@@ -27,6 +27,7 @@ int mglru_figure(const struct lru_gen *marked, const struct lru_gen *now, const 
 /** What else may have put pages into the window's generations, or is in the group. */
 struct mglru_beside {
     uint64_t scanned_pages;  /* by reclaim, in this group */
+    bool scans_unknown;      /* control groups of version 1 do not count them */
     uint64_t moved_pages;    /* by migration and compaction, anywhere on the host */
     uint64_t collapses;      /* huge pages made of small ones, anywhere on the host */
     uint64_t others_bytes;   /* anonymous and shared memory of other processes in the group */
