@@ -264,7 +264,9 @@ static void write_events(struct writer *writer, struct queued **list, size_t n)
 
         if (rc == 0)
             rc = store_add_event(writer->store, &list[i]->event, &error);
-        say(writer, rc, &error);
+        /* An event may find room on a disk where records find none: that history is kept again they say. */
+        if (rc < 0)
+            say(writer, rc, &error);
     }
 }
 
