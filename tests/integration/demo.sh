@@ -56,7 +56,8 @@ interrupted() {
 	local pid status=0
 	: >"$dir/out"
 	set -m
-	"$demo" --seconds 30 >"$dir/out" 2>&1 </dev/null &
+	# Where these tests run under nohup the signal would be ignored, and bash keeps what was ignored when it began.
+	env --default-signal=HUP,INT,TERM "$demo" --seconds 30 >"$dir/out" 2>&1 </dev/null &
 	pid=$!
 	set +m
 	[[ -z ${4:-} ]] || settles grep -q "$4" "$dir/out"
