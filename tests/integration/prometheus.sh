@@ -52,7 +52,10 @@ not() { ! "$@"; }
 gone() { [[ ! -e $1 ]]; }
 # says_in FILE PATTERN
 says_in() { grep -qE -- "$2" "$1"; }
-nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
+# The group that may read the history, as SupplementaryGroups= of the unit gives it; root's where there is none of that name.
+readers=$(getent group vmwss | cut -d : -f 3)
+readers=${readers:-0}
+nobody=(setpriv --reuid=65534 --regid=65534 --groups="$readers" --)
 user_of() { awk '/^Uid/ {print $2}' "/proc/$1/status"; }
 
 # serve LOG COMMAND...: an exporter in the background; sets served and served_at.
@@ -122,10 +125,10 @@ check "a head is a head" answers "$served_at/metrics" '^Content-Type: text/plain
 # As its unit has it: systemd opens the socket, and the exporter has no user, no network and no file system of its own.
 port=$(free_port)
 # shellcheck disable=SC2016 # expanded inside
-systemd-socket-activate --listen="127.0.0.1:$port" --setenv=db="$db" --setenv=exporter="$exporter" --setenv=state="$state" \
+systemd-socket-activate --listen="127.0.0.1:$port" --setenv=db="$db" --setenv=exporter="$exporter" --setenv=state="$state" --setenv=readers="$readers" \
 	unshare --net --mount --propagation private -- bash -c '
 	mount --bind "$state" "$state" && mount -o remount,bind,ro "$state" &&
-		exec setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs \
+		exec setpriv --reuid=65534 --regid=65534 --groups="$readers" --bounding-set=-all --inh-caps=-all --no-new-privs \
 			"$exporter" --database "$db"' 2>"$guests_dir/activated" &
 activated=$!
 pids+=("$activated")
@@ -200,6 +203,14 @@ check "a third guest" embed_create third 128 "total=96M hot=16M" "$memfd"
 third_shown() { answers "$at/metrics" "^vmwss_ram_bytes\{domain=\"third\"$1"; }
 check "is shown by its name" eventually third_shown '}'
 embed_virsh destroy third >/dev/null
+third_gone() { not answers "$at/metrics" 'domain="third"'; }
+check "when it has ended it is shown no longer" eventually third_gone
+check "another of that name" embed_create third 128 "total=96M hot=16M" "$memfd"
+check "has it alone" eventually third_shown '}'
+# One whose end was not seen is shown until its record is stale.
+vmwssd_end KILL
+embed_virsh destroy third >/dev/null
+start_daemon
 check "it is made anew, with another UUID" embed_create third 128 "total=96M hot=16M" "$memfd"
 check "both have their UUID" eventually third_shown ',uuid='
 both_uuids() { [[ $(get "$at/metrics" | grep -c '^vmwss_ram_bytes{domain="third",uuid=') == 2 ]]; }
@@ -212,6 +223,7 @@ check "the name is the new one's alone once the old one is stale" eventually alo
 
 # --- faults --------------------------------------------------------------------------------------------------------
 
+check "all windows are known again" eventually answers "$at/metrics" '^vmwss_working_set_bytes\{domain="two",window="6"\} '
 vmwssd_end KILL
 check "the daemon is killed: what it kept is served" answers "$at/metrics" '^vmwss_working_set_bytes\{domain="two",window="6"\} '
 start_daemon
@@ -228,6 +240,7 @@ check "afterwards it answers" eventually has_status "$at/metrics" 200
 
 cp "$guests_dir/empty.db" "$guests_dir/newer.db"
 sqlite3 "$guests_dir/newer.db" 'PRAGMA user_version = 99' >/dev/null
+chgrp "$readers" "$guests_dir/newer.db"
 serve "$guests_dir/served" "${nobody[@]}" "$exporter" --database "$guests_dir/newer.db"
 check "a newer schema: 503" has_status "$served_at/metrics" 503
 check "and why" answers "$served_at/metrics" 'schema version 99, this vmwss knows up to'
