@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bytes.h  The smaller and the larger of two amounts. */
+/** @file bytes.h  The smaller and the larger of two amounts, and what one has more than the other. */
 #pragma once
 
 #include <stdint.h>
@@ -12,4 +12,10 @@ static inline uint64_t smaller(uint64_t a, uint64_t b)
 static inline uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+/** a - b; 0 if b is larger. */
+static inline uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
 }

@@ -25,11 +25,17 @@ static inline double own_cpu_s(void)
            (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 }
 
+/** What a clock shows, as of a thread (pthread_getcpuclockid(3)), in seconds; 0 of one that is gone. */
+static inline double clock_s(clockid_t clock)
+{
+    struct timespec now = {0};
+
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 /** CPU time of this thread so far, in seconds. */
 static inline double thread_cpu_s(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return clock_s(CLOCK_THREAD_CPUTIME_ID);
 }

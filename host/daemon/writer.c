@@ -125,14 +125,6 @@ static void count(struct writer *writer, uint64_t written, uint64_t dropped)
     pthread_mutex_unlock(&writer->mutex);
 }
 
-static double clock_s(clockid_t clock)
-{
-    struct timespec now = {0};
-
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int ends(void *context)
 {
     struct writer *writer = context;

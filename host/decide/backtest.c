@@ -72,9 +72,9 @@ static void resize(struct decide_input *input, uint64_t size_bytes)
     if (guest->available_bytes == DECIDE_UNKNOWN)
         return;
 
-    uint64_t used = had > guest->available_bytes ? had - guest->available_bytes : 0;
+    uint64_t used = less(had, guest->available_bytes);
 
-    guest->available_bytes = size_bytes > used ? size_bytes - used : 0;
+    guest->available_bytes = less(size_bytes, used);
 }
 
 void backtest_see(struct backtest *backtest, int64_t start_s, const struct decide_input *input,

@@ -48,11 +48,6 @@ static uint64_t scaled(uint64_t bytes, double factor, uint64_t most)
     return value < (double)most ? (uint64_t)value : most;
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
 static uint64_t sum(uint64_t a, uint64_t b, uint64_t most)
 {
     return a > most || b > most - a ? most : a + b;

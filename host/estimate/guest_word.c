@@ -2,6 +2,7 @@
 /** @file guest_word.c  See guest_word.h. */
 #include "estimate/guest_word.h"
 
+#include "base/bytes.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -109,11 +110,6 @@ static void set_rates(struct guest_word *word, const struct word_report *before,
 }
 
 /* --- what it has ------------------------------------------------------------------------------- */
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
 
 /* What is not told counts as nothing. */
 static uint64_t or_0(uint64_t bytes)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file maintain.c  Retention, and writing the WAL back. */
+#include "base/clock.h"
 #include "keep/bucket.h"
 #include "keep/size.h"
 #include "keep/sql.h"
@@ -42,15 +43,8 @@ int store_retention_check(const struct store_retention *retention, struct error 
 
 struct store_clock store_clock_now(void)
 {
-    struct timespec wall;
-    struct timespec steady;
-
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_BOOTTIME, &steady);
-    return (struct store_clock){
-        .wall_s = (double)wall.tv_sec + (double)wall.tv_nsec / 1e9,
-        .steady_s = (double)steady.tv_sec + (double)steady.tv_nsec / 1e9,
-    };
+    return (struct store_clock){.wall_s = clock_s(CLOCK_REALTIME),
+                                .steady_s = clock_s(CLOCK_BOOTTIME)};
 }
 
 /* A clock that is years ahead for a moment must not take the history with it. */

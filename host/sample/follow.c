@@ -13,6 +13,7 @@
  */
 #include "sample/follow.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "domain/qemu_vcpus.h"
@@ -412,8 +413,7 @@ static void note_read_all(struct follower *follower)
     uint64_t then_ns = tick_of(follower, since)->own_ns;
     double resident_bytes = follower->plan.presence * (double)follower->target->ram->bytes;
 
-    follower->read_all = read_all_likely(follower->share[1], share,
-                                         now_ns > then_ns ? now_ns - then_ns : 0,
+    follower->read_all = read_all_likely(follower->share[1], share, less(now_ns, then_ns),
                                          (uint64_t)resident_bytes);
     follower->share[1] = follower->share[0];
     follower->share[0] = share;

@@ -2,6 +2,7 @@
 /** @file read_all.c  See read_all.h. */
 #include "sample/read_all.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "domain/qemu_vcpus.h"
 
@@ -35,11 +36,6 @@ void own_time_begin(struct own_time *own, const struct target *target)
         .begun_ns = now_ns, .begun_at_ns = at_ns, .looked_ns = now_ns, .looked_at_ns = at_ns};
 }
 
-static uint64_t more_than(uint64_t now, uint64_t before)
-{
-    return now > before ? now - before : 0;
-}
-
 static void note_period(struct own_time *own, uint64_t used_ns, uint64_t passed_ns)
 {
     double rate = (double)used_ns / (double)passed_ns;
@@ -56,7 +52,7 @@ void own_time_look(struct own_time *own, const struct target *target)
     uint64_t now_ns = own_ns(target);
     uint64_t at_ns = clock_ns();
 
-    note_period(own, more_than(now_ns, own->looked_ns), at_ns - own->looked_at_ns);
+    note_period(own, less(now_ns, own->looked_ns), at_ns - own->looked_at_ns);
     own->looked_ns = now_ns;
     own->looked_at_ns = at_ns;
 }
@@ -66,8 +62,8 @@ uint64_t own_time_excess_ns(const struct own_time *own)
     /* One period alone may be the very one of the job. */
     double rate = own->periods > 1 ? own->least_rate : 0;
 
-    return more_than(more_than(own->looked_ns, own->begun_ns),
-                     (uint64_t)(rate * (double)(own->looked_at_ns - own->begun_at_ns)));
+    return less(less(own->looked_ns, own->begun_ns),
+                (uint64_t)(rate * (double)(own->looked_at_ns - own->begun_at_ns)));
 }
 
 static bool has_larger_units(const struct tally *tally)

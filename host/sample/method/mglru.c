@@ -198,20 +198,15 @@ static uint64_t others_bytes(const struct mglru *mglru)
 }
 
 /* A counter that could not be read is 0. */
-static uint64_t grown(uint64_t now, uint64_t before)
-{
-    return now > before ? now - before : 0;
-}
-
 static struct mglru_beside beside(const struct mglru *mglru)
 {
     const struct counters now = read_counters(mglru);
 
     return (struct mglru_beside){
-        .scanned_pages = grown(now.scanned, mglru->began.scanned),
+        .scanned_pages = less(now.scanned, mglru->began.scanned),
         .scans_unknown = *mglru->group.mount != '\0',
-        .moved_pages = grown(now.moved, mglru->began.moved),
-        .collapses = grown(now.collapses, mglru->began.collapses),
+        .moved_pages = less(now.moved, mglru->began.moved),
+        .collapses = less(now.collapses, mglru->began.collapses),
         .others_bytes = others_bytes(mglru),
         .unmapped_bytes = unmapped_bytes(mglru->target->ram),
     };
