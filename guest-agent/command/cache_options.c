@@ -27,15 +27,15 @@ static const char help[] =
     "      --map               which pages of each file, instead of the table; not with --csv\n"
     "  -c, --cached            only files of which something is in the cache; the total is of all\n"
     "  -s, --sort KEY          name, size, cached or percent (name)\n"
-    "  -n, --top N             the first N files only, by cached unless told otherwise; the total is of all\n"
+    "  -n, --top N             only the first N files, by default sorted by cached; the total covers all files\n"
     "  -b, --bytes             exact bytes\n"
     "      --basename          names without their directories\n"
     "      --no-header         without the heading\n"
     "      --csv, --terse      comma-separated values, without the total\n"
     "  -j, --json              one JSON object, schema vmwss.guest_cache.v1\n"
     "  -h, --help              this text\n\n"
-    "CACHED and what follows are pages; a dash is what is not known. \"unknown\" is a file of which the kernel does\n"
-    "not tell us: it tells whoever may write the file.\n";
+    "CACHED and the columns after it are pages; a dash is an unknown value. \"unknown\" marks a file about which the\n"
+    "kernel answers only those who may write it.\n";
 
 static int set_method(struct cache_options *options, const char *value)
 {

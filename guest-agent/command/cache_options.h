@@ -7,7 +7,7 @@
 
 #define CACHE_PIDS_MAX 64
 #define CACHE_IGNORE_MAX 64
-#define CACHE_SHOWN_MAX 100000 /* unless told otherwise: some 30 MB, and twice as much at times */
+#define CACHE_SHOWN_MAX 100000 /* the default: about 30 MB, at times twice as much */
 
 enum cache_output { CACHE_TABLE, CACHE_CSV, CACHE_JSON };
 

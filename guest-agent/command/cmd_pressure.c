@@ -19,7 +19,7 @@ static const char help[] =
     "  -g, --cgroup PATH   one control group (version 2), as in /system.slice/redis.service\n"
     "  -G, --cgroups       the whole guest and all its control groups\n"
     "  -s, --sort RESOURCE[:KIND]  with -G: those groups first that waited most for memory, io or cpu; some (or full)\n"
-    "  -n, --top N         with -G: only N groups, sorted by memory unless told otherwise\n"
+    "  -n, --top N         with -G: only N groups, by default sorted by memory\n"
     "  -i, --interval S    every S seconds, over these\n"
     "  -k, --count N       end after N of them, or of the stalls\n"
     "  -t, --trigger RESOURCE:KIND:THRESHOLD_US:WINDOW_US\n"

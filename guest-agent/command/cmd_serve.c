@@ -161,7 +161,7 @@ static int connect_agent(struct agent *agent, const struct options *options, str
     return fd < 0 ? fd : agent_listen(agent, fd);
 }
 
-/* The default may be replaced by what the kernel gives to anybody; *trigger is the one that was opened. */
+/* Falls back from the default trigger to one that needs no capability; *trigger is the one that was opened. */
 static int open_trigger(const struct fsroot *root, const struct options *options,
                         struct stall_trigger *trigger, struct error *error)
 {

@@ -16,7 +16,7 @@
 static const char help[] =
     "Usage: vmwss-guest smaps [OPTIONS] [PID...]\n\n"
     "The memory of processes, by their page tables: RSS, PSS (each page divided by the number of its mappings),\n"
-    "USS (what nobody else maps), REF (touched since that mark was last cleared; see vmwss-guest wss) and swap.\n"
+    "USS (pages that no other process maps), REF (touched since that mark was last cleared; see vmwss-guest wss) and swap.\n"
     "Without PIDs the 20 largest.\n\n"
     "  -a, --all       all processes that have memory of their own\n"
     "  -n, --top N     the N largest of them (20)\n"

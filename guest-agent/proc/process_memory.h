@@ -22,7 +22,7 @@ struct process_memory {
     uint64_t swap_bytes;
     uint64_t
         huge_bytes; /* of RSS, what is mapped as huge pages: referenced all of it or not at all */
-    uint64_t uss_bytes;       /* unique set size: of RSS, the pages that nobody else maps */
+    uint64_t uss_bytes;       /* unique set size: of RSS, the pages that no other process maps */
     uint64_t pss_anon_bytes;  /* of PSS, since Linux 5.3: anonymous, */
     uint64_t pss_file_bytes;  /* pages of files, */
     uint64_t pss_shmem_bytes; /* and of shared memory and tmpfs */

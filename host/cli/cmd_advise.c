@@ -71,7 +71,7 @@ static int set_option(struct options *options, int option, const char *value)
         options->json = true;
         return 0;
     default:
-        return -EINVAL; /* getopt has said why */
+        return -EINVAL; /* getopt has printed the reason */
     }
 }
 

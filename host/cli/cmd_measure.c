@@ -42,7 +42,7 @@ static const char help[] =
     "      --census        look at every page\n"
     "  -n, --samples N     look at a panel of N pages chosen at random\n"
     "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
-    "                      zap always takes a panel unless told otherwise)\n"
+    "                      zap takes a panel by default)\n"
     "  -P, --precision P%  a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs\n"
     "      --fine[=N]      where there are huge pages: split N of those that were touched (32), measure them\n"
     "                      by pages of 4 KiB for another window, join them again\n"

@@ -404,7 +404,7 @@ static double touched_since(const struct follower *follower, uint64_t since)
     return read_all_share(&tally);
 }
 
-/* Of two ticks, for a job may have begun before the last; held against the two before, so a job is told at two ticks. */
+/* Of two ticks, for a job may have begun before the last; compared with the two before, so a job shows at one or two ticks. */
 static void note_read_all(struct follower *follower)
 {
     uint64_t since = follower->now > 1 ? follower->now - 2 : 0;

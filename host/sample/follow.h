@@ -88,7 +88,7 @@ struct follow_ages {
 int follower_tally(const struct follower *follower, const struct follow_ages *ages,
                    struct tally *tally, double *est_s);
 
-/** Has QEMU read all of RAM within the last two ticks (sample/read_all.h)? It is told once. */
+/** Has QEMU read all of RAM within the last two ticks (sample/read_all.h)? True at one or two ticks for each job. */
 bool follower_read_all(const struct follower *follower);
 
 /** vCPU time within the last @p window_s seconds; 0 when it was not watched for so long. */
