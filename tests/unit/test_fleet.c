@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "daemon/budget.h"
 #include "daemon/fleet_private.h"
+#include "daemon/processes.h"
 #include "daemon/watched.h"
 #include "kept.h"
 
@@ -353,6 +354,61 @@ START_TEST(a_guest_stays_when_what_is_plugged_is_no_memory)
 }
 END_TEST
 
+/* A guest with the UUID of the first, of this process. */
+static void add_uuid(int pid, unsigned source, bool from_libvirt)
+{
+    struct guest guest = {.from_libvirt = from_libvirt, .process = {.pid = pid, .start_ticks = 1}};
+
+    guest.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    strcpy(guest.process.exe, "/usr/bin/qemu-system-x86_64");
+    strcpy(guest.uuid, UUID);
+    fleet_add(fleet, source, &guest);
+}
+
+/* Any local user can start a QEMU with the UUID of a guest that is off. */
+START_TEST(libvirts_guest_displaces_a_process_of_its_uuid)
+{
+    make_hang(FIRST_PID);
+    make_hang(FIRST_PID + 1);
+    add_uuid(FIRST_PID, 1, false);
+    ck_assert(fleet_has(fleet, UUID, false) && !fleet_has(fleet, UUID, true));
+    add_uuid(FIRST_PID + 1, 0, true);
+    ck_assert(has_guests(1));
+    ck_assert(fleet_has(fleet, UUID, true));
+    ck_assert(fleet_watches(fleet, FIRST_PID + 1, 1) && !fleet_watches(fleet, FIRST_PID, 1));
+}
+END_TEST
+
+/* One that was found as a process is not said to be watched to a libvirt that comes to know it, so that it is added anew. */
+START_TEST(libvirt_takes_over_what_was_found_as_a_process)
+{
+    make_hang(FIRST_PID);
+    add_uuid(FIRST_PID, 1, false);
+    ck_assert(fleet_note(fleet, 1, UUID, FIRST_PID, 1, false));
+    ck_assert(!fleet_note(fleet, 0, UUID, FIRST_PID, 1, false));
+    add_uuid(FIRST_PID, 0, true);
+    ck_assert(has_guests(1));
+    ck_assert(fleet_note(fleet, 0, UUID, FIRST_PID, 1, false));
+}
+END_TEST
+
+START_TEST(a_name_makes_always_the_same_uuid)
+{
+    char one[37];
+    char again[37];
+    char other[37];
+
+    processes_uuid("web1", one);
+    processes_uuid("web1", again);
+    processes_uuid("web2", other);
+    ck_assert_str_eq(one, again);
+    ck_assert_str_ne(one, other);
+    ck_assert_uint_eq(strlen(one), 36);
+    ck_assert_int_eq(one[14], '8');                 /* RFC 9562: version 8, ... */
+    ck_assert_ptr_nonnull(strchr("89ab", one[19])); /* ... of its variant */
+}
+END_TEST
+
 /* What ThreadSanitizer watches: others ask for the state of the fleet, and guests that come have it planned anew, while
  * looks end well or badly. */
 static void look_and_plan(int result)
@@ -464,6 +520,8 @@ int main(void)
     tcase_add_test(tcase, when_all_threads_hang_the_watchdog_is_not_fed);
     tcase_add_test(tcase, a_guest_whose_look_hung_is_set_apart);
     tcase_add_test(tcase, a_guest_stays_when_what_is_plugged_is_no_memory);
+    tcase_add_test(tcase, libvirts_guest_displaces_a_process_of_its_uuid);
+    tcase_add_test(tcase, libvirt_takes_over_what_was_found_as_a_process);
     tcase_add_test(tcase, nobody_else_waits_for_a_restoring_that_hangs);
     tcase_add_test(tcase, the_end_does_not_wait_for_those_that_hang);
     tcase_set_timeout(tcase, 60);
@@ -479,6 +537,7 @@ int main(void)
     tcase = tcase_create("start");
     tcase_add_checked_fixture(tcase, setup_root, teardown);
     tcase_add_test(tcase, nobody_waits_for_the_check_of_the_history);
+    tcase_add_test(tcase, a_name_makes_always_the_same_uuid);
     tcase_add_test(tcase, the_budget_does_not_pay_for_checking_the_history);
     tcase_set_timeout(tcase, 60); /* it uses CPU time, of which a busy machine gives little */
     suite_add_tcase(suite, tcase);

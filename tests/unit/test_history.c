@@ -39,6 +39,37 @@ static struct store *read_open(void)
     return store;
 }
 
+/* --- locks ------------------------------------------------------------------------------------- */
+
+/* Not by fork(2) alone: SQLite would believe to hold what this process holds. */
+static void ask_in_another_process(void)
+{
+    char command[192];
+
+    snprintf(command, sizeof(command), "sqlite3 '%s' 'SELECT count(*) FROM sample' >/dev/null",
+             kept.path);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
+}
+
+/* close(2) of any descriptor of the file drops the locks of the process; who comes then takes the WAL for left over. */
+START_TEST(a_reader_beside_the_writer_costs_it_no_lock)
+{
+    struct store *writer = kept_open(kept.path);
+    struct store *reader = NULL;
+    char wal[128];
+
+    add(writer, UUID_1, T0, 100, 30);
+    ck_assert_int_eq(history_open_beside(kept.path, &reader, NULL), 0);
+    store_close(reader);
+    ask_in_another_process();
+    snprintf(wal, sizeof(wal), "%s-wal", kept.path);
+    ck_assert_int_eq(access(wal, F_OK), 0);
+    add(writer, UUID_1, T0 + 30, 100, 30);
+    store_close(writer);
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
+}
+END_TEST
+
 /* --- points ------------------------------------------------------------------------------------ */
 
 struct points {
@@ -522,6 +553,7 @@ static Suite *suite(void)
 
     tcase_set_timeout(tcase, 120); /* on a busy machine */
     tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, a_reader_beside_the_writer_costs_it_no_lock);
     tcase_add_test(tcase, minutes_and_hours_hold_what_they_must);
     tcase_add_test(tcase, a_window_that_is_not_kept_has_no_points);
     tcase_add_test(tcase, quantiles_are_within_their_error);
