@@ -2,13 +2,15 @@
 /**
  * @file wire.h  What the host and the agent in a guest say to each other.
  *
- * The host asks, the guest answers; only a stall is told unasked. One JSON object per line, UTF-8, no key twice,
- * at most WIRE_LINE_MAX bytes with its newline. A reader ignores keys that it does not know, so that either side
- * may be the newer one; what a guest's kernel cannot tell is left out. Bytes are bytes, counters are totals since
- * the guest's boot (the reader takes differences, by the guest's own uptime), microseconds end in _us.
+ * The host asks, the guest answers; only a stall is told unasked. One JSON object per line, UTF-8,
+ * no key twice, at most WIRE_LINE_MAX bytes with its newline. A reader ignores keys that it does
+ * not know, so that either side may be the newer one; what a guest's kernel cannot tell is left
+ * out. Bytes are bytes, counters are totals since the guest's boot (the reader takes differences,
+ * by the guest's own uptime), microseconds end in _us.
  *
  *   host   {"ask":"hello","seq":1}
- *   guest  {"seq":1,"hello":{"protocol":1,"agent":"0.1.0","kernel":"6.1.0-18-amd64","boot_id":"UUID",
+ *   guest
+ * {"seq":1,"hello":{"protocol":1,"agent":"0.1.0","kernel":"6.1.0-18-amd64","boot_id":"UUID",
  *           "page_bytes":4096}}
  *   host   {"ask":"report","seq":2}
  *   guest  {"seq":2,"report":{
@@ -27,9 +29,10 @@
  *            "processes":[{"pid":1,"name":"redis-server","rss_bytes":..,"pss_bytes":..,"swap_bytes":..,
  *              "referenced_bytes":..}, at most WIRE_PROCESSES_MAX],
  *            "working_set":{"anon_bytes":..,"file_bytes":..,"window_s":..,"age_s":..,"how":"clear_refs"}}}
- *          "working_set" (what processes touched in a window that ended age_s before the report) is of an agent whose
- *          owner lets it clear referenced bits, which disturbs the guest's own reclaim. Then "processes" are those that
- *          touched most, all of them as they were at that window's end, with "referenced_bytes".
+ *          "working_set" (what processes touched in a window that ended age_s before the report) is
+ *          of an agent whose owner lets it clear referenced bits, which disturbs the guest's own
+ *          reclaim. Then "processes" are those that touched most, all of them as they were at that
+ *          window's end, with "referenced_bytes".
  *   guest  {"seq":3,"error":"what is wrong with the question"}
  *   guest  {"stall":{"resource":"memory","kind":"some","threshold_us":150000,"window_us":1000000,
  *           "uptime_s":813.01,"total_us":..}}
@@ -40,13 +43,16 @@
 #define WIRE_PORT "org.vmwss.guest.0"
 /** AF_VSOCK port on which the agent listens when told to. */
 #define WIRE_VSOCK_PORT 19178
-/** Counts up only when an older reader would misunderstand: the host does not ask an agent whose number is above its own. */
+/** Counts up only when an older reader would misunderstand: the host does not ask an agent whose
+ * number is above its own. */
 #define WIRE_PROTOCOL 1
 /** A longer line is thrown away, up to its newline. */
 #define WIRE_LINE_MAX 16384
-/** Processes in a report: those with the largest PSS, or beside a working set those that touched most. */
+/** Processes in a report: those with the largest PSS, or beside a working set those that touched
+ * most. */
 #define WIRE_PROCESSES_MAX 8
-/** Bytes of a name or a reason, without a NUL; longer ones are cut by the sender and refused by the host. */
+/** Bytes of a name or a reason, without a NUL; longer ones are cut by the sender and refused by the
+ * host. */
 #define WIRE_TEXT_MAX 128
 /** How long the host waits for an answer. */
 #define WIRE_DEADLINE_MS 2000

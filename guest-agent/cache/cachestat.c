@@ -10,7 +10,8 @@
 #define SYS_cachestat 451 /* the same on every architecture: include/uapi/asm-generic/unistd.h */
 #endif
 
-/* struct cachestat_range and struct cachestat of include/uapi/linux/mman.h, which older headers do not have either. */
+/* struct cachestat_range and struct cachestat of include/uapi/linux/mman.h, which older headers do
+ * not have either. */
 struct range {
     uint64_t offset;
     uint64_t

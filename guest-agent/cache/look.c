@@ -39,7 +39,8 @@ static bool is_made_by_kernel(long type)
     return among(type, types, sizeof(types) / sizeof(types[0]));
 }
 
-/* The pages may be those of a file below, of which cachestat knows nothing: it says 0 of a cached file of overlayfs. */
+/* The pages may be those of a file below, of which cachestat knows nothing: it says 0 of a cached
+ * file of overlayfs. */
 static bool is_stacked(long type)
 {
     static const long types[] = {OVERLAYFS_SUPER_MAGIC, FUSE_SUPER_MAGIC, AUFS_MAGIC};
@@ -147,8 +148,8 @@ static bool is_worth_counting(const struct cache_file *file, const struct stat *
     return file->pages > 0 || stat->st_blocks > 0 || S_ISBLK(stat->st_mode);
 }
 
-/* A huge page of hugetlbfs is in its file from when it is first touched, and counted in its blocks: hugetlb.c,
- * hugetlb_add_to_page_cache(). To map such a file would reserve huge pages. */
+/* A huge page of hugetlbfs is in its file from when it is first touched, and counted in its blocks:
+ * hugetlb.c, hugetlb_add_to_page_cache(). To map such a file would reserve huge pages. */
 static void count_hugetlb(const struct stat *stat, struct cache_file *file)
 {
     file->count = CACHE_COUNT_UNKNOWN;

@@ -31,15 +31,18 @@ struct cache_file {
 };
 
 /**
- * Looks at the regular file, or the block device, behind @p path_fd, which was opened with O_PATH; @p stat is what fstat() says of it.
- * Empty files and those that are made while they are read (proc, sysfs and their like) are not opened, and hugetlbfs is not
- * asked: there a file's blocks are its pages. The access time is left alone where the file is ours (O_NOATIME).
- * @return 0, also when the answer is "unknown"; then *file must be given to cache_file_free(). -ENOMEM.
+ * Looks at the regular file, or the block device, behind @p path_fd, which was opened with O_PATH;
+ * @p stat is what fstat() says of it. Empty files and those that are made while they are read
+ * (proc, sysfs and their like) are not opened, and hugetlbfs is not asked: there a file's blocks
+ * are its pages. The access time is left alone where the file is ours (O_NOATIME).
+ * @return 0, also when the answer is "unknown"; then *file must be given to cache_file_free().
+ * -ENOMEM.
  */
 int cache_look(const struct cache_question *question, int path_fd, const struct stat *stat,
                const char *name, struct cache_file *file);
 
-/** Whether file->runs, if asked for, say which pages are cached: of hugetlbfs only their number is known. */
+/** Whether file->runs, if asked for, say which pages are cached: of hugetlbfs only their number is
+ * known. */
 bool cache_places_known(const struct cache_file *file);
 
 void cache_file_free(struct cache_file *file);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file mapped.c  The files of a process: those that it has mapped, and (opened.c) those that it has open. See survey.h. */
+/** @file mapped.c  The files of a process: those that it has mapped, and (opened.c) those that it
+ * has open. See survey.h. */
 #include "cache/survey.h"
 
 #include "base/cleanup.h"

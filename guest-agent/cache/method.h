@@ -2,16 +2,20 @@
 /**
  * @file method.h  The ways of asking the kernel which pages of a file are in the page cache.
  *
- * Each is one file with one table. None reads the file's data, and none brings a page in or puts one out.
+ * Each is one file with one table. None reads the file's data, and none brings a page in or puts
+ * one out.
  *
- *   cachestat  cachestat(2), Linux 6.5: one call for any range, and what is dirty, under writeback, or was evicted.
- *              Of a file of overlayfs it counts nothing, for the pages belong to the file below (Linux 6.18).
- *   mincore    mincore(2) over a mapping that is never touched: any kernel, page by page; so a file of a TiB takes some ten
- *              seconds, also when it is one hole, for what was read of a hole is cached like anything else.
+ *   cachestat  cachestat(2), Linux 6.5: one call for any range, and what is dirty, under writeback,
+ *              or was evicted. Of a file of overlayfs it counts nothing, for the pages belong to
+ *              the file below (Linux 6.18).
+ *   mincore    mincore(2) over a mapping that is never touched: any kernel, page by page; so a file
+ *              of a TiB takes some ten seconds, also when it is one hole, for what was read of a
+ *              hole is cached like anything else.
  *
- * Both tell only who owns the file, has CAP_FOWNER over it, or could write it. To anybody else mincore says since Linux
- * 5.2 that all is resident (can_do_mincore() in mm/mincore.c), and cachestat fails since 2025 with EPERM
- * (can_do_cachestat() in mm/filemap.c, commit 5f537664e705, also in stable kernels).
+ * Both tell only who owns the file, has CAP_FOWNER over it, or could write it. To anybody else
+ * mincore says since Linux 5.2 that all is resident (can_do_mincore() in mm/mincore.c), and
+ * cachestat fails since 2025 with EPERM (can_do_cachestat() in mm/filemap.c, commit 5f537664e705,
+ * also in stable kernels).
  */
 #pragma once
 
@@ -28,10 +32,10 @@ struct cache_count {
     uint64_t dirty;     /* of the cached: to be written */
     uint64_t writeback; /* of the cached: being written */
     uint64_t evicted; /* were cached, and the kernel still remembers; for tmpfs: are swapped out */
-    uint64_t
-        recently_evicted; /* of the evicted: so lately that to read them again would be a refault of the working set */
-    uint64_t
-        beyond_eof; /* of the cached: behind the end of the file, as with a huge page of tmpfs that is not full */
+    uint64_t recently_evicted; /* of the evicted: so lately that to read them again would be a
+                                  refault of the working set */
+    uint64_t beyond_eof; /* of the cached: behind the end of the file, as with a huge page of tmpfs
+                            that is not full */
 };
 
 /** Nothing of it known. */
@@ -39,7 +43,8 @@ struct cache_count {
     ((struct cache_count){CACHE_UNKNOWN, CACHE_UNKNOWN, CACHE_UNKNOWN, CACHE_UNKNOWN, \
                           CACHE_UNKNOWN, CACHE_UNKNOWN})
 
-/** As the pages of a count: all to the last that the file has, also behind its end. mincore, which is asked page by page,
+/** As the pages of a count: all to the last that the file has, also behind its end. mincore, which
+ * is asked page by page,
  *  counts to the end of the huge page in which the first one lies, and that of tmpfs only. */
 #define CACHE_TO_THE_LAST UINT64_MAX
 
@@ -53,15 +58,19 @@ struct cache_target {
 struct cache_method {
     const char *name;
     /**
-     * Counts the pages first .. first + pages - 1 of the file; @p pages is at least 1. Leaves beyond_eof unknown.
-     * @return 0, or a negative errno: -EPERM when the kernel does not tell us about this file, -ENOSYS or -EOPNOTSUPP when
-     *         the method cannot, -EINTR when the patience is at its end, and what open files bring with them.
+     * Counts the pages first .. first + pages - 1 of the file; @p pages is at least 1. Leaves
+     * beyond_eof unknown.
+     * @return 0, or a negative errno: -EPERM when the kernel does not tell us about this file,
+     * -ENOSYS or -EOPNOTSUPP when
+     *         the method cannot, -EINTR when the patience is at its end, and what open files bring
+     *         with them.
      */
     int (*count)(const struct cache_target *target, uint64_t first, uint64_t pages,
                  struct cache_count *count);
     /**
-     * Sets vector[i] to 1 or 0: is page first + i cached? At most CACHE_VECTOR_MAX pages, and only of a file that count()
-     * succeeded for. NULL where the method knows numbers only. 0 or a negative errno.
+     * Sets vector[i] to 1 or 0: is page first + i cached? At most CACHE_VECTOR_MAX pages, and only
+     * of a file that count() succeeded for. NULL where the method knows numbers only. 0 or a
+     * negative errno.
      */
     int (*vector)(const struct cache_target *target, uint64_t first, uint64_t pages,
                   unsigned char *vector);

@@ -2,11 +2,12 @@
 /**
  * @file mincore.c  mincore(2) over a mapping that nobody touches. See method.h.
  *
- * To whom it does not want to tell, the kernel says that every page of a mapping is resident. We do not guess whom that
- * is: we ask about a page far behind the end of the file too, where nothing can be cached. A kernel that calls
- * that page resident has told us nothing.
+ * To whom it does not want to tell, the kernel says that every page of a mapping is resident. We do
+ * not guess whom that is: we ask about a page far behind the end of the file too, where nothing can
+ * be cached. A kernel that calls that page resident has told us nothing.
  *
- * As no page of the mapping is ever touched, a file that shrinks meanwhile costs no SIGBUS: its pages are not resident.
+ * As no page of the mapping is ever touched, a file that shrinks meanwhile costs no SIGBUS: its
+ * pages are not resident.
  */
 #include "cache/method.h"
 
@@ -78,9 +79,10 @@ static int count_window(const struct cache_target *target, uint64_t first, uint6
     return rc;
 }
 
-/* Does the file, which ends at page @p end, have pages behind it? Of other file systems than tmpfs none are known, and to ask for
- * each of a huge page's would cost more than all else of a small file. Blocks of tmpfs are its pages: there are more of them
- * than the file has, or, where it has holes, at least those of one huge page. */
+/* Does the file, which ends at page @p end, have pages behind it? Of other file systems than tmpfs
+ * none are known, and to ask for each of a huge page's would cost more than all else of a small
+ * file. Blocks of tmpfs are its pages: there are more of them than the file has, or, where it has
+ * holes, at least those of one huge page. */
 static bool reaches_behind(int fd, uint64_t end)
 {
     struct statfs fs;
@@ -94,7 +96,8 @@ static bool reaches_behind(int fd, uint64_t end)
     return pages > end || pages >= huge_page_pages();
 }
 
-/* Whether the kernel tells the truth was found out when the file itself was counted, if it has any pages. */
+/* Whether the kernel tells the truth was found out when the file itself was counted, if it has any
+ * pages. */
 static int count_behind(const struct cache_target *target, uint64_t first, uint64_t *resident)
 {
     int rc = first == 0 ? truthful(target) : 0;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file patience.h  How long to go on: many files, or one of many terabytes, take longer than anybody wants to wait. */
+/** @file patience.h  How long to go on: many files, or one of many terabytes, take longer than
+ * anybody wants to wait. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct cache_patience {
-    /** Called between two files, and between two pieces of one, at @p position (0 .. 1) of it; false: that is enough. */
+    /** Called between two files, and between two pieces of one, at @p position (0 .. 1) of it;
+     * false: that is enough. */
     bool (*go_on)(void *context, double position);
     void *context;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file seen.h  The files and directories that were looked at already: each counts once, whatever leads to it. */
+/** @file seen.h  The files and directories that were looked at already: each counts once, whatever
+ * leads to it. */
 #pragma once
 
 #include <sys/types.h>

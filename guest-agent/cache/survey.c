@@ -115,7 +115,8 @@ static DIR *open_directory(int path_fd)
 
 static int survey_below(struct survey *survey, int path_fd, const struct level *level);
 
-/* A file or directory that was found, or named; only what is one of them costs more than a look at its inode. */
+/* A file or directory that was found, or named; only what is one of them costs more than a look at
+ * its inode. */
 static int visit(struct survey *survey, int path_fd, const struct stat *stat,
                  const struct level *level)
 {
@@ -157,8 +158,8 @@ static int visit_entry(struct survey *survey, int dir_fd, const char *entry,
     return 0;
 }
 
-/* A link of procfs is no path to be followed: it leads to the file itself, as that of a descriptor does. Directories, as
- * /proc/PID/root, are not entered through it. */
+/* A link of procfs is no path to be followed: it leads to the file itself, as that of a descriptor
+ * does. Directories, as /proc/PID/root, are not entered through it. */
 static int visit_kernel_link(struct survey *survey, int dir_fd, const char *entry)
 {
     struct stat stat;
@@ -242,7 +243,8 @@ static int survey_below(struct survey *survey, int path_fd, const struct level *
     return 0;
 }
 
-/* Only one that is named: to open a device may be more than to open a file. It has many names, and an inode of each. */
+/* Only one that is named: to open a device may be more than to open a file. It has many names, and
+ * an inode of each. */
 static int add_device(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
 {
     if (is_ignored(survey, name))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file survey.h  Many files: those named, those below directories, those that a process has mapped or open. */
+/** @file survey.h  Many files: those named, those below directories, those that a process has
+ * mapped or open. */
 #pragma once
 
 #include "base/error.h"
@@ -12,17 +13,18 @@
 
 struct survey {
     struct cache_question question;
-    bool
-        follow; /* symbolic links that are named; of those found below only the kernel's own, as /proc/PID/fd/N */
+    bool follow; /* symbolic links that are named; of those found below only the kernel's own, as
+                    /proc/PID/fd/N */
     bool all_file_systems; /* else only that of the named directory */
     bool cached_only;      /* keeps only files of which something is cached; the total is of all */
-    /* Patterns of fnmatch(3), ending with NULL: what matches one of them by its last part or the whole of its name is left out, a
-     * directory with all below it. NULL: none. */
+    /* Patterns of fnmatch(3), ending with NULL: what matches one of them by its last part or the
+     * whole of its name is left out, a directory with all below it. NULL: none. */
     const char *const *ignore;
     /** Told of what could not be looked at; the survey goes on. */
     void (*fault)(const char *name, const char *why);
 
-    /** Of more than these only those that come first by this order of cache_sort() are kept, and at times twice as many.
+    /** Of more than these only those that come first by this order of cache_sort() are kept, and at
+     * times twice as many.
      *  0: all. */
     size_t at_most;
     const char *order;
@@ -36,26 +38,31 @@ struct survey {
 };
 
 /**
- * Looks at a file, a block device, or all regular files below a directory. A device's pages are its own: a file system's
- * metadata, and what is read of the device itself; not those of the files on it. 0, also after faults; -EINTR when the question's patience is at its
- * end, with what was looked at until then; or -ENOMEM.
- * Memory: some 300 bytes for each file that is kept, and 80 for each that was looked at, so that it counts once.
+ * Looks at a file, a block device, or all regular files below a directory. A device's pages are its
+ * own: a file system's metadata, and what is read of the device itself; not those of the files on
+ * it. 0, also after faults; -EINTR when the question's patience is at its end, with what was looked
+ * at until then; or -ENOMEM. Memory: some 300 bytes for each file that is kept, and 80 for each
+ * that was looked at, so that it counts once.
  */
 int survey_path(struct survey *survey, const char *path);
 
 /**
- * Counts every file that the process has mapped, through /proc/PID/map_files, which reaches into other mount namespaces and
- * deleted files; without CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE through /proc/PID/root and the name, which
- * counts only if the same file is still there. And every file that it has open, through /proc/PID/fd.
- * @return 0, also after faults, -EINTR as above, or a negative errno with the message: the process is not there, or not ours to see.
+ * Counts every file that the process has mapped, through /proc/PID/map_files, which reaches into
+ * other mount namespaces and deleted files; without CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE through
+ * /proc/PID/root and the name, which counts only if the same file is still there. And every file
+ * that it has open, through /proc/PID/fd.
+ * @return 0, also after faults, -EINTR as above, or a negative errno with the message: the process
+ * is not there, or not ours to see.
  */
 int survey_process(struct survey *survey, pid_t pid, struct error *error);
 
-/** For the survey's own use: counts what @p path_fd (O_PATH) is, if it is a regular file that was not seen before and is not ignored;
+/** For the survey's own use: counts what @p path_fd (O_PATH) is, if it is a regular file that was
+ * not seen before and is not ignored;
  *  anything else is left out silently. 0, -EINTR or -ENOMEM. */
 int survey_add(struct survey *survey, int path_fd, const struct stat *stat, const char *name);
 
-/** For survey_process(): the files that the process, whose directory in /proc this is, has open. As survey_process(), without a
+/** For survey_process(): the files that the process, whose directory in /proc this is, has open. As
+ * survey_process(), without a
  *  message. */
 int survey_opened(struct survey *survey, const struct fsroot *process);
 

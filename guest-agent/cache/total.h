@@ -26,6 +26,7 @@ struct cache_total {
 /** Begins with {0}. */
 void cache_total_add(struct cache_total *total, const struct cache_file *file);
 
-/** "name" ascending; "size", "cached" or "percent", largest first, then by name; what is unknown comes last.
+/** "name" ascending; "size", "cached" or "percent", largest first, then by name; what is unknown
+ * comes last.
  *  False for any other key. */
 bool cache_sort(struct cache_file *file, size_t n, const char *key);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cache_wait.h  vmwss-guest cache goes on until a signal, and shows on a terminal that it does. */
+/** @file cache_wait.h  vmwss-guest cache goes on until a signal, and shows on a terminal that it
+ * does. */
 #pragma once
 
 #include "cache/survey.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_cache.c  vmwss-guest cache: which files are in the page cache, and how much of each. */
+/** @file cmd_cache.c  vmwss-guest cache: which files are in the page cache, and how much of
+ * each. */
 #include "base/cleanup.h"
 #include "command/cache_options.h"
 #include "command/cache_wait.h"
@@ -22,7 +23,8 @@ static void tell_fault(const char *name, const char *why)
     free(text);
 }
 
-/* One that has ended, or is closed to us, is a fault like a file that is not there: the rest is shown all the same. */
+/* One that has ended, or is closed to us, is a fault like a file that is not there: the rest is
+ * shown all the same. */
 static int survey_pid(struct survey *survey, pid_t pid)
 {
     struct error error = {0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_paging.c  vmwss-guest paging: does the guest page, or look for pages, and what follows from it. */
+/** @file cmd_paging.c  vmwss-guest paging: does the guest page, or look for pages, and what follows
+ * from it. */
 #include "base/clock.h"
 #include "command/command.h"
 #include "command/repeat.h"

@@ -161,7 +161,8 @@ static int connect_agent(struct agent *agent, const struct options *options, str
     return fd < 0 ? fd : agent_listen(agent, fd);
 }
 
-/* Falls back from the default trigger to one that needs no capability; *trigger is the one that was opened. */
+/* Falls back from the default trigger to one that needs no capability; *trigger is the one that was
+ * opened. */
 static int open_trigger(const struct fsroot *root, const struct options *options,
                         struct stall_trigger *trigger, struct error *error)
 {
@@ -216,8 +217,9 @@ static void measure(struct agent *agent, const struct options *options)
         not_measured(error.text);
 }
 
-/* What is asked when memory is short must not wait for its own pages to be read back: in a guest that swapped, answers came
- * later than the host's deadline. It locks about a MiB. Without the right to it goes on as it is. */
+/* What is asked when memory is short must not wait for its own pages to be read back: in a guest
+ * that swapped, answers came later than the host's deadline. It locks about a MiB. Without the
+ * right to it goes on as it is. */
 static void stay_resident(void)
 {
     if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)

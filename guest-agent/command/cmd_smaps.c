@@ -119,7 +119,8 @@ static bool is_among(const struct processes *processes, pid_t pid)
     return false;
 }
 
-/* One that is not there is reported, and costs the others nothing; one that is named twice counts once. */
+/* One that is not there is reported, and costs the others nothing; one that is named twice counts
+ * once. */
 static int add_named(const struct fsroot *root, const char *text, struct processes *processes,
                      struct error *error)
 {

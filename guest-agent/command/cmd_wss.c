@@ -111,7 +111,8 @@ static void report_named(const struct dropped *dropped)
                       (int)process->pid, process->name);
 }
 
-/* Of all processes: how many we may not see is the operator's to know, once; that processes end is no news. */
+/* Of all processes: how many we may not see is the operator's to know, once; that processes end is
+ * no news. */
 static void report_all(struct session *session)
 {
     const struct watch *watch = &session->watch;

@@ -13,5 +13,6 @@ int cmd_serve(int argc, char **argv);
 int cmd_smaps(int argc, char **argv);
 int cmd_wss(int argc, char **argv);
 
-/** "/", or for tests the tree that VMWSS_GUEST_ROOT names. EXIT_DONE, or EXIT_CANNOT after printing why. */
+/** "/", or for tests the tree that VMWSS_GUEST_ROOT names. EXIT_DONE, or EXIT_CANNOT after printing
+ * why. */
 int command_root(struct fsroot *root);

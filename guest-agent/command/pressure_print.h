@@ -9,8 +9,8 @@
 
 struct pressure_format {
     bool json;
-    /* Those first that stall most, by one resource: over the interval, where there is one, or else by avg10. The whole guest stays in
-     * front of its groups. */
+    /* Those first that stall most, by one resource: over the interval, where there is one, or else
+     * by avg10. The whole guest stays in front of its groups. */
     bool sorted;
     int resource; /* of pressure_resources */
     bool full;

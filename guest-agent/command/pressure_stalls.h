@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
-/** Prints a line for each stall, @p count of them or (0) for ever. 0, or a negative errno with the message. */
+/** Prints a line for each stall, @p count of them or (0) for ever. 0, or a negative errno with the
+ * message. */
 int pressure_stalls(const struct fsroot *root, const char *cgroup, const struct triggers *triggers,
                     uint64_t count, bool json, struct error *error);

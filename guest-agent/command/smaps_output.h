@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file smaps_output.h  The memory of processes, or of groups of them, for people and for scripts. */
+/** @file smaps_output.h  The memory of processes, or of groups of them, for people and for
+ * scripts. */
 #pragma once
 
 #include "proc/process_groups.h"

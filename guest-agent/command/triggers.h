@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file triggers.h  --trigger, which may be given again and again to those commands that have it. */
+/** @file triggers.h  --trigger, which may be given again and again to those commands that have
+ * it. */
 #pragma once
 
 #include "proc/stall.h"

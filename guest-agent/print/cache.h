@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cache.h  The page cache of files, for people and for scripts. All print to standard output. */
+/** @file cache.h  The page cache of files, for people and for scripts. All print to standard
+ * output. */
 #pragma once
 
 #include "cache/total.h"
@@ -16,8 +17,8 @@ struct cache_format {
 void cache_print_table(const struct cache_format *format, const struct cache_file *file, size_t n,
                        const struct cache_total *total);
 
-/** The pages of each file: a bar of at most 60 characters ('O': all cached, 'o': some), and each run of cached pages. The
- *  total's line comes last, unless it is of one file only. */
+/** The pages of each file: a bar of at most 60 characters ('O': all cached, 'o': some), and each
+ * run of cached pages. The total's line comes last, unless it is of one file only. */
 void cache_print_maps(const struct cache_format *format, const struct cache_file *file, size_t n,
                       const struct cache_total *total);
 

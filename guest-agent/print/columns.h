@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file columns.h  Tables for people. Own code, because Debian has no static libsmartcols (the host's tables are its).
+ * @file columns.h  Tables for people. Own code, because Debian has no static libsmartcols (the
+ * host's tables are its).
  */
 #pragma once
 
@@ -17,11 +18,13 @@ struct column {
 
 struct columns; /* opaque */
 
-/** At most COLUMNS_MAX; @p column outlives the table. NULL when out of memory. Give to columns_free(). */
+/** At most COLUMNS_MAX; @p column outlives the table. NULL when out of memory. Give to
+ * columns_free(). */
 struct columns *columns_new(const struct column *column, size_t n);
 void columns_free(struct columns *columns);
 
-/** Appends a row of as many cells as there are columns; the strings are copied, and control characters in them become
+/** Appends a row of as many cells as there are columns; the strings are copied, and control
+ * characters in them become
  *  '?': names come from processes and files that anybody may have made. 0 or -ENOMEM. */
 int columns_row(struct columns *columns, const char *const *cells);
 

@@ -4,5 +4,6 @@
 
 #define RECORD_TIME 32
 
-/** The current time in UTC with milliseconds, as in vmwss.sample.v1: "2026-01-02T03:04:05.678Z". Returns @p text. */
+/** The current time in UTC with milliseconds, as in vmwss.sample.v1: "2026-01-02T03:04:05.678Z".
+ * Returns @p text. */
 char *record_time(char text[RECORD_TIME]);

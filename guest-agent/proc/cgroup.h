@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cgroup.h  The guest's control groups, version 2: those that have pressure and memory accounts of their own. */
+/** @file cgroup.h  The guest's control groups, version 2: those that have pressure and memory
+ * accounts of their own. */
 #pragma once
 
 #include "base/error.h"
@@ -14,10 +15,12 @@ struct cgroups {
 
 void cgroups_free(struct cgroups *cgroups);
 
-/** Where cgroup v2 is mounted, relative to the root: systemd's unified or its hybrid layout. NULL with the message when
+/** Where cgroup v2 is mounted, relative to the root: systemd's unified or its hybrid layout. NULL
+ * with the message when
  *  there is v1 only, or nothing. */
 const char *cgroup_mount(const struct fsroot *root, struct error *error);
 
-/** All groups but the root's, sorted by name within their parent. 0, then give them to cgroups_free(); or a negative errno
+/** All groups but the root's, sorted by name within their parent. 0, then give them to
+ * cgroups_free(); or a negative errno
  *  with the message. */
 int cgroups_list(const struct fsroot *root, struct cgroups *cgroups, struct error *error);

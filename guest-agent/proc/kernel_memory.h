@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kernel_memory.h  What the kernel itself takes: slab caches, and allocations by the line of code that made them. */
+/** @file kernel_memory.h  What the kernel itself takes: slab caches, and allocations by the line of
+ * code that made them. */
 #pragma once
 
 #include "base/error.h"
@@ -22,11 +23,13 @@ struct kernel_items {
 
 void kernel_items_free(struct kernel_items *items);
 
-/** /proc/slabinfo (root only): a cache's bytes are those of its slabs, used or not. 0, then kernel_items_free(); or a negative
+/** /proc/slabinfo (root only): a cache's bytes are those of its slabs, used or not. 0, then
+ * kernel_items_free(); or a negative
  *  errno with the message. */
 int slab_read(const struct fsroot *root, struct kernel_items *items, struct error *error);
 
-/** /proc/allocinfo (root only): Documentation/mm/allocation-profiling.rst, Linux 6.10. As slab_read(); the message says when
+/** /proc/allocinfo (root only): Documentation/mm/allocation-profiling.rst, Linux 6.10. As
+ * slab_read(); the message says when
  *  profiling is off, and how to turn it on. */
 int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct error *error);
 

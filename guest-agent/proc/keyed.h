@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file keyed.h  Files of lines with a name and a number: meminfo, vmstat, smaps_rollup, cgroup's memory.stat.
+ * @file keyed.h  Files of lines with a name and a number: meminfo, vmstat, smaps_rollup, cgroup's
+ * memory.stat.
  */
 #pragma once
 
@@ -19,13 +20,15 @@ struct keyed_field {
 };
 
 /**
- * Finds the fields' lines in @p text: "KEY: N", "KEY N", or "KEY: N kB", which counts as N * 1024 bytes. A field that
- * stands there more than once counts as the sum (smaps); one that does not, or overflows, becomes KEYED_UNKNOWN.
+ * Finds the fields' lines in @p text: "KEY: N", "KEY N", or "KEY: N kB", which counts as N * 1024
+ * bytes. A field that stands there more than once counts as the sum (smaps); one that does not, or
+ * overflows, becomes KEYED_UNKNOWN.
  * @return how many fields were found.
  */
 size_t keyed_parse(const char *text, const struct keyed_field *fields, size_t n, void *out);
 
-/** keyed_parse() of a file of at most 1 MiB. 0, -ENODATA when it has none of the fields, or another negative errno;
+/** keyed_parse() of a file of at most 1 MiB. 0, -ENODATA when it has none of the fields, or another
+ * negative errno;
  *  all fields are KEYED_UNKNOWN then. */
 int keyed_read(const struct fsroot *root, const struct keyed_field *fields, size_t n, void *out,
                const char *path);

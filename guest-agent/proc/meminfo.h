@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file meminfo.h  The guest's memory as its kernel counts it: Documentation/filesystems/proc.rst, "meminfo". */
+/** @file meminfo.h  The guest's memory as its kernel counts it: Documentation/filesystems/proc.rst,
+ * "meminfo". */
 #pragma once
 
 #include "base/error.h"
@@ -39,5 +40,6 @@ struct meminfo {
 /** Reads /proc/meminfo. 0 or a negative errno with the message. */
 int meminfo_read(const struct fsroot *root, struct meminfo *meminfo, struct error *error);
 
-/** The "memory" of a report, as wire.h has it; what is unknown is left out. NULL when out of memory. */
+/** The "memory" of a report, as wire.h has it; what is unknown is left out. NULL when out of
+ * memory. */
 json_t *meminfo_json(const struct meminfo *meminfo);

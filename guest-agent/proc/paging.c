@@ -10,8 +10,8 @@
     {                                        \
         key, offsetof(struct paging, member) \
     }
-/* Kernels 4.19 to 6.12. Counters of one member add up: allocstall is one per zone, and a kernel has either the single
-   refault counter of before 5.9, which counts files only, or the two. */
+/* Kernels 4.19 to 6.12. Counters of one member add up: allocstall is one per zone, and a kernel has
+   either the single refault counter of before 5.9, which counts files only, or the two. */
 static const struct keyed_field fields[] = {
     ROW("pswpin", swap_in_pages),
     ROW("pswpout", swap_out_pages),

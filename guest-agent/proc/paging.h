@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file paging.h  What /proc/vmstat says of paging and reclaim: totals since boot, in pages or in times. */
+/** @file paging.h  What /proc/vmstat says of paging and reclaim: totals since boot, in pages or in
+ * times. */
 #pragma once
 
 #include "base/error.h"
@@ -33,5 +34,6 @@ int paging_read(const struct fsroot *root, struct paging *paging, struct error *
 /** "swap_in_pages", ...: the name on the wire of the i-th of them. */
 const char *paging_counter_name(size_t i);
 
-/** The "paging" of a report, as wire.h has it; what is unknown is left out. NULL when out of memory. */
+/** The "paging" of a report, as wire.h has it; what is unknown is left out. NULL when out of
+ * memory. */
 json_t *paging_json(const struct paging *paging);

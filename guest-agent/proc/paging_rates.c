@@ -32,7 +32,8 @@ static double rate_at(const struct paging_rates *rates, size_t offset)
 }
 #define RATE(rates, member) rate_at(rates, offsetof(struct paging, member))
 
-/* Pages that were gone and came back. A refault of an anonymous page is a swap-in, too: counted once. */
+/* Pages that were gone and came back. A refault of an anonymous page is a swap-in, too: counted
+ * once. */
 static double paged(const struct paging_rates *rates)
 {
     return fmax(RATE(rates, swap_in_pages), RATE(rates, refault_anon_pages)) +

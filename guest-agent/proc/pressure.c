@@ -51,7 +51,8 @@ char *pressure_path(char path[PRESSURE_PATH], const char *cgroup, const char *re
     return path;
 }
 
-/* A kernel without PSI has no file; one in which it is off has none either, or (before 6.1) one that does not open. */
+/* A kernel without PSI has no file; one in which it is off has none either, or (before 6.1) one
+ * that does not open. */
 int pressure_why_not(int rc, const char *path, struct error *error)
 {
     if (rc == -EOPNOTSUPP)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file pressure.h  Pressure stall information (PSI): for which share of the time somebody waited for a resource.
+ * @file pressure.h  Pressure stall information (PSI): for which share of the time somebody waited
+ * for a resource.
  *
- * Documentation/accounting/psi.rst of the kernel: "some" is time in which at least one task waited, "full" time in which
- * all that could have run did. Linux 4.20 and newer; many distributions have it off until the guest boots with psi=1.
+ * Documentation/accounting/psi.rst of the kernel: "some" is time in which at least one task waited,
+ * "full" time in which all that could have run did. Linux 4.20 and newer; many distributions have
+ * it off until the guest boots with psi=1.
  */
 #pragma once
 
@@ -30,7 +32,8 @@ int pressure_parse(const char *text, struct pressure *pressure);
 
 #define PRESSURE_PATH 4200
 
-/** Where a resource's pressure stands, below the root: the whole guest's, or, unless @p cgroup is NULL, that of a cgroup
+/** Where a resource's pressure stands, below the root: the whole guest's, or, unless @p cgroup is
+ * NULL, that of a cgroup
  *  v2 (whose path is relative to the root, too). Returns @p path. */
 char *pressure_path(char path[PRESSURE_PATH], const char *cgroup, const char *resource);
 
@@ -41,5 +44,6 @@ int pressure_read(const struct fsroot *root, const char *cgroup, const char *res
 /** The message for an @p rc of opening or reading @p path; returns @p rc. */
 int pressure_why_not(int rc, const char *path, struct error *error);
 
-/** {"some":{"avg10":..,"avg60":..,"avg300":..,"total_us":..},"full":{..}}; NULL when out of memory. */
+/** {"some":{"avg10":..,"avg60":..,"avg300":..,"total_us":..},"full":{..}}; NULL when out of
+ * memory. */
 json_t *pressure_json(const struct pressure *pressure);

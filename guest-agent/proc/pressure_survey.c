@@ -44,8 +44,8 @@ static int read_group(const struct fsroot *root, const char *path, struct pressu
     return told;
 }
 
-/* A group that tells nothing is left out unless it was asked for: an old kernel has no pressure of the root, and groups
-   come and go. */
+/* A group that tells nothing is left out unless it was asked for: an old kernel has no pressure of
+   the root, and groups come and go. */
 static int add_group(const struct fsroot *root, const char *cgroup, bool wanted,
                      struct pressure_survey *survey, struct error *error)
 {

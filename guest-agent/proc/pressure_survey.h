@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pressure_survey.h  The pressure of the whole guest, of one cgroup, or of all, at one moment; and between two. */
+/** @file pressure_survey.h  The pressure of the whole guest, of one cgroup, or of all, at one
+ * moment; and between two. */
 #pragma once
 
 #include "base/error.h"
@@ -12,9 +13,9 @@
 #define PRESSURE_RESOURCES 3
 
 struct pressure_group {
-    char *cgroup; /* "/system.slice"; NULL: the whole guest */
-    struct pressure of
-        [PRESSURE_RESOURCES]; /* in the order of pressure_resources; unknown ones are all unknown */
+    char *cgroup;                           /* "/system.slice"; NULL: the whole guest */
+    struct pressure of[PRESSURE_RESOURCES]; /* in the order of pressure_resources; unknown ones are
+                                               all unknown */
 };
 
 /* Where the group of a name is. */
@@ -36,7 +37,8 @@ struct pressure_scope {
     bool all;           /* the whole guest, and all its cgroups */
 };
 
-/** Where the scope's cgroup stands below the root: for pressure_read() and stall_trigger_open(). An allocation that the
+/** Where the scope's cgroup stands below the root: for pressure_read() and stall_trigger_open(). An
+ * allocation that the
  *  caller frees; NULL with the message. */
 char *pressure_scope_path(const struct fsroot *root, const char *cgroup, struct error *error);
 
@@ -45,13 +47,15 @@ int pressure_survey_take(const struct fsroot *root, const struct pressure_scope 
                          struct pressure_survey *survey, struct error *error);
 void pressure_survey_free(struct pressure_survey *survey);
 
-/** For pressure_survey_take(), and whoever makes a survey himself: fills in by_name. 0 or -ENOMEM. */
+/** For pressure_survey_take(), and whoever makes a survey himself: fills in by_name. 0 or
+ * -ENOMEM. */
 int pressure_survey_index(struct pressure_survey *survey);
 
-/** The group of the same cgroup in an earlier survey, within as many steps as the logarithm of their number: there may be tens of
- *  thousands. NULL when there was none. */
+/** The group of the same cgroup in an earlier survey, within as many steps as the logarithm of
+ * their number: there may be tens of thousands. NULL when there was none. */
 const struct pressure_group *pressure_survey_find(const struct pressure_survey *survey,
                                                   const char *cgroup);
 
-/** The share of the time between the two surveys in which somebody waited, in percent; NAN when one does not tell. */
+/** The share of the time between the two surveys in which somebody waited, in percent; NAN when one
+ * does not tell. */
 double pressure_share(const struct stalled *before, const struct stalled *after, uint64_t ns);

@@ -24,8 +24,9 @@ struct process_groups {
 };
 
 /**
- * Sums over processes that processes_read() has read, those groups first that are largest by @p key, by name where they are equal.
- * PSS and USS add up to what the group takes; pages that are shared count in RSS once for each of the processes.
+ * Sums over processes that processes_read() has read, those groups first that are largest by @p
+ * key, by name where they are equal. PSS and USS add up to what the group takes; pages that are
+ * shared count in RSS once for each of the processes.
  * @return 0, then give it to process_groups_free(); or -ENOMEM.
  */
 int process_groups_make(const struct fsroot *root, const struct processes *processes,

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer than any line: a path is PATH_MAX at most, and no byte of it is written as more than four. */
+/* Longer than any line: a path is PATH_MAX at most, and no byte of it is written as more than
+ * four. */
 #define CHUNK ((size_t)32 << 10)
 
 static const struct keyed_field fields[] = {
@@ -49,7 +50,8 @@ void process_memory_add(struct process_memory *all, const struct process_memory 
     all->pss_shmem_bytes = sum(all->pss_shmem_bytes, part->pss_shmem_bytes);
 }
 
-/* Adds up the whole lines in text[0 .. have); what is left moves to its begin. Returns how much that is. */
+/* Adds up the whole lines in text[0 .. have); what is left moves to its begin. Returns how much
+ * that is. */
 static size_t take_lines(char *text, size_t have, struct process_memory *memory)
 {
     char *last = memrchr(text, '\n', have);
@@ -67,7 +69,8 @@ static size_t take_lines(char *text, size_t have, struct process_memory *memory)
     return left;
 }
 
-/* A piece at a time: smaps of a process with many mappings has megabytes, and the agent little memory. */
+/* A piece at a time: smaps of a process with many mappings has megabytes, and the agent little
+ * memory. */
 static int sum_up(int fd, struct process_memory *memory)
 {
     cleanup_free char *text = malloc(CHUNK);
@@ -94,7 +97,8 @@ static int read_file(const struct fsroot *root, pid_t pid, const char *name,
     return fd < 0 ? fd : sum_up(fd, memory);
 }
 
-/* Nothing could be read: there is no such process, or it has no memory, or we may not, or cannot. */
+/* Nothing could be read: there is no such process, or it has no memory, or we may not, or
+ * cannot. */
 static int explain(const struct fsroot *root, pid_t pid, int rc, struct process_memory *memory)
 {
     struct process_statm statm;

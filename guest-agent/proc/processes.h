@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file processes.h  The guest's processes and their memory: all of them, or the largest, cheaply. */
+/** @file processes.h  The guest's processes and their memory: all of them, or the largest,
+ * cheaply. */
 #pragma once
 
 #include "base/error.h"
@@ -31,17 +32,22 @@ struct processes {
 
 void processes_free(struct processes *processes);
 
-/** One process: its name and RSS, the other numbers unknown. 0; -ESRCH when it is gone, or another negative errno. */
+/** One process: its name and RSS, the other numbers unknown. 0; -ESRCH when it is gone, or another
+ * negative errno. */
 int process_identify(const struct fsroot *root, pid_t pid, struct process *process);
 
-/** Counts a process of which nothing, or only the RSS, is known for the reason @p rc, as the counts of struct processes say. */
+/** Counts a process of which nothing, or only the RSS, is known for the reason @p rc, as the counts
+ * of struct processes say. */
 void processes_count_failure(struct processes *processes, pid_t pid, int rc);
 
-/** All processes that have memory of their own, as process_identify() has them, by pid. Those that end meanwhile, or of
- *  which we see not even that, are left out and counted. Two small files for each. 0 or a negative errno with the message. */
+/** All processes that have memory of their own, as process_identify() has them, by pid. Those that
+ * end meanwhile, or of
+ *  which we see not even that, are left out and counted. Two small files for each. 0 or a negative
+ *  errno with the message. */
 int processes_list(const struct fsroot *root, struct processes *processes, struct error *error);
 
-/** Reads the memory of each; those that have ended are dropped, those that cannot be read keep the RSS that they had, and have
+/** Reads the memory of each; those that have ended are dropped, those that cannot be read keep the
+ * RSS that they had, and have
  *  their swap by process_swap_bytes(). -ENOTSUP with the
  *  message when this kernel tells nobody. */
 int processes_read(const struct fsroot *root, struct processes *processes, struct error *error);
@@ -54,23 +60,26 @@ enum process_key {
     PROCESS_USS,
 };
 
-/** What the process counts in an order by @p key: where that is not known its RSS, which is never less; of swap 0. */
+/** What the process counts in an order by @p key: where that is not known its RSS, which is never
+ * less; of swap 0. */
 uint64_t process_rank(const struct process *process, enum process_key key);
 
-/** Largest process_rank() first, by pid where they are equal: the largest may be one that we may not see into. */
+/** Largest process_rank() first, by pid where they are equal: the largest may be one that we may
+ * not see into. */
 void processes_sort(struct processes *processes, enum process_key key);
 
 /**
  * The @p n processes with the largest PSS, largest first, for a periodic report.
  *
- * Page tables are walked only where it can matter: from the largest RSS down, until the next RSS is below the n-th PSS, for
- * no PSS is above its RSS. At most @p walk_bytes are walked, resident or swapped out, so that a process of 100 GiB does not
- * cost half a second a report; what exceeds that has its PSS unknown, and its RSS counts instead; its swap is by
- * process_swap_bytes().
+ * Page tables are walked only where it can matter: from the largest RSS down, until the next RSS is
+ * below the n-th PSS, for no PSS is above its RSS. At most @p walk_bytes are walked, resident or
+ * swapped out, so that a process of 100 GiB does not cost half a second a report; what exceeds that
+ * has its PSS unknown, and its RSS counts instead; its swap is by process_swap_bytes().
  */
 int processes_largest(const struct fsroot *root, size_t n, uint64_t walk_bytes,
                       struct processes *processes, struct error *error);
 
-/** The "processes" of a report, as wire.h has it, in their order; what is unknown is left out. @p referenced: with
+/** The "processes" of a report, as wire.h has it, in their order; what is unknown is left out. @p
+ * referenced: with
  *  referenced_bytes. NULL when out of memory. */
 json_t *processes_json(const struct processes *processes, bool referenced);

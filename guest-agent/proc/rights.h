@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rights.h  The remedy where the kernel refuses: root may lack a capability too, as in a container, or have it in vain. */
+/** @file rights.h  The remedy where the kernel refuses: root may lack a capability too, as in a
+ * container, or have it in vain. */
 #pragma once
 
 #include <linux/capability.h>
@@ -9,7 +10,8 @@
 /** Is the capability (CAP_SYS_PTRACE ...) in our effective set? */
 bool rights_have(int capability);
 
-/** What to do where -EACCES or -EPERM came of a want of the capability, which is a constant's name. */
+/** What to do where -EACCES or -EPERM came of a want of the capability, which is a constant's
+ * name. */
 #define RIGHTS_REMEDY(capability)                                                             \
     (rights_have(capability) ? #capability " does not suffice: another user namespace, or a " \
                                            "security module"                                  \

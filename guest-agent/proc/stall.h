@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file stall.h  PSI triggers: the kernel tells when somebody waited for a resource longer than a threshold in a window.
+ * @file stall.h  PSI triggers: the kernel tells when somebody waited for a resource longer than a
+ * threshold in a window.
  *
- * Documentation/accounting/psi.rst, "Monitoring for pressure thresholds": Linux 5.2. A window is 0.5 to 10 s; without
- * CAP_SYS_RESOURCE it is a multiple of 2 s (Linux 6.4), and nothing at all before.
+ * Documentation/accounting/psi.rst, "Monitoring for pressure thresholds": Linux 5.2. A window is
+ * 0.5 to 10 s; without CAP_SYS_RESOURCE it is a multiple of 2 s (Linux 6.4), and nothing at all
+ * before.
  */
 #pragma once
 
@@ -22,13 +24,15 @@ struct stall_trigger {
 #define STALL_TRIGGER_EXPECTED \
     "as in memory:some:150000:1000000, a window of 500000 to 10000000 and a threshold within it"
 
-/** "RESOURCE:KIND:THRESHOLD_US:WINDOW_US". 0, or -EINVAL when it is none, or out of what the kernel takes. */
+/** "RESOURCE:KIND:THRESHOLD_US:WINDOW_US". 0, or -EINVAL when it is none, or out of what the kernel
+ * takes. */
 int stall_trigger_parse(const char *text, struct stall_trigger *trigger);
 
 /**
  * Arms the trigger; it is disarmed when the file is closed.
  * @param cgroup  as of pressure_read()
- * @return a file descriptor on which poll() reports POLLPRI once for each window with such a stall, and POLLERR when the
+ * @return a file descriptor on which poll() reports POLLPRI once for each window with such a stall,
+ * and POLLERR when the
  *         cgroup is gone; or a negative errno with the message.
  */
 int stall_trigger_open(const struct fsroot *root, const char *cgroup,

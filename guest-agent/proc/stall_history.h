@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file stall_history.h  How long tasks stalled in the window that violated a trigger: the kernel says only that it was longer than
- * the threshold. Samples of the total, taken a few times a window, tell. Pure functions.
+ * @file stall_history.h  How long tasks stalled in the window that violated a trigger: the kernel
+ * says only that it was longer than the threshold. Samples of the total, taken a few times a
+ * window, tell. Pure functions.
  */
 #pragma once
 
@@ -27,8 +28,8 @@ bool stall_history_due(const struct stall_history *history, uint64_t now_ns, uin
 void stall_history_add(struct stall_history *history, uint64_t now_ns, uint64_t total_us);
 
 /**
- * Since the newest sample that is a window old, or the oldest that there is: how long tasks stalled, and of how long.
- * False when there is no sample, or the total fell.
+ * Since the newest sample that is a window old, or the oldest that there is: how long tasks
+ * stalled, and of how long. False when there is no sample, or the total fell.
  */
 bool stall_history_since(const struct stall_history *history, uint64_t now_ns, uint64_t total_us,
                          uint64_t window_us, uint64_t *stalled_us, uint64_t *over_us);

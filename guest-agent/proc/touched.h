@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file touched.h  What a process has touched, and of what kind it is: anonymous, or pages of files and shared memory.
+ * @file touched.h  What a process has touched, and of what kind it is: anonymous, or pages of files
+ * and shared memory.
  *
- * Source: Documentation/filesystems/proc.rst, "smaps". "Referenced" is what was touched since somebody last cleared that mark.
- * smaps says it of each mapping, its whole sum, smaps_rollup, not of which kind; so this is smaps, which takes longer: the text
- * of each mapping beside the walk of its page tables.
+ * Source: Documentation/filesystems/proc.rst, "smaps". "Referenced" is what was touched since
+ * somebody last cleared that mark. smaps says it of each mapping, its whole sum, smaps_rollup, not
+ * of which kind; so this is smaps, which takes longer: the text of each mapping beside the walk of
+ * its page tables.
  */
 #pragma once
 
@@ -12,16 +14,18 @@
 
 struct touched {
     struct process_memory memory; /* as process_memory_read() has it */
-    /* Of memory.referenced_bytes the process's share, as PSS is its share of RSS: so that a library that a hundred processes
-     * use is there once in their sum. */
+    /* Of memory.referenced_bytes the process's share, as PSS is its share of RSS: so that a library
+     * that a hundred processes use is there once in their sum. */
     uint64_t anon_bytes, file_bytes;
 };
 
 /**
- * Reads it, a few mappings at a time, however many there are. In a private mapping of a file that was partly written
- * the touched part is taken to be as anonymous as the whole; that is a library's few pages of data.
- * @return 0, all 0 for one without memory; -ESRCH when it is gone (or without CONFIG_PROC_PAGE_MONITOR, but then there is no
- *         clear_refs either), -EACCES when we may not look, -EBADMSG when its mappings changed meanwhile, -EFBIG above 256 MiB of
- *         text, or another negative errno
+ * Reads it, a few mappings at a time, however many there are. In a private mapping of a file that
+ * was partly written the touched part is taken to be as anonymous as the whole; that is a library's
+ * few pages of data.
+ * @return 0, all 0 for one without memory; -ESRCH when it is gone (or without
+ * CONFIG_PROC_PAGE_MONITOR, but then there is no
+ *         clear_refs either), -EACCES when we may not look, -EBADMSG when its mappings changed
+ *         meanwhile, -EFBIG above 256 MiB of text, or another negative errno
  */
 int touched_read(const struct fsroot *root, pid_t pid, struct touched *touched);

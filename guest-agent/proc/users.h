@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file users.h  Names of users, from /etc/passwd alone: a static program cannot ask the name service (nsswitch.conf), whose
- * modules are shared objects. Who is known only elsewhere (LDAP, another container) stays a number.
+ * @file users.h  Names of users, from /etc/passwd alone: a static program cannot ask the name
+ * service (nsswitch.conf), whose modules are shared objects. Who is known only elsewhere (LDAP,
+ * another container) stays a number.
  */
 #pragma once
 

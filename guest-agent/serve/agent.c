@@ -2,10 +2,11 @@
 /**
  * @file agent.c  See agent.h.
  *
- * epoll is edge-triggered: while no host has the other end of a virtio-serial port open, poll() on it reports a hang-up
- * at once, again and again. The kernel wakes us when a host opens it (drivers/char/virtio_console.c,
- * handle_control_message), so that this, too, is waited for without a timer. Being edge-triggered, "there may be more to
- * read" is remembered in `readable`, and one turn reads but one piece, for triggers have their turn, too.
+ * epoll is edge-triggered: while no host has the other end of a virtio-serial port open, poll() on
+ * it reports a hang-up at once, again and again. The kernel wakes us when a host opens it
+ * (drivers/char/virtio_console.c, handle_control_message), so that this, too, is waited for without
+ * a timer. Being edge-triggered, "there may be more to read" is remembered in `readable`, and one
+ * turn reads but one piece, for triggers have their turn, too.
  */
 #include "serve/agent.h"
 
@@ -223,9 +224,9 @@ static void hear_lines(struct agent *agent)
 }
 
 /*
- * The host closed its side of the device; or another has opened it by now, and the kernel tells of that in two steps, but has
- * the other's question already, and we have read it. So what is to be said stays, and is dropped when a host opens the
- * port later than the asker waits.
+ * The host closed its side of the device; or another has opened it by now, and the kernel tells of
+ * that in two steps, but has the other's question already, and we have read it. So what is to be
+ * said stays, and is dropped when a host opens the port later than the asker waits.
  */
 static void closed(struct agent *agent)
 {
@@ -264,7 +265,8 @@ static void watch_listener(const struct agent *agent, bool yes)
     epoll_ctl(agent->epoll, EPOLL_CTL_MOD, agent->listener, &event);
 }
 
-/* Whoever cannot be taken, for want of descriptors or memory, still waits there, and epoll would tell of him at once. */
+/* Whoever cannot be taken, for want of descriptors or memory, still waits there, and epoll would
+ * tell of him at once. */
 static void rest(struct agent *agent)
 {
     agent->listen_ns = clock_ns() + LISTEN_PAUSE_MS * 1000000ULL;

@@ -16,12 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Walking page tables takes some 20 ms a GiB, and a report in ten seconds may take 10 ms altogether (0.1 % of a vCPU): with
-   107 processes of 850 MiB it took 22 ms without a limit, and 9.4 with this one. */
+/* Walking page tables takes some 20 ms a GiB, and a report in ten seconds may take 10 ms altogether
+   (0.1 % of a vCPU): with 107 processes of 850 MiB it took 22 ms without a limit, and 9.4 with this
+   one. */
 #define WALK_BYTES ((uint64_t)1 << 28)
 
-/* The child that was late, until it has ended: one that waits for a lock ends by SIGKILL, one that waits for a disk in its
- * own time. There is never a second beside it. */
+/* The child that was late, until it has ended: one that waits for a lock ends by SIGKILL, one that
+ * waits for a disk in its own time. There is never a second beside it. */
 static pid_t late;
 
 static json_t *read_processes(const struct fsroot *root, uint64_t walk_bytes)

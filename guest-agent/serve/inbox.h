@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file inbox.h  Lines out of bytes, in bounded memory: a line that is too long is thrown away up to its newline. */
+/** @file inbox.h  Lines out of bytes, in bounded memory: a line that is too long is thrown away up
+ * to its newline. */
 #pragma once
 
 #include "wire.h"
@@ -18,9 +19,11 @@ struct inbox {
 /** Forgets everything: another writer begins. */
 void inbox_reset(struct inbox *inbox);
 
-/** Reads once from a non-blocking @p fd; call when inbox_line() has no more. Bytes read, 0 at the end of the stream, or
+/** Reads once from a non-blocking @p fd; call when inbox_line() has no more. Bytes read, 0 at the
+ * end of the stream, or
  *  a negative errno. */
 ssize_t inbox_fill(struct inbox *inbox, int fd);
 
-/** The next whole line, without its newline; *line stays valid until inbox_fill(). False when there is none. */
+/** The next whole line, without its newline; *line stays valid until inbox_fill(). False when there
+ * is none. */
 bool inbox_line(struct inbox *inbox, const char **line, size_t *length);

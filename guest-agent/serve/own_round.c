@@ -111,7 +111,8 @@ static double middle_s(uint64_t begin_ns, uint64_t end_ns)
     return ((double)begin_ns + (double)end_ns) / 2e9;
 }
 
-/* What one process has freed and another taken up meanwhile is there twice: but not above what there is. */
+/* What one process has freed and another taken up meanwhile is there twice: but not above what
+ * there is. */
 static json_int_t at_most(uint64_t bytes, uint64_t total_bytes)
 {
     return (json_int_t)(bytes < total_bytes ? bytes : total_bytes);

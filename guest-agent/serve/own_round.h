@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file own_round.h  One measurement of the guest's own working set, from marking to the numbers of a report. */
+/** @file own_round.h  One measurement of the guest's own working set, from marking to the numbers
+ * of a report. */
 #pragma once
 
 #include "base/error.h"
@@ -11,11 +12,13 @@
 int own_round_check(const struct fsroot *root, struct error *why);
 
 /**
- * Clears the referenced bits of all processes but this one, waits @p window_s, and looks what was touched.
+ * Clears the referenced bits of all processes but this one, waits @p window_s, and looks what was
+ * touched.
  *
- * Takes that long and longer; while somebody holds the lock of a process's mappings it waits for him, so it belongs into a
- * process that may be killed. Nothing need be undone then.
- * @return for the caller to release: "working_set", without its age, and "processes", those WIRE_PROCESSES_MAX that touched
+ * Takes that long and longer; while somebody holds the lock of a process's mappings it waits for
+ * him, so it belongs into a process that may be killed. Nothing need be undone then.
+ * @return for the caller to release: "working_set", without its age, and "processes", those
+ * WIRE_PROCESSES_MAX that touched
  *         most, as wire.h has them; NULL with the message
  */
 json_t *own_round(const struct fsroot *root, double window_s, struct error *error);

@@ -67,7 +67,7 @@ void own_set_free(struct own_set *own)
     free(own);
 }
 
-/* --- in the child ------------------------------------------------------------------------------ */
+/* --- in the child ----------------------------------------------------------------------------- */
 
 static void __attribute__((noreturn)) run_round(const struct own_set *own, int fd, pid_t parent)
 {
@@ -81,7 +81,7 @@ static void __attribute__((noreturn)) run_round(const struct own_set *own, int f
     _exit(told && json_dumpfd(told, fd, JSON_COMPACT) == 0 ? 0 : 1);
 }
 
-/* --- its life ---------------------------------------------------------------------------------- */
+/* --- its life --------------------------------------------------------------------------------- */
 
 static void failed(struct own_set *own, const char *why)
 {

@@ -22,7 +22,8 @@ struct question {
     json_int_t seq;
 };
 
-/** Parses a line. False when it is no question that could be answered: not one JSON object, a key twice, no sequence
+/** Parses a line. False when it is no question that could be answered: not one JSON object, a key
+ * twice, no sequence
  *  number, or a negative one. */
 bool question_parse(struct question *question, const char *line, size_t length);
 

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* At most WIRE_TEXT_MAX bytes of ASCII: the texts here are the kernel's or ours, so there is nothing else. */
+/* At most WIRE_TEXT_MAX bytes of ASCII: the texts here are the kernel's or ours, so there is
+ * nothing else. */
 static json_t *short_text(const char *text)
 {
     char cut[WIRE_TEXT_MAX + 1];

@@ -11,7 +11,8 @@
 /** Who answers. NULL when out of memory. */
 json_t *report_hello(const struct fsroot *root);
 
-/** How the guest is now; what its kernel does not say is left out. @p own_set may be NULL. NULL when out of memory. */
+/** How the guest is now; what its kernel does not say is left out. @p own_set may be NULL. NULL
+ * when out of memory. */
 json_t *report_now(const struct fsroot *root, const struct own_set *own_set);
 
 /** That this trigger fired, just now. NULL when out of memory. */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file disturbed.h  Who else clears accessed bits between marking and reading: then too little looks touched.
+ * @file disturbed.h  Who else clears accessed bits between marking and reading: then too little
+ * looks touched.
  *
- * Reclaim takes the accessed bit of each page that it scans: pgscan_* of /proc/vmstat, mm/vmscan.c. DAMON does of each that it
- * samples (mm/damon/vaddr.c, paddr.c), whoever started it, from a kernel thread "kdamond.N".
+ * Reclaim takes the accessed bit of each page that it scans: pgscan_* of /proc/vmstat, mm/vmscan.c.
+ * DAMON does of each that it samples (mm/damon/vaddr.c, paddr.c), whoever started it, from a kernel
+ * thread "kdamond.N".
  */
 #pragma once
 
@@ -21,6 +23,6 @@ struct disturbed {
 /** At marking: forgets what was, and notes how much has been scanned. */
 void disturbed_begin(const struct fsroot *root, struct disturbed *disturbed);
 
-/** After reading: whether there was any of it since. Takes some us for each process of the guest. Of a guest's container whose
- *  /proc shows no kernel threads, nothing is known of DAMON. */
+/** After reading: whether there was any of it since. Takes some us for each process of the guest.
+ * Of a guest's container whose /proc shows no kernel threads, nothing is known of DAMON. */
 void disturbed_look(const struct fsroot *root, struct disturbed *disturbed);

@@ -71,7 +71,8 @@ static int take_pages(struct idle_walk *walk, uint64_t first, uint64_t n)
     return rc;
 }
 
-/* They are noted first: smaps is read piece by piece, and the longer it takes the more of them change in between. */
+/* They are noted first: smaps is read piece by piece, and the longer it takes the more of them
+ * change in between. */
 static int note_vma(const struct vma *vma, void *context)
 {
     struct visit *visit = context;
@@ -164,7 +165,8 @@ int idle_walk(const struct wss_subject *subject, int (*work)(struct idle_walk *w
     return rc;
 }
 
-/* Points walk->folio at the folio of a frame that is part of one; a frame whose folio was split meanwhile is its own. */
+/* Points walk->folio at the folio of a frame that is part of one; a frame whose folio was split
+ * meanwhile is its own. */
 static void find_folio(struct idle_walk *walk, uint64_t pfn, uint64_t flags)
 {
     const struct folio *last = &walk->folio;

@@ -21,12 +21,14 @@ struct wss_method {
     /** Can this kernel? 0, or a negative errno with the reason. */
     int (*check)(const struct fsroot *root, struct error *why);
 
-    /** Marks all memory of the process as untouched. @p state (NULL before the first time, and kept between marks) is
-     *  given to forget(). 0; -ESRCH when the process is gone, -EACCES or -EPERM when we may not, -EINTR when interrupted,
-     *  another negative errno. */
+    /** Marks all memory of the process as untouched. @p state (NULL before the first time, and kept
+     * between marks) is
+     *  given to forget(). 0; -ESRCH when the process is gone, -EACCES or -EPERM when we may not,
+     *  -EINTR when interrupted, another negative errno. */
     int (*mark)(const struct wss_subject *subject, void **state);
 
-    /** Looks what was touched; may be repeated, and counts from the mark each time. Errors as above. */
+    /** Looks what was touched; may be repeated, and counts from the mark each time. Errors as
+     * above. */
     int (*read)(const struct wss_subject *subject, void *state, struct wss_reading *reading);
 
     /** Does read() fill in all of memory, or only referenced_bytes? */
@@ -38,6 +40,7 @@ struct wss_method {
 extern const struct wss_method wss_clear_refs;
 extern const struct wss_method wss_page_idle;
 
-/** The method of that name, or for "auto" the first that this kernel has: page_idle, clear_refs. NULL with the reason. */
+/** The method of that name, or for "auto" the first that this kernel has: page_idle, clear_refs.
+ * NULL with the reason. */
 const struct wss_method *wss_method_find(const struct fsroot *root, const char *name,
                                          struct error *why);

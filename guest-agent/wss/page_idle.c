@@ -2,15 +2,17 @@
 /**
  * @file page_idle.c  Method `page_idle`: the idle flags of the page frames behind a process.
  *
- * Theory of operation. /proc/PID/smaps says where the process has memory, its pagemap which frames are there, and
- * /proc/kpageflags which of them are tails of a larger folio, whose flag is its head's. Setting a frame's bit in the idle
- * bitmap clears the accessed bits of all its mappings; a frame whose bit is gone was touched. Reclaim is not disturbed: the
- * kernel keeps what it has cleared in a flag of its own for it (PG_young).
+ * Theory of operation. /proc/PID/smaps says where the process has memory, its pagemap which frames
+ * are there, and /proc/kpageflags which of them are tails of a larger folio, whose flag is its
+ * head's. Setting a frame's bit in the idle bitmap clears the accessed bits of all its mappings; a
+ * frame whose bit is gone was touched. Reclaim is not disturbed: the kernel keeps what it has
+ * cleared in a flag of its own for it (PG_young).
  *
- * What it cannot see: hugetlb pages, and pages that are on no LRU list (just faulted in, pinned, isolated), always read "not
- * idle". So after marking the flag is looked for, and what does not have it is unmeasurable; never silently touched.
- * A page that others map too (a library, shared memory) counts as touched when any of them touches it. One touched piece
- * of a huge page counts as all of it that the process maps. Marking does not flush the TLB either, see tlb_evict.h.
+ * What it cannot see: hugetlb pages, and pages that are on no LRU list (just faulted in, pinned,
+ * isolated), always read "not idle". So after marking the flag is looked for, and what does not
+ * have it is unmeasurable; never silently touched. A page that others map too (a library, shared
+ * memory) counts as touched when any of them touches it. One touched piece of a huge page counts as
+ * all of it that the process maps. Marking does not flush the TLB either, see tlb_evict.h.
  *
  * Left behind: idle flags, which nothing but page_idle and DAMON reads.
  */

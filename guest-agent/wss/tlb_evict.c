@@ -17,8 +17,8 @@
 #define CHILDREN 8 /* six, and two to spare */
 #define PATIENCE_NS 1000000000ULL
 
-/* sched_setaffinity() returns on each CPU only when we run there. At once if we may have real-time priority, which is for
- * microseconds; otherwise a busy CPU lets us wait for a time slice. */
+/* sched_setaffinity() returns on each CPU only when we run there. At once if we may have real-time
+ * priority, which is for microseconds; otherwise a busy CPU lets us wait for a time slice. */
 static void visit(const cpu_set_t *cpus)
 {
     const struct sched_param first = {.sched_priority = 1};

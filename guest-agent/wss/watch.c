@@ -137,8 +137,9 @@ static int for_each(struct watch *watch,
     return rc;
 }
 
-/* Once for all: until then, for some ms and as long as marking the others takes, touches through a translation that a CPU
- * still has do not show. What is touched again and again, or for the first time, does. */
+/* Once for all: until then, for some ms and as long as marking the others takes, touches through a
+ * translation that a CPU still has do not show. What is touched again and again, or for the first
+ * time, does. */
 static int forget_translations(const struct watch *watch, struct error *error)
 {
     int rc = watch->root->live ? tlb_evict(watch->interrupted) : 0;

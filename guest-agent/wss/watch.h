@@ -47,13 +47,15 @@ void watch_end(struct watch *watch);
 int watch_mark(struct watch *watch, struct error *error);
 int watch_read(struct watch *watch, struct error *error);
 
-/** Does a touch of this process count for a whole huge page (2 MiB), at least in a part of its memory? */
+/** Does a touch of this process count for a whole huge page (2 MiB), at least in a part of its
+ * memory? */
 bool watched_is_huge(const struct watched *watched);
 
 /** Largest working set first. */
 void watch_sort(struct watch *watch);
 
-/** How long touches of this process counted: from the middle of marking it to the middle of reading it. */
+/** How long touches of this process counted: from the middle of marking it to the middle of reading
+ * it. */
 double watched_est_s(const struct watched *watched);
 
 /** From the begin of marking it to the end of reading it. */

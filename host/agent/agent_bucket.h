@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_bucket.h  A token bucket: some at first, so many more every second, and never more than it holds. */
+/** @file agent_bucket.h  A token bucket: some at first, so many more every second, and never more
+ * than it holds. */
 #pragma once
 
 #include <stdbool.h>

@@ -34,7 +34,7 @@ const char *agent_fault_name(enum agent_fault fault)
     return names[fault];
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct agent_channel *agent_channel_new(const struct agent_endpoint *endpoint, uint64_t ram_bytes)
 {
@@ -114,7 +114,7 @@ uint64_t agent_channel_faults(const struct agent_channel *channel, enum agent_fa
     return channel->faults[fault];
 }
 
-/* --- what is wrong ----------------------------------------------------------------------------- */
+/* --- what is wrong ---------------------------------------------------------------------------- */
 
 void channel_fail(struct agent_channel *channel, enum agent_fault fault, int code,
                   const char *format, ...)
@@ -150,7 +150,8 @@ static void tell_failure(struct agent_channel *channel, uint64_t now_ns, struct 
     back_off(channel, now_ns);
 }
 
-/* QEMU reads the question only when a client has its turn, and the guest has the port open with room in it. */
+/* QEMU reads the question only when a client has its turn, and the guest has the port open with
+ * room in it. */
 static bool question_was_taken(const struct agent_channel *channel)
 {
     int left = 0;
@@ -182,7 +183,8 @@ static void fail_unanswered(struct agent_channel *channel)
             name);
 }
 
-/* An agent that talks to another program by vsock takes the connection, and ends it at once: the port has QEMU for that. */
+/* An agent that talks to another program by vsock takes the connection, and ends it at once: the
+ * port has QEMU for that. */
 void channel_lost(struct agent_channel *channel, int code)
 {
     char name[300];
@@ -197,7 +199,7 @@ void channel_lost(struct agent_channel *channel, int code)
         channel_fail(channel, AGENT_FAULT_CLOSED, code, "the connection: %s", strerror(-code));
 }
 
-/* --- asking ------------------------------------------------------------------------------------ */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 void channel_ask(struct agent_channel *channel, enum question question, uint64_t now_ns)
 {
@@ -266,7 +268,7 @@ static void connected(struct agent_channel *channel, uint64_t now_ns)
         channel_ask(channel, ASK_HELLO, now_ns);
 }
 
-/* --- for the loop ------------------------------------------------------------------------------ */
+/* --- for the loop ----------------------------------------------------------------------------- */
 
 uint64_t agent_channel_backoff_ns(const struct agent_channel *channel)
 {

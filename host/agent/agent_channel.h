@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file agent_channel.h  Talks with the agent of one guest, and never waits: one loop serves many guests.
+ * @file agent_channel.h  Talks with the agent of one guest, and never waits: one loop serves many
+ * guests.
  *
- * Theory of operation. A channel is a state machine over a stream socket: closed, connecting, asking hello, asking a
- * report, connected. agent_channel_ask() begins; then the caller polls agent_channel_fd() for agent_channel_events() until
- * agent_channel_due() at the latest, and calls agent_channel_next() until that says AGENT_NOTHING:
+ * Theory of operation. A channel is a state machine over a stream socket: closed, connecting,
+ * asking hello, asking a report, connected. agent_channel_ask() begins; then the caller polls
+ * agent_channel_fd() for agent_channel_events() until agent_channel_due() at the latest, and calls
+ * agent_channel_next() until that says AGENT_NOTHING:
  *
  *     agent_channel_ask(channel, clock_ns());
  *     ... poll(2) ...
  *     while (agent_channel_next(channel, clock_ns(), &event) != AGENT_NOTHING)
  *         ...
  *
- * That loop ends whatever the guest sends: one call reads at most WIRE_LINE_MAX bytes, and what nobody asked for is
- * drawn from two buckets, of bytes and of lines; a guest that empties one is cut off. They begin with AGENT_UNASKED_*,
- * and fill with time, whether anybody reads or not: stalls that were told in two minutes in which nobody listened all
- * come at once, and are no flood. They hold no more than sockets can keep (AGENT_UNREAD_*), so that a guest that was
- * quiet for a day cannot have more read at once than that: 40 ms of a CPU. A question has WIRE_DEADLINE_MS. What is no
- * message is skipped up to its newline, and answers to other questions than the last one are ignored (sequence numbers
- * begin at random, so that an answer to a client before us cannot pass for ours). A question that failed closes the
- * socket, and after the n-th failure in a row nothing is asked for 2^n seconds, at most AGENT_BACKOFF_MAX_S. A guest
- * whose uptime went back was restarted: it is asked for its hello again. Memory of a channel is that of its struct,
- * about 2 KiB, and a line's WIRE_LINE_MAX bytes only from its first byte to its last.
+ * That loop ends whatever the guest sends: one call reads at most WIRE_LINE_MAX bytes, and what
+ * nobody asked for is drawn from two buckets, of bytes and of lines; a guest that empties one is
+ * cut off. They begin with AGENT_UNASKED_*, and fill with time, whether anybody reads or not:
+ * stalls that were told in two minutes in which nobody listened all come at once, and are no flood.
+ * They hold no more than sockets can keep (AGENT_UNREAD_*), so that a guest that was quiet for a
+ * day cannot have more read at once than that: 40 ms of a CPU. A question has WIRE_DEADLINE_MS.
+ * What is no message is skipped up to its newline, and answers to other questions than the last one
+ * are ignored (sequence numbers begin at random, so that an answer to a client before us cannot
+ * pass for ours). A question that failed closes the socket, and after the n-th failure in a row
+ * nothing is asked for 2^n seconds, at most AGENT_BACKOFF_MAX_S. A guest whose uptime went back was
+ * restarted: it is asked for its hello again. Memory of a channel is that of its struct, about 2
+ * KiB, and a line's WIRE_LINE_MAX bytes only from its first byte to its last.
  *
- * QEMU serves one client of the port's socket at a time: while a channel is open, others wait (AGENT_FAULT_BUSY).
+ * QEMU serves one client of the port's socket at a time: while a channel is open, others wait
+ * (AGENT_FAULT_BUSY).
  */
 #pragma once
 
@@ -31,11 +36,12 @@
 
 #define AGENT_UNASKED_BYTES (4 * WIRE_LINE_MAX)
 #define AGENT_UNASKED_LINES 64
-/* More every second. An honest agent tells of a stall for each of 8 triggers every 0.9 s: 9 lines of some 120 bytes. */
+/* More every second. An honest agent tells of a stall for each of 8 triggers every 0.9 s: 9 lines
+ * of some 120 bytes. */
 #define AGENT_UNASKED_BYTES_A_SECOND 8192
 #define AGENT_UNASKED_LINES_A_SECOND 16
-/* A Unix socket keeps 278 such lines (net.core.wmem_default 208 KiB, as the kernel counts them) and QEMU's port 128 more;
- * a vsock keeps 256 KiB, some 2400 of the shortest. */
+/* A Unix socket keeps 278 such lines (net.core.wmem_default 208 KiB, as the kernel counts them) and
+ * QEMU's port 128 more; a vsock keeps 256 KiB, some 2400 of the shortest. */
 #define AGENT_UNREAD_BYTES (32 * WIRE_LINE_MAX)
 #define AGENT_UNREAD_LINES 4096
 #define AGENT_BACKOFF_MAX_S 256
@@ -44,8 +50,9 @@ struct agent_channel; /* opaque */
 
 /** What can be wrong with an agent; agent_fault_name() says it in a word. */
 enum agent_fault {
-    AGENT_FAULT_CONNECT, /* the socket is not there, or refuses */
-    AGENT_FAULT_BUSY, /* nobody took the question: another client has the port, or nobody in the guest */
+    AGENT_FAULT_CONNECT,  /* the socket is not there, or refuses */
+    AGENT_FAULT_BUSY,     /* nobody took the question: another client has the port, or nobody in the
+                             guest */
     AGENT_FAULT_SILENT,   /* no answer in time */
     AGENT_FAULT_CLOSED,   /* the other end hung up */
     AGENT_FAULT_MESSAGE,  /* a line that agent_message_parse() refuses */
@@ -74,7 +81,8 @@ struct agent_event {
 /** "silent", "flood", ... */
 const char *agent_fault_name(enum agent_fault fault);
 
-/** A closed channel; asks nothing by itself. @p ram_bytes as for agent_message_parse(). NULL: out of memory. */
+/** A closed channel; asks nothing by itself. @p ram_bytes as for agent_message_parse(). NULL: out
+ * of memory. */
 struct agent_channel *agent_channel_new(const struct agent_endpoint *endpoint, uint64_t ram_bytes);
 void agent_channel_free(struct agent_channel *channel);
 
@@ -88,12 +96,14 @@ void agent_channel_set_ram(struct agent_channel *channel, uint64_t ram_bytes);
 void agent_channel_set_endpoint(struct agent_channel *channel,
                                 const struct agent_endpoint *endpoint);
 
-/** The guest is to be tried another way from now on; how soon depends on how often it failed, all the same. */
+/** The guest is to be tried another way from now on; how soon depends on how often it failed, all
+ * the same. */
 void agent_channel_redirect(struct agent_channel *channel, const struct agent_endpoint *endpoint);
 
 /**
  * Asks for a report, connecting and asking for a hello first where needed.
- * @return 0: a REPORT or FAILED will come; -EALREADY one is asked for already; -EAGAIN it backs off until
+ * @return 0: a REPORT or FAILED will come; -EALREADY one is asked for already; -EAGAIN it backs off
+ * until
  *         agent_channel_backoff_ns()
  */
 int agent_channel_ask(struct agent_channel *channel, uint64_t now_ns);
@@ -101,12 +111,13 @@ int agent_channel_ask(struct agent_channel *channel, uint64_t now_ns);
 /** Until when it does not ask (CLOCK_MONOTONIC); 0: it may. */
 uint64_t agent_channel_backoff_ns(const struct agent_channel *channel);
 
-/** Why a question failed last; while it backs off, why it does. Its code is 0 if none has failed. */
+/** Why a question failed last; while it backs off, why it does. Its code is 0 if none has
+ * failed. */
 const struct error *agent_channel_failure(const struct agent_channel *channel);
 
 /**
- * The guest is suspended, paused or being migrated, and cannot answer: forgets the question that was asked, without a
- * fault, and closes; the next agent_channel_ask() begins anew.
+ * The guest is suspended, paused or being migrated, and cannot answer: forgets the question that
+ * was asked, without a fault, and closes; the next agent_channel_ask() begins anew.
  */
 void agent_channel_suspend(struct agent_channel *channel);
 
@@ -116,14 +127,17 @@ int agent_channel_fd(const struct agent_channel *channel);
 /** For poll(2). */
 short agent_channel_events(const struct agent_channel *channel);
 
-/** When agent_channel_next() must be called though nothing came, as CLOCK_MONOTONIC ns; UINT64_MAX: never. */
+/** When agent_channel_next() must be called though nothing came, as CLOCK_MONOTONIC ns; UINT64_MAX:
+ * never. */
 uint64_t agent_channel_due(const struct agent_channel *channel);
 
-/** Does what can be done now. Returns event->kind; of the event only what belongs to its kind is set. */
+/** Does what can be done now. Returns event->kind; of the event only what belongs to its kind is
+ * set. */
 enum agent_event_kind agent_channel_next(struct agent_channel *channel, uint64_t now_ns,
                                          struct agent_event *event);
 
-/** The last hello; NULL before the first. Stays while the channel does; may change with every call of next(). */
+/** The last hello; NULL before the first. Stays while the channel does; may change with every call
+ * of next(). */
 const struct agent_hello *agent_channel_hello(const struct agent_channel *channel);
 
 /** How often it happened since the channel was made. */

@@ -99,7 +99,8 @@ static int check_server(int fd, const char *uuid, struct error *error)
     return rc < 0 ? -EACCES : 0;
 }
 
-/* Through the descriptor of the file: it is the one that was checked, and the length of its path does not matter. */
+/* Through the descriptor of the file: it is the one that was checked, and the length of its path
+ * does not matter. */
 static int connect_unix(int fd, const struct agent_endpoint *endpoint, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_endpoint.h  Where the host reaches a guest's agent: QEMU's end of the virtio-serial port, or AF_VSOCK. */
+/** @file agent_endpoint.h  Where the host reaches a guest's agent: QEMU's end of the virtio-serial
+ * port, or AF_VSOCK. */
 #pragma once
 
 #include "base/error.h"
@@ -17,9 +18,10 @@ struct agent_endpoint {
 };
 
 /**
- * The way to take, as the domain's live XML has it: the port, unless only vsock is left because nobody in the guest has
- * the port open.
- * @return 0; -ENOENT there is none: the message has the XML that makes one; -EOPNOTSUPP the port leads elsewhere
+ * The way to take, as the domain's live XML has it: the port, unless only vsock is left because
+ * nobody in the guest has the port open.
+ * @return 0; -ENOENT there is none: the message has the XML that makes one; -EOPNOTSUPP the port
+ * leads elsewhere
  */
 int agent_endpoint_choose(const struct agent_port *port, struct agent_endpoint *out,
                           struct error *error);
@@ -30,15 +32,17 @@ bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_en
 /**
  * Begins to connect; never waits.
  *
- * The socket's directory is writable for QEMU's user, so a guest that has broken out into its QEMU can put anything in
- * the socket's place, while the caller may connect to every socket of the host. So the path must name a socket and not a
- * symbolic link, and whoever called listen(2) on it (SO_PEERCRED, unix(7)) must be the QEMU with the domain's UUID; QEMU
- * does so even on a socket that libvirt passes to it (util/qemu-sockets.c socket_listen()). A socket of this very process
- * is no other's either: that of an embedded driver, until QEMU listens. Otherwise not a byte is sent.
- * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as many wait there
- *         already as QEMU lets, for it serves one client at a time; -ELOOP a symbolic link; -ENOTSOCK no socket;
- *         -EACCES another process serves it; or what open(2), socket(2) or connect(2) said, with
- *         the message.
+ * The socket's directory is writable for QEMU's user, so a guest that has broken out into its QEMU
+ * can put anything in the socket's place, while the caller may connect to every socket of the host.
+ * So the path must name a socket and not a symbolic link, and whoever called listen(2) on it
+ * (SO_PEERCRED, unix(7)) must be the QEMU with the domain's UUID; QEMU does so even on a socket
+ * that libvirt passes to it (util/qemu-sockets.c socket_listen()). A socket of this very process is
+ * no other's either: that of an embedded driver, until QEMU listens. Otherwise not a byte is sent.
+ * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as
+ * many wait there
+ *         already as QEMU lets, for it serves one client at a time; -ELOOP a symbolic link;
+ *         -ENOTSOCK no socket; -EACCES another process serves it; or what open(2), socket(2) or
+ *         connect(2) said, with the message.
  */
 int agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);
 

@@ -27,7 +27,8 @@ static size_t decode(const unsigned char *c, uint32_t *point)
     return length;
 }
 
-/* Controls of ASCII and Latin-1; ends of lines and paragraphs; marks, embeddings, overrides and isolates of direction. */
+/* Controls of ASCII and Latin-1; ends of lines and paragraphs; marks, embeddings, overrides and
+ * isolates of direction. */
 static bool is_control(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
@@ -98,7 +99,8 @@ static int read_integer(const json_t *value, const char *where, const char *key,
     return 0;
 }
 
-/* Of memory within the guest: what is above the RAM of its own configuration is a lie, or ours is stale. */
+/* Of memory within the guest: what is above the RAM of its own configuration is a lie, or ours is
+ * stale. */
 static int read_ram_bytes(const json_t *value, const char *where, const char *key,
                           uint64_t ram_bytes, uint64_t *out, struct error *error)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_fields.h  Members of a JSON object into members of a struct, by a table; and back; for this room. */
+/** @file agent_fields.h  Members of a JSON object into members of a struct, by a table; and back;
+ * for this room. */
 #pragma once
 
 #include "base/error.h"
@@ -30,15 +31,18 @@ struct agent_fields {
 };
 
 /**
- * Reads every field of @p object into @p base; one that is missing, or all when @p object is NULL, is AGENT_UNKNOWN,
- * NAN or empty. @p where is the object's own name for the message. 0, -EINVAL, -ERANGE.
+ * Reads every field of @p object into @p base; one that is missing, or all when @p object is NULL,
+ * is AGENT_UNKNOWN, NAN or empty. @p where is the object's own name for the message. 0, -EINVAL,
+ * -ERANGE.
  */
 int agent_fields_read(const json_t *object, const char *where, const struct agent_fields *fields,
                       uint64_t ram_bytes, void *base, struct error *error);
 
-/** The way back: an object of what is known in @p base; the caller owns it. NULL when out of memory. */
+/** The way back: an object of what is known in @p base; the caller owns it. NULL when out of
+ * memory. */
 json_t *agent_fields_json(const struct agent_fields *fields, const void *base);
 
-/** The member of that name if it is an object; NULL when it is missing; -EINVAL when it is something else. */
+/** The member of that name if it is an object; NULL when it is missing; -EINVAL when it is
+ * something else. */
 int agent_fields_object(const json_t *parent, const char *where, const char *key,
                         const json_t **object, struct error *error);

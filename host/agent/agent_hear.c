@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_hear.c  What comes in through a channel: answers, stalls, and all that should not; see agent_channel.h. */
+/** @file agent_hear.c  What comes in through a channel: answers, stalls, and all that should not;
+ * see agent_channel.h. */
 #include "agent/agent_channel_private.h"
 
 #include <errno.h>
@@ -156,7 +157,8 @@ static void refill(struct agent_channel *channel, uint64_t now_ns)
     channel->refilled_ns = now_ns;
 }
 
-/* A thousand agents of which each kept its 16 KiB would take a quarter of what the daemon may have. */
+/* A thousand agents of which each kept its 16 KiB would take a quarter of what the daemon may
+ * have. */
 static void release_if_empty(struct agent_channel *channel)
 {
     const struct inbox *inbox = channel->inbox;

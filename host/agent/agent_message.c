@@ -17,9 +17,10 @@ static void cleanup_json_at(json_t **json)
     json_decref(*json);
 }
 
-/* --- before jansson ---------------------------------------------------------------------------- */
+/* --- before jansson --------------------------------------------------------------------------- */
 
-/* No control characters, for jansson takes a NUL for the end. Depth and number of values, as the brackets and commas outside of strings tell; for JSON that is none, any will do. */
+/* No control characters, for jansson takes a NUL for the end. Depth and number of values, as the
+ * brackets and commas outside of strings tell; for JSON that is none, any will do. */
 static int check_shape(const char *line, size_t length, struct error *error)
 {
     size_t depth = 0, values = 0;
@@ -90,7 +91,7 @@ static int load(const char *line, size_t length, json_t **out, struct error *err
     return json_is_object(*out) ? 0 : error_set(error, -EINVAL, "not a JSON object");
 }
 
-/* --- the messages ------------------------------------------------------------------------------ */
+/* --- the messages ----------------------------------------------------------------------------- */
 
 static int read_hello(const json_t *object, uint64_t ram_bytes, struct agent_hello *hello,
                       struct error *error)

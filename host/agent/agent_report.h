@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file agent_report.h  What a guest's agent has told: the guest's word, checked for form and range, never for truth.
+ * @file agent_report.h  What a guest's agent has told: the guest's word, checked for form and
+ * range, never for truth.
  *
- * The wire is guest-agent/wire.h's. Everything the guest's kernel or an older agent does not tell is AGENT_UNKNOWN,
- * for doubles NAN. Plain data: copied by assignment, nothing to free.
+ * The wire is guest-agent/wire.h's. Everything the guest's kernel or an older agent does not tell
+ * is AGENT_UNKNOWN, for doubles NAN. Plain data: copied by assignment, nothing to free.
  */
 #pragma once
 
@@ -43,7 +44,8 @@ struct agent_memory {
     uint64_t swap_total_bytes, swap_free_bytes;
 };
 
-/** Documentation/accounting/psi.rst: shares of time in percent, and the total of stalled time since boot. */
+/** Documentation/accounting/psi.rst: shares of time in percent, and the total of stalled time since
+ * boot. */
 struct agent_stalled {
     double avg10, avg60, avg300; /* 0 .. 100 */
     uint64_t total_us;
@@ -53,7 +55,8 @@ struct agent_pressure {
     struct agent_stalled some, full;
 };
 
-/** Totals since boot, in pages or times; Documentation/admin-guide/mm and mm/vmstat.c of the kernel. */
+/** Totals since boot, in pages or times; Documentation/admin-guide/mm and mm/vmstat.c of the
+ * kernel. */
 struct agent_paging {
     uint64_t swap_in_pages, swap_out_pages, major_faults;
     uint64_t scanned_kswapd_pages, scanned_direct_pages, kswapd_runs, direct_stalls;
@@ -91,7 +94,8 @@ struct agent_report {
     struct agent_working_set working_set;
 };
 
-/** The largest processes of a report; apart from it, for they are two thirds of its bytes, and who keeps reports does not
+/** The largest processes of a report; apart from it, for they are two thirds of its bytes, and who
+ * keeps reports does not
  *  need them. */
 struct agent_top {
     size_t n;

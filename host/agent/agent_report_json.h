@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_report_json.h  What an agent told, as the JSON of the wire: what is not known is left out. */
+/** @file agent_report_json.h  What an agent told, as the JSON of the wire: what is not known is
+ * left out. */
 #pragma once
 
 #include "agent/agent_report.h"

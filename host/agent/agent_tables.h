@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_tables.h  The members of each object of the wire, and where in agent_report.h's structs they go. */
+/** @file agent_tables.h  The members of each object of the wire, and where in agent_report.h's
+ * structs they go. */
 #pragma once
 
 #include "agent/agent_fields.h"

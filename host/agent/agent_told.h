@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file agent_told.h  What an agent told, to be kept: two lines as on the wire (guest-agent/wire.h), its hello and a report.
+ * @file agent_told.h  What an agent told, to be kept: two lines as on the wire
+ * (guest-agent/wire.h), its hello and a report.
  *
- * They are made of what was understood of the guest's bytes, and read by the same parser: a file is no more to be trusted.
+ * They are made of what was understood of the guest's bytes, and read by the same parser: a file is
+ * no more to be trusted.
  */
 #pragma once
 

@@ -41,7 +41,8 @@ int agent_way_take(struct agent_way *way, const struct agent_port *port, uint64_
     return 0;
 }
 
-/* One that cannot be read changes nothing: the channel, if there is one, may be as good as it was. */
+/* One that cannot be read changes nothing: the channel, if there is one, may be as good as it
+ * was. */
 static int look(struct agent_way *way, struct domain_connection *connection, const char *domain)
 {
     cleanup_free char *xml = NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bytes.h  The smaller and the larger of two amounts, and what one has more than the other. */
+/** @file bytes.h  The smaller and the larger of two amounts, and what one has more than the
+ * other. */
 #pragma once
 
 #include <stdint.h>

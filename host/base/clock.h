@@ -25,7 +25,8 @@ static inline double own_cpu_s(void)
            (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 }
 
-/** What a clock shows, as of a thread (pthread_getcpuclockid(3)), in seconds; 0 of one that is gone. */
+/** What a clock shows, as of a thread (pthread_getcpuclockid(3)), in seconds; 0 of one that is
+ * gone. */
 static inline double clock_s(clockid_t clock)
 {
     struct timespec now = {0};

@@ -15,7 +15,7 @@
 
 static const char *program_name = "vmwss";
 
-/* --- messages, output -------------------------------------------------------------------------- */
+/* --- messages, output ------------------------------------------------------------------------- */
 
 void command_error(const char *format, ...)
 {
@@ -53,7 +53,7 @@ int command_flush(struct error *error)
     return error_set(error, rc, "standard output: %s", strerror(-rc));
 }
 
-/* --- main() ------------------------------------------------------------------------------------ */
+/* --- main() ----------------------------------------------------------------------------------- */
 
 static void print_help(const struct program *program, FILE *out)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file command.h  What a program of subcommands is made of: their table, exit codes, messages, output. */
+/** @file command.h  What a program of subcommands is made of: their table, exit codes, messages,
+ * output. */
 #pragma once
 
 #include "base/error.h"
@@ -12,8 +13,8 @@ enum exit_code {
     EXIT_CANNOT = 2,   /* one line says what and what to do */
     EXIT_VANISHED = 3, /* the guest vanished meanwhile */
     EXIT_INTERRUPTED = 130,
-    EXIT_PIPE =
-        141, /* the reader of standard output is gone: the program then dies of SIGPIPE, as others do */
+    EXIT_PIPE = 141, /* the reader of standard output is gone: the program then dies of SIGPIPE, as
+                        others do */
 };
 
 struct command {
@@ -30,10 +31,12 @@ struct program {
     size_t n_commands;
 };
 
-/** main() of @p program: runs the command that argv[1] names, or prints help or version; the exit code. */
+/** main() of @p program: runs the command that argv[1] names, or prints help or version; the exit
+ * code. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. One line, whatever strangers named what it names: what is
+/** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. One line, whatever strangers
+ * named what it names: what is
  *  not printable becomes '?' (utf8_printable()). */
 void command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -43,5 +46,6 @@ int command_bad_value(const char *option, const char *value, const char *expecte
 /** Prints the error's text; returns EXIT_CANNOT. */
 int command_cannot(const struct error *error);
 
-/** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: nobody reads it any more. */
+/** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: nobody
+ * reads it any more. */
 int command_flush(struct error *error);

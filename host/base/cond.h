@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cond.h  Condition variables by CLOCK_MONOTONIC: whoever waits for a time is not misled by a clock that is set.
- * All moments are clock_ns()'s.
+ * @file cond.h  Condition variables by CLOCK_MONOTONIC: whoever waits for a time is not misled by a
+ * clock that is set. All moments are clock_ns()'s.
  */
 #pragma once
 

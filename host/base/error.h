@@ -13,7 +13,8 @@ struct error {
     char text[640]; /* one line, no newline at its end */
 };
 
-/** Sets @p e (if not NULL) to @p code (a negative errno) and the formatted text; returns @p code. */
+/** Sets @p e (if not NULL) to @p code (a negative errno) and the formatted text; returns @p
+ * code. */
 #define error_set(e, code, ...)                    \
     ({                                             \
         const int error_code_ = (code);            \
@@ -25,5 +26,6 @@ struct error {
 void error_write(struct error *e, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Puts "prefix: " before the text of an error already set; returns its code (0 if @p e is NULL). */
+/** Puts "prefix: " before the text of an error already set; returns its code (0 if @p e is
+ * NULL). */
 int error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -32,8 +32,8 @@ int fsroot_openf(const struct fsroot *root, int flags, const char *format, ...)
 ssize_t fsroot_read(const struct fsroot *root, char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/** Reads a file whole, up to @p max bytes (-EFBIG beyond), into an allocation that the caller frees;
- *  a NUL follows the last byte and is not counted. Returns the length. */
+/** Reads a file whole, up to @p max bytes (-EFBIG beyond), into an allocation that the caller
+ * frees; a NUL follows the last byte and is not counted. Returns the length. */
 ssize_t fsroot_read_all(const struct fsroot *root, char **data, size_t max, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

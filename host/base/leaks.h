@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file leaks.h  What AddressSanitizer would report of leaks at exit(), for a process that ends by _exit(). In other builds
- * nothing.
+ * @file leaks.h  What AddressSanitizer would report of leaks at exit(), for a process that ends by
+ * _exit(). In other builds nothing.
  */
 #pragma once
 

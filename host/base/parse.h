@@ -9,13 +9,15 @@
 #define PARSE_SECONDS_EXPECTED "a time from 1ms to 1000000s, as in 0.5, 90s, 10m or 1h"
 #define PARSE_SPAN_EXPECTED "a time of at most a century, as in 90m, 12h, 7d or 2w"
 
-/** A window or an interval: 1 ms to 1e6 s, in seconds or with a unit: 500ms, 90s, 10m, 1h, 1d, 1w. */
+/** A window or an interval: 1 ms to 1e6 s, in seconds or with a unit: 500ms, 90s, 10m, 1h, 1d,
+ * 1w. */
 int parse_seconds(const char *text, double *seconds);
 
 /** A stretch of history: above 0, at most a century, with the same units. */
 int parse_span(const char *text, double *seconds);
 
-/** A number of bytes, at least 1 and at most 2^60, as in 512, 1.5G, 2TiB; units are powers of 1024. */
+/** A number of bytes, at least 1 and at most 2^60, as in 512, 1.5G, 2TiB; units are powers of
+ * 1024. */
 int parse_size(const char *text, uint64_t *bytes);
 
 /** A whole number within min .. max. */

@@ -17,7 +17,8 @@ static inline uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/** Uniform in 0 .. bound - 1 (Lemire 2019, without the rejection step: its bias is < bound / 2^64). */
+/** Uniform in 0 .. bound - 1 (Lemire 2019, without the rejection step: its bias is < bound /
+ * 2^64). */
 static inline uint64_t random_below(uint64_t *state, uint64_t bound)
 {
     return (uint64_t)(((unsigned __int128)random_next(state) * bound) >> 64);

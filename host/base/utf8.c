@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How long the well-formed sequence at @p c is; 0: there is none. By table 3-7 of Unicode: no overlong forms, no
- * surrogates, nothing above U+10FFFF. */
+/* How long the well-formed sequence at @p c is; 0: there is none. By table 3-7 of Unicode: no
+ * overlong forms, no surrogates, nothing above U+10FFFF. */
 static size_t sequence(const uint8_t *c)
 {
     size_t n;
@@ -40,8 +40,8 @@ static uint32_t decode(const uint8_t *c, size_t n)
     return code;
 }
 
-/* General categories Cc, Cf, Zl and Zp of Unicode 16, with the unassigned code points among them that are reserved for
- * more of the kind (Default_Ignorable_Code_Point). Ascending. */
+/* General categories Cc, Cf, Zl and Zp of Unicode 16, with the unassigned code points among them
+ * that are reserved for more of the kind (Default_Ignorable_Code_Point). Ascending. */
 static const struct {
     uint32_t first, last;
 } controls[] = {

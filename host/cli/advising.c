@@ -13,7 +13,7 @@
 /* A longer gap between two minutes that have records is taken for another run of the guest. */
 #define GAP_S 600
 
-/* --- libvirt ----------------------------------------------------------------------------------- */
+/* --- libvirt ---------------------------------------------------------------------------------- */
 
 static int ask_libvirt(struct advising *advising, const char *uri, struct error *error)
 {
@@ -44,7 +44,7 @@ static void take_memory(const struct advising *advising, const struct history_gu
     }
 }
 
-/* --- beginning and end ------------------------------------------------------------------------- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 int advising_begin(struct advising *advising, const char *uri, struct error *error)
 {
@@ -67,7 +67,7 @@ void advising_end(struct advising *advising)
     free(advising->memory);
 }
 
-/* --- now --------------------------------------------------------------------------------------- */
+/* --- now -------------------------------------------------------------------------------------- */
 
 struct gathering {
     struct decide_day *day;
@@ -143,7 +143,7 @@ int advising_make(struct advising *advising, struct store *store, const struct h
     return rc == 1 ? decide_now(advising, store, guest, advice, error) : rc;
 }
 
-/* --- the past ---------------------------------------------------------------------------------- */
+/* --- the past --------------------------------------------------------------------------------- */
 
 struct replaying {
     struct backtest backtest;

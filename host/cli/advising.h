@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file advising.h  Reads what a decision needs from the history, and from libvirt if asked; and replays the past. */
+/** @file advising.h  Reads what a decision needs from the history, and from libvirt if asked; and
+ * replays the past. */
 #pragma once
 
 #include "cli/kept.h"
@@ -20,7 +21,8 @@ struct advising {
     size_t n_memory;
 };
 
-/** The windows have been set. @p uri: of libvirt; NULL: it is not asked. End it with advising_end(), whatever it returns. */
+/** The windows have been set. @p uri: of libvirt; NULL: it is not asked. End it with
+ * advising_end(), whatever it returns. */
 int advising_begin(struct advising *advising, const char *uri, struct error *error);
 void advising_end(struct advising *advising);
 

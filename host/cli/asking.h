@@ -13,7 +13,8 @@ struct asking {
 /** Finds the guest's channel, and asks for the first time: rates need two answers. */
 void asking_begin(struct asking *asking, const struct guest *guest);
 
-/** Asks again, and puts what it says, or why it says nothing, into the record. Waits for no more than some seconds. */
+/** Asks again, and puts what it says, or why it says nothing, into the record. Waits for no more
+ * than some seconds. */
 void asking_tell(struct asking *asking, struct sample_record *record);
 
 void asking_end(struct asking *asking);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cli.h  The subcommands of vmwss, and what they share: the guest named on the command line, windows.
+ * @file cli.h  The subcommands of vmwss, and what they share: the guest named on the command line,
+ * windows.
  */
 #pragma once
 
@@ -24,7 +25,8 @@ int cmd_top(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_bugreport(int argc, char **argv);
 
-/** Prints a command's help, in which @methods@ stands for the names of all methods, and @followers@ for those that can follow
+/** Prints a command's help, in which @methods@ stands for the names of all methods, and @followers@
+ * for those that can follow
  *  a panel over time. */
 void cli_print_help(const char *help);
 
@@ -49,5 +51,6 @@ int guest_choice_option(struct guest_choice *choice, int option, const char *val
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
                       struct guest *guest, struct error *error);
 
-/** "S,S,..." into window_s[0 .. *n_windows), ascending, each once, at most @p max. 0; -EINVAL after printing what is wrong. */
+/** "S,S,..." into window_s[0 .. *n_windows), ascending, each once, at most @p max. 0; -EINVAL after
+ * printing what is wrong. */
 int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_advise.c  vmwss advise: how much memory each guest should have, from what vmwssd has kept. */
+/** @file cmd_advise.c  vmwss advise: how much memory each guest should have, from what vmwssd has
+ * kept. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
@@ -105,7 +106,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* --- which guests ------------------------------------------------------------------------------ */
+/* --- which guests ----------------------------------------------------------------------------- */
 
 static int choose(struct store *store, const struct options *options, struct history_guest **out,
                   size_t *n, struct error *error)
@@ -129,7 +130,7 @@ static int choose(struct store *store, const struct options *options, struct his
     return 0;
 }
 
-/* --- advice ------------------------------------------------------------------------------------ */
+/* --- advice ----------------------------------------------------------------------------------- */
 
 static int print_advice(const struct options *options, const struct advice *all, size_t n)
 {
@@ -145,7 +146,8 @@ static int print_advice(const struct options *options, const struct advice *all,
     return rc;
 }
 
-/* Of all guests those that have ended are left out; of one that was named a veto says how old it is. */
+/* Of all guests those that have ended are left out; of one that was named a veto says how old it
+ * is. */
 static int advise(struct store *store, struct options *options, const struct history_guest *guests,
                   size_t n_guests, struct error *error)
 {
@@ -175,7 +177,7 @@ static int advise(struct store *store, struct options *options, const struct his
     return rc < 0 ? rc : print_advice(options, all, n);
 }
 
-/* --- the past ---------------------------------------------------------------------------------- */
+/* --- the past --------------------------------------------------------------------------------- */
 
 static int print_past(const struct options *options, const struct replayed *all, size_t n)
 {

@@ -125,7 +125,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     return check_options(options, argc, argv);
 }
 
-/* --- following --------------------------------------------------------------------------------- */
+/* --- following -------------------------------------------------------------------------------- */
 
 struct watch {
     struct session *session;
@@ -256,7 +256,8 @@ static bool is_due(const struct watch *watch)
     return follower_elapsed_s(watch->follower) >= wanted_s - options->tick_s / 2;
 }
 
-/* A look at the panel takes its time: with windows that are shorter still, nothing would ever be printed. */
+/* A look at the panel takes its time: with windows that are shorter still, nothing would ever be
+ * printed. */
 static int none_answered(const struct watch *watch, struct error *error)
 {
     const struct options *options = watch->options;

@@ -85,8 +85,8 @@ struct choice {
     const char *output;
 };
 
-/* The pid of the guest that was asked for, and its XML if libvirt knows it. A guest that cannot be opened
- * is what a bug report is about, so by --pid it need not be. */
+/* The pid of the guest that was asked for, and its XML if libvirt knows it. A guest that cannot be
+ * opened is what a bug report is about, so by --pid it need not be. */
 static int find_guest(const struct choice *choice, const struct fsroot *root, pid_t *pid,
                       char **xml, struct error *error)
 {

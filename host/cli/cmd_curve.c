@@ -2,8 +2,8 @@
 /**
  * @file cmd_curve.c  vmwss profile and vmwss grow: WSS against the window, from one marking.
  *
- * Both mark once and read again and again; touches add up. They differ in when they read: profile after windows that
- * double (wss.pl -P), grow at equal steps (wss.pl -C).
+ * Both mark once and read again and again; touches add up. They differ in when they read: profile
+ * after windows that double (wss.pl -P), grow at equal steps (wss.pl -C).
  */
 #include "base/parse.h"
 #include "cli/session.h"

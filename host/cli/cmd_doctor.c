@@ -58,7 +58,7 @@ static void add(struct report *report, const char *what, enum outcome outcome, c
     snprintf(finding->text, sizeof(finding->text), "%s", text);
 }
 
-/* --- findings ---------------------------------------------------------------------------------- */
+/* --- findings --------------------------------------------------------------------------------- */
 
 /* The last finding, for a user who may not read other users' processes. */
 static void limit_to_own(struct report *report)
@@ -137,7 +137,7 @@ static int look_at_guest(struct report *report, const struct fsroot *root,
     return rc;
 }
 
-/* --- output ------------------------------------------------------------------------------------ */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void print_table(const struct report *report)
 {

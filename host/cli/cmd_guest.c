@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_guest.c  vmwss guest: asks the agent in a guest, and shows its word beside what the host knows. */
+/** @file cmd_guest.c  vmwss guest: asks the agent in a guest, and shows its word beside what the
+ * host knows. */
 #include "agent/agent_way.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -54,7 +55,7 @@ struct inquiry {
     bool has_before, told; /* told: anything, ever */
 };
 
-/* --- the host's side --------------------------------------------------------------------------- */
+/* --- the host's side -------------------------------------------------------------------------- */
 
 static uint64_t resident_bytes(const struct inquiry *inquiry)
 {
@@ -77,7 +78,7 @@ static void find_ram(struct inquiry *inquiry)
                                                inquiry->guest.process.pid, &inquiry->ram) == 0;
 }
 
-/* --- the guest's side -------------------------------------------------------------------------- */
+/* --- the guest's side ------------------------------------------------------------------------- */
 
 static void make_word(struct inquiry *inquiry, struct guest_view *view,
                       const struct word_report *now)
@@ -108,7 +109,7 @@ static int ask(struct inquiry *inquiry, struct word_report *now, struct agent_to
     return 0;
 }
 
-/* --- vmwssd's ---------------------------------------------------------------------------------- */
+/* --- vmwssd's --------------------------------------------------------------------------------- */
 
 /* There may be no history, or none that this user may read: it is not asked for by that name. */
 static void look_into_history(const struct inquiry *inquiry, struct guest_view *view,
@@ -137,7 +138,7 @@ static void take_told(struct guest_view *view, const struct guest_kept *kept)
     view->word = view->record->guest;
 }
 
-/* --- together ---------------------------------------------------------------------------------- */
+/* --- together --------------------------------------------------------------------------------- */
 
 static void show(const struct choice *choice, const struct guest_view *view)
 {

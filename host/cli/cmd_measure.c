@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_measure.c  vmwss measure: find → locate → sample → estimate → record → show, once or repeatedly. */
+/** @file cmd_measure.c  vmwss measure: find → locate → sample → estimate → record → show, once or
+ * repeatedly. */
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cli/asking.h"
@@ -20,7 +21,8 @@
 #define DEFAULT_PAUSE_MS 100
 #define MAX_PAUSE_MS 10000
 
-/* 64 MiB of the guest are mapped small for a window, and 3 / 32 bounds what they may have missed. */
+/* 64 MiB of the guest are mapped small for a window, and 3 / 32 bounds what they may have
+ * missed. */
 #define DEFAULT_FINE 32
 
 struct options {
@@ -107,7 +109,8 @@ static int check_options(struct options *options, int argc, char **argv)
 {
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
-    /* The second measurement cannot be paused alike, and of two guardians one would wait for the other. */
+    /* The second measurement cannot be paused alike, and of two guardians one would wait for the
+     * other. */
     if (options->sampling.fine > 0 && options->sampling.pause_ms > 0) {
         command_error("--fine and --pause exclude each other");
         return -EINVAL;
@@ -164,7 +167,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     return check_options(options, argc, argv);
 }
 
-/* --- measuring --------------------------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 /* The table has no room for the reason. */
 static void say_missing(const struct guest_word *word)
@@ -186,8 +189,8 @@ static int show(const struct sample_record *record, bool json, bool heading, str
     return rc == 0 ? command_flush(error) : rc;
 }
 
-/* Seconds until the next measurement. A census has hardly an interval: two of its numbers count as equal when they
- * are as near as those of a panel. */
+/* Seconds until the next measurement. A census has hardly an interval: two of its numbers count as
+ * equal when they are as near as those of a panel. */
 static double next_period(struct pace *pace, const struct sample_record *record)
 {
     const struct window_record *last = &record->windows[record->n_windows - 1];
@@ -204,7 +207,8 @@ struct measuring {
     struct asking asking;
 };
 
-/* One period; measuring->shown stays as it is when another vmwss had the guest all the time, or the method saw nothing. */
+/* One period; measuring->shown stays as it is when another vmwss had the guest all the time, or the
+ * method saw nothing. */
 static int measure_period(struct session *session, const struct options *options,
                           struct measuring *measuring, struct error *error)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_report.c  vmwss report: what all guests needed, what could be given back, and what more would fit. */
+/** @file cmd_report.c  vmwss report: what all guests needed, what could be given back, and what
+ * more would fit. */
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cli/kept.h"

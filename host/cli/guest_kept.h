@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file guest_kept.h  What the history has of one guest now: vmwssd's last record, and what its agent told vmwssd, which
- * nobody else can ask meanwhile.
+ * @file guest_kept.h  What the history has of one guest now: vmwssd's last record, and what its
+ * agent told vmwssd, which nobody else can ask meanwhile.
  */
 #pragma once
 
@@ -18,7 +18,8 @@ struct guest_kept {
 /**
  * Nothing is old that is there: what is older than five periods, and five minutes, is left out.
  * @param ram_bytes  of the guest, as of agent_message_parse()
- * @return 0; as history_open(), -EUCLEAN, or what is wrong with the agent's lines; then nothing is there
+ * @return 0; as history_open(), -EUCLEAN, or what is wrong with the agent's lines; then nothing is
+ * there
  */
 int guest_kept_read(const char *database, const char *uuid, uint64_t ram_bytes,
                     struct guest_kept *kept, struct error *error);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept.h  What history and report share: which database, how far back, which window, in what format. */
+/** @file kept.h  What history and report share: which database, how far back, which window, in what
+ * format. */
 #pragma once
 
 #include "cli/cli.h"

@@ -21,8 +21,9 @@
 #define DEFAULT_SAMPLES 2000
 #define MAX_SAMPLES 10000000
 
-/* Up to here a census of every page is the default: it has no sampling error, and marking a GiB page by
- * page costs well under a second. Above, the panel: its cost does not grow with the guest. */
+/* Up to here a census of every page is the default: it has no sampling error, and marking a GiB
+ * page by page costs well under a second. Above, the panel: its cost does not grow with the
+ * guest. */
 #define CENSUS_UP_TO_BYTES (1ULL << 30)
 
 static volatile int interrupted;
@@ -49,7 +50,7 @@ bool session_interrupted(void)
     return interrupted;
 }
 
-/* --- options ----------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static int bad_method(const char *name)
 {
@@ -125,7 +126,7 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
     return 0;
 }
 
-/* --- opening ----------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int choose_method(struct session *session, const struct sampling_choice *choice,
                          struct error *error)
@@ -275,7 +276,8 @@ static int check_fine(const struct session *session, struct error *error)
     return session->fine > 0 ? fine_check(&target, error) : 0;
 }
 
-/* Finds the guest and its RAM, chooses and proves the method, and makes the plan. To be closed in either case. */
+/* Finds the guest and its RAM, chooses and proves the method, and makes the plan. To be closed in
+ * either case. */
 static int session_open(struct session *session, const struct sampling_choice *choice,
                         struct error *error)
 {
@@ -316,7 +318,7 @@ static void session_close(struct session *session)
     fsroot_close(&session->root);
 }
 
-/* --- RAM that comes and goes ------------------------------------------------------------------- */
+/* --- RAM that comes and goes ------------------------------------------------------------------ */
 
 /* Its RAM as libvirt has it now. False when there is no answer, or it is about another process. */
 static bool ask_for_ram(const struct session *session, struct ram_config *ram)
@@ -369,7 +371,7 @@ int session_relocate(struct session *session, struct resident_now *now, struct e
     return rc == 0 ? subject_refresh(&session->subject, now, error) : rc;
 }
 
-/* --- sampling ---------------------------------------------------------------------------------- */
+/* --- sampling --------------------------------------------------------------------------------- */
 
 void session_size_panel(struct session *session, const struct resident_now *now)
 {
@@ -459,7 +461,7 @@ void session_wait(const struct session *session, uint64_t until_ns)
     }
 }
 
-/* --- ending ------------------------------------------------------------------------------------ */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static int exit_code(const struct session *session, int rc, const struct error *error)
 {

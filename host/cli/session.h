@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file session.h  One guest, opened and ready to be sampled: what measure, profile, grow and ages share.
+ * @file session.h  One guest, opened and ready to be sampled: what measure, profile, grow and ages
+ * share.
  *
- * sampling_option() for each option → sampling_check() → session_run(), in which the command's work calls
- * session_measure() as often as wanted.
+ * sampling_option() for each option → sampling_check() → session_run(), in which the command's work
+ * calls session_measure() as often as wanted.
  */
 #pragma once
 
@@ -24,8 +25,8 @@ struct sampling_choice {
     double precision;   /* --precision, as a fraction of what is resident; 0: not given */
     unsigned pause_ms; /* --pause: the guest is suspended for at most so long at a time; 0: never */
     double wait_s;     /* --wait: how long, if another vmwss is measuring the guest */
-    bool
-        prefer_panel; /* where neither was asked for: a census is slower to read than windows last */
+    bool prefer_panel; /* where neither was asked for: a census is slower to read than windows last
+                        */
     uint64_t fine; /* --fine: how many huge pages are split and measured by base pages; 0: none */
     bool follow;   /* the command follows a panel over time */
     bool json;     /* --json */
@@ -44,10 +45,12 @@ struct sampling_choice {
     }
 #define SAMPLING_SHORT_OPTIONS "c:p:m:n:P:jh"
 
-/** Handles the options above but 'h'. 0; -EINVAL after printing what is wrong; -ENOENT: not one of them. */
+/** Handles the options above but 'h'. 0; -EINVAL after printing what is wrong; -ENOENT: not one of
+ * them. */
 int sampling_option(struct sampling_choice *choice, int option, const char *value);
 
-/** Takes DOMAIN from what getopt left, and checks that the choices go together. 0; -EINVAL after printing. */
+/** Takes DOMAIN from what getopt left, and checks that the choices go together. 0; -EINVAL after
+ * printing. */
 int sampling_check(struct sampling_choice *choice, int argc, char **argv);
 
 struct session {
@@ -73,21 +76,25 @@ struct session {
 /** Lets another vmwss have the guest between two measurements. */
 void session_yield(struct session *session);
 
-/** Sets how many pages the plan draws, for what is resident now and for the precision that was asked for. */
+/** Sets how many pages the plan draws, for what is resident now and for the precision that was
+ * asked for. */
 void session_size_panel(struct session *session, const struct resident_now *now);
 
 /**
- * For a guest that is sampled for long: when its RAM may have changed since it was located, libvirt is asked again. By
- * --pid nobody can be asked: QEMU's command line tells what it began with.
+ * For a guest that is sampled for long: when its RAM may have changed since it was located, libvirt
+ * is asked again. By --pid nobody can be asked: QEMU's command line tells what it began with.
  * @param now  of the last subject_refresh()
- * @return whether it did change; then session_relocate() is due, when nothing samples the old RAM any more
+ * @return whether it did change; then session_relocate() is due, when nothing samples the old RAM
+ * any more
  */
 bool session_ram_changed(struct session *session, const struct resident_now *now);
 
-/** Locates the RAM as it is now, chooses the method anew, and refreshes @p now. Errors as when the session began. */
+/** Locates the RAM as it is now, chooses the method anew, and refreshes @p now. Errors as when the
+ * session began. */
 int session_relocate(struct session *session, struct resident_now *now, struct error *error);
 
-/** Looks whether RAM was plugged, draws a panel (if it is one), samples the plan's windows, and fills the record. After session_yield() the guest is
+/** Looks whether RAM was plugged, draws a panel (if it is one), samples the plan's windows, and
+ * fills the record. After session_yield() the guest is
  *  locked again first; -EBUSY when another vmwss kept it for longer than the time to wait. */
 int session_measure(struct session *session, struct sample_record *record, struct error *error);
 
@@ -98,9 +105,9 @@ bool session_interrupted(void);
 void session_wait(const struct session *session, uint64_t until_ns);
 
 /**
- * A command's life with one guest: opens the session, does the command's @p work, prints the error, if any (a guest that
- * is gone is named as the reason), and closes it. Catches SIGINT, SIGTERM and SIGHUP from here on: see
- * session_interrupted().
+ * A command's life with one guest: opens the session, does the command's @p work, prints the error,
+ * if any (a guest that is gone is named as the reason), and closes it. Catches SIGINT, SIGTERM and
+ * SIGHUP from here on: see session_interrupted().
  * @param options  the command's own, handed to @p work
  * @return the exit code for main()
  */

@@ -20,8 +20,9 @@ enum survey_depth {
     SURVEY_TRY,  /* the methods that leave its panel alone */
 };
 
-/** Locates the RAM of @p guest and asks every method. Asking disturbs a measurement, so it locks the guest meanwhile, and
- * keeps off the panel by which vmwssd follows it, which is not tried again. Free with survey_free(). */
+/** Locates the RAM of @p guest and asks every method. Asking disturbs a measurement, so it locks
+ * the guest meanwhile, and keeps off the panel by which vmwssd follows it, which is not tried
+ * again. Free with survey_free(). */
 int survey_guest(const struct fsroot *root, const struct guest *guest, enum survey_depth depth,
                  struct survey *out, struct error *error);
 void survey_free(struct survey *survey);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents.c  The thread, and what the others say and are told; see agents.h. Asking: agents_ask.c. */
+/** @file agents.c  The thread, and what the others say and are told; see agents.h. Asking:
+ * agents_ask.c. */
 #include "daemon/agents.h"
 
 #include "base/clock.h"
@@ -112,7 +113,7 @@ char *agents_take_told(struct agents *agents, const char *uuid)
     return told;
 }
 
-/* --- the thread -------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 static void *run(void *context)
 {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file agents.h  The one thread that asks guests what they say of their memory, and keeps the last they said.
+ * @file agents.h  The one thread that asks guests what they say of their memory, and keeps the last
+ * they said.
  *
- * Once a period it asks libvirt which domains run, and what their balloon drivers tell, and the agent of each domain that
- * has a channel for it; agent/agent_channel.h bounds what one guest can cost, and no guest waits for another.
- * Between two periods it hears stalls, after which it asks at once. Looks at guests never wait for it: they take what
- * was said last. It has read-only connections of its own, for libvirt may block, and may leave them: memory_news.h.
+ * Once a period it asks libvirt which domains run, and what their balloon drivers tell, and the
+ * agent of each domain that has a channel for it; agent/agent_channel.h bounds what one guest can
+ * cost, and no guest waits for another. Between two periods it hears stalls, after which it asks at
+ * once. Looks at guests never wait for it: they take what was said last. It has read-only
+ * connections of its own, for libvirt may block, and may leave them: memory_news.h.
  *
  * While it holds a guest's channel, QEMU serves nobody else there.
  */
@@ -26,25 +28,30 @@ int agents_start(struct agents **out, struct error *error);
 void agents_switch(struct agents *agents, bool on, double period_s);
 
 /**
- * What the budget allows: not more often than every @p period_s, and as the ledger has all wait until @p held_until_ns
- * (CLOCK_MONOTONIC; 0: it does not): until then only answers are heard. From any thread; never blocks for long.
- * @return CPU seconds that asking all guests once costs, lately, with all that is heard until they are asked again
+ * What the budget allows: not more often than every @p period_s, and as the ledger has all wait
+ * until @p held_until_ns (CLOCK_MONOTONIC; 0: it does not): until then only answers are heard. From
+ * any thread; never blocks for long.
+ * @return CPU seconds that asking all guests once costs, lately, with all that is heard until they
+ * are asked again
  */
 double agents_pace(struct agents *agents, double period_s, uint64_t held_until_ns);
 
-/** Guests of @p source (below AGENTS_MAX_SOURCES) are those of @p connection, which must live on. Not wanted: no longer.
+/** Guests of @p source (below AGENTS_MAX_SOURCES) are those of @p connection, which must live on.
+ * Not wanted: no longer.
  *  While that connection is down they are asked as before. */
 void agents_source(struct agents *agents, unsigned source, struct connection *connection,
                    bool wanted);
 
-/** A device was plugged into or out of the guest of this UUID: perhaps its channel. From any thread; never blocks for long. */
+/** A device was plugged into or out of the guest of this UUID: perhaps its channel. From any
+ * thread; never blocks for long. */
 void agents_plugged(struct agents *agents, const char *uuid);
 
-/** Puts what the guest said last into a record that has just been made; nothing when nobody is to be asked. From any
- *  thread; never blocks for long. */
+/** Puts what the guest said last into a record that has just been made; nothing when nobody is to
+ * be asked. From any thread; never blocks for long. */
 void agents_tell(struct agents *agents, struct sample_record *record);
 
-/** What the agent of the guest of this UUID told, as of agent_told_text(), if that is new and worth keeping: once a minute.
+/** What the agent of the guest of this UUID told, as of agent_told_text(), if that is new and worth
+ * keeping: once a minute.
  *  NULL; else the caller frees it. From any thread; never blocks for long. */
 char *agents_take_told(struct agents *agents, const char *uuid);
 

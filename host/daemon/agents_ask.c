@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents_ask.c  Asking libvirt, and the agents; all of it the thread's. See agents.h. What they answer: agents_hear.c. */
+/** @file agents_ask.c  Asking libvirt, and the agents; all of it the thread's. See agents.h. What
+ * they answer: agents_hear.c. */
 #include "daemon/agents_private.h"
 
 #include "base/cleanup.h"
@@ -17,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A libvirtd that hangs is found out by this connection and by the daemon's own within seconds of each other. */
+/* A libvirtd that hangs is found out by this connection and by the daemon's own within seconds of
+ * each other. */
 #define RETRY_NS 10000000000ULL
 /* It may be libvirtd that hangs and not a QEMU: by then that is known, see domain_keep_alive(). */
 #define HANGS_NS 30000000000ULL
@@ -26,7 +28,7 @@
 #define PATIENCE_S 3
 #define PATIENCE_A_GUEST_S 0.02
 
-/* --- what is known of one guest ---------------------------------------------------------------- */
+/* --- what is known of one guest --------------------------------------------------------------- */
 
 static void free_asked(struct asked *asked)
 {
@@ -100,7 +102,7 @@ void agents_forget(struct agents *agents)
         hang_up(&agents->sources[i]);
 }
 
-/* --- the way to its agent ---------------------------------------------------------------------- */
+/* --- the way to its agent --------------------------------------------------------------------- */
 
 /* 0; -ENOENT: it has no channel; else it cannot be known. */
 static int read_endpoint(const struct agent_source *source, struct asked *asked,
@@ -194,7 +196,7 @@ static void begin_run(struct agents *agents, struct asked *asked,
     pthread_mutex_unlock(&agents->mutex);
 }
 
-/* --- libvirt ----------------------------------------------------------------------------------- */
+/* --- libvirt ---------------------------------------------------------------------------------- */
 
 /* As old as it is: a driver that nobody polls tells but once, when it starts. */
 static void hear_balloon(struct word_follower *follower, const struct domain_memory *memory)
@@ -256,8 +258,8 @@ static ssize_t connect_and_read(struct agents *agents, struct agent_source *sour
                        memory, &agents->news_cpu_s, error);
 }
 
-/* Connecting waits for a libvirtd that hangs, for as long as it does: once it has failed that is left to a thread that
- * has nothing else to do. */
+/* Connecting waits for a libvirtd that hangs, for as long as it does: once it has failed that is
+ * left to a thread that has nothing else to do. */
 static bool may_connect(const struct agent_source *source)
 {
     return !source->said || (clock_ns() >= source->retry_ns && connection_up(source->connection));
@@ -311,9 +313,10 @@ static void drop_source(struct agents *agents, unsigned number)
     hang_up(&agents->sources[number]);
 }
 
-/* --- agents ------------------------------------------------------------------------------------ */
+/* --- agents ----------------------------------------------------------------------------------- */
 
-/* The socket belongs to QEMU's user: what it takes to connect to it is held for no longer than that. */
+/* The socket belongs to QEMU's user: what it takes to connect to it is held for no longer than
+ * that. */
 void agents_ask(struct asked *asked)
 {
     uint64_t now_ns = clock_ns();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents_hear.c  What the agents say, and waiting for it; all of it the thread's. See agents.h. */
+/** @file agents_hear.c  What the agents say, and waiting for it; all of it the thread's. See
+ * agents.h. */
 #include "daemon/agents_private.h"
 
 #include "agent/agent_told.h"
@@ -19,7 +20,8 @@ double agents_boot_s(void)
 
 /* --- what is lacking -------------------------------------------------------------------------- */
 
-/* The balloon's word is one for as long as it is fresh: a driver that nobody polls tells but once. */
+/* The balloon's word is one for as long as it is fresh: a driver that nobody polls tells but
+ * once. */
 static bool balloon_tells(const struct asked *asked)
 {
     const struct word_follower *follower = &asked->follower;
@@ -111,7 +113,8 @@ static void log_stall(struct asked *asked, const struct agent_stall *stall)
              stall->resource, stall->kind, more);
 }
 
-/* One that goes on is told and asked about now and then: it must not drown what others have to say. */
+/* One that goes on is told and asked about now and then: it must not drown what others have to
+ * say. */
 static void hear_stall(struct asked *asked, const struct agent_stall *stall)
 {
     log_stall(asked, stall);
@@ -143,7 +146,7 @@ static void hear(struct agents *agents, struct asked *asked)
     }
 }
 
-/* --- waiting ----------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 /* Where they are to be polled, in the order of the list; the number of descriptors. */
 static size_t fill(struct agents *agents, uint64_t *until_ns, bool held)

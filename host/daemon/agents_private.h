@@ -11,13 +11,15 @@
 #include <poll.h>
 #include <pthread.h>
 
-/* After a stall it is asked at once, but not for every one of many: what is told in less time makes no rates. */
+/* After a stall it is asked at once, but not for every one of many: what is told in less time makes
+ * no rates. */
 #define ASK_AGAIN_NS 5000000000ULL
 
 /* So often what it told is kept as a whole: some 3 KB, for whoever asks beside vmwssd. */
 #define KEEP_TOLD_NS 60000000000ULL
 
-/* One guest. Only the thread adds, removes and uses it; the follower also those who are told, under the mutex. */
+/* One guest. Only the thread adds, removes and uses it; the follower also those who are told, under
+ * the mutex. */
 struct asked {
     struct asked *next;
     unsigned source;

@@ -27,7 +27,8 @@
 /* A look that is due is over after this. */
 #define LOOK_S 0.1
 
-/* Whose turn it is to open a guest is so much credit ahead of looks, which would else always take the first of it. */
+/* Whose turn it is to open a guest is so much credit ahead of looks, which would else always take
+ * the first of it. */
 #define AHEAD_S 0.02
 
 /* Who waits for credit waits for so much. */
@@ -182,7 +183,8 @@ void ledger_share(struct ledger *ledger, double share, uint64_t now_ns, double s
     ledger->credit_s = fmin(ledger->credit_s, full_s(share));
 }
 
-/* Until there is more than @p least_s in credit. Threads that are woken as soon as that is earned spend it on waking. */
+/* Until there is more than @p least_s in credit. Threads that are woken as soon as that is earned
+ * spend it on waking. */
 static double wait_for_s(const struct ledger *ledger, double least_s)
 {
     if (ledger->credit_s > least_s)

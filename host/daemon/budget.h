@@ -2,10 +2,11 @@
 /**
  * @file budget.h  How much CPU time watching may take, and what can be had for it. Pure functions.
  *
- * Two things keep the budget. The plan fits panels and period into it, from what looks at guests have cost so far: every
- * guest gets as many pages as the host's and its own share pay for, and where not even the smallest panels fit, the
- * period becomes longer for all. The ledger counts what the whole process has really used, and has all wait
- * when it is too much: for what no plan foresees, such as a hundred guests that start at once.
+ * Two things keep the budget. The plan fits panels and period into it, from what looks at guests
+ * have cost so far: every guest gets as many pages as the host's and its own share pay for, and
+ * where not even the smallest panels fit, the period becomes longer for all. The ledger counts what
+ * the whole process has really used, and has all wait when it is too much: for what no plan
+ * foresees, such as a hundred guests that start at once.
  */
 #pragma once
 
@@ -13,10 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The smallest panel that is worth its while: ± 9.8 points. Every guest begins with one, to see what it costs. */
+/** The smallest panel that is worth its while: ± 9.8 points. Every guest begins with one, to see
+ * what it costs. */
 #define BUDGET_MIN_SAMPLES 100
 
-/** What a look at a guest costs, learnt by least squares over the last looks: fixed_s + pages × page_s. Zeroed: unknown. */
+/** What a look at a guest costs, learnt by least squares over the last looks: fixed_s + pages ×
+ * page_s. Zeroed: unknown. */
 struct budget_cost {
     double weight, sum_pages, sum_cpu_s, sum_pages2, sum_product; /* decaying */
     double fixed_s, page_s;
@@ -42,7 +45,8 @@ struct budget_plan {
     double look_s; /* what one look at a guest may cost */
 };
 
-/** Guests of whom nothing is known yet (weight 0) cost what the others do in the mean; nothing if nobody is known. */
+/** Guests of whom nothing is known yet (weight 0) cost what the others do in the mean; nothing if
+ * nobody is known. */
 void budget_guess(struct budget_cost *costs, size_t n);
 
 /** A plan for guests of these costs. */
@@ -54,15 +58,16 @@ double budget_samples(const struct budget_plan *plan, const struct budget_limits
                       const struct budget_cost *cost);
 
 /**
- * Has a panel little to lose by being drawn anew? In the first tenth of the longest window. And until it was read twice, however
- * short that window is: what a page costs is known only then, so the first panel is as small as can be.
+ * Has a panel little to lose by being drawn anew? In the first tenth of the longest window. And
+ * until it was read twice, however short that window is: what a page costs is known only then, so
+ * the first panel is as small as can be.
  * @param reads  of this panel so far
  */
 bool budget_panel_young(unsigned reads, double elapsed_s, double longest_s);
 
 /**
- * Is a panel worth keeping when @p wanted pages are paid for? What it knows is lost when another is drawn at once; else
- * it takes the new size as its cohorts are replaced.
+ * Is a panel worth keeping when @p wanted pages are paid for? What it knows is lost when another is
+ * drawn at once; else it takes the new size as its cohorts are replaced.
  * @param drawn_for  pages that were wanted when it was drawn
  * @param pages      that it has; fewer when the guest does not have more that can be watched
  * @param young      budget_panel_young()
@@ -80,8 +85,10 @@ struct ledger {
 /** The time over which the budget holds: a full ledger has so much of it in credit. */
 #define LEDGER_SPAN_S 300
 
-/** CPU seconds in credit at first: what starting takes, and the first two dozen guests. Since the start the process has
- *  never used more than these, the budget's share of the time, and what was begun last; but for opening the history. */
+/** CPU seconds in credit at first: what starting takes, and the first two dozen guests. Since the
+ * start the process has
+ *  never used more than these, the budget's share of the time, and what was begun last; but for
+ *  opening the history. */
 #define LEDGER_BURST_S 0.25
 
 /** @p spent_s: CPU time of the process that does not count. */
@@ -90,7 +97,8 @@ struct ledger ledger_open(double share, uint64_t now_ns, double spent_s);
 /** Another share from now on; what is in credit stays, as far as a full ledger can have it. */
 void ledger_share(struct ledger *ledger, double share, uint64_t now_ns, double spent_s);
 
-/** Brings it up to date; how many seconds nothing must be begun: 0 when there is credit. Never so short a time that asking
+/** Brings it up to date; how many seconds nothing must be begun: 0 when there is credit. Never so
+ * short a time that asking
  *  again uses up what was earned meanwhile. */
 double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s);
 
@@ -100,8 +108,10 @@ struct opening_turn {
     uint64_t next_look_ns; /* when the first look is due; UINT64_MAX: none */
 };
 
-/** How many seconds no guest must be opened: for want of credit, or, when there is little, because looks have been due since
- *  before the last was opened, the first look at that one among them. So neither keeps the other waiting for ever. */
+/** How many seconds no guest must be opened: for want of credit, or, when there is little, because
+ * looks have been due since
+ *  before the last was opened, the first look at that one among them. So neither keeps the other
+ *  waiting for ever. */
 double ledger_opening_wait_s(struct ledger *ledger, const struct opening_turn *turn,
                              uint64_t now_ns, double spent_s);
 

@@ -46,7 +46,7 @@ void config_next_source(struct config *config)
     config->connect_fresh = true;
 }
 
-/* --- one key each ------------------------------------------------------------------------------ */
+/* --- one key each ----------------------------------------------------------------------------- */
 
 static int set_text(char *out, size_t size, const char *value)
 {
@@ -337,7 +337,7 @@ static const struct key {
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
-/* --- all of them ------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 const char *config_key(size_t number, const char **help)
 {
@@ -386,7 +386,7 @@ int config_check(const struct config *config, struct error *error)
     return store_retention_check(&config->retention, error);
 }
 
-/* --- the file ---------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 struct loading {
     struct config *config;
@@ -396,7 +396,8 @@ struct loading {
     struct error error; /* the first */
 };
 
-/* inih asks for a line at a time, which lets us count them; what does not fit it would take for two lines. */
+/* inih asks for a line at a time, which lets us count them; what does not fit it would take for two
+ * lines. */
 static char *next_line(char *text, int size, void *context)
 {
     struct loading *loading = context;

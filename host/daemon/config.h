@@ -2,7 +2,8 @@
 /**
  * @file config.h  What vmwssd is told: by its file, and over that by its command line.
  *
- * Every key of the file is a long option too. The file is INI (inih), with all keys in the section [vmwssd].
+ * Every key of the file is a long option too. The file is INI (inih), with all keys in the section
+ * [vmwssd].
  */
 #pragma once
 
@@ -18,12 +19,12 @@
 struct config {
     size_t n_connections;
     char connect[CONFIG_MAX_CONNECTIONS][512];
-    bool connect_fresh; /* the next connect replaces those of an earlier source */
-    char database[512]; /* empty: no history is kept */
-    double period_s;    /* between two looks at a guest, where the budget allows it */
-    double
-        max_period_s; /* the longest, at a guest whose working set does not change; see config_max_period_s() */
-    size_t n_windows; /* ascending */
+    bool connect_fresh;  /* the next connect replaces those of an earlier source */
+    char database[512];  /* empty: no history is kept */
+    double period_s;     /* between two looks at a guest, where the budget allows it */
+    double max_period_s; /* the longest, at a guest whose working set does not change; see
+                            config_max_period_s() */
+    size_t n_windows;    /* ascending */
     double window_s[RUN_MAX_WINDOWS];
     uint64_t samples;            /* pages in a guest's panel, where the budget allows it */
     double budget;               /* of one core, for the whole host: 0.01 is 1 % */
@@ -50,11 +51,13 @@ int config_set(struct config *config, const char *key, const char *value, struct
 /** Reads the file. 0; -EINVAL with "FILE:LINE: ..."; -ENOENT ... when it cannot be opened. */
 int config_load(struct config *config, const char *path, struct error *error);
 
-/** max_period_s when the shortest window is the longest period, and when there is only one period. */
+/** max_period_s when the shortest window is the longest period, and when there is only one
+ * period. */
 #define CONFIG_MAX_PERIOD_AUTO 0.0
 #define CONFIG_MAX_PERIOD_NONE (-1.0)
 
-/** The longest period that a guest may come to by not changing: no shorter than period_s, no longer than the shortest
+/** The longest period that a guest may come to by not changing: no shorter than period_s, no longer
+ * than the shortest
  *  window, which could not be answered then. */
 double config_max_period_s(const struct config *config);
 

@@ -43,7 +43,7 @@ struct connection {
     uint64_t opened_ns; /* when the last was; 0: none was */
 };
 
-/* --- libvirt's thread -------------------------------------------------------------------------- */
+/* --- libvirt's thread ------------------------------------------------------------------------- */
 
 static void *run_events(void *context)
 {
@@ -91,7 +91,7 @@ static void on_event(const struct domain_event *event, void *context)
     pthread_mutex_unlock(&connection->mutex);
 }
 
-/* --- domains ----------------------------------------------------------------------------------- */
+/* --- domains ---------------------------------------------------------------------------------- */
 
 static int open_and_add(struct connection *connection, const char *uuid)
 {
@@ -149,8 +149,8 @@ static bool has_process(const struct domain_info *info)
                              info->state == DOMAIN_OTHER);
 }
 
-/* It moves from one libvirtd of this machine to another. What is watched stays so; the one that runs here is opened when
- * the other has ended. */
+/* It moves from one libvirtd of this machine to another. What is watched stays so; the one that
+ * runs here is opened when the other has ended. */
 static void compare_moving(struct connection *connection, const struct domain_info *info)
 {
     fleet_note_moving(connection->fleet, connection->number, info->uuid,
@@ -191,7 +191,8 @@ static int newest_last(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* A list that failed is asked for again soon, or guests that ran before us would be unknown for long. */
+/* A list that failed is asked for again soon, or guests that ran before us would be unknown for
+ * long. */
 static void plan_list(struct connection *connection, bool failed, const struct error *error)
 {
     connection->list_ns = cond_in_s(failed ? LIST_RETRY_S : LIST_AGAIN_S);
@@ -276,7 +277,7 @@ static int handle(struct connection *connection, const struct domain_event *even
     return rc == -ENOTCONN ? rc : 0;
 }
 
-/* --- the connection ---------------------------------------------------------------------------- */
+/* --- the connection --------------------------------------------------------------------------- */
 
 static void set_up(struct connection *connection, bool up)
 {

@@ -2,9 +2,9 @@
 /**
  * @file connection.h  Follows the domains of one libvirt connection, and tells the fleet.
  *
- * A thread of its own makes the calls, which may block for as long as libvirt likes: a look at a guest never waits for
- * one. When libvirtd goes, guests stay watched; the thread connects again, at first after a second, later
- * every minute, and compares.
+ * A thread of its own makes the calls, which may block for as long as libvirt likes: a look at a
+ * guest never waits for one. When libvirtd goes, guests stay watched; the thread connects again, at
+ * first after a second, later every minute, and compares.
  */
 #pragma once
 
@@ -15,7 +15,8 @@ struct connection; /* opaque */
 /** libvirt's event loop in a thread of its own; once, before the first connection. */
 int connections_init(struct error *error);
 
-/** Begins to follow @p uri; @p number tells its guests apart. It lives as long as the process. NULL: no thread. */
+/** Begins to follow @p uri; @p number tells its guests apart. It lives as long as the process.
+ * NULL: no thread. */
 struct connection *connection_start(unsigned number, const char *uri, const struct fsroot *root,
                                     struct fleet *fleet);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file due.h  What is to be done next: a heap of things ordered by the time at which they are due. No locks. */
+/** @file due.h  What is to be done next: a heap of things ordered by the time at which they are
+ * due. No locks. */
 #pragma once
 
 #include <stddef.h>

@@ -18,7 +18,7 @@
 #define FILES_ELSE 64
 #define FILES_WAIT_S 10
 
-/* --- one guest --------------------------------------------------------------------------------- */
+/* --- one guest -------------------------------------------------------------------------------- */
 
 /* None while all are being let go. */
 static struct member *find(struct fleet *fleet, unsigned source, const char *uuid)
@@ -29,8 +29,8 @@ static struct member *find(struct fleet *fleet, unsigned source, const char *uui
     return NULL;
 }
 
-/* Likewise, whoever said so: two URIs may lead to one libvirtd. @p uuid: NULL for any, as one that was found as a process may
- * have one of our making. */
+/* Likewise, whoever said so: two URIs may lead to one libvirtd. @p uuid: NULL for any, as one that
+ * was found as a process may have one of our making. */
 static struct member *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
                                    uint64_t start_ticks)
 {
@@ -47,7 +47,8 @@ void member_free(struct member *member)
     free(member);
 }
 
-/* Out of the table. Whoever is looking at it frees it; else it goes to @p freed, for the lock is held. */
+/* Out of the table. Whoever is looking at it frees it; else it goes to @p freed, for the lock is
+ * held. */
 void fleet_unlink(struct fleet *fleet, struct member *member, struct member **freed)
 {
     struct member **at = &fleet->members;
@@ -108,7 +109,7 @@ static int enter(struct fleet *fleet, struct member *member)
     return rc < 0 ? rc : due_put(&fleet->queue, &member->due, clock_ns());
 }
 
-/* --- what connections say ---------------------------------------------------------------------- */
+/* --- what connections say --------------------------------------------------------------------- */
 
 static void note(struct fleet *fleet, struct member *member, bool suspended)
 {
@@ -203,7 +204,8 @@ static void unlink_same(struct fleet *fleet, unsigned source, const struct guest
         fleet_unlink(fleet, old, freed);
 }
 
-/* What a process says of itself counts less than what libvirt says: anybody can start a QEMU with another guest's UUID. */
+/* What a process says of itself counts less than what libvirt says: anybody can start a QEMU with
+ * another guest's UUID. */
 static void unlink_impostors(struct fleet *fleet, const struct guest *guest, struct member **freed)
 {
     struct member *next;
@@ -391,7 +393,7 @@ void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[3
     free_list(freed);
 }
 
-/* --- what the kernel says ---------------------------------------------------------------------- */
+/* --- what the kernel says --------------------------------------------------------------------- */
 
 int fleet_readable_fd(const struct fleet *fleet)
 {
@@ -432,7 +434,7 @@ void fleet_heed(struct fleet *fleet)
     free_list(freed);
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static bool same_panels(const struct config *a, const struct config *b)
 {

@@ -2,9 +2,10 @@
 /**
  * @file fleet.h  All guests that are watched, and the threads that look at them when they are due.
  *
- * Connections say which guests there are; nothing here speaks to libvirt. A guest is the same as long as its
- * QEMU process is: it keeps its panel while libvirtd is away. A guest that takes long holds up one of two
- * threads, and none of the other guests that the second has time for; one that hangs gets another thread in its place.
+ * Connections say which guests there are; nothing here speaks to libvirt. A guest is the same as
+ * long as its QEMU process is: it keeps its panel while libvirtd is away. A guest that takes long
+ * holds up one of two threads, and none of the other guests that the second has time for; one that
+ * hangs gets another thread in its place.
  */
 #pragma once
 
@@ -27,16 +28,18 @@ struct fleet_outlets {
 int fleet_start(struct fleet **out, const struct fsroot *root, const struct config *config,
                 const struct fleet_outlets *outlets, struct error *error);
 
-/** Ends the threads, which restore all guests; what connections say from then on is ignored. It is not freed, for a
+/** Ends the threads, which restore all guests; what connections say from then on is ignored. It is
+ * not freed, for a
  *  thread that waits for libvirt may speak as long as the process lives. NULL is allowed. */
 void fleet_stop(struct fleet *fleet);
 
 /** Another configuration: panels that it does not fit begin anew. */
 void fleet_configure(struct fleet *fleet, const struct config *config);
 
-/** Is the guest of this UUID watched, as this very process? Not if it was found as a process and now libvirt tells of it, for
- *  libvirt knows more. If it is @p source's, notes whether it stands still: where it has
- *  just been migrated from it is paused, and the process that is found by its UUID is the one that runs elsewhere. */
+/** Is the guest of this UUID watched, as this very process? Not if it was found as a process and
+ * now libvirt tells of it, for libvirt knows more. If it is @p source's, notes whether it stands
+ * still: where it has just been migrated from it is paused, and the process that is found by its
+ * UUID is the one that runs elsewhere. */
 bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
                 uint64_t start_ticks, bool suspended);
 
@@ -49,43 +52,48 @@ bool fleet_has(struct fleet *fleet, const char *uuid, bool of_libvirt);
 /** How many guests of other sources wait to be opened. */
 size_t fleet_waiting_elsewhere(struct fleet *fleet, unsigned source);
 
-/** Notes whether the guest of this UUID that @p source told of stands still, of one whose process cannot be told now. */
+/** Notes whether the guest of this UUID that @p source told of stands still, of one whose process
+ * cannot be told now. */
 void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended);
 
-/** A job (enum sample_flag) goes on in the guest of this UUID, or has just ended: its records say so for as long as a window
- *  reaches back to it. Of @p source, as below. */
+/** A job (enum sample_flag) goes on in the guest of this UUID, or has just ended: its records say
+ * so for as long as a window reaches back to it. Of @p source, as below. */
 void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsigned flags);
 
-/** Looks at the threads of a few guests for such jobs, which may begin and end between two looks; to be called every
- *  FLEET_JOBS_MS. Each time others, no more than the budget allows. */
+/** Looks at the threads of a few guests for such jobs, which may begin and end between two looks;
+ * to be called every FLEET_JOBS_MS. Each time others, no more than the budget allows. */
 void fleet_look_for_jobs(struct fleet *fleet);
 
 #define FLEET_JOBS_MS 500
 
-/** Watches an opened guest, which is moved out of @p guest; @p source: who says so. What it had of the same UUID, or anybody
+/** Watches an opened guest, which is moved out of @p guest; @p source: who says so. What it had of
+ * the same UUID, or anybody
  *  of the same process, is let go. */
 void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest);
 
 /**
- * @p n guests of @p source wait to be opened; 0: none any more. How many seconds none of them must be, for the budget's
- * sake; 0: one may be now.
+ * @p n guests of @p source wait to be opened; 0: none any more. How many seconds none of them must
+ * be, for the budget's sake; 0: one may be now.
  * @param last_ns  when one was opened last; 0: not yet
  */
 double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64_t last_ns);
 
-/** A device was plugged into or out of the guest of this UUID: it is let go, unless its RAM is made of the same as when it
- *  was added (@p xml: as its live XML says now; it is refined); and perhaps there is another way to its agent. Of
- *  @p source, as below. */
+/** A device was plugged into or out of the guest of this UUID: it is let go, unless its RAM is made
+ * of the same as when it
+ *  was added (@p xml: as its live XML says now; it is refined); and perhaps there is another way to
+ *  its agent. Of @p source, as below. */
 void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml);
 
-/** Lets the guest of this UUID go, if it is watched because @p source said so: after a migration from one libvirtd of this
+/** Lets the guest of this UUID go, if it is watched because @p source said so: after a migration
+ * from one libvirtd of this
  *  machine to another, the one knows no longer what the other has. */
 void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid);
 
 /** Lets go the guests of @p source that are not among @p n UUIDs. */
 void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[37], size_t n);
 
-/** Readable when the process of a guest has ended, or its method has something to fetch: fleet_heed() then. */
+/** Readable when the process of a guest has ended, or its method has something to fetch:
+ * fleet_heed() then. */
 int fleet_readable_fd(const struct fleet *fleet);
 void fleet_heed(struct fleet *fleet);
 
@@ -98,11 +106,12 @@ struct fleet_state {
     double share;     /* of one core, lately */
     uint64_t records; /* so far */
     size_t hanging;   /* looks that do not end */
-    bool
-        alive; /* all threads have shown themselves lately, but for those whose look hangs; not all do */
+    bool alive; /* all threads have shown themselves lately, but for those whose look hangs; not all
+                   do */
 };
 
-/** To be called every few seconds: says which looks hang (@p now_ns by clock_ns()), and starts threads in their place, as long
+/** To be called every few seconds: says which looks hang (@p now_ns by clock_ns()), and starts
+ * threads in their place, as long
  *  as there are not too many. */
 void fleet_relieve(struct fleet *fleet, uint64_t now_ns);
 

@@ -14,7 +14,8 @@
 #define FLEET_WORKERS 2      /* that are free to look at guests */
 #define FLEET_WORKERS_MAX 64 /* a stalled storage may hold up all guests that are on it */
 
-/** A look that takes so long hangs: somebody holds the lock of QEMU's mappings, say. Another thread takes the place. */
+/** A look that takes so long hangs: somebody holds the lock of QEMU's mappings, say. Another thread
+ * takes the place. */
 #define FLEET_HANGS_NS 10000000000ULL
 /** A thread that looks at nothing shows itself every few seconds. */
 #define FLEET_STUCK_NS 60000000000ULL
@@ -108,7 +109,8 @@ struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns);
 
 void member_free(struct member *member);
 
-/** Takes @p member out of the table. Unless somebody looks at it, who frees it then, it is put before *freed, to be freed
+/** Takes @p member out of the table. Unless somebody looks at it, who frees it then, it is put
+ * before *freed, to be freed
  *  without the mutex. */
 void fleet_unlink(struct fleet *fleet, struct member *member, struct member **freed);
 
@@ -117,16 +119,19 @@ void *fleet_work(void *worker);
 
 int fleet_start_workers(struct fleet *fleet);
 
-/** Ends the threads, which restore and free all guests before they go; but for those whose look hangs, which are left to the
+/** Ends the threads, which restore and free all guests before they go; but for those whose look
+ * hangs, which are left to the
  *  end of the process, as are their guests. */
 void fleet_stop_workers(struct fleet *fleet);
 
-/** Does every thread that does not look at a guest show itself, and is there one that does not hang? The mutex is held. */
+/** Does every thread that does not look at a guest show itself, and is there one that does not
+ * hang? The mutex is held. */
 bool fleet_workers_alive(const struct fleet *fleet, uint64_t now_ns);
 
 /** Threads whose look hangs. The mutex is held. */
 size_t fleet_workers_hanging(const struct fleet *fleet, uint64_t now_ns);
 
-/** When to look again, of a look that began at @p began_ns: @p due_ns, but of one that hung a minute later at least, and ever
- *  later while it goes on so, that it does not take the threads from others again at once. 0 stays 0. */
+/** When to look again, of a look that began at @p began_ns: @p due_ns, but of one that hung a
+ * minute later at least, and ever later while it goes on so, that it does not take the threads from
+ * others again at once. 0 stays 0. */
 uint64_t fleet_set_apart(struct member *member, uint64_t began_ns, uint64_t due_ns);

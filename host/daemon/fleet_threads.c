@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fleet_threads.c  How many threads there are: two, and one more for each look that hangs, up to FLEET_WORKERS_MAX. When
- * all of these hang nobody looks at any guest, and the fleet is not alive: the watchdog is not fed any more, and the service
- * manager ends us, loudly. What the threads do is in fleet_workers.c.
+ * @file fleet_threads.c  How many threads there are: two, and one more for each look that hangs, up
+ * to FLEET_WORKERS_MAX. When all of these hang nobody looks at any guest, and the fleet is not
+ * alive: the watchdog is not fed any more, and the service manager ends us, loudly. What the
+ * threads do is in fleet_workers.c.
  */
 #include "daemon/fleet_private.h"
 

@@ -2,10 +2,10 @@
 /**
  * @file fleet_workers.c  The threads that look at the guests of a fleet.
  *
- * Theory of operation. Each thread takes the guest that is due first, looks at it without holding the mutex, and queues
- * it for its next look. Before, the ledger is asked: when the process has used more than the budget all wait, and
- * looks come late, which their est windows show. Every half minute, or when guests come and go, panels and period
- * are planned anew from what looks have cost.
+ * Theory of operation. Each thread takes the guest that is due first, looks at it without holding
+ * the mutex, and queues it for its next look. Before, the ledger is asked: when the process has
+ * used more than the budget all wait, and looks come late, which their est windows show. Every half
+ * minute, or when guests come and go, panels and period are planned anew from what looks have cost.
  */
 #include "daemon/fleet_private.h"
 
@@ -26,18 +26,20 @@
 #define OVERHEAD_LATELY_S 60
 #define SHOW_UP_NS (10 * SECOND_NS)
 #define BUSY_NS (2 * SECOND_NS) /* somebody else measures it: again soon */
-/* It could not be measured: perhaps soon, for a guest that has just started has hardly a page to try a method on;
- * then ever more seldom. */
+/* It could not be measured: perhaps soon, for a guest that has just started has hardly a page to
+ * try a method on; then ever more seldom. */
 #define REFUSED_FIRST_NS (5 * SECOND_NS)
 #define REFUSED_MOST_NS (300 * SECOND_NS)
-#define FIRST_LOOK_NS (5 * SECOND_NS) /* from the small panel that tells the cost to the real one */
+#define FIRST_LOOK_NS                                                           \
+    (5 * SECOND_NS) /* from the small panel that tells the cost to the real one \
+                     */
 
 static uint64_t to_ns(double seconds)
 {
     return (uint64_t)llround(seconds * 1e9);
 }
 
-/* --- the plan ---------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 static struct budget_limits limits_of(const struct fleet *fleet)
 {
@@ -76,8 +78,8 @@ static void account(struct fleet *fleet, uint64_t now_ns)
     fleet->plan_looks_s = fleet->looks_cpu_s;
 }
 
-/* For those that wait to be opened, too: panels that are paid for only as long as these are away would be drawn for nothing,
- * and looks at the few take what opening the many needs. */
+/* For those that wait to be opened, too: panels that are paid for only as long as these are away
+ * would be drawn for nothing, and looks at the few take what opening the many needs. */
 static void plan_anew(struct fleet *fleet, uint64_t now_ns)
 {
     const struct budget_limits limits = limits_of(fleet);
@@ -101,7 +103,7 @@ static void plan_anew(struct fleet *fleet, uint64_t now_ns)
                  fleet->plan.period_s);
 }
 
-/* --- one guest --------------------------------------------------------------------------------- */
+/* --- one guest -------------------------------------------------------------------------------- */
 
 /* What a look needs to know, copied under the mutex. */
 struct order {
@@ -153,13 +155,15 @@ static void publish(struct fleet *fleet, const struct member *member,
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-/* The time that a record stands for: not that in which the guest was suspended, for which there is no record. */
+/* The time that a record stands for: not that in which the guest was suspended, for which there is
+ * no record. */
 static double period_until(struct member *member, const struct order *order,
                            const struct sample_record *record, uint64_t now_ns)
 {
     uint64_t still_ns = order->stood_still_ns - member->recorded_still_ns;
     uint64_t from_ns = member->recorded_ns + still_ns;
-    /* A suspension that ended during a look counts in the next one, and may be longer than what was between the two. */
+    /* A suspension that ended during a look counts in the next one, and may be longer than what was
+     * between the two. */
     double since_s = member->recorded_ns && now_ns > from_ns ? (double)(now_ns - from_ns) / 1e9
                                                              : order->planned_s;
 
@@ -168,7 +172,8 @@ static double period_until(struct member *member, const struct order *order,
     return sample_period_s(record, since_s, order->planned_s);
 }
 
-/* The end of a look that hung, and for which the others did not wait: there is no writer any more. */
+/* The end of a look that hung, and for which the others did not wait: there is no writer any
+ * more. */
 static bool is_late(struct fleet *fleet)
 {
     pthread_mutex_lock(&fleet->mutex);
@@ -193,7 +198,8 @@ static void keep(struct fleet *fleet, struct member *member, const struct order 
     publish(fleet, member, &record->sample);
 }
 
-/* What a look changes of what others read of the member: its looker's own until it has the mutex again. */
+/* What a look changes of what others read of the member: its looker's own until it has the mutex
+ * again. */
 struct outcome {
     bool told;
     bool refused;
@@ -230,8 +236,9 @@ static uint64_t keep_size(struct fleet *fleet, struct member *member)
     return next_ns;
 }
 
-/* When to look again: the plan is what the budget pays for if all guests change, so no guest is looked at more often, and
- * one that does not change less often. Its shortest window tells. What is unmeasurable would hide a change. */
+/* When to look again: the plan is what the budget pays for if all guests change, so no guest is
+ * looked at more often, and one that does not change less often. Its shortest window tells. What is
+ * unmeasurable would hide a change. */
 static double period_after(struct member *member, const struct order *order,
                            const struct sample_record *record)
 {
@@ -289,7 +296,7 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
     return next_ns > now_ns ? next_ns : now_ns + to_ns(period_s); /* late: not made up for */
 }
 
-/* --- the threads ------------------------------------------------------------------------------- */
+/* --- the threads ------------------------------------------------------------------------------ */
 
 /* Without the mutex from here on, for as long as the look takes. */
 static void serve(struct fleet *fleet, struct fleet_worker *worker, struct member *member)
@@ -344,7 +351,7 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
     pthread_mutex_lock(&fleet->mutex);
 }
 
-/* --- jobs between two looks -------------------------------------------------------------------- */
+/* --- jobs between two looks ------------------------------------------------------------------- */
 
 #define JOBS_SHARE 0.05 /* of the budget: threads of ten guests take about a millisecond */
 #define JOBS_BURST_S 0.002
@@ -373,7 +380,8 @@ static void earn(struct fleet *fleet, uint64_t now_ns)
                                 JOBS_BURST_S);
 }
 
-/* The process is the member's as long as its end was not noticed; a wrong flag would be the worst. */
+/* The process is the member's as long as its end was not noticed; a wrong flag would be the
+ * worst. */
 void fleet_look_for_jobs(struct fleet *fleet)
 {
     pthread_mutex_lock(&fleet->mutex);
@@ -397,7 +405,7 @@ void fleet_look_for_jobs(struct fleet *fleet)
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-/* --- the next one ------------------------------------------------------------------------------ */
+/* --- the next one ----------------------------------------------------------------------------- */
 
 /* The guest to look at now; NULL: none until *until_ns. */
 static struct member *next_member(struct fleet *fleet, uint64_t now_ns, uint64_t *until_ns)
@@ -435,7 +443,8 @@ static struct member *next_member(struct fleet *fleet, uint64_t now_ns, uint64_t
     return NULL;
 }
 
-/* The first guest that nobody looks at, taken out of the table; NULL: there is none, and whoever looks at one restores it. */
+/* The first guest that nobody looks at, taken out of the table; NULL: there is none, and whoever
+ * looks at one restores it. */
 static struct member *take_idle(struct fleet *fleet)
 {
     struct member **at = &fleet->members;
@@ -452,7 +461,8 @@ static struct member *take_idle(struct fleet *fleet)
     return member;
 }
 
-/* All threads share the work. One whose look hangs keeps its own guest from being restored, and no other. */
+/* All threads share the work. One whose look hangs keeps its own guest from being restored, and no
+ * other. */
 static void restore_guests(struct fleet *fleet)
 {
     struct member *member;

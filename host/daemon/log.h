@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file log.h  Messages on standard error, one line each, with the priority in front as journald reads it (sd-daemon(3)).
+ * @file log.h  Messages on standard error, one line each, with the priority in front as journald
+ * reads it (sd-daemon(3)).
  *
- * Each class of messages has a rate of its own: a fault that repeats for every guest leaves room for the others.
+ * Each class of messages has a rate of its own: a fault that repeats for every guest leaves room
+ * for the others.
  */
 #pragma once
 
@@ -35,7 +37,8 @@ bool log_rate_admit(struct log_rate *rate, uint64_t now_ns);
 /** Less urgent messages than @p priority (LOG_ERR .. LOG_DEBUG) are not written. */
 void log_set_level(int priority);
 
-/** Writes one line, whatever is in the text: names of strangers can neither end it nor command a terminal (utf8_printable()).
+/** Writes one line, whatever is in the text: names of strangers can neither end it nor command a
+ * terminal (utf8_printable()).
  *  From any thread. */
 void log_line(enum log_class class, int priority, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

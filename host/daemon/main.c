@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file main.c  vmwssd: starts the threads, and then waits for signals, guests that end, and the time to say how it goes.
+ * @file main.c  vmwssd: starts the threads, and then waits for signals, guests that end, and the
+ * time to say how it goes.
  *
- *   libvirt's thread ── events ──► a thread for each source ── guests ──► fleet: two threads ── records ──► writer,
- *   agents' thread ── what guests say ─────────────────────────────────────────────────► beside them               publisher
+ *   libvirt's thread ── events ──► a thread for each source ── guests ──► fleet: two threads
+ *   agents' thread ── what guests say ──► beside the records ◄── records ──┘
+ *                                                  │
+ *                                                  └──► writer, publisher
  */
 #include "base/clock.h"
 #include "base/leaks.h"
@@ -60,8 +63,8 @@ static int take_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* A guest takes a dozen files, and there may be thousands. Above the hard limit only who has CAP_SYS_RESOURCE comes, which
- * privileges_drop() gives up. */
+/* A guest takes a dozen files, and there may be thousands. Above the hard limit only who has
+ * CAP_SYS_RESOURCE comes, which privileges_drop() gives up. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -86,7 +89,7 @@ static bool has_embedded(const struct config *config)
     return false;
 }
 
-/* --- sources ----------------------------------------------------------------------------------- */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 static bool is_source(const struct daemon *daemon, const char *uri)
 {
@@ -124,7 +127,8 @@ static int start_source(struct daemon *daemon, const char *uri, struct error *er
     return 0;
 }
 
-/* Those of the configuration, and no others. The first error; the other sources are followed all the same. */
+/* Those of the configuration, and no others. The first error; the other sources are followed all
+ * the same. */
 static int follow_sources(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;
@@ -157,7 +161,7 @@ static unsigned sources_up(const struct daemon *daemon)
     return up;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void reload(struct daemon *daemon)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file openings.h  The guests of a connection that wait to be opened: the newest first, for it is the one that somebody
- * is waiting for. No locks.
+ * @file openings.h  The guests of a connection that wait to be opened: the newest first, for it is
+ * the one that somebody is waiting for. No locks.
  *
  * One that could not be opened is tried again, ever more seldom.
  */
@@ -21,7 +21,8 @@ struct openings {
 
 void openings_free(struct openings *openings);
 
-/** A guest of this UUID runs, and is not watched. If it waits already it keeps its place, and is tried at once. Out of
+/** A guest of this UUID runs, and is not watched. If it waits already it keeps its place, and is
+ * tried at once. Out of
  *  memory: false, and it is not noted. */
 bool openings_put(struct openings *openings, const char *uuid);
 

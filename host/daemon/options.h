@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file options.h  vmwssd's command line: the keys of its configuration, and a few words of its own. */
+/** @file options.h  vmwssd's command line: the keys of its configuration, and a few words of its
+ * own. */
 #pragma once
 
 #include "daemon/config.h"
@@ -16,5 +17,6 @@ struct options {
 /** 0; 1 after printing help or the version; -EINVAL after printing what is wrong. */
 int options_parse(struct options *options, int argc, char **argv);
 
-/** The defaults, the file over them, the command line over that. Again at a reload. 0 or negative with the message. */
+/** The defaults, the file over them, the command line over that. Again at a reload. 0 or negative
+ * with the message. */
 int options_config(const struct options *options, struct config *config, struct error *error);

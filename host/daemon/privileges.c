@@ -10,11 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* --- capabilities ------------------------------------------------------------------------------ */
+/* --- capabilities ----------------------------------------------------------------------------- */
 
 static int drop_capabilities(bool agents)
 {
-    /* Who may not change the bounding set has one that is somebody's choice: the unit's. libcap-ng would complain. */
+    /* Who may not change the bounding set has one that is somebody's choice: the unit's. libcap-ng
+     * would complain. */
     const capng_select_t what = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)
                                     ? CAPNG_SELECT_BOTH
                                     : CAPNG_SELECT_CAPS;
@@ -40,7 +41,7 @@ void privileges_reach(bool reach)
         capng_apply(CAPNG_SELECT_CAPS);
 }
 
-/* --- system calls ------------------------------------------------------------------------------ */
+/* --- system calls ----------------------------------------------------------------------------- */
 
 /* What CAP_SYS_ADMIN, CAP_SYS_PTRACE or root's user id would allow, and vmwssd never does. */
 static const int never[] = {
@@ -107,7 +108,8 @@ static int refuse_socket(scmp_filter_ctx filter, enum scmp_compare compare, unsi
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, &families);
 }
 
-/* No socket but local ones, netlink's, by which libraries ask for the machine's interfaces, and for agents vsock's. */
+/* No socket but local ones, netlink's, by which libraries ask for the machine's interfaces, and for
+ * agents vsock's. */
 static int refuse_networks(scmp_filter_ctx filter, bool agents)
 {
     const unsigned last = agents ? AF_VSOCK : AF_NETLINK;
@@ -119,8 +121,9 @@ static int refuse_networks(scmp_filter_ctx filter, bool agents)
     return rc;
 }
 
-/* A list of what is refused, not of what is allowed: what libvirt, SQLite and the C library need differs from one
- * release to the next, and where the unit file is used systemd keeps such a list (@system-service). */
+/* A list of what is refused, not of what is allowed: what libvirt, SQLite and the C library need
+ * differs from one release to the next, and where the unit file is used systemd keeps such a list
+ * (@system-service). */
 static int refuse_system_calls(bool agents)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);

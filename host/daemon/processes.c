@@ -30,7 +30,7 @@ struct processes {
     bool said_unlisted;
 };
 
-/* --- what a guest is called -------------------------------------------------------------------- */
+/* --- what a guest is called ------------------------------------------------------------------- */
 
 static uint64_t fnv1a(const char *text, uint64_t hash)
 {
@@ -49,7 +49,8 @@ void processes_uuid(const char *text, char *uuid)
              0x8000 | ((unsigned)(b >> 48) & 0x3fff), (unsigned long long)(b & 0xffffffffffffULL));
 }
 
-/* The UUID of another process that is watched is taken: of two guests of one name the second is its process. */
+/* The UUID of another process that is watched is taken: of two guests of one name the second is its
+ * process. */
 static void name_guest(const struct processes *processes, struct guest *guest)
 {
     char text[320];
@@ -65,7 +66,7 @@ static void name_guest(const struct processes *processes, struct guest *guest)
     processes_uuid(text, guest->uuid);
 }
 
-/* --- opening ----------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void key_of(pid_t pid, char key[37])
 {
@@ -73,7 +74,8 @@ static void key_of(pid_t pid, char key[37])
     snprintf(key, 37, "%d", pid);
 }
 
-/* One that libvirt has yet to open; or the other end of a migration between two libvirtds of this machine. */
+/* One that libvirt has yet to open; or the other end of a migration between two libvirtds of this
+ * machine. */
 static bool may_be_libvirts(const struct processes *processes, const struct guest *guest)
 {
     const char *uuid = guest->process.config.uuid;
@@ -135,7 +137,7 @@ static void open_next(struct processes *processes)
     wait_to_open(processes);
 }
 
-/* --- who is there ------------------------------------------------------------------------------ */
+/* --- who is there ----------------------------------------------------------------------------- */
 
 static bool is_young(uint64_t start_ticks)
 {
@@ -178,7 +180,7 @@ static void scan(struct processes *processes)
         compare_process(processes, pids[i]);
 }
 
-/* --- the thread -------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* Waits until there is something to do; true if processes are to be followed. */
 static bool wait_for_work(struct processes *processes)

@@ -2,8 +2,9 @@
 /**
  * @file publish.h  Which records are worth publishing. No clock, no libvirt.
  *
- * A write has libvirt store the guest's state and tell every listener, so one that says nothing new is spared. But a number
- * that nobody renews looks like that of a daemon that has died: after a while it is told again.
+ * A write has libvirt store the guest's state and tell every listener, so one that says nothing new
+ * is spared. But a number that nobody renews looks like that of a daemon that has died: after a
+ * while it is told again.
  */
 #pragma once
 
@@ -15,8 +16,10 @@
 /**
  * Does @p now say anything that a reader of @p told, the record published last, would want to know?
  * @param told  NULL: nothing has been published; then it does
- * @return a window's WSS left the published interval and moved by more than 1 % of it; an interval became half as wide or
- *         twice as wide, by more than 1 % of what is resident; another method, other windows or other flags (but new-panel, which is about one record); resident or
- *         RAM moved by more than 1 % of RAM; PUBLISH_AGAIN_S have passed, or the clock went back
+ * @return a window's WSS left the published interval and moved by more than 1 % of it; an interval
+ * became half as wide or
+ *         twice as wide, by more than 1 % of what is resident; another method, other windows or
+ *         other flags (but new-panel, which is about one record); resident or RAM moved by more
+ *         than 1 % of RAM; PUBLISH_AGAIN_S have passed, or the clock went back
  */
 bool publish_is_news(const struct sample_record *told, const struct sample_record *now);

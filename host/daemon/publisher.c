@@ -56,7 +56,7 @@ struct publisher {
     struct source sources[PUBLISHER_MAX_SOURCES];
 };
 
-/* --- what the others say ----------------------------------------------------------------------- */
+/* --- what the others say ---------------------------------------------------------------------- */
 
 static struct entry *find(struct publisher *publisher, const char *uuid)
 {
@@ -163,7 +163,7 @@ void publisher_source(struct publisher *publisher, unsigned source, const char *
     pthread_mutex_unlock(&publisher->mutex);
 }
 
-/* --- libvirt: without the mutex ---------------------------------------------------------------- */
+/* --- libvirt: without the mutex --------------------------------------------------------------- */
 
 static void say_failed(struct source *source, const struct error *error)
 {
@@ -222,7 +222,8 @@ static void say(struct source *source, const struct publication *news, int rc,
         source->said = false;
 }
 
-/* By a new connection: the old one may be to a libvirtd that has been restarted, and there is no time to try twice. */
+/* By a new connection: the old one may be to a libvirtd that has been restarted, and there is no
+ * time to try twice. */
 static int clear(struct source *source, struct error *error)
 {
     hang_up(source);
@@ -238,7 +239,7 @@ static int clear(struct source *source, struct error *error)
     return 0;
 }
 
-/* --- the thread -------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* When the next write to the guest may be, after one that ended in @p rc. */
 static uint64_t hold_ns(int rc)
@@ -286,7 +287,8 @@ static void write_news(struct publisher *publisher, struct entry *entry)
     free(news);
 }
 
-/* Removes what was written where nothing is to be published any more. What fails is tried again, but not at the end. */
+/* Removes what was written where nothing is to be published any more. What fails is tried again,
+ * but not at the end. */
 static void clear_source(struct publisher *publisher, struct source *source)
 {
     struct error error = {0};

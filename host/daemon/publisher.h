@@ -2,13 +2,14 @@
 /**
  * @file publisher.h  The one thread that writes guests' working sets into libvirt's metadata.
  *
- * Looks at guests never wait for libvirt: they leave a copy of what is worth telling (publish.h), and the thread writes the
- * newest of each guest, at most once in PUBLISH_INTERVAL_S. It has read-write connections of its own, opened when
- * there is something to write; those that follow events stay read-only, and are not held up by a write that waits.
+ * Looks at guests never wait for libvirt: they leave a copy of what is worth telling (publish.h),
+ * and the thread writes the newest of each guest, at most once in PUBLISH_INTERVAL_S. It has
+ * read-write connections of its own, opened when there is something to write; those that follow
+ * events stay read-only, and are not held up by a write that waits.
  *
- * What it wrote it removes: when publishing is switched off, when a connection is given up, and at the end. After
- * kill -9 elements stay until their guests end; the time in them says how old they are, and the next vmwssd that
- * publishes overwrites or removes them.
+ * What it wrote it removes: when publishing is switched off, when a connection is given up, and at
+ * the end. After kill -9 elements stay until their guests end; the time in them says how old they
+ * are, and the next vmwssd that publishes overwrites or removes them.
  */
 #pragma once
 
@@ -25,7 +26,8 @@ int publisher_start(struct publisher **out, struct error *error);
 /** Publish at all? Returns at once. */
 void publisher_switch(struct publisher *publisher, bool on);
 
-/** Guests of @p source (below PUBLISHER_MAX_SOURCES) are those of @p uri, which must live on. Not wanted: no longer. */
+/** Guests of @p source (below PUBLISHER_MAX_SOURCES) are those of @p uri, which must live on. Not
+ * wanted: no longer. */
 void publisher_source(struct publisher *publisher, unsigned source, const char *uri, bool wanted);
 
 /** A new record; @p precision as in the history. From any thread; never blocks for long. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file readable.c  See readable.h. An epoll; serial and what share the number that it keeps for us. */
+/** @file readable.c  See readable.h. An epoll; serial and what share the number that it keeps for
+ * us. */
 #include "daemon/readable.h"
 
 #include <errno.h>

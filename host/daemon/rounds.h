@@ -2,8 +2,9 @@
 /**
  * @file rounds.h  When guests are asked next, and what asking them all costs. Pure functions.
  *
- * Asking has no throttle of its own: the fleet's plan (budget.h) has to pay for a round in each period, and says how long
- * that has to be; and while its ledger has looks wait, asking waits as well.
+ * Asking has no throttle of its own: the fleet's plan (budget.h) has to pay for a round in each
+ * period, and says how long that has to be; and while its ledger has looks wait, asking waits as
+ * well.
  */
 #pragma once
 
@@ -17,24 +18,27 @@ struct rounds {
     uint64_t held_until_ns; /* the ledger has all wait */
     uint64_t began_ns;      /* the last one; 0: none yet */
     double began_cpu_s;     /* the thread's CPU time then */
-    double
-        cost_s; /* CPU time of a round and of all that is heard until the next, lately; 0: not known */
+    double cost_s; /* CPU time of a round and of all that is heard until the next, lately; 0: not
+                      known */
 };
 
 /** How long a round and the next are apart, but for what the ledger holds up. */
 double rounds_period_s(const struct rounds *rounds);
 
-/** When the next begins: a period after the last, and not before the ledger allows it, but for that one period more at
+/** When the next begins: a period after the last, and not before the ledger allows it, but for that
+ * one period more at
  *  most. While the budget is just used up whoever looks at guests would always come first. */
 uint64_t rounds_due_ns(const struct rounds *rounds);
 
 /** Does the ledger have all wait? */
 bool rounds_held(const struct rounds *rounds, uint64_t now_ns);
 
-/** One begins, at @p cpu_s of the thread's CPU time: the one before has cost what was used since. */
+/** One begins, at @p cpu_s of the thread's CPU time: the one before has cost what was used
+ * since. */
 void rounds_begin(struct rounds *rounds, uint64_t now_ns, double cpu_s);
 
-/** When a guest's XML is read for the way to its agent. Zeroed: at once, as of a guest that is new. */
+/** When a guest's XML is read for the way to its agent. Zeroed: at once, as of a guest that is
+ * new. */
 struct xml_turn {
     unsigned rounds; /* until then */
     bool plugged;    /* a device was: libvirt has said so */
@@ -43,11 +47,13 @@ struct xml_turn {
 /** Once read it is not read again for so many rounds, should what libvirt says have been lost. */
 #define XML_AGAIN_ROUNDS 100
 
-/** How many guests' XML is read in one round, of @p n: a thousand that are new take eight rounds. */
+/** How many guests' XML is read in one round, of @p n: a thousand that are new take eight
+ * rounds. */
 size_t rounds_xml_most(size_t n);
 
 /**
- * Is it read in this round? It is when a device was plugged, and of a guest without a channel in its turn.
+ * Is it read in this round? It is when a device was plugged, and of a guest without a channel in
+ * its turn.
  * @param left  how many may be in this round, one less if it is: the others' turn is the next round
  */
 bool rounds_xml_due(struct xml_turn *turn, bool has_channel, size_t *left);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file source.h  Who knows which guests there are: a libvirt connection (connection.h), or the processes of this host
- * (processes.h). Each is a thread of its own that adds guests to the fleet and lets them go; its number tells its guests apart.
+ * @file source.h  Who knows which guests there are: a libvirt connection (connection.h), or the
+ * processes of this host (processes.h). Each is a thread of its own that adds guests to the fleet
+ * and lets them go; its number tells its guests apart.
  */
 #pragma once
 
@@ -19,7 +20,8 @@ struct source {
     struct processes *processes; /* one of the two is NULL */
 };
 
-/** Begins to follow @p uri, for as long as the process lives. 0; -ENOMEM: no thread; or libvirt's event loop cannot be had, with
+/** Begins to follow @p uri, for as long as the process lives. 0; -ENOMEM: no thread; or libvirt's
+ * event loop cannot be had, with
  *  the message. */
 int source_start(struct source *source, unsigned number, const char *uri, const struct fsroot *root,
                  struct fleet *fleet, struct error *error);

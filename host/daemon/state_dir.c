@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With the group's bit on a directory, what is made in it is of the group, whoever makes it. Without a group it is root's. */
+/* With the group's bit on a directory, what is made in it is of the group, whoever makes it.
+ * Without a group it is root's. */
 static int give_to_group(const char *dir)
 {
     const struct group *group = getgrnam(STATE_GROUP);

@@ -8,10 +8,10 @@
 #define STATE_GROUP "vmwss"
 
 /**
- * Makes the directory of STORE_DEFAULT_PATH, if that is what @p database names and it is not there: for root and, if there
- * is one, the group STATE_GROUP, which what is made in it belongs to as well; for others closed. Whoever can read the
- * history can hold locks of it that the writer waits for. Takes CAP_CHOWN. A directory of another path is not made, for it
- * may be a mistake.
+ * Makes the directory of STORE_DEFAULT_PATH, if that is what @p database names and it is not there:
+ * for root and, if there is one, the group STATE_GROUP, which what is made in it belongs to as
+ * well; for others closed. Whoever can read the history can hold locks of it that the writer waits
+ * for. Takes CAP_CHOWN. A directory of another path is not made, for it may be a mistake.
  * @return 0, or the errno of mkdir(2) with the message
  */
 int state_dir_make(const char *database, struct error *error);

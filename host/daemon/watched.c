@@ -58,7 +58,7 @@ bool watched_has_ram(const struct watched *watched, struct ram_config *xml)
     return ram_config_equal(&guest->ram, xml);
 }
 
-/* --- the panel and the lock -------------------------------------------------------------------- */
+/* --- the panel and the lock ------------------------------------------------------------------- */
 
 static pid_t pid_of(const struct watched *watched)
 {
@@ -79,7 +79,8 @@ static void publish_panel(struct watched *watched)
     neighbour_free(&panel);
 }
 
-/* Restores the guest: only under its lock, for what is mapped again would seem touched to somebody else who measures it. */
+/* Restores the guest: only under its lock, for what is mapped again would seem touched to somebody
+ * else who measures it. */
 static void drop_panel(struct watched *watched)
 {
     watched->anew |= watched->follower && watched->told;
@@ -163,7 +164,7 @@ int watched_poll(struct watched *watched, struct error *error)
     return watched->follower ? follower_poll(watched->follower, error) : 0;
 }
 
-/* --- a look ------------------------------------------------------------------------------------ */
+/* --- a look ----------------------------------------------------------------------------------- */
 
 static int choose_method(struct watched *watched, const struct watch_rules *rules,
                          struct error *error)
@@ -190,7 +191,8 @@ static int choose_method(struct watched *watched, const struct watch_rules *rule
     return error_set(error, -ENOTSUP, "no method can follow this guest:%s", reasons.text);
 }
 
-/* The last record was in doubt: then its panel is worth less than another method, if there is one. Found out once. */
+/* The last record was in doubt: then its panel is worth less than another method, if there is one.
+ * Found out once. */
 static void leave_aged_method(struct watched *watched, const struct watch_rules *rules)
 {
     const struct method *before = watched->method;
@@ -272,7 +274,8 @@ static int look_at_panel(struct watched *watched, const struct watch_rules *rule
     return rc;
 }
 
-/* What libvirt said when the guest was opened counts once: from then on its events and QEMU's threads tell. */
+/* What libvirt said when the guest was opened counts once: from then on its events and QEMU's
+ * threads tell. */
 static void remember(struct watched *watched, unsigned flags)
 {
     struct guest *guest = &watched->subject.guest;
@@ -385,6 +388,7 @@ int watched_look(struct watched *watched, const struct watch_rules *rules, uint6
     if (rc == 0 || rc == -EAGAIN)
         return rc;
     watched->void_marks = true;
-    /* The files of a process that ended read as empty: whatever went wrong then is that it ended. */
+    /* The files of a process that ended read as empty: whatever went wrong then is that it
+     * ended. */
     return qemu_process_verify(subject->root, &subject->guest.process, NULL) < 0 ? -ESRCH : rc;
 }

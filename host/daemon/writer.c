@@ -81,7 +81,8 @@ static void wait_for_check(struct writer *writer)
     writer->checks = false;
 }
 
-/* Not beside a check: opening looks into the file, and to close that would drop the locks of the check's connection. */
+/* Not beside a check: opening looks into the file, and to close that would drop the locks of the
+ * check's connection. */
 static int open_store(struct writer *writer, struct error *error)
 {
     wait_for_check(writer);
@@ -137,8 +138,8 @@ static int ends(void *context)
     return stop;
 }
 
-/* SQLite walks through all pages without asking whether to go on: writer_stop() interrupts it, and what it costs is read off the
- * clock of its thread meanwhile. @p store: NULL when it has ended. */
+/* SQLite walks through all pages without asking whether to go on: writer_stop() interrupts it, and
+ * what it costs is read off the clock of its thread meanwhile. @p store: NULL when it has ended. */
 static void note_check(struct writer *writer, struct store *store)
 {
     pthread_mutex_lock(&writer->mutex);
@@ -189,7 +190,8 @@ static void drop_damaged(struct writer *writer)
     writer->store = NULL;
 }
 
-/* At once, before it is written to, if whoever wrote to it last was killed. Guests are watched meanwhile. */
+/* At once, before it is written to, if whoever wrote to it last was killed. Guests are watched
+ * meanwhile. */
 static void begin_checking(struct writer *writer)
 {
     struct error error = {0};
@@ -256,7 +258,8 @@ static void write_events(struct writer *writer, struct queued **list, size_t n)
 
         if (rc == 0)
             rc = store_add_event(writer->store, &list[i]->event, &error);
-        /* An event may find room on a disk where records find none: that history is kept again they say. */
+        /* An event may find room on a disk where records find none: that history is kept again they
+         * say. */
         if (rc < 0)
             say(writer, rc, &error);
     }
@@ -302,8 +305,8 @@ static void watch_wal(struct writer *writer)
     writer->held = bytes >= WAL_WARN_BYTES;
 }
 
-/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and said again when it has worked
- * meanwhile, or fails by another reason. */
+/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and said
+ * again when it has worked meanwhile, or fails by another reason. */
 static void maintain(struct writer *writer)
 {
     struct store_clock clock = store_clock_now();
@@ -328,8 +331,8 @@ static void maintain(struct writer *writer)
     writer->not_maintained = rc;
 }
 
-/* Waits for records, and a little longer for more of them; none come from a host without guests, whose history grows old
- * all the same. False: it is to stop, and all that came is written. */
+/* Waits for records, and a little longer for more of them; none come from a host without guests,
+ * whose history grows old all the same. False: it is to stop, and all that came is written. */
 static bool gather(struct writer *writer, struct queued **list, size_t *n, bool *damaged)
 {
     uint64_t until_ns = cond_in_s(writer->store ? MAINTAIN_S : OPEN_AGAIN_S);

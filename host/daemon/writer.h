@@ -2,8 +2,8 @@
 /**
  * @file writer.h  The one thread that writes the history. Looks at guests never wait for the disk.
  *
- * Records queue for it; it takes all that came within a second into one transaction. When the disk does not keep
- * up, or is full, what does not fit into the queue is dropped, and said once.
+ * Records queue for it; it takes all that came within a second into one transaction. When the disk
+ * does not keep up, or is full, what does not fit into the queue is dropped, and said once.
  */
 #pragma once
 
@@ -13,11 +13,13 @@
 
 struct writer; /* opaque */
 
-/** Opens the history at @p path and starts the thread. One that is busy is opened later. 0, or as store_open(). */
+/** Opens the history at @p path and starts the thread. One that is busy is opened later. 0, or as
+ * store_open(). */
 int writer_start(struct writer **out, const char *path, const struct store_retention *retention,
                  struct error *error);
 
-/** CPU seconds that checking the history has taken so far, every page of it: in the background, or before anything is added
+/** CPU seconds that checking the history has taken so far, every page of it: in the background, or
+ * before anything is added
  *  if its last writer was killed. The budget does not pay for that. 0 for NULL. */
 double writer_checking_cpu_s(struct writer *writer);
 

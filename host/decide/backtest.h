@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file backtest.h  Replays decisions over inputs of the past, and scores them by what came after. Pure functions.
+ * @file backtest.h  Replays decisions over inputs of the past, and scores them by what came after.
+ * Pure functions.
  *
- * The guest begins with all that is assigned; each minute there is a decision, and the size follows by decide_step(). What
- * was touched in the long window (an hour) that ends an hour after a decision is exactly what the guest touched since: a
- * decision is exceeded when that is more than its target. The minute's largest WSS counts, without its headroom or bound.
+ * The guest begins with all that is assigned; each minute there is a decision, and the size follows
+ * by decide_step(). What was touched in the long window (an hour) that ends an hour after a
+ * decision is exactly what the guest touched since: a decision is exceeded when that is more than
+ * its target. The minute's largest WSS counts, without its headroom or bound.
  *
- * The guest of the past had its memory: what it would have done with less, refault or swap, no replay can know.
+ * The guest of the past had its memory: what it would have done with less, refault or swap, no
+ * replay can know.
  */
 #pragma once
 
@@ -48,10 +51,11 @@ void backtest_begin(struct backtest *backtest, const struct decide_policy *polic
                     int step_s, struct backtest_pending *pending);
 
 /**
- * The next moment, in the order of time. The last panic is the replay's, and so is the actual size: what the guest uses is
- * what it used then, and what it has available less.
+ * The next moment, in the order of time. The last panic is the replay's, and so is the actual size:
+ * what the guest uses is what it used then, and what it has available less.
  * @param start_s        when it begins, in whole steps
- * @param reached_bytes  the largest WSS of the long window in it; DECIDE_UNKNOWN: it was not answered
+ * @param reached_bytes  the largest WSS of the long window in it; DECIDE_UNKNOWN: it was not
+ *                       answered
  */
 void backtest_see(struct backtest *backtest, int64_t start_s, const struct decide_input *input,
                   uint64_t reached_bytes);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file day.h  The distribution of a working set over the last 24 hours, from what is left of minutes or hours.
+ * @file day.h  The distribution of a working set over the last 24 hours, from what is left of
+ * minutes or hours.
  *
- * A sketch of each clock hour; the oldest falls out as a whole, so the day has 24 to 25 of them. What is left of a minute
- * has the distribution of the WSS and the mean of its upper bound: so the upper bound's p99 is taken to be the p99 of the
- * WSS (within SKETCH_ERROR) and the mean distance of the bound from it.
+ * A sketch of each clock hour; the oldest falls out as a whole, so the day has 24 to 25 of them.
+ * What is left of a minute has the distribution of the WSS and the mean of its upper bound: so the
+ * upper bound's p99 is taken to be the p99 of the WSS (within SKETCH_ERROR) and the mean distance
+ * of the bound from it.
  */
 #pragma once
 
@@ -34,6 +36,7 @@ void decide_day_clear(struct decide_day *day);
 void decide_day_add(struct decide_day *day, int64_t start_s, const struct sketch *sketch,
                     double above_bytes);
 
-/** The p99 of the upper bound over the 24 h before @p now_s. Returns the time that it stands on, seconds; 0: none, and
+/** The p99 of the upper bound over the 24 h before @p now_s. Returns the time that it stands on,
+ * seconds; 0: none, and
  *  @p bytes is 0. */
 double decide_day_p99(struct decide_day *day, double now_s, uint64_t *bytes);

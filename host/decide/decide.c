@@ -58,7 +58,7 @@ uint64_t decide_actual(const struct decide_input *input)
     return smaller(input->actual_bytes, input->assigned_bytes);
 }
 
-/* --- the terms --------------------------------------------------------------------------------- */
+/* --- the terms -------------------------------------------------------------------------------- */
 
 static uint64_t demand_of(const struct decide_input *input, const struct decide_wss *wss,
                           double factor)
@@ -100,7 +100,8 @@ bool decide_has_statistics(const struct decide_policy *policy, const struct deci
            !(guest->agreement < policy->trust_min);
 }
 
-/* What of it the guest's swap can take: half of what is free there, for the rest is for what comes. */
+/* What of it the guest's swap can take: half of what is free there, for the rest is for what
+ * comes. */
 static uint64_t droppable(const struct decide_guest *guest)
 {
     if (guest->swap_total_bytes == DECIDE_UNKNOWN || guest->swap_total_bytes == 0 ||
@@ -158,7 +159,7 @@ double decide_rho(const struct decide_policy *policy, const struct decide_input 
     return shares / (pages * (active + policy->idle_tax * (1 - active)));
 }
 
-/* --- vetoes and panic -------------------------------------------------------------------------- */
+/* --- vetoes and panic ------------------------------------------------------------------------- */
 
 /* Held against the lower bound: a number that is less certain must not allow more. */
 static bool refaults_much(const struct decide_policy *policy, const struct decide_input *input)
@@ -199,7 +200,8 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
         (double)input->unmeasurable_bytes >
             policy->unmeasurable_share * (double)input->resident_bytes)
         vetoes |= VETO_UNMEASURABLE;
-    /* Complaints count even where statistics are inconsistent: the guest keeps what it has, and takes from no other. */
+    /* Complaints count even where statistics are inconsistent: the guest keeps what it has, and
+     * takes from no other. */
     return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
 }
 
@@ -232,7 +234,7 @@ unsigned decide_panics(const struct decide_policy *policy, const struct decide_i
     return panics;
 }
 
-/* --- together ---------------------------------------------------------------------------------- */
+/* --- together --------------------------------------------------------------------------------- */
 
 static unsigned find_unsure(const struct decide_policy *policy, const struct decide_input *input)
 {

@@ -1,38 +1,43 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file decide.h  How much memory a guest should have: the control law, as pure functions over plain structs.
+ * @file decide.h  How much memory a guest should have: the control law, as pure functions over
+ * plain structs.
  *
- * Theory of operation. A working set alone is not a safe size: a guest without swap cannot give cold anonymous memory
- * back, so a target below what it uses ends in its OOM killer, however small its working set. So the target is the
- * largest of what is touched (the demand D) and what cannot be dropped (the floor F), and a list of vetoes keeps a guest
- * from being shrunk on numbers that are old, uncertain, or contradicted by the guest. All sizes are bytes of guest RAM:
+ * Theory of operation. A working set alone is not a safe size: a guest without swap cannot give
+ * cold anonymous memory back, so a target below what it uses ends in its OOM killer, however small
+ * its working set. So the target is the largest of what is touched (the demand D) and what cannot
+ * be dropped (the floor F), and a list of vetoes keeps a guest from being shrunk on numbers that
+ * are old, uncertain, or contradicted by the guest. All sizes are bytes of guest RAM:
  *
- *   M  assigned             B  actual: what the balloon leaves       R  resident           m  reservation
- *   H, L  upper and lower bound of the WSS over a window; short, mid and long: 60 s, 600 s and 3600 s by default
+ *   M  assigned      B  actual: what the balloon leaves      R  resident      m  reservation
+ *   H, L  upper and lower bound of the WSS over a window; short, mid and long: 60 s, 600 s and
+ *         3600 s by default
  *
  *   D = max(1.25 H_short, 1.15 H_mid, 1.10 H_long, p99 of H_mid over 24 h)
- *   W = max(5 % of M, 128 MiB)                                          working reserve
- *   F = (B - available) + W                                             without swap, or where swap is not known
- *       (B - available) - min(swap free / 2, cold anonymous) + W        with swap
- *       M / 2                                                           without fresh statistics of the guest
+ *   W = max(5 % of M, 128 MiB)                                       working reserve
+ *   F = (B - available) + W                                          without swap, or not known
+ *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap
+ *       M / 2                                                        without fresh statistics
  *   learned = 1.2 x the size at the last panic, with a half-life of 24 h
  *   T = clamp(max(D, F, m, learned), m, M), in whole MiB, rounded up
  *
- * H and R are vmwssd's records; available, swap and pressure are the guest's own statistics, by its agent or its balloon
- * driver (estimate/guest_word.h); B is libvirt's. Where B is not known it is taken to be M, which can only make the
- * target larger.
+ * H and R are vmwssd's records; available, swap and pressure are the guest's own statistics, by its
+ * agent or its balloon driver (estimate/guest_word.h); B is libvirt's. Where B is not known it is
+ * taken to be M, which can only make the target larger.
  *
- * "Used" is B - available rather than the guest's MemTotal - MemAvailable: MemTotal lacks what the kernel keeps for
- * itself (its image, struct page, crashkernel=), which no balloon can take but which is part of B; and with
- * deflate-on-oom, or under Windows, MemTotal stays as it was and has the balloon in it. B - available is right in both.
+ * "Used" is B - available rather than the guest's MemTotal - MemAvailable: MemTotal lacks what the
+ * kernel keeps for itself (its image, struct page, crashkernel=), which no balloon can take but
+ * which is part of B; and with deflate-on-oom, or under Windows, MemTotal stays as it was and has
+ * the balloon in it. B - available is right in both.
  *
- * A target below B is advised only if it is below by more than the band (the largest of 64 MiB, 2 % of M and the width
- * of the interval), and no veto stands; otherwise B is kept. A target above B is advised at once. On panic it is M.
+ * A target below B is advised only if it is below by more than the band (the largest of 64 MiB, 2 %
+ * of M and the width of the interval), and no veto stands; otherwise B is kept. A target above B is
+ * advised at once. On panic it is M.
  *
- * The thresholds have the values of struct decide_policy; the sources of the rules are: the floor and the reserve, the
- * experience of users of balloon managers that look at the host or at WSS only; the idle tax, Waldspurger, OSDI 2002,
- * section 5.1; PSI of 0.1 %, TMO (ASPLOS 2022); refaults of 0.2 % of the WSS a minute, Google's far memory
- * (ASPLOS 2019).
+ * The thresholds have the values of struct decide_policy; the sources of the rules are: the floor
+ * and the reserve, the experience of users of balloon managers that look at the host or at WSS
+ * only; the idle tax, Waldspurger, OSDI 2002, section 5.1; PSI of 0.1 %, TMO (ASPLOS 2022);
+ * refaults of 0.2 % of the WSS a minute, Google's far memory (ASPLOS 2019).
  */
 #pragma once
 
@@ -43,7 +48,8 @@
 #define DECIDE_UNKNOWN UINT64_MAX
 #define DECIDE_MIB (1ULL << 20)
 
-/** Why a guest is not shrunk; a set of bits. Bits below VETO_COMPUTED are the caller's, the others decide()'s. */
+/** Why a guest is not shrunk; a set of bits. Bits below VETO_COMPUTED are the caller's, the others
+ * decide()'s. */
 enum decide_veto {
     VETO_NOT_MEASURED = 1 << 0, /* no method can follow it */
     VETO_WINDOW =
@@ -194,7 +200,8 @@ struct decide_decision {
 /** B, or M where it is not known. */
 uint64_t decide_actual(const struct decide_input *input);
 
-/** Are there statistics of the guest that are complete, fresh and consistent enough to base a floor on? */
+/** Are there statistics of the guest that are complete, fresh and consistent enough to base a floor
+ * on? */
 bool decide_has_statistics(const struct decide_policy *policy, const struct decide_input *input);
 
 /* The terms, each alone; at most M. */
@@ -206,7 +213,8 @@ uint64_t decide_floor(const struct decide_policy *policy, const struct decide_in
 uint64_t decide_learned(const struct decide_policy *policy, const struct decide_input *input);
 uint64_t decide_band(const struct decide_policy *policy, const struct decide_input *input);
 
-/** rho = S / (P (f + k (1 - f))), P = B in MiB, f = H_mid / B: the upper bound, so that uncertainty is not taxed. */
+/** rho = S / (P (f + k (1 - f))), P = B in MiB, f = H_mid / B: the upper bound, so that uncertainty
+ * is not taxed. */
 double decide_rho(const struct decide_policy *policy, const struct decide_input *input);
 
 unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_input *input);

@@ -14,7 +14,7 @@
 
 const struct decide_windows decide_windows_default = {60, 600, 3600};
 
-/* --- windows ----------------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 ssize_t decide_pick_window(const double *window_s, size_t n, double wanted_s)
 {
@@ -60,7 +60,7 @@ static void pick_all(struct decide_input *input, const struct decide_windows *wi
     pick(input, all, windows->long_s, &input->long_wss);
 }
 
-/* --- flags ------------------------------------------------------------------------------------- */
+/* --- flags ------------------------------------------------------------------------------------ */
 
 static const struct {
     unsigned flag, veto;
@@ -86,7 +86,7 @@ static void take_flags(struct decide_input *input, unsigned flags)
     input->uncertain = (flags & UNCERTAIN) != 0;
 }
 
-/* --- the guest's statistics -------------------------------------------------------------------- */
+/* --- the guest's statistics ------------------------------------------------------------------- */
 
 static void take_word(struct decide_guest *guest, const struct guest_word *word, double age_s)
 {
@@ -124,15 +124,15 @@ static void clear(struct decide_input *input)
     *input = (struct decide_input){.actual_bytes = DECIDE_UNKNOWN, .panic_age_s = NAN};
 }
 
-/* --- a record ---------------------------------------------------------------------------------- */
+/* --- a record --------------------------------------------------------------------------------- */
 
 static double time_of(const struct sample_record *sample)
 {
     return (double)sample->time.tv_sec + (double)sample->time.tv_nsec / 1e9;
 }
 
-/* A guest that does not change is measured seldom: up to its shortest window apart, however short the last period was. Of a
- * guest that is not measured there are no windows. */
+/* A guest that does not change is measured seldom: up to its shortest window apart, however short
+ * the last period was. Of a guest that is not measured there are no windows. */
 static double longest_period_s(const struct kept_sample *kept)
 {
     const struct sample_record *sample = &kept->record.sample;
@@ -169,7 +169,7 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
         input->up_s = fmin(input->up_s, told->report.uptime_s + fmax(now_s - told_s, 0));
 }
 
-/* --- a minute ---------------------------------------------------------------------------------- */
+/* --- a minute --------------------------------------------------------------------------------- */
 
 static const struct bucket_window *find(const struct bucket *bucket, double wanted_s)
 {

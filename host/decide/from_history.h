@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file from_history.h  From what the history keeps of a guest to the input of a decision. Pure functions.
+ * @file from_history.h  From what the history keeps of a guest to the input of a decision. Pure
+ * functions.
  *
- * The history has no cause to know what the balloon leaves the guest (B): it stays DECIDE_UNKNOWN unless the caller asks
- * libvirt. Neither does it know of Windows, of locked memory but by what is unmeasurable, nor of a backup of disks; who
- * drives balloons must ask libvirt for those.
+ * The history has no cause to know what the balloon leaves the guest (B): it stays DECIDE_UNKNOWN
+ * unless the caller asks libvirt. Neither does it know of Windows, of locked memory but by what is
+ * unmeasurable, nor of a backup of disks; who drives balloons must ask libvirt for those.
  */
 #pragma once
 
@@ -21,8 +22,8 @@ struct decide_windows {
 extern const struct decide_windows decide_windows_default;
 
 /**
- * The window of @p n, ascending, that stands for @p wanted_s: that one, or the next longer, which has no smaller working
- * set, or else the longest that there is. Its index; -1: there is none.
+ * The window of @p n, ascending, that stands for @p wanted_s: that one, or the next longer, which
+ * has no smaller working set, or else the longest that there is. Its index; -1: there is none.
  */
 ssize_t decide_pick_window(const double *window_s, size_t n, double wanted_s);
 
@@ -30,7 +31,8 @@ ssize_t decide_pick_window(const double *window_s, size_t n, double wanted_s);
 void decide_day_from_moment(struct decide_day *day, const struct decide_windows *windows,
                             const struct history_moment *moment);
 
-/** What a record, and the day before it, says. B, reservation, shares and the last panic are left unknown.
+/** What a record, and the day before it, says. B, reservation, shares and the last panic are left
+ * unknown.
  *  @param told   what the agent told last, or NULL: it alone knows the guest's swap
  *  @param told_s when, Unix time
  *  @param first_s when the first record of the guest's process was added, Unix time */
@@ -38,8 +40,9 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
                         const struct kept_sample *kept, struct decide_day *day, double now_s,
                         const struct agent_told *told, double told_s, double first_s);
 
-/** What is left of a minute says, as if at its end: of each window the largest WSS and the mean distance of its bounds. The
- *  guest's swap is not kept of minutes: it counts as none. @param up_s  since when it has been up without a gap, seconds */
+/** What is left of a minute says, as if at its end: of each window the largest WSS and the mean
+ * distance of its bounds. The guest's swap is not kept of minutes: it counts as none.
+ * @param up_s  since when it has been up without a gap, seconds */
 void decide_from_moment(struct decide_input *input, const struct decide_windows *windows,
                         const struct history_moment *moment, struct decide_day *day, double up_s);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file step.h  From one decision to the next: how fast a balloon follows its target. Pure functions.
+ * @file step.h  From one decision to the next: how fast a balloon follows its target. Pure
+ * functions.
  *
- * Up: the whole way at once. Down: only after the target was below for so many decisions in a row and so long, and then at
- * most the smallest of 5 % of B, 256 MiB and half of what the guest has available, each decision. After a panic nothing
- * is taken for ten minutes; after one that comes within an hour of the end of that pause for twice as long as the last
- * time, up to an hour.
+ * Up: the whole way at once. Down: only after the target was below for so many decisions in a row
+ * and so long, and then at most the smallest of 5 % of B, 256 MiB and half of what the guest has
+ * available, each decision. After a panic nothing is taken for ten minutes; after one that comes
+ * within an hour of the end of that pause for twice as long as the last time, up to an hour.
  *
  * A panic teaches a size only where the guest had less than all: at full size no balloon caused it.
  */
@@ -26,7 +27,8 @@ struct decide_pace {
 /** Puts into the input what the pace remembers of a panic. */
 void decide_remember(const struct decide_pace *pace, double now_s, struct decide_input *input);
 
-/** The size to set next, which may be the one that it has. @p now_s: of any clock that is never set back. */
+/** The size to set next, which may be the one that it has. @p now_s: of any clock that is never set
+ * back. */
 uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *policy,
                      const struct decide_input *input, const struct decide_decision *decision,
                      double now_s);

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static const char *const veto_names[N_VETOES] = {
     "not-measured", "window", "paused", "migrating",    "dump",     "vfio",     "hugetlb",
@@ -64,7 +64,7 @@ const char *decide_floor_name(enum decide_floor kind)
     return names[kind];
 }
 
-/* --- sentences --------------------------------------------------------------------------------- */
+/* --- sentences -------------------------------------------------------------------------------- */
 
 struct text {
     char *at;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file words.h  A decision in words: for people, journals and JSON. Pure functions; all write into the caller's buffer. */
+/** @file words.h  A decision in words: for people, journals and JSON. Pure functions; all write
+ * into the caller's buffer. */
 #pragma once
 
 #include "decide/decide.h"
@@ -22,6 +23,7 @@ const char *decide_floor_name(enum decide_floor kind);
 /** Enough for every veto at once. */
 #define DECIDE_WHY_TEXT 1024
 
-/** Why the target is what it is, every veto with its figure, and what the floor rests on. Returns @p text. */
+/** Why the target is what it is, every veto with its figure, and what the floor rests on. Returns
+ * @p text. */
 char *decide_why(char *text, size_t size, const struct decide_policy *policy,
                  const struct decide_input *input, const struct decide_decision *decision);

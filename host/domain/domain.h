@@ -2,8 +2,9 @@
 /**
  * @file domain.h  The guest a measurement is about: found by libvirt name, UUID, id, or by pid.
  *
- * The only room that speaks libvirt. Connections are opened read-only, but for one that is to suspend a domain or to
- * change its metadata; no monitor command that taints a domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
+ * The only room that speaks libvirt. Connections are opened read-only, but for one that is to
+ * suspend a domain or to change its metadata; no monitor command that taints a domain is ever sent.
+ * Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
  */
 #pragma once
 
@@ -54,10 +55,10 @@ struct guest {
 struct domain_connection; /* opaque; wraps virConnectPtr */
 
 /** Connects read-only (embedded drivers read-write: they know nothing else) to @p uri, NULL =
- * domain_default_uri(). -ECONNREFUSED with libvirt's own words (an embedded root that another process
- * has open: its pid); -EOPNOTSUPP for the libvirt of another machine. For an embedded driver
- * libvirt's default event loop is registered. libvirt's messages to stderr are switched off in the
- * whole process. */
+ * domain_default_uri(). -ECONNREFUSED with libvirt's own words (an embedded root that another
+ * process has open: its pid); -EOPNOTSUPP for the libvirt of another machine. For an embedded
+ * driver libvirt's default event loop is registered. libvirt's messages to stderr are switched off
+ * in the whole process. */
 int domain_connect(const char *uri, struct domain_connection **out, struct error *error);
 /** What a NULL URI stands for: $LIBVIRT_DEFAULT_URI as virsh has it, else qemu:///system. */
 const char *domain_default_uri(void);
@@ -82,8 +83,9 @@ int domain_xml_fetch(struct domain_connection *connection, const char *name, cha
 /**
  * Opens a running domain by name, UUID or id.
  * @return 0; -ENOENT no such domain; -ENODEV not running, or paused (the message says which and
- * what to do); -ENOEXEC not run by QEMU; -ESRCH its process was not found; -EAGAIN it has two, being migrated within this machine; -EIO or -ENOTCONN
- * libvirt failed; else as qemu_process_open(). Close with guest_close().
+ * what to do); -ENOEXEC not run by QEMU; -ESRCH its process was not found; -EAGAIN it has two,
+ * being migrated within this machine; -EIO or -ENOTCONN libvirt failed; else as
+ * qemu_process_open(). Close with guest_close().
  */
 int guest_open_domain(struct domain_connection *connection, const struct fsroot *root,
                       const char *name, struct guest *out, struct error *error);
@@ -91,7 +93,8 @@ int guest_open_domain(struct domain_connection *connection, const struct fsroot 
 /** Opens a guest by the pid of its QEMU process, without libvirt. Errors as qemu_process_open(). */
 int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, struct error *error);
 
-/** Hands the guest over to @p to, which held none; @p from holds none then, and closing it does nothing. */
+/** Hands the guest over to @p to, which held none; @p from holds none then, and closing it does
+ * nothing. */
 void guest_move(struct guest *to, struct guest *from);
 
 void guest_close(struct guest *guest);

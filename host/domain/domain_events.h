@@ -2,8 +2,9 @@
 /**
  * @file domain_events.h  What changes in the domains of a connection, told when it happens.
  *
- * libvirt's own event loop (virEventRegisterDefaultImpl()), which one thread runs for all connections. Handlers are
- * called in that thread: they must neither block nor call libvirt (libvirt-domain.h).
+ * libvirt's own event loop (virEventRegisterDefaultImpl()), which one thread runs for all
+ * connections. Handlers are called in that thread: they must neither block nor call libvirt
+ * (libvirt-domain.h).
  */
 #pragma once
 
@@ -36,13 +37,15 @@ int domain_events_init(struct error *error);
 /** Waits for the next thing to happen, and handles it. 0 or -EIO. */
 int domain_events_run_once(void);
 
-/** From now on the connection is closed by libvirt, and calls that wait for it return, when it answers nothing for 20 s.
+/** From now on the connection is closed by libvirt, and calls that wait for it return, when it
+ * answers nothing for 20 s.
  *  Needs the event loop to run. */
 void domain_keep_alive(struct domain_connection *connection);
 
 /**
  * Asks for the events of @p connection, and for its end; it is kept alive as above.
- * @param context  must live as long as the process: a handler may still run when unsubscribe returns
+ * @param context  must live as long as the process: a handler may still run when unsubscribe
+ *                 returns
  * @return 0; -EIO with libvirt's words
  */
 int domain_events_subscribe(struct domain_connection *connection, domain_event_handler handler,

@@ -30,7 +30,7 @@ static const struct {
     {"balloon.last-update", offsetof(struct domain_memory, updated_s), 1},
 };
 
-/* --- what is believed -------------------------------------------------------------------------- */
+/* --- what is believed ------------------------------------------------------------------------- */
 
 static void forget_words(struct domain_memory *memory)
 {
@@ -68,7 +68,7 @@ bool domain_memory_is_told(const struct domain_memory *memory)
            memory->available_bytes != DOMAIN_MEMORY_UNKNOWN;
 }
 
-/* --- libvirt ----------------------------------------------------------------------------------- */
+/* --- libvirt ---------------------------------------------------------------------------------- */
 
 /* A guest may have told any number. */
 static void read_field(struct domain_memory *memory, const virTypedParameter *parameter)

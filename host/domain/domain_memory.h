@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file domain_memory.h  What libvirt knows of the memory of running domains, in calls that wait for none of them.
+ * @file domain_memory.h  What libvirt knows of the memory of running domains, in calls that wait
+ * for none of them.
  *
- * Of that the balloon driver in the guest tells all but the sizes that libvirt configured, and only while QEMU asks it
- * (<stats period='10'/> in the domain's <memballoon>, or virsh dommemstat --period). Even current_bytes is what the
- * driver said it left the guest (QEMU hw/virtio/virtio-balloon.c, virtio_balloon_set_config()). A domain that is busy
- * tells only its sizes (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT), where virDomainMemoryStats() waits for up to 30 s.
- * Source: libvirt-domain.c, virConnectGetAllDomainStats(), "balloon."
+ * Of that the balloon driver in the guest tells all but the sizes that libvirt configured, and only
+ * while QEMU asks it (<stats period='10'/> in the domain's <memballoon>, or virsh dommemstat
+ * --period). Even current_bytes is what the driver said it left the guest (QEMU
+ * hw/virtio/virtio-balloon.c, virtio_balloon_set_config()). A domain that is busy tells only its
+ * sizes (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT), where virDomainMemoryStats() waits for up to 30
+ * s. Source: libvirt-domain.c, virConnectGetAllDomainStats(), "balloon."
  */
 #pragma once
 
@@ -28,20 +30,24 @@ struct domain_memory {
     uint64_t updated_s; /* when the guest told all that, Unix time; 0: never */
 };
 
-/** What the driver has told longer ago is not taken for now: unasked it tells but once, when it starts. */
+/** What the driver has told longer ago is not taken for now: unasked it tells but once, when it
+ * starts. */
 #define DOMAIN_MEMORY_MAX_AGE_S 60
 
-/** All running domains, checked; allocated, the caller frees *out. Their number; -ENOTCONN; -EIO; -ENOMEM. */
+/** All running domains, checked; allocated, the caller frees *out. Their number; -ENOTCONN; -EIO;
+ * -ENOMEM. */
 ssize_t domain_memory_all(struct domain_connection *connection, struct domain_memory **out,
                           struct error *error);
 
-/** One of them, by name, UUID or id. 0; -ENOENT no such domain, or it does not run; -EIO or -ENOTCONN with libvirt's words. */
+/** One of them, by name, UUID or id. 0; -ENOENT no such domain, or it does not run; -EIO or
+ * -ENOTCONN with libvirt's words. */
 int domain_memory_fetch(struct domain_connection *connection, const char *name,
                         struct domain_memory *out, struct error *error);
 
 /**
- * Forgets what the driver has told when that is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s (Unix time), or cannot be:
- * more than the domain has, or more free than there is. The functions above have done it.
+ * Forgets what the driver has told when that is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s
+ * (Unix time), or cannot be: more than the domain has, or more free than there is. The functions
+ * above have done it.
  */
 void domain_memory_check(struct domain_memory *memory, uint64_t now_s);
 

@@ -209,7 +209,8 @@ static int insert_boot_memory(const xmlNode *domain, const struct backing *backi
     return 0;
 }
 
-/* type='sev' leaves the memory where it is, encrypted in place (formatdomain, "Launch Security"). */
+/* type='sev' leaves the memory where it is, encrypted in place (formatdomain, "Launch
+ * Security"). */
 static const char *read_protection(const xmlNode *launch_security)
 {
     if (xml_attribute_is(launch_security, "type", "sev-snp"))

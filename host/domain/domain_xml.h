@@ -26,7 +26,8 @@ void domain_description_free(struct domain_description *description);
 /**
  * Parses @p length bytes of domain XML, at most 16 MiB.
  * The XML is foreign bytes: entities, external references and oversized numbers are refused.
- * @return 0: free it with domain_description_free(); -EINVAL when it is not the XML of a domain (the message says what is missing);
+ * @return 0: free it with domain_description_free(); -EINVAL when it is not the XML of a domain
+ * (the message says what is missing);
  *         -E2BIG for more backends or bytes than is possible.
  */
 int domain_xml_parse(const char *xml, size_t length, struct domain_description *out,

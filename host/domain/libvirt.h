@@ -53,11 +53,13 @@ pid_t libvirt_pid_from_file(const struct domain_connection *connection, const st
  */
 bool libvirt_is_process_of(const struct qemu_process *process, const struct domain_info *info);
 
-/** Of a domain that is migrated from one libvirtd of this machine to another there are two processes, and nothing that tells
+/** Of a domain that is migrated from one libvirtd of this machine to another there are two
+ * processes, and nothing that tells
  *  which of them is whose. */
 #define LIBVIRT_TWO_PIDS (-1)
 
-/** Looks through all QEMU processes for the domain's; 0 when there is none, LIBVIRT_TWO_PIDS. For domains without a
- * usable pid file: the run directory is elsewhere, or libvirt has escaped a character of the name
- * in the file's, as it does with "&" (src/util/virpidfile.c virPidFileBuildPath()). */
+/** Looks through all QEMU processes for the domain's; 0 when there is none, LIBVIRT_TWO_PIDS. For
+ * domains without a usable pid file: the run directory is elsewhere, or libvirt has escaped a
+ * character of the name in the file's, as it does with "&" (src/util/virpidfile.c
+ * virPidFileBuildPath()). */
 pid_t libvirt_pid_by_search(const struct fsroot *root, const struct domain_info *info);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file libvirt_load.c  The functions of libvirt that we call, loaded when the first of them is called.
+ * @file libvirt_load.c  The functions of libvirt that we call, loaded when the first of them is
+ * called.
  *
- * libvirt brings some fifty libraries with it. Loading them takes 16 of the 19 ms of CPU time in which vmwss starts
- * (Debian 12; as much as a panel of 2,000 pages costs), and who names a --pid needs none of them: neither their
- * time nor their memory, nor libvirt to be installed.
+ * libvirt brings some fifty libraries with it. Loading them takes 16 of the 19 ms of CPU time in
+ * which vmwss starts (Debian 12; as much as a panel of 2,000 pages costs), and who names a --pid
+ * needs none of them: neither their time nor their memory, nor libvirt to be installed.
  *
- * Each function is defined here under its own name with the type that libvirt's header gives it, and passes
- * its arguments on. A new one needs a line below. Without the library they answer 0 or NULL, which is a failure of
- * those with which everything begins, virConnectOpen() and virConnectOpenReadOnly().
+ * Each function is defined here under its own name with the type that libvirt's header gives it,
+ * and passes its arguments on. A new one needs a line below. Without the library they answer 0 or
+ * NULL, which is a failure of those with which everything begins, virConnectOpen() and
+ * virConnectOpenReadOnly().
  */
 #include <dlfcn.h>
 #include <libvirt/libvirt.h>

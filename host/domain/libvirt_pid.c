@@ -49,7 +49,8 @@ static bool embed_dir(const char *query, char *dir, size_t size)
     return ok;
 }
 
-/* A libvirtd whose socket is elsewhere (virt-uri(7): "socket=PATH") has its directories elsewhere too, as in a container. */
+/* A libvirtd whose socket is elsewhere (virt-uri(7): "socket=PATH") has its directories elsewhere
+ * too, as in a container. */
 static bool names_socket(const char *query)
 {
     return query && (strncmp(query, "socket=", 7) == 0 || strstr(query, "&socket="));

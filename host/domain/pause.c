@@ -49,7 +49,7 @@ struct guest_pause {
     struct suspend_where where;
 };
 
-/* --- the child --------------------------------------------------------------------------------- */
+/* --- the child -------------------------------------------------------------------------------- */
 
 struct child {
     struct shared *shared;
@@ -102,7 +102,8 @@ static void attach(struct child *child, const struct suspend_where *where, struc
     reply->rc = suspender_prove(&child->suspender, &reply->error);
 }
 
-/* The intention is noted first: what was begun must be taken back, also if it seems to have failed. */
+/* The intention is noted first: what was begun must be taken back, also if it seems to have
+ * failed. */
 static void begin_pause(struct child *child, struct reply *reply)
 {
     child->began_ns = clock_ns();
@@ -168,7 +169,7 @@ static void serve(int socket, void *shared, void *context)
         suspender_close(&child.suspender);
 }
 
-/* --- the parent -------------------------------------------------------------------------------- */
+/* --- the parent ------------------------------------------------------------------------------- */
 
 int guest_pause_start(struct guest_pause **out, unsigned limit_ms, struct error *error)
 {
@@ -217,7 +218,8 @@ static int still_trying(const struct guest_pause *pause, struct error *error)
                      (int)guardian_pid(pause->guardian));
 }
 
-/* Signals do not end the waiting: the guest stands still for a bounded time, and then there is a reply. */
+/* Signals do not end the waiting: the guest stands still for a bounded time, and then there is a
+ * reply. */
 static int await_reply(struct guest_pause *pause, struct reply *reply, struct error *error)
 {
     struct pollfd in = {.fd = guardian_socket(pause->guardian), .events = POLLIN};

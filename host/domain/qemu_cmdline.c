@@ -179,8 +179,9 @@ static enum ram_source source_of(const char *type)
     return RAM_SOURCE_UNKNOWN;
 }
 
-/* Those of the objects for -machine confidential-guest-support= whose private memory is in guest_memfd (QEMU
- * target/i386/sev.c and kvm/tdx.c: require_guest_memfd). Memory of sev-guest is the backend's own, encrypted in place. */
+/* Those of the objects for -machine confidential-guest-support= whose private memory is in
+ * guest_memfd (QEMU target/i386/sev.c and kvm/tdx.c: require_guest_memfd). Memory of sev-guest is
+ * the backend's own, encrypted in place. */
 static void read_protection(struct reading *r, const char *type)
 {
     if (strcmp(type, "sev-snp-guest") == 0)
@@ -279,7 +280,8 @@ static int read_overcommit(struct reading *r, const struct qemu_option *option, 
     return 0;
 }
 
-/* "unix:PATH,server=on,wait=off"; others cannot be reached from here. A path that does not fit is none. */
+/* "unix:PATH,server=on,wait=off"; others cannot be reached from here. A path that does not fit is
+ * none. */
 static int read_qmp(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     const struct qemu_option address = {.text = option->text + 5};
@@ -335,7 +337,8 @@ static int read_uuid(struct reading *r, const struct qemu_option *option, struct
     return 0;
 }
 
-/* What the guest sees as its UUID, and Proxmox VE's only one. -uuid prevails, wherever it stands. */
+/* What the guest sees as its UUID, and Proxmox VE's only one. -uuid prevails, wherever it
+ * stands. */
 static int read_smbios(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     char type[8];

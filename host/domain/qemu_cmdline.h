@@ -3,10 +3,9 @@
  * @file qemu_cmdline.h  Reads what a QEMU command line says about name, uuid, accel and RAM.
  *
  * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
- * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -smbios, -accel, -enable-kvm,
- * -qmp, -chardev, -mon). Both
- * the option syntax ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are
- * read.
+ * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -smbios,
+ * -accel, -enable-kvm, -qmp, -chardev, -mon). Both the option syntax
+ * ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are read.
  */
 #pragma once
 
@@ -34,8 +33,8 @@ struct qemu_cmdline {
     bool cxl;                  /* -machine cxl=on */
     char cpu_vendor[16];       /* -cpu MODEL,vendor=; empty if absent: under KVM the host's */
     bool free_page_reporting;  /* a balloon that gives back what the guest frees, at once */
-    char qmp_path
-        [256]; /* a QMP server's UNIX socket, as QEMU was told (it may be relative); empty: none */
+    char qmp_path[256]; /* a QMP server's UNIX socket, as QEMU was told (it may be relative); empty:
+                           none */
     struct ram_config ram;
 };
 
@@ -44,7 +43,8 @@ void qemu_cmdline_free(struct qemu_cmdline *cmdline);
 
 /**
  * Parses the NUL-separated bytes of /proc/PID/cmdline.
- * @return 0: free it with qemu_cmdline_free(); -EINVAL when the RAM size cannot be understood (the message names the option).
+ * @return 0: free it with qemu_cmdline_free(); -EINVAL when the RAM size cannot be understood (the
+ * message names the option).
  */
 int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *out,
                        struct error *error);

@@ -61,7 +61,8 @@ struct vcpu_clock {
     uint64_t ran_ns;  /* since the first reading */
 };
 
-/** Reads it; how long they ran since the first reading, in ns, which never falls: what ran between two readings of which
+/** Reads it; how long they ran since the first reading, in ns, which never falls: what ran between
+ * two readings of which
  *  the second has fewer vCPUs is not counted. */
 uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
                          const struct qemu_process *process);
@@ -71,8 +72,10 @@ uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
 bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid);
 
 /**
- * Is @p pid now a QEMU system emulator whose command line has this -uuid? libvirt gives one to every QEMU.
- * @return 0; -ESRCH no such process; -ENOEXEC it is another program, or another guest's QEMU (the message says which)
+ * Is @p pid now a QEMU system emulator whose command line has this -uuid? libvirt gives one to
+ * every QEMU.
+ * @return 0; -ESRCH no such process; -ENOEXEC it is another program, or another guest's QEMU (the
+ * message says which)
  */
 int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, struct error *error);
 

@@ -54,7 +54,8 @@ static bool is_kvm_vm(const char *target)
     return strcmp(target, "anon_inode:kvm-vm") == 0;
 }
 
-/* "anon_inode:[kvm-gmem]", and "/[kvm-gmem]" since it is a file system of its own (virt/kvm/guest_memfd.c). */
+/* "anon_inode:[kvm-gmem]", and "/[kvm-gmem]" since it is a file system of its own
+ * (virt/kvm/guest_memfd.c). */
 static bool is_guest_memfd(const char *target)
 {
     return strstr(target, "[kvm-gmem]") != NULL;
@@ -280,8 +281,8 @@ uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
     return clock->ran_ns;
 }
 
-/* "/dev/vfio/42" is a group of devices, "/dev/vfio/devices/vfio0" one of them; "/dev/vfio/vfio" alone does no DMA, but is opened
- * for one that does. */
+/* "/dev/vfio/42" is a group of devices, "/dev/vfio/devices/vfio0" one of them; "/dev/vfio/vfio"
+ * alone does no DMA, but is opened for one that does. */
 bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process)
 {
     return holds(root, process->pid, is_vfio) == 1;

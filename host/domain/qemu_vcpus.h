@@ -26,30 +26,34 @@ enum qemu_job {
 };
 
 /**
- * The jobs (enum qemu_job, or-ed) that run now, each known by the name of its thread, so only with -name
- * debug-threads=on (QEMU 7.2 migration/migration.c, multifd.c, dirtyrate.c, dump/dump.c; since 9.1 the first two
- * are called "mig/...").
+ * The jobs (enum qemu_job, or-ed) that run now, each known by the name of its thread, so only with
+ * -name debug-threads=on (QEMU 7.2 migration/migration.c, multifd.c, dirtyrate.c, dump/dump.c;
+ * since 9.1 the first two are called "mig/...").
  */
 unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process);
 
 /**
- * What its threads, ended ones too, have passed to write() since it began; 0 where the kernel does not count
- * (CONFIG_TASK_IO_ACCOUNTING; Documentation/filesystems/proc.rst, "wchar"). A plain dump is at least as much as guest RAM.
+ * What its threads, ended ones too, have passed to write() since it began; 0 where the kernel does
+ * not count (CONFIG_TASK_IO_ACCOUNTING; Documentation/filesystems/proc.rst, "wchar"). A plain dump
+ * is at least as much as guest RAM.
  */
 uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu_process *process);
 
 /**
- * CPU time in ns of its threads that are no vCPUs, ended ones too, since it began; 0 where the vCPUs are not known among the
- * threads, or @p root is a captured tree. The time of a vCPU that runs is only known to its last tick: off by some
- * milliseconds for each, either way.
+ * CPU time in ns of its threads that are no vCPUs, ended ones too, since it began; 0 where the
+ * vCPUs are not known among the threads, or @p root is a captured tree. The time of a vCPU that
+ * runs is only known to its last tick: off by some milliseconds for each, either way.
  */
 uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process);
 
-/** Has it a guest_memfd open? Then that is where (part of) the guest's RAM is, whatever its options say. */
+/** Has it a guest_memfd open? Then that is where (part of) the guest's RAM is, whatever its options
+ * say. */
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process);
 
-/** Fills accel, vcpus_known, n_vcpus and vcpus of @p process. -ESRCH when its threads are gone; -ENOMEM. */
+/** Fills accel, vcpus_known, n_vcpus and vcpus of @p process. -ESRCH when its threads are gone;
+ * -ENOMEM. */
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process);
 
-/** Has it a device of the host open (/dev/vfio, Documentation/driver-api/vfio.rst)? False where its files cannot be seen. */
+/** Has it a device of the host open (/dev/vfio, Documentation/driver-api/vfio.rst)? False where its
+ * files cannot be seen. */
 bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process);

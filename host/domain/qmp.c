@@ -29,7 +29,7 @@ static uint64_t deadline(int timeout_ms)
     return clock_ns() + (uint64_t)timeout_ms * 1000000;
 }
 
-/* --- lines ------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static int receive(struct qmp *qmp, uint64_t until_ns)
 {
@@ -101,7 +101,7 @@ static int failed(int rc, const char *what, struct error *error)
                      rc == -EPIPE ? "QEMU closed the connection" : strerror(-rc));
 }
 
-/* --- commands ---------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static int send_command(struct qmp *qmp, const char *command)
 {
@@ -130,7 +130,8 @@ static int refused(const char *command, const json_t *reply, struct error *error
     return error_set(error, -EIO, "QMP %s: %s", command, text);
 }
 
-/* 1 when @p object answers the last command; its result is taken. Events and late answers do not. */
+/* 1 when @p object answers the last command; its result is taken. Events and late answers do
+ * not. */
 static int take_answer(const struct qmp *qmp, const char *command, const json_t *object,
                        json_t **result, struct error *error)
 {
@@ -168,7 +169,7 @@ int qmp_execute(struct qmp *qmp, const char *command, int timeout_ms, json_t **r
     return failed(rc, command, error);
 }
 
-/* --- connecting -------------------------------------------------------------------------------- */
+/* --- connecting ------------------------------------------------------------------------------- */
 
 int qmp_greet(int fd, int timeout_ms, struct qmp **out, struct error *error)
 {
@@ -203,7 +204,8 @@ void qmp_close(struct qmp *qmp)
     free(qmp);
 }
 
-/* The socket as the process sees it, held by a descriptor: so the length of its path does not matter. */
+/* The socket as the process sees it, held by a descriptor: so the length of its path does not
+ * matter. */
 static int open_socket_file(const struct fsroot *root, const struct qemu_process *process)
 {
     const char *path = process->config.qmp_path;

@@ -30,12 +30,13 @@ struct ram_backend {
     bool dimm; /* a DIMM (may be plugged and unplugged while the guest runs) */
 };
 
-/** Zeroed it is empty. It owns its backends, so an assignment does not copy it: ram_config_move(). */
+/** Zeroed it is empty. It owns its backends, so an assignment does not copy it:
+ * ram_config_move(). */
 struct ram_config {
     uint64_t total_bytes; /* the sum over the backends */
     bool locked;          /* <locked/>, -overcommit mem-lock=on */
-    /* What has its RAM in guest_memfd, which QEMU does not map: "SEV-SNP", "TDX", "guest_memfd" itself; NULL: nothing. A
-     * constant, not owned. */
+    /* What has its RAM in guest_memfd, which QEMU does not map: "SEV-SNP", "TDX", "guest_memfd"
+     * itself; NULL: nothing. A constant, not owned. */
     const char *in_guest_memfd;
     size_t n_backends;
     struct ram_backend *backends; /* of just their number: most guests have one */
@@ -50,10 +51,11 @@ void ram_config_move(struct ram_config *to, struct ram_config *from);
 /** Frees its backends: it is empty then. */
 void ram_config_free(struct ram_config *config);
 
-/** Are both made of the same backends, in the same order? Both as ram_config_refine() leaves them, or neither. */
+/** Are both made of the same backends, in the same order? Both as ram_config_refine() leaves them,
+ * or neither. */
 bool ram_config_equal(const struct ram_config *a, const struct ram_config *b);
 
-/** Completes what the live XML says by what QEMU was started with. The XML knows DIMMs plugged since the start; the command
- *  line knows the kind of each backend that was there at the start. The only backend has the machine's own id, which
- *  the XML does not tell. */
+/** Completes what the live XML says by what QEMU was started with. The XML knows DIMMs plugged
+ * since the start; the command line knows the kind of each backend that was there at the start. The
+ * only backend has the machine's own id, which the XML does not tell. */
 void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline);

@@ -28,7 +28,7 @@ static int not_running(const struct suspender *suspender, struct error *error)
                      (int)suspender->where.pid);
 }
 
-/* --- QMP --------------------------------------------------------------------------------------- */
+/* --- QMP -------------------------------------------------------------------------------------- */
 
 static int qmp_state(struct suspender *suspender, enum run_state *state, struct error *error)
 {
@@ -98,7 +98,7 @@ static int qmp_resume(struct suspender *suspender, struct error *error)
     return rc;
 }
 
-/* --- libvirt ----------------------------------------------------------------------------------- */
+/* --- libvirt ---------------------------------------------------------------------------------- */
 
 static virDomainPtr look_up(struct suspender *suspender, struct error *error)
 {
@@ -182,7 +182,7 @@ static int libvirt_resume(struct suspender *suspender, struct error *error)
     return rc;
 }
 
-/* --- either ------------------------------------------------------------------------------------ */
+/* --- either ----------------------------------------------------------------------------------- */
 
 static int open_process(struct suspender *suspender, struct error *error)
 {

@@ -2,10 +2,11 @@
 /**
  * @file suspend.h  Suspends and resumes a guest: through libvirt, or QEMU's own QMP socket.
  *
- * Not by SIGSTOP, which would stop all of QEMU: its I/O threads in the middle of a request, the monitor that libvirt
- * waits for, a migration; and vhost threads, which are the kernel's, would run on and touch guest RAM.
- * QMP "stop" (libvirt sends the same) stops the vCPUs, and lets requests to the disks end; until they have,
- * it does not return, and the guest stands still for longer than was meant.
+ * Not by SIGSTOP, which would stop all of QEMU: its I/O threads in the middle of a request, the
+ * monitor that libvirt waits for, a migration; and vhost threads, which are the kernel's, would run
+ * on and touch guest RAM. QMP "stop" (libvirt sends the same) stops the vCPUs, and lets requests to
+ * the disks end; until they have, it does not return, and the guest stands still for longer than
+ * was meant.
  */
 #pragma once
 
@@ -39,13 +40,14 @@ void suspender_close(struct suspender *suspender);
  * @return 0; -ENODEV it is paused already; or what libvirt or QMP said. */
 int suspender_prove(struct suspender *suspender, struct error *error);
 
-/** Suspends a guest that runs; -ENODEV when it does not: then nothing was done. After any other error it may be
+/** Suspends a guest that runs; -ENODEV when it does not: then nothing was done. After any other
+ * error it may be
  *  suspended. */
 int suspender_suspend(struct suspender *suspender, struct error *error);
 
 /**
- * Resumes the guest, if it is still suspended by request. In any other state (a migration, an I/O error, a save holds
- * it) it is no more ours to resume.
+ * Resumes the guest, if it is still suspended by request. In any other state (a migration, an I/O
+ * error, a save holds it) it is no more ours to resume.
  * @return 0: nothing is left to do; -ESRCH: it has ended; else it must be tried again.
  */
 int suspender_resume(struct suspender *suspender, struct error *error);

@@ -5,6 +5,7 @@
 #include "domain/agent_port.h"
 #include "domain/xml_tree.h"
 
-/** Reads it off <devices>, which may be NULL. What is malformed, or too long to be a socket, counts as not there.
+/** Reads it off <devices>, which may be NULL. What is malformed, or too long to be a socket, counts
+ * as not there.
  *  The domain's UUID is the caller's to add. */
 void xml_agent_port_read(const xmlNode *devices, struct agent_port *out);

@@ -78,7 +78,8 @@ static void check_working_set(struct checking *checking, const struct agent_work
           OWN_ABOVE);
 }
 
-/* How much of @p had_s seconds @p took_s can be, if both are right: a tenth and @p late_s are forgiven. */
+/* How much of @p had_s seconds @p took_s can be, if both are right: a tenth and @p late_s are
+ * forgiven. */
 static double time_score(double took_s, double had_s, double late_s)
 {
     double beyond = took_s - (1.1 * had_s + late_s);

@@ -2,14 +2,16 @@
 /**
  * @file agreement.h  How far a guest's words and the host's numbers can both be right.
  *
- * Each check is of something that both know, gives the guest a margin for what the two legitimately count differently,
- * and falls from 1 to 0 as the contradiction grows to a quarter of the RAM; the worst counts, and is smoothed over
- * some ten reports, so that one that was taken while much changed does not make a liar.
+ * Each check is of something that both know, gives the guest a margin for what the two legitimately
+ * count differently, and falls from 1 to 0 as the contradiction grows to a quarter of the RAM; the
+ * worst counts, and is smoothed over some ten reports, so that one that was taken while much
+ * changed does not make a liar.
  *
- * It sees a guest that says it has or uses more than the host has ever given it, one that hides what it touches,
- * one whose clock runs ahead of time, and an agent that repeats old figures once what is touched has moved away from them. It
- * cannot see what leaves no trace in the host's numbers: pressure that is invented or kept back, a false name of a process, cache
- * called anonymous, or less memory in use than there is, as long as no more than that is touched.
+ * It sees a guest that says it has or uses more than the host has ever given it, one that hides
+ * what it touches, one whose clock runs ahead of time, and an agent that repeats old figures once
+ * what is touched has moved away from them. It cannot see what leaves no trace in the host's
+ * numbers: pressure that is invented or kept back, a false name of a process, cache called
+ * anonymous, or less memory in use than there is, as long as no more than that is touched.
  */
 #pragma once
 

@@ -2,23 +2,27 @@
 /**
  * @file fine.c  See fine.h.
  *
- * Theory of operation. The huge pages looked at are clusters, each measured wholly, so the density is the mean of one
- * number per cluster and its variance that between clusters (Cochran, Sampling Techniques, 3rd ed., 9.2), with
- * Student's t for the few degrees of freedom, and of the population only the part that was not looked at is uncertain.
+ * Theory of operation. The huge pages looked at are clusters, each measured wholly, so the density
+ * is the mean of one number per cluster and its variance that between clusters (Cochran, Sampling
+ * Techniques, 3rd ed., 9.2), with Student's t for the few degrees of freedom, and of the population
+ * only the part that was not looked at is uncertain.
  *
  * Three things make the textbook interval too short, and are put right in it.
- *   - Clusters of a kind that the sample has none of: if one touched huge page in fifteen is full and all others have a
- *     single page touched, then one sample of 32 in nine has no full one, and no variance either. So the upper bound is
- *     computed as if one more had been looked at and found full, the lower as if one more had been found empty. With n
- *     alike this allows for a share of about 3 / n unseen ones, which is what n observations can exclude.
- *   - The sample was touched in the first window and is measured in a second. What was not touched in the second says
- *     nothing of the density; in its place the second window has others, which were not drawn. In a steady guest they
- *     are as many. So they are left out of the value, and count as empty for the lower bound and as full for the upper.
- *   - Some that were drawn could not be measured, and not by chance: the first of a guest, which holds its firmware and
- *     little else, is such a one. What is known of the others says nothing of them; they count in the same way.
+ *   - Clusters of a kind that the sample has none of: if one touched huge page in fifteen is full
+ *     and all others have a single page touched, then one sample of 32 in nine has no full one, and
+ *     no variance either. So the upper bound is computed as if one more had been looked at and
+ *     found full, the lower as if one more had been found empty. With n alike this allows for a
+ *     share of about 3 / n unseen ones, which is what n observations can exclude.
+ *   - The sample was touched in the first window and is measured in a second. What was not touched
+ *     in the second says nothing of the density; in its place the second window has others, which
+ *     were not drawn. In a steady guest they are as many. So they are left out of the value, and
+ *     count as empty for the lower bound and as full for the upper.
+ *   - Some that were drawn could not be measured, and not by chance: the first of a guest, which
+ *     holds its firmware and little else, is such a one. What is known of the others says nothing
+ *     of them; they count in the same way.
  *
- * The parts are independent, and are added by the distances to their bounds, in quadrature (Zou and Donner, Statistics
- * in Medicine 27, 2008).
+ * The parts are independent, and are added by the distances to their bounds, in quadrature (Zou and
+ * Donner, Statistics in Medicine 27, 2008).
  */
 #include "estimate/fine.h"
 
@@ -30,7 +34,8 @@
 #define PER_HUGE 512
 #define BASE_BYTES 4096
 
-/* Cornish-Fisher expansion about the normal point (Abramowitz and Stegun, 26.7.5); for 1 and 2 it is too coarse. */
+/* Cornish-Fisher expansion about the normal point (Abramowitz and Stegun, 26.7.5); for 1 and 2 it
+ * is too coarse. */
 double student_975(double df)
 {
     const double z = Z_95;
@@ -46,7 +51,8 @@ double student_975(double df)
                (92160 * pow(df, 4));
 }
 
-/* Of the fractions drawn, those that are 0 or lost taken for @p unknown, and one more of that kind. */
+/* Of the fractions drawn, those that are 0 or lost taken for @p unknown, and one more of that
+ * kind. */
 struct moments {
     double drawn_mean; /* without the one more */
     double mean, variance;
@@ -119,7 +125,7 @@ struct density fine_density(const struct fine_tally *fine, double population)
     return density;
 }
 
-/* --- the working set --------------------------------------------------------------------------- */
+/* --- the working set -------------------------------------------------------------------------- */
 
 /* The tally as if nothing had been touched but what is (or is not) in huge pages. */
 static struct tally only(const struct tally *tally, bool huge)

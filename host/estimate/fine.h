@@ -2,8 +2,9 @@
 /**
  * @file fine.h  The working set in base pages, of a guest that has huge pages. Pure functions.
  *
- * What was measured gives the huge pages that were touched, T of them; a sample of these, split and measured again,
- * gives their density D: the mean fraction of base pages that a touched huge page has touched. Then
+ * What was measured gives the huge pages that were touched, T of them; a sample of these, split and
+ * measured again, gives their density D: the mean fraction of base pages that a touched huge page
+ * has touched. Then
  *   working set = what was in base pages, as measured + T x 2 MiB x D.
  */
 #pragma once
@@ -28,7 +29,8 @@ struct density {
  */
 struct density fine_density(const struct fine_tally *fine, double population);
 
-/** Parameters as of wss_estimate(), and its result. Without huge pages it is what wss_estimate() says. */
+/** Parameters as of wss_estimate(), and its result. Without huge pages it is what wss_estimate()
+ * says. */
 int fine_estimate(const struct tally *tally, const struct fine_tally *fine,
                   const struct wss_memory *memory, struct fine_estimate *out);
 

@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A rate below these is what an idle guest shows at times: a cron job that was swapped out long ago comes back, kswapd
- * looks at a few pages. Bytes per second; 40 KiB/s are 300 pages in 30 s. */
+/* A rate below these is what an idle guest shows at times: a cron job that was swapped out long ago
+ * comes back, kswapd looks at a few pages. Bytes per second; 40 KiB/s are 300 pages in 30 s. */
 #define PAGING_BYTES_S (40.0 * 1024)
 #define REFAULT_BYTES_S (400.0 * 1024)
 #define SCAN_BYTES_S (40.0 * 1024)
-/* Shares of time. The defaults of userland killers begin at some 10 %; a guest that pages in earnest is far above. */
+/* Shares of time. The defaults of userland killers begin at some 10 %; a guest that pages in
+ * earnest is far above. */
 #define PSI_SOME_NEAR 0.01
 #define PSI_SOME_PAGING 0.05
 #define PSI_FULL_PAGING 0.05
@@ -26,7 +27,7 @@
 /* Its own clock may stand nearly still, if it says so: no rate may become infinite by that. */
 #define SHORTEST_INTERVAL_S 0.01
 
-/* --- two reports ------------------------------------------------------------------------------- */
+/* --- two reports ------------------------------------------------------------------------------ */
 
 void word_report_clear(struct word_report *report, enum word_source source)
 {
@@ -109,7 +110,7 @@ static void set_rates(struct guest_word *word, const struct word_report *before,
                            s);
 }
 
-/* --- what it has ------------------------------------------------------------------------------- */
+/* --- what it has ------------------------------------------------------------------------------ */
 
 /* What is not told counts as nothing. */
 static uint64_t or_0(uint64_t bytes)
@@ -137,10 +138,10 @@ static void set_own(struct guest_word *word, const struct agent_working_set *own
     word->own_file_bytes = own->file_bytes;
 }
 
-/* --- the host's WSS, split --------------------------------------------------------------------- */
+/* --- the host's WSS, split -------------------------------------------------------------------- */
 
-/* Of @p window, how much can lie in @p part bytes of @p ram bytes: at most all of the part; at least what finds no room
- * in the rest. */
+/* Of @p window, how much can lie in @p part bytes of @p ram bytes: at most all of the part; at
+ * least what finds no room in the rest. */
 static void bound(const struct word_window *window, uint64_t ram, uint64_t part, uint64_t *low,
                   uint64_t *high)
 {
@@ -173,7 +174,7 @@ static void split(struct guest_word *word, const struct agent_memory *memory,
               &word->wss_anon_low_bytes, &word->wss_anon_high_bytes);
 }
 
-/* --- the verdict ------------------------------------------------------------------------------- */
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 /* Comparisons with NAN are false: what is not known is no reason. */
 static unsigned paging_reasons(const struct guest_word *word)
@@ -215,7 +216,8 @@ static unsigned counted_reasons(const struct agent_paging *before, const struct 
     return reasons;
 }
 
-/* What the host sees of it. How much its balloon leaves it is what the guest says: it has at least what is resident. */
+/* What the host sees of it. How much its balloon leaves it is what the guest says: it has at least
+ * what is resident. */
 static unsigned touched_reason(const struct word_host *host)
 {
     double touched = (double)host->window.wss_high_bytes;
@@ -250,7 +252,7 @@ static void judge(struct guest_word *word, const struct word_report *before,
     }
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void clear(struct guest_word *word)
 {

@@ -2,12 +2,14 @@
 /**
  * @file guest_word.h  What a guest says of its memory, laid beside what the host has measured.
  *
- * Theory of operation. The host sees which bytes are touched; the guest knows whose they are, and whether it hurts. A
- * working set that is larger than the memory cannot be sampled (every page is touched, and no page is there that was
- * not given), but the guest pages then: it swaps in, reads again what it has just dropped (refaults; mm/workingset.c of
- * the kernel), and waits (PSI; Documentation/accounting/psi.rst). So the verdict is the guest's word, by the classical
- * rule (paging: above; scanning without paging: near; neither: below), and the host's number says whether the memory is
- * really touched meanwhile. The host's own numbers are never changed by any of it.
+ * Theory of operation. The host sees which bytes are touched; the guest knows whose they are, and
+ * whether it hurts. A working set that is larger than the memory cannot be sampled (every page is
+ * touched, and no page is there that was not given), but the guest pages then: it swaps in, reads
+ * again what it has just dropped (refaults; mm/workingset.c of the kernel), and waits (PSI;
+ * Documentation/accounting/psi.rst). So the verdict is the guest's word, by the classical rule
+ * (paging: above; scanning without paging: near; neither: below), and the host's number says
+ * whether the memory is really touched meanwhile. The host's own numbers are never changed by any
+ * of it.
  *
  * Pure functions over plain structs. What is not known is AGENT_UNKNOWN, for doubles NAN.
  */
@@ -63,8 +65,8 @@ struct guest_word {
 
     /* Now; used is total less available: what cannot be had without swapping. */
     uint64_t total_bytes, used_bytes, available_bytes;
-    /* Page cache that the guest keeps on its active and its inactive list; cold less what must be written first can be
-     * dropped at next to no cost. */
+    /* Page cache that the guest keeps on its active and its inactive list; cold less what must be
+     * written first can be dropped at next to no cost. */
     uint64_t cache_warm_bytes, cache_cold_bytes;
 
     /* Over the time between two reports: NAN of a first one. */
@@ -73,21 +75,23 @@ struct guest_word {
     double swap_in_bytes_s, swap_out_bytes_s, refault_bytes_s, scan_bytes_s; /* bytes per second */
     double major_faults_s;
 
-    /* The host's WSS, split: page cache that could be dropped without writing, and memory of processes. Bounds, for
-     * the host cannot see whose a page is, and the guest not which of them are touched. */
+    /* The host's WSS, split: page cache that could be dropped without writing, and memory of
+     * processes. Bounds, for the host cannot see whose a page is, and the guest not which of them
+     * are touched. */
     double window_s; /* of the host's number; 0: there was none */
     uint64_t wss_cache_low_bytes, wss_cache_high_bytes;
     uint64_t wss_anon_low_bytes, wss_anon_high_bytes;
 
-    /* What it found touched itself, by clearing its processes' referenced bits: memory of processes, and of page cache what
-     * they have mapped. In own_window_s, which ended own_age_s before it told; NAN: its owner does not let it. */
+    /* What it found touched itself, by clearing its processes' referenced bits: memory of
+     * processes, and of page cache what they have mapped. In own_window_s, which ended own_age_s
+     * before it told; NAN: its owner does not let it. */
     double own_window_s, own_age_s;
     uint64_t own_anon_bytes, own_file_bytes;
 
     enum word_verdict verdict;
-    unsigned reasons; /* enum word_reason */
-    bool
-        at_least_allocation; /* the working set is at least what it has: the host's WSS is a lower bound */
+    unsigned reasons;         /* enum word_reason */
+    bool at_least_allocation; /* the working set is at least what it has: the host's WSS is a lower
+                                 bound */
 
     double agreement; /* 0 .. 1, lately; see agreement.h */
     unsigned doubts;  /* enum word_doubt, of this report */
@@ -130,22 +134,25 @@ struct word_window {
 
 /** The host's numbers of the same time. */
 struct word_host {
-    /* What the guest was given: what its balloon leaves it, as the guest says, but at most what it has. */
+    /* What the guest was given: what its balloon leaves it, as the guest says, but at most what it
+     * has. */
     uint64_t ram_bytes;
     uint64_t resident_bytes; /* of it */
     bool resident_whole;     /* whatever was touched is resident: nothing swapped, nothing merged */
-    struct word_window window; /* the shortest */
-    struct word_window
-        guest_window; /* the shortest that has all of the guest's own in it: agent_working_set_s() */
+    struct word_window window;       /* the shortest */
+    struct word_window guest_window; /* the shortest that has all of the guest's own in it:
+                                        agent_working_set_s() */
 };
 
-/** Is @p now a later word of the same boot than @p before, so that differences of totals mean something? */
+/** Is @p now a later word of the same boot than @p before, so that differences of totals mean
+ * something? */
 bool word_follows(const struct word_report *before, const struct word_report *now);
 
 /**
  * Everything but the agreement, which is NAN.
  * @param before  an earlier report; NULL, or one that does not go with it: no rates, and no verdict
- * @param host    window.window_s is 0 when nothing was measured: no split, and nothing said of touched memory
+ * @param host    window.window_s is 0 when nothing was measured: no split, and nothing said of
+ *                touched memory
  */
 void guest_word_make(struct guest_word *word, const struct word_report *before,
                      const struct word_report *now, const struct word_host *host);

@@ -2,10 +2,11 @@
 /**
  * @file least.c  See least.h.
  *
- * Theory of operation. Of a panel, stratum h has the share w_h of the draws, and p_h of its units were touched; each
- * unit has k_h base pages, of which at least one was. So at least the fraction q = Σ (w_h / k_h) p_h of the base pages was
- * touched. Its lower bound has the distances of the strata to theirs, each Wilson's, and that of the shares w_h, in
- * quadrature (Zou and Donner, Statistics in Medicine 27, 2008). Whatever the interval, what was seen was touched.
+ * Theory of operation. Of a panel, stratum h has the share w_h of the draws, and p_h of its units
+ * were touched; each unit has k_h base pages, of which at least one was. So at least the fraction q
+ * = Σ (w_h / k_h) p_h of the base pages was touched. Its lower bound has the distances of the
+ * strata to theirs, each Wilson's, and that of the shares w_h, in quadrature (Zou and Donner,
+ * Statistics in Medicine 27, 2008). Whatever the interval, what was seen was touched.
  */
 #include "estimate/least.h"
 
@@ -28,7 +29,7 @@ bool least_differs(const struct tally *tally)
     return false;
 }
 
-/* --- census: draws and touched units are in base pages ----------------------------------------- */
+/* --- census: draws and touched units are in base pages ---------------------------------------- */
 
 static uint64_t fewest_units(uint64_t pages, const struct stratum *stratum)
 {
@@ -75,7 +76,7 @@ uint64_t least_of_census(const struct tally *tally)
     return (pages + unknown) * BASE_BYTES;
 }
 
-/* --- panel ------------------------------------------------------------------------------------- */
+/* --- panel ------------------------------------------------------------------------------------ */
 
 struct sums {
     double draws;

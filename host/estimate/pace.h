@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file pace.h  How often to measure: seldom while nothing changes, every period when something does.
+ * @file pace.h  How often to measure: seldom while nothing changes, every period when something
+ * does.
  *
- * Intermittent tracking (W. Zhao, X. Jin, Z. Wang, X. Wang, Y. Luo, X. Li: Low cost working set size tracking, USENIX
- * ATC 2011): a working set that was stable is probably stable now. While successive intervals overlap the period
- * doubles, up to a limit; the first that does not overlap brings it back to one. Pure functions.
+ * Intermittent tracking (W. Zhao, X. Jin, Z. Wang, X. Wang, Y. Luo, X. Li: Low cost working set
+ * size tracking, USENIX ATC 2011): a working set that was stable is probably stable now. While
+ * successive intervals overlap the period doubles, up to a limit; the first that does not overlap
+ * brings it back to one. Pure functions.
  */
 #pragma once
 
@@ -27,8 +29,8 @@ void pace_forget(struct pace *pace);
 
 /**
  * Takes in one measurement.
- * @param slack_bytes  what two intervals may lie apart and still count as overlapping; for a census, whose intervals
- *                     have hardly a width
+ * @param slack_bytes  what two intervals may lie apart and still count as overlapping; for a
+ *                     census, whose intervals have hardly a width
  * @return seconds from the begin of this measurement to the begin of the next
  */
 double pace_next(struct pace *pace, uint64_t low_bytes, uint64_t high_bytes, uint64_t slack_bytes);

@@ -2,9 +2,10 @@
 /**
  * @file sketch.h  The distribution of a number of bytes over time, in little room. Pure functions.
  *
- * A histogram whose bins grow by a factor: a quantile read from it is within SKETCH_ERROR of the exact one, whatever the
- * distribution, and two sketches are merged without any further error (Masson, Rim, Lee: DDSketch, VLDB 2019). Weights are
- * times: a record that stands for ten seconds counts ten times as much as one that stands for one.
+ * A histogram whose bins grow by a factor: a quantile read from it is within SKETCH_ERROR of the
+ * exact one, whatever the distribution, and two sketches are merged without any further error
+ * (Masson, Rim, Lee: DDSketch, VLDB 2019). Weights are times: a record that stands for ten seconds
+ * counts ten times as much as one that stands for one.
  */
 #pragma once
 
@@ -32,12 +33,13 @@ void sketch_clear(struct sketch *sketch);
 void sketch_add(struct sketch *sketch, uint64_t bytes, uint64_t weight);
 void sketch_merge(struct sketch *into, const struct sketch *from);
 
-/** The smallest value that at least @p q (0 .. 1) of the weight does not exceed, within SKETCH_ERROR and never beyond min
- *  or max; q = 1 is max. 0 when it is empty. */
+/** The smallest value that at least @p q (0 .. 1) of the weight does not exceed, within
+ * SKETCH_ERROR and never beyond min or max; q = 1 is max. 0 when it is empty. */
 double sketch_quantile(const struct sketch *sketch, double q);
 
 /** The distribution as steps, ascending, at most SKETCH_BINS; their number. */
 size_t sketch_steps(const struct sketch *sketch, struct sketch_step *steps);
 
-/** The value that a share @p u (0 .. 1) of the weight is reached at: with u uniform, a random draw. */
+/** The value that a share @p u (0 .. 1) of the weight is reached at: with u uniform, a random
+ * draw. */
 double sketch_draw(const struct sketch_step *steps, size_t n, double u);

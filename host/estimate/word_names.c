@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file word_names.c  The names of what guest_word.h has: as they are shown, kept and read again. */
+/** @file word_names.c  The names of what guest_word.h has: as they are shown, kept and read
+ * again. */
 #include "estimate/guest_word.h"
 
 #include <stdio.h>

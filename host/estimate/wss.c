@@ -4,17 +4,19 @@
  *
  * Theory of operation. A census counts; its only uncertainty is what was unmeasurable.
  *
- * A panel is a simple random sample of pages. Draws that fall into one huge page are one observation, so
- * the sample is stratified afterwards by granularity: stratum h has the share w_h of the measurable
- * draws, u_h distinct units of which t_h were touched, and p_h = t_h / u_h. The fraction is Σ w_h p_h.
- * Its variance has two parts: within the strata Σ w_h² p_h (1 - p_h) / u'_h, where u'_h is u_h corrected
- * for the finite number of units, and between them (Σ w_h p_h² - p²) / n, for the shares are estimated too
- * (Cochran, 5A.9). With base pages only this is exactly p (1 - p) / u'. The interval is Wilson's with the
- * effective sample size that has this variance. It is of units in full; what is certain in bytes is in least.c.
+ * A panel is a simple random sample of pages. Draws that fall into one huge page are one
+ * observation, so the sample is stratified afterwards by granularity: stratum h has the share w_h
+ * of the measurable draws, u_h distinct units of which t_h were touched, and p_h = t_h / u_h. The
+ * fraction is Σ w_h p_h. Its variance has two parts: within the strata Σ w_h² p_h (1 - p_h) / u'_h,
+ * where u'_h is u_h corrected for the finite number of units, and between them (Σ w_h p_h² - p²) /
+ * n, for the shares are estimated too (Cochran, 5A.9). With base pages only this is exactly p (1 -
+ * p) / u'. The interval is Wilson's with the effective sample size that has this variance. It is of
+ * units in full; what is certain in bytes is in least.c.
  *
- * What is unmeasurable is a share u of the present draws, and has a sampling error of its own. The bounds are those of
- * p (1 - u), touched if nothing unmeasurable was, and of (1 - p) (1 - u), idle if all of it was touched; the variance of
- * such a product is (1 - u)² var p + p² var u (the delta method; p and u are uncorrelated).
+ * What is unmeasurable is a share u of the present draws, and has a sampling error of its own. The
+ * bounds are those of p (1 - u), touched if nothing unmeasurable was, and of (1 - p) (1 - u), idle
+ * if all of it was touched; the variance of such a product is (1 - u)² var p + p² var u (the delta
+ * method; p and u are uncorrelated).
  */
 #include "estimate/wss.h"
 
@@ -122,7 +124,8 @@ static struct interval share_interval(double share, double variance, double spar
                     : wilson_interval(share * n, n, z);
 }
 
-/* How many observations the present draws are, measured or not: several of one huge page are one. */
+/* How many observations the present draws are, measured or not: several of one huge page are
+ * one. */
 static double present_n(const struct tally *tally, double population)
 {
     double draws = (double)measured_draws(tally);
@@ -134,7 +137,8 @@ static double present_n(const struct tally *tally, double population)
     return finite_population_n(present, fmax(present, population / BASE_BYTES)) * units / draws;
 }
 
-/* Of the population: low if nothing of what is unmeasurable (the share u) was touched, high if all of it was. */
+/* Of the population: low if nothing of what is unmeasurable (the share u) was touched, high if all
+ * of it was. */
 static struct interval panel_bounds(const struct tally *tally, struct panel_fraction fraction,
                                     double u, double population)
 {
@@ -205,8 +209,9 @@ static struct population panel_population(const struct tally *tally,
                                           const struct wss_memory *memory)
 {
     uint64_t present = measured_draws(tally) + tally->drawn_unmeasurable;
-    /* Each draw is another page, and was there when it was looked at. What is there now may be less: a guest that ends, or
-     * one so young that the change of QEMU's own memory is more than its RAM. */
+    /* Each draw is another page, and was there when it was looked at. What is there now may be
+     * less: a guest that ends, or one so young that the change of QEMU's own memory is more than
+     * its RAM. */
     uint64_t bytes = larger(memory->population_bytes, present * BASE_BYTES);
     uint64_t draws = present + tally->drawn_absent;
     struct population counted = counted_population(bytes, memory->population_error_bytes);
@@ -264,8 +269,8 @@ static uint64_t bytes_of(uint64_t units, uint64_t unit_bytes, uint64_t most)
     return units <= most / unit_bytes ? units * unit_bytes : most;
 }
 
-/* For the doubts of the tally: units that read idle and may have been touched, up to all that is resident; and touches that
- * later ones may have followed. */
+/* For the doubts of the tally: units that read idle and may have been touched, up to all that is
+ * resident; and touches that later ones may have followed. */
 static void widen(const struct tally *tally, struct wss_estimate *out)
 {
     uint64_t unit = largest_unit(tally);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prometheus.c  See prometheus.h: one table of metrics of a guest, one of those of a window. */
+/** @file prometheus.c  See prometheus.h: one table of metrics of a guest, one of those of a
+ * window. */
 #include "export/prometheus.h"
 
 #include "export/exposition.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- of a guest -------------------------------------------------------------------------------- */
+/* --- of a guest ------------------------------------------------------------------------------- */
 
 static double resident(const struct kept_sample *kept)
 {
@@ -154,7 +155,7 @@ static void write_flags(FILE *out, const struct current *current)
         write_flags_of(out, name, &current->guests[i]);
 }
 
-/* --- of a window ------------------------------------------------------------------------------- */
+/* --- of a window ------------------------------------------------------------------------------ */
 
 static double wss(const struct window_record *window)
 {
@@ -249,7 +250,7 @@ static void write_window_metric(FILE *out, const struct window_metric *metric,
         write_windows_of(out, metric, &current->guests[i]);
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void write_one(FILE *out, const char *name, const char *help, double value)
 {

@@ -2,9 +2,10 @@
 /**
  * @file prometheus.h  What the history has of each guest now, as Prometheus's text format.
  *
- * Every guest is the label "domain", which joins with the exporters for libvirt, and also "uuid" where names are not
- * unique (current.h); a window is the label "window", in seconds. Everything is a gauge: what was measured last. No sample
- * has a time of its own; vmwss_last_scan_timestamp_seconds says when. The metrics are listed in vmwss-exporter(8).
+ * Every guest is the label "domain", which joins with the exporters for libvirt, and also "uuid"
+ * where names are not unique (current.h); a window is the label "window", in seconds. Everything is
+ * a gauge: what was measured last. No sample has a time of its own;
+ * vmwss_last_scan_timestamp_seconds says when. The metrics are listed in vmwss-exporter(8).
  */
 #pragma once
 
@@ -22,7 +23,8 @@ struct prometheus_options {
 /** Writes all families. @p database_bytes: how large its files are. */
 void prometheus_write(FILE *out, const struct current *current, uint64_t database_bytes);
 
-/** Opens the history, reads it, closes it. *text is the caller's to free, of *size bytes and a NUL that
+/** Opens the history, reads it, closes it. *text is the caller's to free, of *size bytes and a NUL
+ * that
  *  is not counted; there is none after an error. 0, or as history_open(), with the remedy. */
 int prometheus_text(const struct prometheus_options *options, char **text, size_t *size,
                     struct error *error);

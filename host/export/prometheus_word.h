@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prometheus_word.h  Metrics of what guests say themselves, each named and helped as the guest's word. */
+/** @file prometheus_word.h  Metrics of what guests say themselves, each named and helped as the
+ * guest's word. */
 #pragma once
 
 #include "export/current.h"
@@ -7,12 +8,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/** Room for the labels of one sample: a name of 255 bytes that all need escaping, a UUID, a host likewise, and the
+/** Room for the labels of one sample: a name of 255 bytes that all need escaping, a UUID, a host
+ * likewise, and the
  *  short ones. */
 #define LABELS_MAX 2048
 
 /** The labels that tell guests apart, in prometheus.c. */
 void prometheus_guest_labels(char labels[LABELS_MAX], const struct current_guest *guest);
 
-/** The families that any guest has something for; a guest that did not tell something has no sample of it. */
+/** The families that any guest has something for; a guest that did not tell something has no sample
+ * of it. */
 void prometheus_write_words(FILE *out, const struct current *current);

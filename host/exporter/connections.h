@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file connections.h  Who is connected to the exporter, and for how long: slow clients cannot keep others out.
+ * @file connections.h  Who is connected to the exporter, and for how long: slow clients cannot keep
+ * others out.
  *
- * A connection serves one request, and has CONNECTION_DEADLINE_S for all of it, however its bytes come. The oldest makes
- * room for a new one, of the same address if that has CONNECTIONS_AN_ADDRESS already, else if there are CONNECTIONS_MAX: a
- * client that sends its request at once is answered at once, and so never the oldest for long. Room is made by shutting
- * the socket down, which the server notices as if the client had gone.
+ * A connection serves one request, and has CONNECTION_DEADLINE_S for all of it, however its bytes
+ * come. The oldest makes room for a new one, of the same address if that has CONNECTIONS_AN_ADDRESS
+ * already, else if there are CONNECTIONS_MAX: a client that sends its request at once is answered
+ * at once, and so never the oldest for long. Room is made by shutting the socket down, which the
+ * server notices as if the client had gone.
  */
 #pragma once
 
@@ -25,7 +27,8 @@ struct connections *connections_new(void);
 /** When all have been closed. NULL is allowed. */
 void connections_free(struct connections *connections);
 
-/** One was accepted, on @p fd. Another may be shut down for it. NULL: out of memory; it has no deadline then. */
+/** One was accepted, on @p fd. Another may be shut down for it. NULL: out of memory; it has no
+ * deadline then. */
 struct connection_entry *connections_add(struct connections *connections, int fd,
                                          const struct sockaddr *address, uint64_t now_ns);
 

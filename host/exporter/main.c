@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file main.c  vmwss-exporter: needs no rights but to read the history, and gives up all others. One thread answers
- * (http.h), or the file is written here; the rest is waiting for a signal.
+ * @file main.c  vmwss-exporter: needs no rights but to read the history, and gives up all others.
+ * One thread answers (http.h), or the file is written here; the rest is waiting for a signal.
  */
 #include "exporter/http.h"
 #include "exporter/listen.h"
@@ -48,7 +48,7 @@ static void take_signals(sigset_t *signals)
     sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-/* --- three ways to work ------------------------------------------------------------------------ */
+/* --- three ways to work ----------------------------------------------------------------------- */
 
 static int serve(const struct exporter_options *options, struct error *error)
 {
@@ -87,7 +87,8 @@ static int write_file(const struct exporter_options *options, struct error *erro
     return rc;
 }
 
-/* The file is there as long as it is right: what cannot be written anew would be read as today's. */
+/* The file is there as long as it is right: what cannot be written anew would be read as
+ * today's. */
 static int keep_file(const struct exporter_options *options)
 {
     double whole_s = floor(options->interval_s);

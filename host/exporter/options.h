@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/** The libvirt exporter's port and ten thousand: none that the Prometheus project's list of ports has, nor IANA's. */
+/** The libvirt exporter's port and ten thousand: none that the Prometheus project's list of ports
+ * has, nor IANA's. */
 #define EXPORTER_LISTEN "127.0.0.1:19177"
 #define EXPORTER_INTERVAL_S 15
 

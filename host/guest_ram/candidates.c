@@ -110,8 +110,8 @@ static int visit_map(const struct vma *vma, void *context)
     return 0;
 }
 
-/* The libraries of a QEMU are mapped behind its RAM, and in smaps they are most of the work. UINT64_MAX where there are no
- * maps, as in a captured tree. */
+/* The libraries of a QEMU are mapped behind its RAM, and in smaps they are most of the work.
+ * UINT64_MAX where there are no maps, as in a captured tree. */
 static uint64_t last_guard(const struct fsroot *root, pid_t pid)
 {
     struct guards guards = {0};

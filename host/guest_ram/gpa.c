@@ -70,14 +70,15 @@ static int low_limit(const struct qemu_cmdline *config, uint64_t boot_bytes, uin
     return 0;
 }
 
-/* --- the move to 1 TiB ------------------------------------------------------------------------- */
+/* --- the move to 1 TiB ------------------------------------------------------------------------ */
 
 static uint64_t round_up(uint64_t bytes, uint64_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* pc_max_used_gpa(): where the map would end. CXL's windows are not counted: who has them may reach anywhere. */
+/* pc_max_used_gpa(): where the map would end. CXL's windows are not counted: who has them may reach
+ * anywhere. */
 static uint64_t map_end(const struct qemu_cmdline *config, uint64_t boot_bytes, uint64_t high_bytes)
 {
     bool q35 = strstr(config->machine, "q35");
@@ -104,8 +105,9 @@ static bool vcpus_are_amd(const struct fsroot *root, const struct qemu_cmdline *
     return *config->cpu_vendor ? !strcmp(config->cpu_vendor, "AuthenticAMD") : host_is_amd(root);
 }
 
-/* By the version in the machine type's name: 1 it moves, 0 it does not, -1 the name does not tell, as a distribution's own
- * or an alias. Set by machine types up to 7.0: pcmc->enforce_amd_1tb_hole = false. */
+/* By the version in the machine type's name: 1 it moves, 0 it does not, -1 the name does not tell,
+ * as a distribution's own or an alias. Set by machine types up to 7.0: pcmc->enforce_amd_1tb_hole =
+ * false. */
 static int machine_moves(const char *machine)
 {
     unsigned major;
@@ -154,7 +156,7 @@ int gpa_layout_deduce(const struct fsroot *root, const struct qemu_process *proc
     return find_high_begin(root, &process->config, out, error);
 }
 
-/* --- there and back ---------------------------------------------------------------------------- */
+/* --- there and back --------------------------------------------------------------------------- */
 
 /* Pages of boot RAM are numbered without the DIMMs between them, should there be any. */
 static uint64_t dimm_pages_before(const struct guest_ram *ram, uint64_t page)

@@ -4,11 +4,12 @@
  *
  * Boot RAM (everything but DIMMs) is one stretch that begins at address 0; what does not fit below
  * the PCI hole continues at 4 GiB. How much fits below depends on the machine type and the amount
- * of RAM. Machine types from 7.1 on, with an AMD vCPU, continue at 1 TiB instead if the map would otherwise reach
- * the 12 GiB below it, which AMD's I/O virtualization keeps for itself; the map has in it what may be plugged (maxmem, a GiB
- * more for each slot) and the hole for 64-bit PCI. Source: QEMU 7.2 hw/i386/pc_piix.c pc_init1(), pc_q35.c
- * pc_q35_init(), pc.c pc_memory_init() and pc_max_used_gpa(), microvm.c; hw/core/numa.c for the order of NUMA
- * backends. The layout is a deduction: whoever relies on it proves it on the running guest.
+ * of RAM. Machine types from 7.1 on, with an AMD vCPU, continue at 1 TiB instead if the map would
+ * otherwise reach the 12 GiB below it, which AMD's I/O virtualization keeps for itself; the map has
+ * in it what may be plugged (maxmem, a GiB more for each slot) and the hole for 64-bit PCI. Source:
+ * QEMU 7.2 hw/i386/pc_piix.c pc_init1(), pc_q35.c pc_q35_init(), pc.c pc_memory_init() and
+ * pc_max_used_gpa(), microvm.c; hw/core/numa.c for the order of NUMA backends. The layout is a
+ * deduction: whoever relies on it proves it on the running guest.
  */
 #pragma once
 

@@ -66,25 +66,25 @@ struct guest_ram {
     uint64_t n_pages;
     size_t n_blocks;
     struct ram_block *blocks;
-    uint64_t
-        unclaimed_bytes; /* made like RAM, at least RAM_DIMM_MIN_BYTES large, and in no configuration: a DIMM that was
-                                 plugged since the command line was written */
+    uint64_t unclaimed_bytes; /* made like RAM, at least RAM_DIMM_MIN_BYTES large, and in no
+                                 configuration: a DIMM that was plugged since the command line was
+                                 written */
     uint64_t unclaimed_resident_bytes;
     const struct taken *taken; /* borrowed: what no panel may draw; NULL: all may be drawn */
 };
 
 /**
- * Finds the RAM blocks of @p process as @p config describes them.
- * Rule: a run of contiguous VMAs with perms rw-p or rw-s and VmFlags dc, followed by a ---p guard,
- * whose size is that of a configured backend (QEMU util/mmap-alloc.c, softmmu/physmem.c
- * ram_block_add()). Same-sized candidates are told apart by backing and path; what then remains
- * ambiguous, or is missing, is refused and the message lists what was seen.
- * VRAM, ROMs and DIMMs plugged later satisfy the rule too: what no backend's size asks for is never
- * taken for RAM, so with the command line as @p config DIMMs plugged since the start are not seen.
- * A configured DIMM that is not mapped was unplugged and is left out: out->bytes is then smaller
- * than config->total_bytes.
- * What cannot be measured at all is refused by name: RAM in guest_memfd, base pages of another size than 4 KiB.
- * @return 0; -ENOTSUP such; -ENOTUNIQ ambiguous; -ENXIO a configured block was not found; else as smaps_walk().
+ * Finds the RAM blocks of @p process as @p config describes them. Rule: a run of contiguous VMAs
+ * with perms rw-p or rw-s and VmFlags dc, followed by a ---p guard, whose size is that of a
+ * configured backend (QEMU util/mmap-alloc.c, softmmu/physmem.c ram_block_add()). Same-sized
+ * candidates are told apart by backing and path; what then remains ambiguous, or is missing, is
+ * refused and the message lists what was seen. VRAM, ROMs and DIMMs plugged later satisfy the rule
+ * too: what no backend's size asks for is never taken for RAM, so with the command line as @p
+ * config DIMMs plugged since the start are not seen. A configured DIMM that is not mapped was
+ * unplugged and is left out: out->bytes is then smaller than config->total_bytes. What cannot be
+ * measured at all is refused by name: RAM in guest_memfd, base pages of another size than 4 KiB.
+ * @return 0; -ENOTSUP such; -ENOTUNIQ ambiguous; -ENXIO a configured block was not found; else as
+ * smaps_walk().
  *         The caller frees with guest_ram_free().
  */
 int guest_ram_locate(const struct fsroot *root, const struct qemu_process *process,
@@ -100,7 +100,8 @@ uint64_t guest_ram_hva(const struct guest_ram *ram, uint64_t page);
 /** Sums over the blocks. */
 uint64_t guest_ram_resident_bytes(const struct guest_ram *ram);
 
-/** Sorts @p n spans of equal size, and drops those that are there twice; returns how many are left. */
+/** Sorts @p n spans of equal size, and drops those that are there twice; returns how many are
+ * left. */
 uint64_t taken_sort(struct taken_span *spans, uint64_t n);
 
 /** Is the page at @p hva taken? */

@@ -247,7 +247,8 @@ static int fill(const struct fsroot *root, pid_t pid, const struct match *m, str
     return 0;
 }
 
-/* Its pages are in no page table of QEMU, nor on a list of the kernel's: no method has anything to look at. */
+/* Its pages are in no page table of QEMU, nor on a list of the kernel's: no method has anything to
+ * look at. */
 static int check_mapped(const struct ram_config *config, struct error *error)
 {
     if (!config->in_guest_memfd)
@@ -278,7 +279,8 @@ static int check_huge_size(uint64_t page_bytes, struct error *error)
     return error_set(error, -EUCLEAN, "smaps: huge pages of %" PRIu64 " bytes", page_bytes);
 }
 
-/* What the kernel says of itself, and what it prints of each mapping: a captured tree has only that. */
+/* What the kernel says of itself, and what it prints of each mapping: a captured tree has only
+ * that. */
 static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
                             struct error *error)
 {

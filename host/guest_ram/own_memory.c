@@ -15,7 +15,8 @@
 #define ENTRY_FILE (1ULL << 61)    /* of a file, or shared anonymous */
 #define ENTRY_PFN(entry) ((entry) & ((1ULL << 55) - 1))
 
-/* What reserves more is hardly used, like the shadow memory of a sanitizer: 8 bytes are read for each of its pages. */
+/* What reserves more is hardly used, like the shadow memory of a sanitizer: 8 bytes are read for
+ * each of its pages. */
 #define VMA_MAX_BYTES (4ULL << 30)
 #define SUM_MAX_BYTES \
     (16ULL << 30) /* nor are many: 32 MiB to read, which a hostile QEMU can ask for */
@@ -43,7 +44,8 @@ static bool may_have_pages(const struct vma *vma)
            vma->end - vma->start <= VMA_MAX_BYTES;
 }
 
-/* Memory that was read, but never written, is the zero page, which is in no counter. One of our own is the same. */
+/* Memory that was read, but never written, is the zero page, which is in no counter. One of our own
+ * is the same. */
 static uint64_t find_zero_pfn(const struct fsroot *root)
 {
     const size_t size = BASE_PAGE_BYTES;

@@ -108,13 +108,14 @@ void ram_backing_find(const struct fsroot *root, pid_t pid, const struct vma *fi
         count_whole_file(fd, block);
 }
 
-/* --- swap -------------------------------------------------------------------------------------- */
+/* --- swap ------------------------------------------------------------------------------------- */
 
 #ifndef SYS_cachestat
 #define SYS_cachestat 451 /* the same on every architecture: include/uapi/asm-generic/unistd.h */
 #endif
 
-/* struct cachestat_range and struct cachestat of include/uapi/linux/mman.h, which older headers do not have. */
+/* struct cachestat_range and struct cachestat of include/uapi/linux/mman.h, which older headers do
+ * not have. */
 struct range {
     uint64_t offset, length;
 };

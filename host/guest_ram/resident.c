@@ -35,7 +35,8 @@ struct status {
     uint64_t address_bytes;
 };
 
-/* QEMU's own memory is looked up again when the counters have moved by more than this share of the RAM mapped. */
+/* QEMU's own memory is looked up again when the counters have moved by more than this share of the
+ * RAM mapped. */
 #define MOVED_SHARE 1024
 #define MOVED_BYTES (256ULL << 10)
 
@@ -157,7 +158,8 @@ static int see_own(struct resident_meter *meter, const struct fsroot *root, pid_
     return 0;
 }
 
-/* Per-CPU counters: f1a7941243c1 (6.2) made them so; since 82241a83cd15 they are summed up when they are read. */
+/* Per-CPU counters: f1a7941243c1 (6.2) made them so; since 82241a83cd15 they are summed up when
+ * they are read. */
 uint64_t resident_counter_error(const char *release, unsigned cpus)
 {
     unsigned long batch = cpus > 16 ? 2UL * cpus : 32;

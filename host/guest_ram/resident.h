@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file resident.h  How much of guest RAM is mapped and resident now, without walking page tables again.
+ * @file resident.h  How much of guest RAM is mapped and resident now, without walking page tables
+ * again.
  *
- * smaps tells it exactly but walks every page table under the mmap lock, so it is read once, when the
- * RAM is located. Afterwards the change of what QEMU maps is followed, by /proc/PID/status
- * (Documentation/filesystems/proc.rst): RssShmem for blocks that are whole shmem files, for others the counters of the
- * kinds of pages that their backing has. What QEMU itself allocates and frees of these kinds, which may be more than the RAM
- * of a guest that has only begun, is looked up in its page tables whenever the counters have moved, and left out
- * (own_memory.h). A block that is a whole shmem file is as resident as its file, whatever is mapped: a panel of the method
- * pageout unmaps pages which are still there.
+ * smaps tells it exactly but walks every page table under the mmap lock, so it is read once, when
+ * the RAM is located. Afterwards the change of what QEMU maps is followed, by /proc/PID/status
+ * (Documentation/filesystems/proc.rst): RssShmem for blocks that are whole shmem files, for others
+ * the counters of the kinds of pages that their backing has. What QEMU itself allocates and frees
+ * of these kinds, which may be more than the RAM of a guest that has only begun, is looked up in
+ * its page tables whenever the counters have moved, and left out (own_memory.h). A block that is a
+ * whole shmem file is as resident as its file, whatever is mapped: a panel of the method pageout
+ * unmaps pages which are still there.
  *
- * From Linux 6.2 to 6.16 the counters lack what each CPU has not handed in yet (mm/percpu counters, f1a7941243c1, until
- * 82241a83cd15): by up to max(32, 2 x CPUs) pages for each, 1 MiB at 8 CPUs, 128 MiB at 128. That is the error.
+ * From Linux 6.2 to 6.16 the counters lack what each CPU has not handed in yet (mm/percpu counters,
+ * f1a7941243c1, until 82241a83cd15): by up to max(32, 2 x CPUs) pages for each, 1 MiB at 8 CPUs,
+ * 128 MiB at 128. That is the error.
  */
 #pragma once
 
@@ -44,18 +47,21 @@ struct resident_now {
         address_bytes; /* all of QEMU's address space, VmSize: RAM that is plugged adds to it */
 };
 
-/** To be called right after guest_ram_locate(). 0; -ESRCH when the process is gone; -ENOMEM. To be freed in either
+/** To be called right after guest_ram_locate(). 0; -ESRCH when the process is gone; -ENOMEM. To be
+ * freed in either
  *  case. Borrows @p ram. */
 int resident_meter_init(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         const struct guest_ram *ram);
 void resident_meter_free(struct resident_meter *meter);
 
-/** By how much a counter of resident pages may be wrong on Linux @p release ("6.12.94+deb13-amd64") with @p cpus. */
+/** By how much a counter of resident pages may be wrong on Linux @p release ("6.12.94+deb13-amd64")
+ * with @p cpus. */
 uint64_t resident_counter_error(const char *release, unsigned cpus);
 
 /** 0, or -ESRCH when the process is gone. */
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         struct resident_now *now);
 
-/** What all of the process @p pid holds, guest RAM and QEMU's own, in bytes: for RAM that was not located. 0 or -ESRCH. */
+/** What all of the process @p pid holds, guest RAM and QEMU's own, in bytes: for RAM that was not
+ * located. 0 or -ESRCH. */
 int resident_of_process(const struct fsroot *root, pid_t pid, uint64_t *bytes);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SMAPS_BYTES \
+#define MAX_SMAPS_BYTES                                                      \
     (256UL << 20) /* some 300,000 VMAs; the kernel's default limit is 65,530 \
                    */
 #define MAX_LINE_BYTES \
@@ -290,7 +290,8 @@ static ssize_t read_some(int fd, char *text, size_t size)
     return n < 0 ? -errno : n;
 }
 
-/* Piece by piece, so that a visitor who ends the walk ends the kernel's, which looks at every page of each VMA. */
+/* Piece by piece, so that a visitor who ends the walk ends the kernel's, which looks at every page
+ * of each VMA. */
 static int parse_file(int fd, vma_visitor visit, void *context, struct error *error)
 {
     cleanup_free char *text = malloc(PIECE_BYTES);

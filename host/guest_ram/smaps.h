@@ -41,11 +41,13 @@ typedef int (*vma_visitor)(const struct vma *vma, void *context);
 int smaps_parse(const char *text, size_t length, vma_visitor visit, void *context,
                 struct error *error);
 
-/** Reads and parses /proc/PID/smaps. -ESRCH when the process is gone, -EACCES when not permitted. It costs in proportion to
- *  what the process has in memory: what lies behind the VMA at which the visitor ends it is not looked at. */
+/** Reads and parses /proc/PID/smaps. -ESRCH when the process is gone, -EACCES when not permitted.
+ * It costs in proportion to what the process has in memory: what lies behind the VMA at which the
+ * visitor ends it is not looked at. */
 int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
                struct error *error);
 
-/** Likewise /proc/PID/maps: only the header fields are set. It costs in proportion to the number of VMAs. */
+/** Likewise /proc/PID/maps: only the header fields are set. It costs in proportion to the number of
+ * VMAs. */
 int maps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
               struct error *error);

@@ -31,7 +31,7 @@ static const char add_sample[] =
 static const char add_told[] =
     "INSERT OR REPLACE INTO told(guest_id, time_ms, lines) VALUES (?, ?, ?)";
 
-/* --- what can be kept -------------------------------------------------------------------------- */
+/* --- what can be kept ------------------------------------------------------------------------- */
 
 static bool is_amount(double value)
 {
@@ -97,7 +97,7 @@ static int check(const struct store *store, const struct store_entry *entry, str
                : 0;
 }
 
-/* --- the transaction --------------------------------------------------------------------------- */
+/* --- the transaction -------------------------------------------------------------------------- */
 
 static int insert_guest(const struct adding *adding, const struct sample_record *sample,
                         int64_t *id, struct error *error)

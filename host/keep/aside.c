@@ -81,8 +81,9 @@ static int free_name(const char *path, char *name, size_t size)
     return -EEXIST;
 }
 
-/* The database first: were we killed in between, SQLite drops a WAL whose database is new and empty. The shared-memory
- * index beside them is made anew from the WAL, but must not stay, as it is the old one's. */
+/* The database first: were we killed in between, SQLite drops a WAL whose database is new and
+ * empty. The shared-memory index beside them is made anew from the WAL, but must not stay, as it is
+ * the old one's. */
 static int rename_all(const char *path, const char *name)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};

@@ -105,7 +105,7 @@ void bucket_add(struct bucket *bucket, const struct store_entry *entry)
         add_window(bucket, &sample->windows[w], period_ms);
 }
 
-/* --- as text ----------------------------------------------------------------------------------- */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 static json_t *bins_json(const struct sketch *sketch)
 {

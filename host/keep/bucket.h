@@ -2,8 +2,9 @@
 /**
  * @file bucket.h  What is left of a guest's records of one minute or one hour, once they are gone.
  *
- * Means weigh by period, so that they are means over time. A bucket of an hour holds the same as the sum of its minutes:
- * nothing is lost by merging but when something was, and quantiles are as good as a sketch (estimate/sketch.h: 1 %).
+ * Means weigh by period, so that they are means over time. A bucket of an hour holds the same as
+ * the sum of its minutes: nothing is lost by merging but when something was, and quantiles are as
+ * good as a sketch (estimate/sketch.h: 1 %).
  */
 #pragma once
 
@@ -44,9 +45,11 @@ void bucket_add(struct bucket *bucket, const struct store_entry *entry);
 /** The window, or NULL. */
 const struct bucket_window *bucket_find(const struct bucket *bucket, double window_s);
 
-/** [[window_s, est_window_s, records, mean, low, high, min, max, [bin, ms, bin, ms, ...]], ...] as JSON text that the
+/** [[window_s, est_window_s, records, mean, low, high, min, max, [bin, ms, bin, ms, ...]], ...] as
+ * JSON text that the
  *  caller frees; NULL when out of memory. */
 char *bucket_windows_text(const struct bucket *bucket);
 
-/** The way back, into bucket->windows. @p only: that window alone; 0: all. -EUCLEAN when the text is something else. */
+/** The way back, into bucket->windows. @p only: that window alone; 0: all. -EUCLEAN when the text
+ * is something else. */
 int bucket_windows_parse(struct bucket *bucket, const char *text, size_t size, double only);

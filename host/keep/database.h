@@ -7,9 +7,9 @@
 struct store;
 
 /**
- * Opens store->path with nothing switched on that a file could bring along: no triggers, views or extensions, no functions
- * in its schema, no other databases, values of up to a megabyte. Waits for up to two seconds where somebody else holds a
- * lock.
+ * Opens store->path with nothing switched on that a file could bring along: no triggers, views or
+ * extensions, no functions in its schema, no other databases, values of up to a megabyte. Waits for
+ * up to two seconds where somebody else holds a lock.
  * @param flags  of sqlite3_open_v2()
  */
 int database_open(struct store *store, int flags, struct error *error);

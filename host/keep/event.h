@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file event.h  What happened to a guest at a moment: its QEMU process began to be watched, stood still, ended.
+ * @file event.h  What happened to a guest at a moment: its QEMU process began to be watched, stood
+ * still, ended.
  *
- * Records alone do not tell a guest that has ended from one that is measured seldom. The table event has a row for each; the
- * last one of a guest tells whether it has ended. A host on which vmwssd did not run at the time has none.
+ * Records alone do not tell a guest that has ended from one that is measured seldom. The table
+ * event has a row for each; the last one of a guest tells whether it has ended. A host on which
+ * vmwssd did not run at the time has none.
  */
 #pragma once
 
@@ -28,12 +30,14 @@ struct store_event {
     double time_s; /* Unix time */
 };
 
-/** Adds it. Of a guest that has no record yet nothing is kept, without an error. Errors as store_add(). */
+/** Adds it. Of a guest that has no record yet nothing is kept, without an error. Errors as
+ * store_add(). */
 int store_add_event(struct store *store, const struct store_event *event, struct error *error);
 
 /**
  * Has the guest ended, as of @p to_s?
- * @return 1: its last event is its end, at *ended_s (Unix time); 0: no, or it is not known; negative errno
+ * @return 1: its last event is its end, at *ended_s (Unix time); 0: no, or it is not known;
+ * negative errno
  */
 int history_ended(struct store *store, int64_t guest_id, double to_s, double *ended_s,
                   struct error *error);

@@ -20,7 +20,7 @@
 /* A record that is later than now by more was written before the clock was set back. */
 #define FUTURE_S 1
 
-/* --- opening ----------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int check_file(const char *path, struct error *error)
 {
@@ -80,8 +80,8 @@ static bool has_wal(const char *path)
     return stat(wal, &st) == 0 && st.st_size > 0;
 }
 
-/* A copy on a read-only file system has no WAL, and none can be made beside it. What nobody can be writing is read as it
- * is; with records in a WAL that would be to leave them out. */
+/* A copy on a read-only file system has no WAL, and none can be made beside it. What nobody can be
+ * writing is read as it is; with records in a WAL that would be to leave them out. */
 static int read_immutable(struct store *store, struct error *error)
 {
     char *plain = store->path;
@@ -138,7 +138,7 @@ int history_open(const char *path, struct store **out, struct error *error)
     return rc < 0 ? rc : history_open_beside(path, out, error);
 }
 
-/* --- guests ------------------------------------------------------------------------------------ */
+/* --- guests ----------------------------------------------------------------------------------- */
 
 static int read_guest(struct store *store, sqlite3_stmt *statement, struct history_guest *guest,
                       struct error *error)
@@ -219,7 +219,7 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
     return 0;
 }
 
-/* --- records ----------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 /* The last by the time of the record: the index has it at its end. */
 #define LATEST                                                                       \

@@ -2,7 +2,8 @@
 /**
  * @file history.h  Reading the history, also while it is written, by anybody who may read its file.
  *
- * Nothing that stands in the file is trusted: a row that is not what it must be is an error (-EUCLEAN) that names it.
+ * Nothing that stands in the file is trusted: a row that is not what it must be is an error
+ * (-EUCLEAN) that names it.
  */
 #pragma once
 
@@ -11,15 +12,18 @@
 #include "keep/store.h"
 
 /**
- * Opens the database for reading; store_close() closes it. Sees one state of it, that of its first query, until
- * history_refresh(): what is written meanwhile does not come in between. The WAL cannot be cut while somebody reads, so
- * close it, or refresh, before waiting for anything.
- * @return 0; -ENOENT there is no history; -EBUSY it is only being made; -EACCES; -EINVAL it is something else, or of another version; -EUCLEAN damaged
+ * Opens the database for reading; store_close() closes it. Sees one state of it, that of its first
+ * query, until history_refresh(): what is written meanwhile does not come in between. The WAL
+ * cannot be cut while somebody reads, so close it, or refresh, before waiting for anything.
+ * @return 0; -ENOENT there is no history; -EBUSY it is only being made; -EACCES; -EINVAL it is
+ * something else, or of another version; -EUCLEAN damaged
  */
 int history_open(const char *path, struct store **store, struct error *error);
 
-/** The same for a process that has the database open already: the file is not looked into beforehand, for close(2) of any
- *  descriptor of it drops all locks of the process (fcntl_locking(2)), and other programs then take the WAL for left over. */
+/** The same for a process that has the database open already: the file is not looked into
+ * beforehand, for close(2) of any
+ *  descriptor of it drops all locks of the process (fcntl_locking(2)), and other programs then take
+ *  the WAL for left over. */
 int history_open_beside(const char *path, struct store **store, struct error *error);
 
 /** The next query sees what is there by then. */
@@ -45,13 +49,14 @@ struct kept_sample {
     struct ages_record record; /* its method's name is a known one, or "unknown" */
     double period_s;
     double precision;
-    double
-        ended_s; /* Unix time when the guest ended, at this record or later; 0: not known to have. Of history_latest() */
+    double ended_s; /* Unix time when the guest ended, at this record or later; 0: not known to
+                       have. Of history_latest() */
 };
 
-/** Calls @p see with the last record that was added for each guest, by host and name. What it returns, if not 0, ends
- *  the walk and is returned; likewise below. Guests of which only buckets are left are not among them; records from the
- *  future, of a clock that was set back since, are passed over. */
+/** Calls @p see with the last record that was added for each guest, by host and name. What it
+ * returns, if not 0, ends
+ *  the walk and is returned; likewise below. Guests of which only buckets are left are not among
+ *  them; records from the future, of a clock that was set back since, are passed over. */
 int history_latest(struct store *store, int (*see)(const struct kept_sample *sample, void *context),
                    void *context, struct error *error);
 
@@ -59,7 +64,8 @@ int history_latest(struct store *store, int (*see)(const struct kept_sample *sam
 int history_latest_of(struct store *store, int64_t guest_id, struct kept_sample *kept,
                       struct error *error);
 
-/** What the guest's agent told last, to agent_told_parse(), and when that was kept, Unix time. 1; 0: nothing. */
+/** What the guest's agent told last, to agent_told_parse(), and when that was kept, Unix time. 1;
+ * 0: nothing. */
 int history_told(struct store *store, int64_t guest_id, char lines[AGENT_TOLD_MAX], double *time_s,
                  struct error *error);
 
@@ -77,8 +83,8 @@ struct history_point {
     char method[32];
     char flags[SAMPLE_FLAGS_TEXT];
     struct guest_word
-        guest; /* of a bucket: the highest use, the least available, means of shares and rates, the worst
-                                verdict, the lowest agreement; WORD_NONE: it told nothing */
+        guest; /* of a bucket: the highest use, the least available, means of shares and rates, the
+                  worst verdict, the lowest agreement; WORD_NONE: it told nothing */
 };
 
 struct history_query {
@@ -87,10 +93,12 @@ struct history_query {
     double window_s;
 };
 
-/** The level that shows a span in some hundred rows: records up to 100 minutes, minutes up to 100 hours, then hours. */
+/** The level that shows a span in some hundred rows: records up to 100 minutes, minutes up to 100
+ * hours, then hours. */
 int history_level(double span_s);
 
-/** Calls @p see for one guest in the order of time. Records that have no such window are left out. */
+/** Calls @p see for one guest in the order of time. Records that have no such window are left
+ * out. */
 int history_points(struct store *store, const struct history_guest *guest,
                    const struct history_query *query,
                    int (*see)(const struct history_point *point, void *context), void *context,
@@ -100,7 +108,8 @@ int history_points(struct store *store, const struct history_guest *guest,
 ssize_t history_windows(struct store *store, int64_t guest_id, double window_s[RUN_MAX_WINDOWS],
                         struct error *error);
 
-/** Calls @p see with the buckets of all guests from the one that @p from_s is in, time by time. The bucket has the one
+/** Calls @p see with the buckets of all guests from the one that @p from_s is in, time by time. The
+ * bucket has the one
  *  window only, or none, and is the caller's until the next. */
 int history_buckets(struct store *store, const struct history_query *query,
                     int (*see)(int64_t guest_id, int64_t start_s, const struct bucket *bucket,

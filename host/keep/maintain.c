@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <time.h>
 
-/* One statement deletes about as many rows, so that nobody waits long for the writer; and one call so many times. */
+/* One statement deletes about as many rows, so that nobody waits long for the writer; and one call
+ * so many times. */
 #define ROWS_AT_ONCE 5000
 #define TURNS 20
 
-/* How long the clock must have run without a jump before anything is deleted by it, and what is a jump. */
+/* How long the clock must have run without a jump before anything is deleted by it, and what is a
+ * jump. */
 #define SETTLE_S 3600.0
 #define JUMP_S 60.0
 
@@ -121,7 +123,8 @@ static int delete_samples(struct store *store, int64_t before_ms, struct error *
     return rc;
 }
 
-/* Words of samples that somebody else has deleted: samples get their numbers in the order in which they come. */
+/* Words of samples that somebody else has deleted: samples get their numbers in the order in which
+ * they come. */
 #define DELETE_ALONE(table)                                                  \
     "DELETE FROM " table " WHERE sample_id IN (SELECT sample_id FROM " table \
     " WHERE sample_id < (SELECT coalesce(min(id), ?1) FROM sample) LIMIT ?2)"
@@ -174,7 +177,8 @@ static int delete_old(struct store *store, const struct store_retention *retenti
     return rc;
 }
 
-/* The file's pages are used again, so only what a shorter retention frees for good is worth giving back. */
+/* The file's pages are used again, so only what a shorter retention frees for good is worth giving
+ * back. */
 static int give_back(struct store *store, struct error *error)
 {
     int64_t free_pages = 0;

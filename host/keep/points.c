@@ -31,7 +31,7 @@ static int no_memory(const struct store *store, struct error *error)
     return error_set(error, -ENOMEM, "%s: out of memory", store->path);
 }
 
-/* --- records ----------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static const struct window_record *find_window(const struct sample_record *sample, double window_s)
 {
@@ -101,7 +101,7 @@ static int sample_points(struct store *store, const struct history_guest *guest,
     return rc;
 }
 
-/* --- buckets ----------------------------------------------------------------------------------- */
+/* --- buckets ---------------------------------------------------------------------------------- */
 
 static void bucket_point(struct history_point *point, int64_t start_s, const struct bucket *bucket)
 {

@@ -43,7 +43,7 @@ struct walk {
     uint64_t state;
 };
 
-/* --- which guests ------------------------------------------------------------------------------ */
+/* --- which guests ----------------------------------------------------------------------------- */
 
 /* Leaves the guests of one host in the array; their number. */
 static ssize_t choose_host(const struct report_options *options, struct history_guest *guests,
@@ -104,14 +104,15 @@ static struct walked *find_guest(struct walk *walk, int64_t id)
     return bsearch(&key, walk->guests, walk->n, sizeof(walk->guests[0]), compare_id);
 }
 
-/* --- the walk ---------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 /* So much later than the period says may a look come. */
 #define LATE 1.1
 
-/* In a bucket that has a record of it; and in a later one while its next record may be yet to come, which is a period after
- * the end of that bucket at the latest. So a guest measured every five minutes is there in the four minutes that have none, too,
- * and one measured every minute in an hour that has just begun, but not in a whole one. Not after its end, if that is known. */
+/* In a bucket that has a record of it; and in a later one while its next record may be yet to come,
+ * which is a period after the end of that bucket at the latest. So a guest measured every five
+ * minutes is there in the four minutes that have none, too, and one measured every minute in an
+ * hour that has just begun, but not in a whole one. Not after its end, if that is known. */
 static bool is_present(const struct walk *walk, const struct walked *guest)
 {
     const struct report *report = walk->report;
@@ -137,7 +138,8 @@ static void draw(struct walk *walk, size_t n)
     walk->n_draws++;
 }
 
-/* What is short for minutes that follow each other is one episode. Hours do not tell, for a shortage lasts minutes. */
+/* What is short for minutes that follow each other is one episode. Hours do not tell, for a
+ * shortage lasts minutes. */
 static void count_shortage(struct walk *walk, size_t first_draw)
 {
     struct report *report = walk->report;
@@ -243,7 +245,7 @@ static int see(int64_t guest_id, int64_t start_s, const struct bucket *bucket, v
     return measured ? take(guest, start_s, bucket) : take_unmeasured(guest, start_s, bucket);
 }
 
-/* --- what comes of it -------------------------------------------------------------------------- */
+/* --- what comes of it ------------------------------------------------------------------------- */
 
 static void finish_guest(const struct walk *walk, struct walked *guest)
 {
@@ -328,9 +330,10 @@ static int nothing_there(struct store *store, const struct report_options *optio
                      store->path, options->window_s, n ? "; windows of late: " : "", list);
 }
 
-/* --- together ---------------------------------------------------------------------------------- */
+/* --- together --------------------------------------------------------------------------------- */
 
-/* When the first bucket of a level begins within the span; the end of the span when there is none. */
+/* When the first bucket of a level begins within the span; the end of the span when there is
+ * none. */
 static int first_time(struct store *store, const struct report_options *options, int level_s,
                       double *from_s, struct error *error)
 {
@@ -350,8 +353,9 @@ static int first_time(struct store *store, const struct report_options *options,
     return rc < 0 ? rc : 0;
 }
 
-/* Minutes as far as they are kept: guests that are busy in the same minutes, as by cron, are so in the sum. Drawn from hours
- * they would not be: of 20 guests whose jobs begin together p99 read 31 GiB of 46. */
+/* Minutes as far as they are kept: guests that are busy in the same minutes, as by cron, are so in
+ * the sum. Drawn from hours they would not be: of 20 guests whose jobs begin together p99 read 31
+ * GiB of 46. */
 static int choose_level(struct store *store, const struct report_options *options, int *level_s,
                         double *from_s, struct error *error)
 {

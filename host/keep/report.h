@@ -2,8 +2,8 @@
 /**
  * @file report.h  What the history says of each guest of a host, and of the host.
  *
- * It is made from buckets, so its quantiles are within SKETCH_ERROR; the maximum is exact. estimate/packing.h says how the
- * host's totals and what more would fit are found.
+ * It is made from buckets, so its quantiles are within SKETCH_ERROR; the maximum is exact.
+ * estimate/packing.h says how the host's totals and what more would fit are found.
  */
 #pragma once
 
@@ -33,8 +33,8 @@ struct report_guest {
     uint64_t unmeasurable_bytes; /* likewise */
     double wss_p50, wss_p95, wss_p99, wss_max; /* bytes, over time */
     double wss_risk;                           /* exceeded for a share @p risk of the time */
-    uint64_t
-        reclaimable_bytes; /* resident, less that, less what is unmeasurable; 0 of one that does not run */
+    uint64_t reclaimable_bytes; /* resident, less that, less what is unmeasurable; 0 of one that
+                                   does not run */
 };
 
 struct report {
@@ -49,13 +49,15 @@ struct report {
     double total_risk; /* exceeded for a share @p risk of the draws */
     uint64_t ram_bytes, resident_bytes, reclaimable_bytes; /* sums, of those that run */
     double shortage; /* with a capacity: the share of draws in which it did not suffice */
-    /* With a capacity, and from minutes: those in which it did not suffice, and the longest run of them. */
+    /* With a capacity, and from minutes: those in which it did not suffice, and the longest run of
+     * them. */
     double short_s, longest_short_s;
     double fit; /* with a capacity and a size: how many more */
 };
 
 /**
- * @return 0; free it with report_free(). -ENODATA: nothing is kept of that time, or not of that window: the message says
+ * @return 0; free it with report_free(). -ENODATA: nothing is kept of that time, or not of that
+ * window: the message says
  *         which windows are; -ENOTUNIQ: several hosts; -ENOENT: no such host; or as the history
  */
 int report_make(struct store *store, const struct report_options *options, struct report *report,

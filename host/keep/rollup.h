@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file rollup.h  Every record goes into its minute and its hour as it is added, in the same transaction.
+ * @file rollup.h  Every record goes into its minute and its hour as it is added, in the same
+ * transaction.
  *
- * So no level is ever behind another, none is computed from rows that retention may have taken, a record that comes late
- * or under a clock that was set back finds its place, and retention only deletes.
+ * So no level is ever behind another, none is computed from rows that retention may have taken, a
+ * record that comes late or under a clock that was set back finds its place, and retention only
+ * deletes.
  */
 #pragma once
 

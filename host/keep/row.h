@@ -2,8 +2,8 @@
 /**
  * @file row.h  A record's windows, ages and flags as the text that stands in its row.
  *
- *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction, unit_low], ...]; unit_low (bytes) only
- *            where it is not low
+ *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction, unit_low], ...];
+ *            unit_low (bytes) only where it is not low
  *   ages     [[from_s, to_s or null, bytes, low, high], ...]
  *   flags    the names of sample_flag_name(), with commas
  */
@@ -11,13 +11,15 @@
 
 #include "record/ages_record.h"
 
-/** The JSON text, which the caller frees; NULL when out of memory or a number is none (infinite). */
+/** The JSON text, which the caller frees; NULL when out of memory or a number is none
+ * (infinite). */
 char *row_windows_text(const struct sample_record *sample);
 char *row_ages_text(const struct ages_record *record);
 
 /** The flags of sample_flags_text(); names that are not known are left out. */
 unsigned row_flags_parse(const char *text);
 
-/** The way back, into sample->windows and record->bins. -EUCLEAN when the text is something else. */
+/** The way back, into sample->windows and record->bins. -EUCLEAN when the text is something
+ * else. */
 int row_windows_parse(struct sample_record *sample, const char *text);
 int row_ages_parse(struct ages_record *record, const char *text);

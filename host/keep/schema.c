@@ -2,13 +2,13 @@
 /**
  * @file schema.c  See schema.h.
  *
- * A sample is one row: its windows and ages are JSON arrays in it, not rows of tables of their own. It is written and
- * read as a whole, and a write costs one page of the table and one of its index; with one row for each of ten windows
- * and bins it would be ten times as many entries in an index of their own. For SQL there is the view wss, which has a
- * row for each window.
+ * A sample is one row: its windows and ages are JSON arrays in it, not rows of tables of their own.
+ * It is written and read as a whole, and a write costs one page of the table and one of its index;
+ * with one row for each of ten windows and bins it would be ten times as many entries in an index
+ * of their own. For SQL there is the view wss, which has a row for each window.
  *
- * A table is never altered: a new version adds tables, so that each reads in the file as it reads here, which
- * schema_verify() relies on.
+ * A table is never altered: a new version adds tables, so that each reads in the file as it reads
+ * here, which schema_verify() relies on.
  */
 #include "keep/schema.h"
 
@@ -37,7 +37,8 @@ static const struct table_ddl tables[] = {
                "resident_bytes INTEGER NOT NULL, unmeasurable_bytes INTEGER NOT NULL, "
                "vcpu_s REAL NOT NULL, cpu_s REAL NOT NULL, paused_s REAL NOT NULL, "
                "flags TEXT NOT NULL, windows TEXT NOT NULL, ages TEXT NOT NULL) STRICT"},
-    /* By time first: a report reads all guests of one hour after the other, and they are written together. */
+    /* By time first: a report reads all guests of one hour after the other, and they are written
+     * together. */
     {"bucket", "CREATE TABLE bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
                "guest_id INTEGER NOT NULL, records INTEGER NOT NULL, period_ms INTEGER NOT NULL, "
                "ram_bytes INTEGER NOT NULL, resident_max_bytes INTEGER NOT NULL, "
@@ -56,8 +57,8 @@ static const struct table_ddl tables[] = {
              "wss_cache_high_bytes INTEGER, wss_anon_low_bytes INTEGER, "
              "wss_anon_high_bytes INTEGER, verdict TEXT NOT NULL, reasons TEXT NOT NULL, "
              "at_least INTEGER NOT NULL, agreement REAL, doubts TEXT NOT NULL) STRICT"},
-    /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": in how much of the time the
-     * guest told the figure, of which it is the mean. */
+    /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": in how
+     * much of the time the guest told the figure, of which it is the mean. */
     {"word_bucket", "CREATE TABLE word_bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
                     "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
                     "verdict INTEGER NOT NULL, at_least INTEGER NOT NULL, agreement REAL, "

@@ -14,9 +14,12 @@ struct store;
 /** PRAGMA user_version of what this program writes. */
 int schema_version(void);
 
-/** Makes or updates the tables, up to @p version: for store_open() that is schema_version(). One transaction. */
+/** Makes or updates the tables, up to @p version: for store_open() that is schema_version(). One
+ * transaction. */
 int schema_migrate(struct store *store, int version, struct error *error);
 
-/** Are the tables that we read the very ones that we make? Nothing else that a file may bring along is run: no views,
- *  triggers, generated columns or virtual tables. -EINVAL: another version; -EBUSY: none yet; -EUCLEAN: other tables. */
+/** Are the tables that we read the very ones that we make? Nothing else that a file may bring along
+ * is run: no views,
+ *  triggers, generated columns or virtual tables. -EINVAL: another version; -EBUSY: none yet;
+ *  -EUCLEAN: other tables. */
 int schema_verify(struct store *store, struct error *error);

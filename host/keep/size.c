@@ -20,7 +20,8 @@
     " AND start_s <= (SELECT max(start_s) FROM (SELECT start_s FROM " table \
     " WHERE level_s = " level " ORDER BY start_s LIMIT 5000))"
 
-/* In this order: a row of the first that is there is gone before one of the next. Each a transaction. */
+/* In this order: a row of the first that is there is gone before one of the next. Each a
+ * transaction. */
 static const char *const steps[] = {
     /* The last event of each guest says whether it has ended. */
     "DELETE FROM event WHERE id IN (SELECT e.id FROM event e WHERE e.id < (SELECT max(id) FROM"

@@ -17,11 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The kind of journal is in the file from here on, and so are the two settings before it, which must come first:
+/* The kind of journal is in the file from here on, and so are the two settings before it, which
+ * must come first:
  *   auto_vacuum     pages that shorter retention frees can be given back
  *   WAL             readers do not wait for the writer, nor it for them
  *   synchronous     see store.h; NORMAL syncs at each checkpoint
- *   journal_size_limit  a reader that kept a checkpoint from finishing leaves no large WAL behind */
+ *   journal_size_limit  a reader that kept a checkpoint from finishing leaves no large WAL
+ * behind */
 static int prepare_file(struct store *store, enum file_kind kind, struct error *error)
 {
     char identify[64];
@@ -41,7 +43,8 @@ static int prepare_file(struct store *store, enum file_kind kind, struct error *
     return rc;
 }
 
-/* Its WAL stays when the writer ends: a reader who may not write into the directory could not make one. */
+/* Its WAL stays when the writer ends: a reader who may not write into the directory could not make
+ * one. */
 static void keep_wal(struct store *store)
 {
     int yes = 1;
@@ -55,8 +58,8 @@ static int refuse(const char *path, struct error *error)
                      "%s: is not a history of vmwss: move it away, or name another file", path);
 }
 
-/* SQLite would make it 0644, and what guests call their processes is in it. Its WAL takes after it. If this fails SQLite
- * says why. */
+/* SQLite would make it 0644, and what guests call their processes is in it. Its WAL takes after it.
+ * If this fails SQLite says why. */
 static void make_private(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);

@@ -81,7 +81,8 @@ struct store *stream_store(struct stream *stream)
     return stream->store;
 }
 
-/* The new file's records are all new. It may not be quite there yet: then the next call finds it. */
+/* The new file's records are all new. It may not be quite there yet: then the next call finds
+ * it. */
 static int follow_file(struct stream *stream, struct error *error)
 {
     if (stream->store && !is_replaced(stream))

@@ -2,8 +2,8 @@
 /**
  * @file stream.h  The records that are being added to a history, as they come.
  *
- * Between two calls nothing is held: the writer can cut its WAL. If the daemon sets a damaged file aside and begins
- * another, the stream goes on with that.
+ * Between two calls nothing is held: the writer can cut its WAL. If the daemon sets a damaged file
+ * aside and begins another, the stream goes on with that.
  */
 #pragma once
 
@@ -18,7 +18,8 @@ void stream_close(struct stream *stream);
 /** For history_latest() and the like; valid until the next call of a function below. */
 struct store *stream_store(struct stream *stream);
 
-/** Calls @p see with each record that was added since the last call, in the order in which they were; what it returns,
+/** Calls @p see with each record that was added since the last call, in the order in which they
+ * were; what it returns,
  *  if not 0, ends the walk and is returned. */
 int stream_next(struct stream *stream, int (*see)(const struct kept_sample *sample, void *context),
                 void *context, struct error *error);

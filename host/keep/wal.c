@@ -9,7 +9,8 @@
 
 #define CHECKPOINT_PAGES 1000 /* SQLite's own default */
 
-/* Pages that are not in the database yet are what a reader holds up; none: the next transaction begins the WAL again. */
+/* Pages that are not in the database yet are what a reader holds up; none: the next transaction
+ * begins the WAL again. */
 static int copy_back(struct store *store)
 {
     int pages = 0;

@@ -2,11 +2,12 @@
 /**
  * @file wal.h  Keeps the WAL of a history that is written within bounds.
  *
- * Theory of operation. SQLite copies the WAL back into the database every 1000 pages, and begins it again once all of it
- * is there. A reader holds up both, for it must go on seeing what it has begun to read: while one does not finish, each
- * record that is added makes the WAL longer (some 18 KB for a record). From WAL_WARN_BYTES on the log says so; at
- * WAL_MAX_BYTES nothing is added any more until the reader ends, so that it cannot fill the disk.
- * Source: https://www.sqlite.org/wal.html, "Avoiding Excessively Large WAL Files".
+ * Theory of operation. SQLite copies the WAL back into the database every 1000 pages, and begins it
+ * again once all of it is there. A reader holds up both, for it must go on seeing what it has begun
+ * to read: while one does not finish, each record that is added makes the WAL longer (some 18 KB
+ * for a record). From WAL_WARN_BYTES on the log says so; at WAL_MAX_BYTES nothing is added any more
+ * until the reader ends, so that it cannot fill the disk. Source: https://www.sqlite.org/wal.html,
+ * "Avoiding Excessively Large WAL Files".
  */
 #pragma once
 

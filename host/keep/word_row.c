@@ -51,7 +51,7 @@ static const struct figure own_figures[] = {
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* --- one figure -------------------------------------------------------------------------------- */
+/* --- one figure ------------------------------------------------------------------------------- */
 
 static void bind_u64(sqlite3_stmt *s, int parameter, uint64_t value)
 {
@@ -80,7 +80,8 @@ static void bind(sqlite3_stmt *s, int first, const struct guest_word *word,
     }
 }
 
-/* What a guest said must never make the host's record beside it unreadable: a figure that is none is not known. */
+/* What a guest said must never make the host's record beside it unreadable: a figure that is none
+ * is not known. */
 static void read_double(sqlite3_stmt *s, int column, double *value)
 {
     if (sqlite3_column_type(s, column) == SQLITE_NULL || sql_double(s, column, value) < 0 ||
@@ -110,7 +111,7 @@ static int read_figures(sqlite3_stmt *s, int first, struct guest_word *word,
     return rc;
 }
 
-/* --- the tables word and own_set --------------------------------------------------------------- */
+/* --- the tables word and own_set -------------------------------------------------------------- */
 
 #define AFTER_FIGURES (2 + (int)COUNT(figures))
 
@@ -193,7 +194,7 @@ static int add_own(const struct word_adding *adding, const struct word_place *pl
     return sql_finish(adding->store, adding->add_own, error);
 }
 
-/* --- its minute and its hour ------------------------------------------------------------------- */
+/* --- its minute and its hour ------------------------------------------------------------------ */
 
 /* A mean over the time in which it was told, of what was there before and what comes. */
 #define MEAN(column)                                                                              \
@@ -289,7 +290,7 @@ int word_bucket_read(struct store *store, sqlite3_stmt *s, int level_s, int64_t 
                : rc;
 }
 
-/* --- adding ------------------------------------------------------------------------------------ */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 int word_adding_begin(struct word_adding *adding, struct store *store, struct error *error)
 {

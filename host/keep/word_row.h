@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file word_row.h  The guest's word beside a record: a row of the table word, and its minute and hour in word_bucket.
+ * @file word_row.h  The guest's word beside a record: a row of the table word, and its minute and
+ * hour in word_bucket.
  *
- * A record of a guest that nobody asked has no row, and so have those that were there before version 3. What the guest
- * did not tell is NULL. Its own working set, which few measure, has a row of the table own_set, since version 5.
+ * A record of a guest that nobody asked has no row, and so have those that were there before
+ * version 3. What the guest did not tell is NULL. Its own working set, which few measure, has a row
+ * of the table own_set, since version 5.
  */
 #pragma once
 
@@ -32,7 +34,8 @@ int word_row_read(sqlite3_stmt *statement, int first, struct guest_word *word);
 /** A statement for word_bucket_read(). */
 int word_bucket_prepare(struct store *store, sqlite3_stmt **statement, struct error *error);
 
-/** What is left of a minute or an hour: the highest use, the least that was available, means of the rest over time, the
+/** What is left of a minute or an hour: the highest use, the least that was available, means of the
+ * rest over time, the
  *  worst verdict, the lowest agreement. WORD_NONE when nothing was told. 0 or negative. */
 int word_bucket_read(struct store *store, sqlite3_stmt *statement, int level_s, int64_t start_s,
                      int64_t guest_id, struct guest_word *word, struct error *error);

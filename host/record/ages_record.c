@@ -29,9 +29,9 @@ static int answer_windows(const struct follower *follower, const struct sample_p
     return plan->n_windows > 0 ? 0 : -EAGAIN;
 }
 
-/* A unit is as old as the newest touch in it. Of one of several base pages only one is certain to be of that age: the
- * others may be older, and are in none of the @p older bins' values, but may be in each of them. What was not touched since
- * it is watched was so in full. */
+/* A unit is as old as the newest touch in it. Of one of several base pages only one is certain to
+ * be of that age: the others may be older, and are in none of the @p older bins' values, but may be
+ * in each of them. What was not touched since it is watched was so in full. */
 static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint64_t *older)
 {
     bool oldest = isinf(bin->to_s);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ages_record.h  What one followed panel says at one moment: every window, and how old each byte is. */
+/** @file ages_record.h  What one followed panel says at one moment: every window, and how old each
+ * byte is. */
 #pragma once
 
 #include "record/sample_record.h"
@@ -18,7 +19,8 @@ struct ages_record {
 };
 
 /**
- * @param plan   method, and the windows asked for, ascending; those that cannot be answered yet are left out
+ * @param plan   method, and the windows asked for, ascending; those that cannot be answered yet are
+ *               left out
  * @param cpu_s  what watching has cost since the last record
  * @return 0; -EAGAIN when no window can be answered yet; -ENODATA as sample_record_fill(); -ENOMEM
  */

@@ -4,16 +4,19 @@
 
 #include "base/fsroot.h"
 
-/** Any kdamond on that is not ours, or a module that uses DAMON by itself (Documentation/admin-guide/mm/damon/usage.rst)? */
+/** Any kdamond on that is not ours, or a module that uses DAMON by itself
+ * (Documentation/admin-guide/mm/damon/usage.rst)? */
 bool disturbance_damon(const struct fsroot *root);
 
-/** Automatic NUMA balancing on, and more than one node (Documentation/admin-guide/sysctl/kernel.rst)? */
+/** Automatic NUMA balancing on, and more than one node
+ * (Documentation/admin-guide/sysctl/kernel.rst)? */
 bool disturbance_numa_balancing(const struct fsroot *root);
 
 /** ksmd running (Documentation/admin-guide/mm/ksm.rst)? */
 bool disturbance_ksm(const struct fsroot *root);
 
-/** Are pages of process @p pid merged now, however they came to be (Linux 5.19, proc_pid_ksm_merging_pages)? */
+/** Are pages of process @p pid merged now, however they came to be (Linux 5.19,
+ * proc_pid_ksm_merging_pages)? */
 bool disturbance_merged(const struct fsroot *root, pid_t pid);
 
 /** Is there swap? */

@@ -28,8 +28,9 @@ void flag_memory_look(struct flag_memory *memory, unsigned flags, double now_s)
     memory->lasting = flags & REMEMBERED;
 }
 
-/* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c, damon_ptep_mkold()): whoever waits for
- * that flag misses the touch, and so does MGLRU, which looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
+/* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
+ * damon_ptep_mkold()): whoever waits for that flag misses the touch, and so does MGLRU, which looks
+ * at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
 static bool hides(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = record->method ? method_by_name(record->method) : NULL;

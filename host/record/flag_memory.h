@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file flag_memory.h  What disturbed a panel, for as long as one of its windows reaches back over it.
+ * @file flag_memory.h  What disturbed a panel, for as long as one of its windows reaches back over
+ * it.
  *
- * A record's own flags are those of the moment it is made. Touches of an hour are in it, and a dump that read all of RAM
- * half an hour ago is among them. Pure: no clock, no descriptors.
+ * A record's own flags are those of the moment it is made. Touches of an hour are in it, and a dump
+ * that read all of RAM half an hour ago is among them. Pure: no clock, no descriptors.
  */
 #pragma once
 
@@ -29,17 +30,20 @@ void flag_memory_note(struct flag_memory *memory, unsigned flags, double now_s);
 void flag_memory_look(struct flag_memory *memory, unsigned flags, double now_s);
 
 /**
- * Adds to a record what happened within each window. Where all of RAM may have been read (migrating, dump) touches of the
- * guest cannot be told from those: then at least what the longest window without them touched was. Where DAMON may have taken
- * what the method waits for, at most all that is resident was.
+ * Adds to a record what happened within each window. Where all of RAM may have been read
+ * (migrating, dump) touches of the guest cannot be told from those: then at least what the longest
+ * window without them touched was. Where DAMON may have taken what the method waits for, at most
+ * all that is resident was.
  * @param now_s  when the panel was read
  */
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record,
                        double now_s);
 
-/** Likewise to a record with ages: of bytes last touched then or before nothing is known any more. */
+/** Likewise to a record with ages: of bytes last touched then or before nothing is known any
+ * more. */
 void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record *record,
                             double now_s);
 
-/** Of one measurement: what its own flags say happened within each of its windows, for nobody knows when. */
+/** Of one measurement: what its own flags say happened within each of its windows, for nobody knows
+ * when. */
 void flag_memory_apply_own(struct sample_record *record);

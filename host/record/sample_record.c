@@ -204,8 +204,9 @@ uint64_t population_error_bytes(const struct method *method, const struct reside
     return method->sees_unmapped ? now->resident_error_bytes : now->mapped_error_bytes;
 }
 
-/* At most so much another panel has unmapped, which is not there to be drawn. Mapped it would be as what was drawn is: 2,000
- * pages unmapped are 1.5 % of 512 MiB, more than chance allows a panel of 2,000 to differ by. */
+/* At most so much another panel has unmapped, which is not there to be drawn. Mapped it would be as
+ * what was drawn is: 2,000 pages unmapped are 1.5 % of 512 MiB, more than chance allows a panel of
+ * 2,000 to differ by. */
 static uint64_t unmapped_beside(const struct method *method, const struct guest_ram *ram,
                                 const struct resident_now *now)
 {
@@ -350,7 +351,8 @@ int sample_record_add_fine(struct sample_record *record, const struct guest_ram 
         .split_s = fine->split_s,
         .join_s = fine->join_s,
     };
-    /* Base pages that were not seen touched lie in units that may be: those of the window's own bound. */
+    /* Base pages that were not seen touched lie in units that may be: those of the window's own
+     * bound. */
     if (fine->doubts | result->windows[plan->n_windows - 1].tally.doubts)
         record->fine.wss_high_bytes = larger(record->fine.wss_high_bytes,
                                              record->windows[plan->n_windows - 1].wss_high_bytes);

@@ -67,8 +67,8 @@ struct window_record {
     double window_s;
     double est_window_s;
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
-    uint64_t
-        unit_low_bytes; /* as in wss_estimate; of a record that was kept before there was one, wss_low_bytes */
+    uint64_t unit_low_bytes; /* as in wss_estimate; of a record that was kept before there was one,
+                                wss_low_bytes */
     uint64_t unmeasurable_bytes; /* in this window; part of wss_high_bytes. Not kept, nor shown */
     double touched_fraction;
     uint64_t gone_bytes; /* touched, but no longer resident: not in wss_bytes; GONE_NOT_KEPT */
@@ -78,8 +78,8 @@ struct window_record {
 /** What --fine adds: the last window in base pages. */
 struct fine_record {
     bool present;
-    double window_s,
-        est_window_s; /* of the second measurement; est 0: no huge page was touched, or none could be split */
+    double window_s, est_window_s; /* of the second measurement; est 0: no huge page was touched, or
+                                      none could be split */
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
     uint64_t granularity_bytes;
     uint64_t huge_pages_sampled;      /* split and measured */
@@ -111,17 +111,20 @@ struct sample_record {
     struct guest_word guest; /* its own word, if somebody asked it; no number above depends on it */
 };
 
-/** Resident bytes that the longest window did not touch even if its upper bound is right, which has in it what was
- *  unmeasurable. False: the longest window that was asked for is not answered, and a shorter one says too much. */
+/** Resident bytes that the longest window did not touch even if its upper bound is right, which has
+ * in it what was
+ *  unmeasurable. False: the longest window that was asked for is not answered, and a shorter one
+ *  says too much. */
 bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes);
 
-/** The time that a record stands for, by which reports weigh it and readers tell its age: @p since_s, since the guest's last
- *  record, but no longer than its longest window looked back, or than was planned from one look to the next. Where
- *  somebody else measured the guest for hours nobody knows what it used. */
+/** The time that a record stands for, by which reports weigh it and readers tell its age: @p
+ * since_s, since the guest's last
+ *  record, but no longer than its longest window looked back, or than was planned from one look to
+ *  the next. Where somebody else measured the guest for hours nobody knows what it used. */
 double sample_period_s(const struct sample_record *record, double since_s, double planned_s);
 
-/** The memory of which the pages that the method finds present are a sample: what is mapped, or what is resident for
- *  a method that also sees unmapped pages. */
+/** The memory of which the pages that the method finds present are a sample: what is mapped, or
+ * what is resident for a method that also sees unmapped pages. */
 uint64_t population_bytes(const struct method *method, const struct resident_now *now);
 
 /** The same, with all that an estimate is about. */
@@ -144,7 +147,8 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
 void sample_record_not_measured(struct sample_record *record, const struct guest *guest,
                                 uint64_t ram_bytes, uint64_t resident_bytes);
 
-/** Adds what fine_run() found. @p result and @p now as for sample_record_fill(), which comes first. 0; -ENODATA */
+/** Adds what fine_run() found. @p result and @p now as for sample_record_fill(), which comes first.
+ * 0; -ENODATA */
 int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,
                            const struct sample_plan *plan, const struct sample_result *result,
                            const struct fine_result *fine, const struct resident_now *now);

@@ -33,8 +33,9 @@ static bool goes_on(const struct word_follower *follower, const struct word_repo
            strcmp(follower->now.boot_id, report->boot_id) == 0;
 }
 
-/* The agreement is that of one source: a new one, or another boot, begins anew. Rates reach back to the youngest report
- * that is old enough, for which the one that will be that next has to be kept: reports may come every second. */
+/* The agreement is that of one source: a new one, or another boot, begins anew. Rates reach back to
+ * the youngest report that is old enough, for which the one that will be that next has to be kept:
+ * reports may come every second. */
 static void hear(struct word_follower *follower, const struct word_report *report)
 {
     if (!goes_on(follower, report)) {
@@ -90,7 +91,7 @@ bool word_follower_hear_balloon(struct word_follower *follower, const struct dom
     return true;
 }
 
-/* --- beside a record --------------------------------------------------------------------------- */
+/* --- beside a record -------------------------------------------------------------------------- */
 
 static struct word_window window_of(const struct window_record *window)
 {

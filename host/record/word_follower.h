@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file word_follower.h  One guest's words over time: reports of the last seconds, put beside each record of the host's.
+ * @file word_follower.h  One guest's words over time: reports of the last seconds, put beside each
+ * record of the host's.
  *
- * Nothing here asks: a report is handed over when it came, and a record when it was made. No clock, no descriptors.
+ * Nothing here asks: a report is handed over when it came, and a record when it was made. No clock,
+ * no descriptors.
  */
 #pragma once
 
@@ -25,11 +27,13 @@ void word_follower_init(struct word_follower *follower, const char *missing);
 void word_follower_hear(struct word_follower *follower, const struct agent_hello *hello,
                         const struct agent_report *report, double host_s);
 
-/** What libvirt knows, for a guest without an agent. False when the balloon driver has told nothing that is newer. */
+/** What libvirt knows, for a guest without an agent. False when the balloon driver has told nothing
+ * that is newer. */
 bool word_follower_hear_balloon(struct word_follower *follower, const struct domain_memory *memory,
                                 double host_s);
 
-/** From now on nothing is told, for this reason; what was told stays, for the rates of what comes after. */
+/** From now on nothing is told, for this reason; what was told stays, for the rates of what comes
+ * after. */
 void word_follower_miss(struct word_follower *follower, const char *why);
 
 /**

@@ -19,7 +19,7 @@ static const char *next_line(const char *line)
     return *line ? line + 1 : line;
 }
 
-/* --- counters ---------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 /* The sum of the lines "NAME NUMBER" whose names are among @p names, NULL-terminated. */
 static uint64_t sum_lines(const char *text, const char *const *names)
@@ -36,7 +36,8 @@ static uint64_t sum_lines(const char *text, const char *const *names)
     return sum;
 }
 
-/* The last two, of Linux 5.8, also count what a group reclaims for itself, and what the two before them do. */
+/* The last two, of Linux 5.8, also count what a group reclaims for itself, and what the two before
+ * them do. */
 static uint64_t scanned_anywhere(const struct fsroot *root)
 {
     static const char *const names[] = {"pgrefill",    "pgscan_kswapd", "pgscan_direct",
@@ -48,7 +49,7 @@ static uint64_t scanned_anywhere(const struct fsroot *root)
     return sum_lines(text, names);
 }
 
-/* --- generations ------------------------------------------------------------------------------- */
+/* --- generations ------------------------------------------------------------------------------ */
 
 struct generations {
     bool known;
@@ -83,7 +84,7 @@ static struct generations read_generations(const struct fsroot *root, const stru
     return out;
 }
 
-/* --- what is asked ----------------------------------------------------------------------------- */
+/* --- what is asked ---------------------------------------------------------------------------- */
 
 struct ageing {
     struct generations generations;

@@ -2,30 +2,34 @@
 /**
  * @file ageing.h  Has the host's reclaim taken accessed bits of this guest's memory?
  *
- * Reclaim reads and clears the bits that some methods wait for (enum method_signal). MGLRU, on by default in many kernels
- * since 6.1, walks through all of a process's page tables and clears them, KVM's too since Linux 6.12, but leaves the
- * idle flag as it was (mm/vmscan.c walk_pte_range(); folio_mark_accessed() returns before it clears the flag): a page
- * that was touched before reads idle. So whoever waits for accessed bits asks here before and after.
+ * Reclaim reads and clears the bits that some methods wait for (enum method_signal). MGLRU, on by
+ * default in many kernels since 6.1, walks through all of a process's page tables and clears them,
+ * KVM's too since Linux 6.12, but leaves the idle flag as it was (mm/vmscan.c walk_pte_range();
+ * folio_mark_accessed() returns before it clears the flag): a page that was touched before reads
+ * idle. So whoever waits for accessed bits asks here before and after.
  *
  * What tells:
- *   - /sys/kernel/debug/lru_gen: "memcg ID PATH", then "node N", then a line for each generation, its number first. Each
- *     walk begins a generation in the guest's control group.
- *   - pgscan and pgrefill in the group's memory.stat: eviction takes bits, too, also around each page it looks at.
- * Where debugfs cannot be read, a walk that evicts nothing in this group leaves no trace in it, so the whole host's
- * counters are taken: reclaim anywhere may have aged this guest.
- * Not seen: at most 64 pages per CPU, scanned within the last two seconds, that memory.stat does not have yet.
+ *   - /sys/kernel/debug/lru_gen: "memcg ID PATH", then "node N", then a line for each generation,
+ *     its number first. Each walk begins a generation in the guest's control group.
+ *   - pgscan and pgrefill in the group's memory.stat: eviction takes bits, too, also around each
+ *     page it looks at.
+ * Where debugfs cannot be read, a walk that evicts nothing in this group leaves no trace in it, so
+ * the whole host's counters are taken: reclaim anywhere may have aged this guest. Not seen: at most
+ * 64 pages per CPU, scanned within the last two seconds, that memory.stat does not have yet.
  */
 #pragma once
 
 #include "sample/method.h"
 
 /**
- * A number that grows whenever accessed bits may have been taken that @p signal relies on: if it is the same before and
- * after a window, none were. It has no other meaning. Always 0 for SIGNAL_MMU and SIGNAL_GENERATIONS, and for SIGNAL_IDLE_FLAG without MGLRU.
+ * A number that grows whenever accessed bits may have been taken that @p signal relies on: if it is
+ * the same before and after a window, none were. It has no other meaning. Always 0 for SIGNAL_MMU
+ * and SIGNAL_GENERATIONS, and for SIGNAL_IDLE_FLAG without MGLRU.
  */
 uint64_t ageing_odometer(const struct target *target, enum method_signal signal);
 
-/** Does the host age this guest's memory from time to time: within the last hour or, where no generation tells, ever? */
+/** Does the host age this guest's memory from time to time: within the last hour or, where no
+ * generation tells, ever? */
 bool ageing_goes_on(const struct target *target, enum method_signal signal);
 
 /** Notes in @p tally that bits were taken since its touches began to count. */

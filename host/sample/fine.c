@@ -55,7 +55,7 @@ int fine_check(const struct target *target, struct error *error)
     return 0;
 }
 
-/* --- drawing ----------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 static bool is_candidate(const struct page_set *set, uint64_t i)
 {
@@ -69,7 +69,8 @@ static bool within_block(const struct guest_ram *ram, uint64_t page, uint64_t un
     return unit >= block->hva && unit + HUGE_BYTES <= block->hva + block->bytes;
 }
 
-/* The huge pages that were touched, each once: their pages are neighbours in the set. The caller frees. */
+/* The huge pages that were touched, each once: their pages are neighbours in the set. The caller
+ * frees. */
 static uint64_t *find_candidates(const struct page_set *set, uint64_t *n)
 {
     uint64_t *unit = calloc(set->n + 1, sizeof(*unit));
@@ -129,7 +130,7 @@ static int keep_huge(struct fine *fine)
     return 0;
 }
 
-/* --- splitting and joining --------------------------------------------------------------------- */
+/* --- splitting and joining -------------------------------------------------------------------- */
 
 static double seconds_since(uint64_t ns)
 {
@@ -167,7 +168,8 @@ static int split_all(struct fine *fine, struct split_list *list)
     return 0;
 }
 
-/* Before anything is split: joining what is a huge page succeeds and changes nothing, where joining is possible. */
+/* Before anything is split: joining what is a huge page succeeds and changes nothing, where joining
+ * is possible. */
 static int prove_joining(const struct fine *fine, struct error *error)
 {
     int rc = huge_join(fine->pidfd, fine->hva[0]);
@@ -181,7 +183,7 @@ static int prove_joining(const struct fine *fine, struct error *error)
     return error_set(error, rc, "--fine: MADV_COLLAPSE: %s", strerror(-rc));
 }
 
-/* --- measuring base pages ---------------------------------------------------------------------- */
+/* --- measuring base pages --------------------------------------------------------------------- */
 
 static uint64_t page_at(const struct guest_ram *ram, uint64_t hva)
 {
@@ -216,7 +218,8 @@ static void count(struct fine *fine, const struct page_set *set, uint64_t i)
         lost += set->state[k] == PAGE_UNMEASURABLE || set->order[k] > 0;
     }
     pagemap_mapping(fine->pagemap_fd, page_set_hva(set, i), &mapping);
-    /* khugepaged may have joined it again; then its base pages had no bits of their own to the end. */
+    /* khugepaged may have joined it again; then its base pages had no bits of their own to the
+     * end. */
     if (mapping.huge || lost > MAX_UNMEASURABLE)
         fine->result->tally.n_lost++;
     else

@@ -2,14 +2,15 @@
 /**
  * @file follow.c  See follow.h.
  *
- * Theory of operation. Ticks are numbered: 0 is the first marking. At tick k a page that is found touched gets
- * last = k: it was touched between the marking at tick k - 1 and the reading at tick k. So with now = k, a page was
- * touched since the marking of tick j exactly when last > j, and the time from that marking to this reading is the
- * est window. A cohort that was marked first at tick b (born) can answer for j >= b only.
+ * Theory of operation. Ticks are numbered: 0 is the first marking. At tick k a page that is found
+ * touched gets last = k: it was touched between the marking at tick k - 1 and the reading at tick
+ * k. So with now = k, a page was touched since the marking of tick j exactly when last > j, and the
+ * time from that marking to this reading is the est window. A cohort that was marked first at tick
+ * b (born) can answer for j >= b only.
  *
- * Marked again at a tick are only the pages that were touched: the cost of a tick is one reading of all pages and one
- * marking of the hot ones. What falls between reading and marking again is seen by neither; it lasts milliseconds, and
- * concerns pages that just were found touched.
+ * Marked again at a tick are only the pages that were touched: the cost of a tick is one reading of
+ * all pages and one marking of the hot ones. What falls between reading and marking again is seen
+ * by neither; it lasts milliseconds, and concerns pages that just were found touched.
  */
 #include "sample/follow.h"
 
@@ -58,9 +59,9 @@ struct follower {
     size_t oldest;
     uint64_t doubtful;  /* readings of cohorts of which the method had doubts, and which */
     struct tally doubt; /* doubts and hidden_units alone */
-    double share
-        [2]; /* of all base pages that was touched within two ticks: up to the last tick, and to the one before */
-    bool read_all; /* by QEMU, it seems */
+    double share[2];    /* of all base pages that was touched within two ticks: up to the last tick,
+                           and to the one before */
+    bool read_all;      /* by QEMU, it seems */
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
@@ -101,7 +102,7 @@ uint64_t follower_pages(const struct follower *follower)
     return n;
 }
 
-/* --- cohorts ----------------------------------------------------------------------------------- */
+/* --- cohorts ---------------------------------------------------------------------------------- */
 
 static void cohort_close(const struct follower *follower, struct cohort *cohort)
 {
@@ -188,9 +189,9 @@ int follower_taken(const struct follower *follower, struct taken *out, bool *hug
     return 0;
 }
 
-/* Drops what was drawn within the reach of another cohort's page: a fault there would map it too, and an idle page
- * would seem touched. With a random hot set of 43 % that made it 49 %. Where the others are is chance, so what is left
- * is still a random sample. */
+/* Drops what was drawn within the reach of another cohort's page: a fault there would map it too,
+ * and an idle page would seem touched. With a random hot set of 43 % that made it 49 %. Where the
+ * others are is chance, so what is left is still a random sample. */
 static int keep_apart(const struct follower *follower, struct cohort *cohort)
 {
     struct page_set *set = &cohort->set;
@@ -269,7 +270,7 @@ static int cohort_read(struct follower *follower, struct cohort *cohort, struct 
     return rc;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void follower_close(struct follower *follower)
 {
@@ -404,7 +405,8 @@ static double touched_since(const struct follower *follower, uint64_t since)
     return read_all_share(&tally);
 }
 
-/* Of two ticks, for a job may have begun before the last; compared with the two before, so a job shows at one or two ticks. */
+/* Of two ticks, for a job may have begun before the last; compared with the two before, so a job
+ * shows at one or two ticks. */
 static void note_read_all(struct follower *follower)
 {
     uint64_t since = follower->now > 1 ? follower->now - 2 : 0;
@@ -466,7 +468,7 @@ void follower_set_samples(struct follower *follower, uint64_t samples)
     follower->plan.samples = samples;
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static double since_s(const struct follower *follower, uint64_t number)
 {
@@ -488,7 +490,8 @@ double follower_elapsed_s(const struct follower *follower)
     return read_ns > follower->began_ns ? (double)(read_ns - follower->began_ns) / 1e9 : 0;
 }
 
-/* The tick whose marking was nearest to @p ago_s before the last reading; 0 ago is the last tick itself. */
+/* The tick whose marking was nearest to @p ago_s before the last reading; 0 ago is the last tick
+ * itself. */
 static int tick_before(const struct follower *follower, double ago_s, uint64_t *number)
 {
     uint64_t first = first_known_tick(follower);
@@ -519,7 +522,8 @@ struct drawn {
     uint8_t state;
 };
 
-/* Touched within the ages (older, newer] as tick numbers; never touched is older than everything. */
+/* Touched within the ages (older, newer] as tick numbers; never touched is older than
+ * everything. */
 struct tick_range {
     bool any_older;
     uint64_t older;
@@ -554,7 +558,8 @@ static int compare_drawn(const void *a, const void *b)
     return (x->page > y->page) - (x->page < y->page);
 }
 
-/* Gathers the pages of all cohorts that were watched since that tick; a page drawn twice counts once. */
+/* Gathers the pages of all cohorts that were watched since that tick; a page drawn twice counts
+ * once. */
 static uint64_t gather(const struct follower *follower, const struct tick_range *range,
                        uint64_t watched_since, struct drawn *drawn)
 {
@@ -593,8 +598,8 @@ static struct tally doubts_between(const struct follower *follower, uint64_t old
     return tally;
 }
 
-/* A page that reads idle at a doubtful tick may have been touched before it: then it belongs to that tick instead of to an
- * older one. */
+/* A page that reads idle at a doubtful tick may have been touched before it: then it belongs to
+ * that tick instead of to an older one. */
 static void doubt(const struct follower *follower, const struct tick_range *range,
                   struct tally *tally)
 {

@@ -2,13 +2,14 @@
 /**
  * @file follow.h  A panel of pages followed over time, each with the age of its last touch.
  *
- * One scan, a tick, finds which pages were touched since the tick before and begins a new period for those. Because
- * every page remembers at which tick it was last found touched, one panel answers the working set of every window
- * that it has been watched for, and the histogram of ages (kstaled's idea: M. Lespinasse, LKML 2011).
+ * One scan, a tick, finds which pages were touched since the tick before and begins a new period
+ * for those. Because every page remembers at which tick it was last found touched, one panel
+ * answers the working set of every window that it has been watched for, and the histogram of ages
+ * (kstaled's idea: M. Lespinasse, LKML 2011).
  *
- * The panel has four cohorts, each a simple random sample of guest RAM of its own. Every longest window the oldest
- * is replaced by a fresh one, so that no draw, lucky or unlucky, stays for ever, and new RAM comes in; three are
- * always old enough to answer the longest window.
+ * The panel has four cohorts, each a simple random sample of guest RAM of its own. Every longest
+ * window the oldest is replaced by a fresh one, so that no draw, lucky or unlucky, stays for ever,
+ * and new RAM comes in; three are always old enough to answer the longest window.
  */
 #pragma once
 
@@ -16,7 +17,8 @@
 
 struct follower; /* opaque */
 
-/** How many ticks back are remembered: 18 hours of ticks every second. Longer windows cannot be answered. */
+/** How many ticks back are remembered: 18 hours of ticks every second. Longer windows cannot be
+ * answered. */
 #define FOLLOW_MAX_TICKS 65000
 
 struct follow_plan {
@@ -33,7 +35,8 @@ struct follow_plan {
     uint64_t (*own_ns)(void *context);
 };
 
-/** Draws the panel and begins to watch it. Borrows @p target. 0 or what the method says; follower_close(). */
+/** Draws the panel and begins to watch it. Borrows @p target. 0 or what the method says;
+ * follower_close(). */
 int follower_open(const struct target *target, const struct follow_plan *plan,
                   struct follower **out, struct error *error);
 void follower_close(struct follower *follower);
@@ -50,20 +53,23 @@ int follower_wake_fd(const struct follower *follower);
  */
 int follower_tick(struct follower *follower, double presence, struct error *error);
 
-/** How many present pages are wanted from now on; it takes effect in cohorts as they are replaced. */
+/** How many present pages are wanted from now on; it takes effect in cohorts as they are
+ * replaced. */
 void follower_set_samples(struct follower *follower, uint64_t samples);
 
 /** Pages in the panel. */
 uint64_t follower_pages(const struct follower *follower);
 
-/** Another panel was begun, a cohort replaced, or a page's granularity is another, when this is another number. */
+/** Another panel was begun, a cohort replaced, or a page's granularity is another, when this is
+ * another number. */
 uint64_t follower_layout(const struct follower *follower);
 
-/** Where the panel is, each page with the method's reach; for free(). @p huge: some of its pages are huge ones, which a
- *  second panel is likely to draw as well. 0 or -ENOMEM */
+/** Where the panel is, each page with the method's reach; for free(). @p huge: some of its pages
+ * are huge ones, which a second panel is likely to draw as well. 0 or -ENOMEM */
 int follower_taken(const struct follower *follower, struct taken *out, bool *huge);
 
-/** Before follower_close(): what is marked stays as it is, for somebody else is measuring the guest. */
+/** Before follower_close(): what is marked stays as it is, for somebody else is measuring the
+ * guest. */
 void follower_abandon(struct follower *follower);
 
 /** Seconds from the first marking to the last tick. */
@@ -71,24 +77,25 @@ double follower_elapsed_s(const struct follower *follower);
 
 /** Which ages are asked for, in seconds before the last tick. */
 struct follow_ages {
-    double from_s; /* 0: from the last tick on */
-    double to_s;   /* HUGE_VAL: this old, or older */
-    double
-        watched_s; /* only pages that were watched for so long: 0 .. the longest window. At least from_s, and
-                         to_s unless that is HUGE_VAL */
+    double from_s;    /* 0: from the last tick on */
+    double to_s;      /* HUGE_VAL: this old, or older */
+    double watched_s; /* only pages that were watched for so long: 0 .. the longest window. At least
+                         from_s, and to_s unless that is HUGE_VAL */
 };
 
 /**
  * Tallies the pages, as touched those whose last touch has such an age.
- * @param est_s  from the midpoint of marking to the midpoint of reading of the period of length to_s (watched_s when
- *               that is HUGE_VAL), to the nearest tick
- * @return 0; -EAGAIN when it has not been watched for so long, or ticks are too far apart: the nearest is off by
+ * @param est_s  from the midpoint of marking to the midpoint of reading of the period of length
+ *               to_s (watched_s when that is HUGE_VAL), to the nearest tick
+ * @return 0; -EAGAIN when it has not been watched for so long, or ticks are too far apart: the
+ * nearest is off by
  *         more than a quarter of the time; -ENOMEM
  */
 int follower_tally(const struct follower *follower, const struct follow_ages *ages,
                    struct tally *tally, double *est_s);
 
-/** Has QEMU read all of RAM within the last two ticks (sample/read_all.h)? True at one or two ticks for each job. */
+/** Has QEMU read all of RAM within the last two ticks (sample/read_all.h)? True at one or two ticks
+ * for each job. */
 bool follower_read_all(const struct follower *follower);
 
 /** vCPU time within the last @p window_s seconds; 0 when it was not watched for so long. */

@@ -14,21 +14,25 @@
 
 /** By what a method knows a touch, which says whom it has to fear. */
 enum method_signal {
-    SIGNAL_MMU, /* faults and mappings: it does not matter who clears accessed bits */
-    SIGNAL_IDLE_FLAG, /* accessed bits, and the idle flag, which classic reclaim clears when it takes a bit, but MGLRU
-                          does not */
-    SIGNAL_REFERENCED, /* accessed bits, and PG_referenced: any reclaim takes them */
-    SIGNAL_GENERATIONS, /* accessed bits, as MGLRU itself takes them: the method sees what others' ageing did */
+    SIGNAL_MMU,         /* faults and mappings: it does not matter who clears accessed bits */
+    SIGNAL_IDLE_FLAG,   /* accessed bits, and the idle flag, which classic reclaim clears when it
+                           takes a bit, but MGLRU   does not */
+    SIGNAL_REFERENCED,  /* accessed bits, and PG_referenced: any reclaim takes them */
+    SIGNAL_GENERATIONS, /* accessed bits, as MGLRU itself takes them: the method sees what others'
+                           ageing did */
 };
 
-/** The choices that a program makes among methods: most exact and least disturbing first. Where MGLRU ages the guest's memory,
- *  the host takes accessed bits, so what does not need them comes first; but not zap-all, which disturbs. */
+/** The choices that a program makes among methods: most exact and least disturbing first. Where
+ * MGLRU ages the guest's memory,
+ *  the host takes accessed bits, so what does not need them comes first; but not zap-all, which
+ *  disturbs. */
 enum method_order {
     ORDER_KVM,
     ORDER_KVM_AGEING,
     ORDER_TCG,
     ORDER_TCG_AGEING,
-    ORDER_DAEMON, /* guests of both kinds, cheapest first; not damon: there is one for the whole host */
+    ORDER_DAEMON, /* guests of both kinds, cheapest first; not damon: there is one for the whole
+                     host */
     ORDER_DAEMON_AGEING,
     N_METHOD_ORDERS,
 };
@@ -44,7 +48,8 @@ struct method {
      */
     int (*host)(const struct fsroot *root, struct error *why);
     /**
-     * Can this method see this guest? Proven by trying on this very process, not by a version number.
+     * Can this method see this guest? Proven by trying on this very process, not by a version
+     * number.
      * @return 0, or a negative errno; then @p why says what is missing and the remedy.
      */
     int (*probe)(const struct target *target, struct error *why);
@@ -54,33 +59,38 @@ struct method {
                 struct error *error);
     /** Begins the window: clears what a touch will set. */
     int (*mark)(void *state, struct error *error);
-    /** NULL, or fetches what the kernel keeps only in a small buffer; to be called between mark and collect whenever
+    /** NULL, or fetches what the kernel keeps only in a small buffer; to be called between mark and
+     * collect whenever
      *  wake_fd is readable. */
     int (*poll)(void *state, struct error *error);
     /** NULL if poll is. A descriptor for poll(2), the same from open to close, which closes it. */
     int (*wake_fd)(void *state);
-    /** NULL, or ends the period without beginning the next. For a method whose collect marks at once: that clears what
-     *  another set with pages of the same huge pages has yet to read, so all sets are stopped before one is collected. */
+    /** NULL, or ends the period without beginning the next. For a method whose collect marks at
+     * once: that clears what
+     *  another set with pages of the same huge pages has yet to read, so all sets are stopped
+     *  before one is collected. */
     int (*stop)(void *state, struct error *error);
     /** Counts what was touched since mark. May be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
     /**
-     * Begins the next period: marks again the pages that were touched, and those that could not be measured;
-     * pages that stayed idle stay marked, and absent ones absent. A page that is PAGE_TOUCHED afterwards was
-     * touched while it was marked, and counts for the new period. NULL: cannot follow a panel over time.
+     * Begins the next period: marks again the pages that were touched, and those that could not be
+     * measured; pages that stayed idle stay marked, and absent ones absent. A page that is
+     * PAGE_TOUCHED afterwards was touched while it was marked, and counts for the new period. NULL:
+     * cannot follow a panel over time.
      */
     int (*rearm)(void *state, struct error *error);
-    /** NULL, or: CPU time in ns that kernel threads spent on this measurement alone, which getrusage() does not
+    /** NULL, or: CPU time in ns that kernel threads spent on this measurement alone, which
+     * getrusage() does not
      *  show. Ends it: only close may follow. */
     uint64_t (*kernel_thread_ns)(void *state);
-    /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when the
+    /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when
+     * the
      *  process is killed stands in the method's file. */
     void (*close)(void *state);
     enum method_signal signal;
-    bool needs_pages; /* works on a page_set */
-    uint64_t
-        reach_bytes; /* a touch may show at any page that is watched in the same aligned reach, so there may be
-                             one; 0: each page shows its own */
+    bool needs_pages;     /* works on a page_set */
+    uint64_t reach_bytes; /* a touch may show at any page that is watched in the same aligned reach,
+                             so there may be one; 0: each page shows its own */
     bool panel_by_default; /* a census, though possible, disturbs the guest: only when asked for */
     uint8_t rank[N_METHOD_ORDERS]; /* its place in each order, from 1; 0: only by name */
     bool
@@ -104,7 +114,8 @@ extern const struct method *const methods[];
 /** The method at a place, from 0, of an order; NULL behind the last. */
 const struct method *method_at(enum method_order order, size_t place);
 
-/** "idle, damon, zap"; with @p follow only those that can follow a panel over time. Writes into the caller's buffer and
+/** "idle, damon, zap"; with @p follow only those that can follow a panel over time. Writes into the
+ * caller's buffer and
  *  returns it. */
 char *method_names(char *text, size_t size, bool follow);
 
@@ -112,8 +123,9 @@ char *method_names(char *text, size_t size, bool follow);
 const struct method *method_by_name(const char *name);
 
 /**
- * Does the host itself take accessed bits of the guest's memory all the time: MGLRU, or under KVM a module that uses DAMON? Then
- * methods that use none come first. Under TCG there is no zap, and cold does not mind DAMON.
+ * Does the host itself take accessed bits of the guest's memory all the time: MGLRU, or under KVM a
+ * module that uses DAMON? Then methods that use none come first. Under TCG there is no zap, and
+ * cold does not mind DAMON.
  */
 bool method_bits_are_taken(const struct target *target);
 
@@ -139,8 +151,8 @@ int method_try(const struct method *method, const struct target *target,
                const struct method_needs *needs, struct error *why);
 
 /**
- * The first method that proved itself on this guest, in the order that fits it: ORDER_KVM or ORDER_TCG, or the one for
- * ageing where the host takes accessed bits.
+ * The first method that proved itself on this guest, in the order that fits it: ORDER_KVM or
+ * ORDER_TCG, or the one for ageing where the host takes accessed bits.
  * @return NULL when none can; @p error then names each and its reason.
  */
 const struct method *method_auto(const struct target *target, const struct method_needs *needs,

@@ -27,7 +27,7 @@ struct header {
     uint64_t n;
 };
 
-/* --- publishing -------------------------------------------------------------------------------- */
+/* --- publishing ------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const void *data, size_t size)
 {
@@ -80,7 +80,7 @@ void neighbour_withdraw(const struct fsroot *root, pid_t pid)
     unlinkat(root->dirfd, path, 0);
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Ascending, none empty, none over the next: what is searched by bisection must be so. */
 static bool in_order(const struct taken_span *spans, uint64_t n)
@@ -151,12 +151,13 @@ void neighbour_free(struct neighbour *neighbour)
     *neighbour = (struct neighbour){0};
 }
 
-/* --- what goes together ------------------------------------------------------------------------ */
+/* --- what goes together ----------------------------------------------------------------------- */
 
-/* What vmwssd follows by (watched.c), and what spoils it. `pageout` asks whether a page is mapped again, `zap` whether KVM
- * faulted on it: nothing but a touch brings about either, however others treat accessed bits. But a fault maps neighbours
- * too, which `pageout` takes for touched, and dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that
- * all others clear. */
+/* What vmwssd follows by (watched.c), and what spoils it. `pageout` asks whether a page is mapped
+ * again, `zap` whether KVM faulted on it: nothing but a touch brings about either, however others
+ * treat accessed bits. But a fault maps neighbours too, which `pageout` takes for touched, and
+ * dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that all others
+ * clear. */
 bool neighbour_allows(const struct neighbour *neighbour, const struct method *method, bool census)
 {
     if (method == neighbour->method) /* each KVM fault is seen by all who listen */

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An absent page costs some bytes and a look at pagemap, but 64 GiB of them shall not cost millions. */
+/* An absent page costs some bytes and a look at pagemap, but 64 GiB of them shall not cost
+ * millions. */
 #define MAX_OVERDRAW 256
 
 static int allocate(struct page_set *set, const struct guest_ram *ram, uint64_t n, bool panel)
@@ -57,8 +58,8 @@ static uint64_t sort_unique(uint64_t *values, uint64_t n)
     return kept;
 }
 
-/* Draws until @p n distinct numbers below @p bound are there. Replacing the duplicates by fresh draws
- * leaves every n-subset equally likely. */
+/* Draws until @p n distinct numbers below @p bound are there. Replacing the duplicates by fresh
+ * draws leaves every n-subset equally likely. */
 static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
 {
     for (uint64_t have = 0; have < n; have = sort_unique(values, n))
@@ -66,8 +67,8 @@ static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t
             values[i] = random_below(state, bound);
 }
 
-/* The same in one pass over all numbers, without sorting, for an @p n that is not small: selection sampling (Knuth,
- * The Art of Computer Programming 3.4.2, algorithm S). */
+/* The same in one pass over all numbers, without sorting, for an @p n that is not small: selection
+ * sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
 static void select_in_order(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
 {
     for (uint64_t i = 0, have = 0; have < n; i++)
@@ -166,9 +167,9 @@ struct unit {
     bool touched;
 };
 
-/* One draw of a panel. Draws of one huge page are neighbours, for the page numbers ascend, but for draws between them that
- * were made when it still was small pages; it counts once, and as touched if any of its draws says so. @p last is the last
- * larger unit. */
+/* One draw of a panel. Draws of one huge page are neighbours, for the page numbers ascend, but for
+ * draws between them that were made when it still was small pages; it counts once, and as touched
+ * if any of its draws says so. @p last is the last larger unit. */
 static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tally,
                        struct unit *last)
 {

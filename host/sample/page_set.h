@@ -37,14 +37,14 @@ struct page_set {
 int page_set_census(struct page_set *set, const struct guest_ram *ram);
 
 /**
- * A simple random sample without replacement of @p n pages of @p ram (all of them if it has fewer), or about as many
- * of those that are not taken (guest_ram.taken), which are a random sample, too.
+ * A simple random sample without replacement of @p n pages of @p ram (all of them if it has fewer),
+ * or about as many of those that are not taken (guest_ram.taken), which are a random sample, too.
  * @param seed  the same seed draws the same pages
  */
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed);
 
-/** How many pages to draw for @p samples present ones, when the share @p presence of RAM is present: absent pages belong
- *  to the panel too, for one that appears was touched. */
+/** How many pages to draw for @p samples present ones, when the share @p presence of RAM is
+ * present: absent pages belong to the panel too, for one that appears was touched. */
 uint64_t page_set_draws(uint64_t samples, double presence);
 
 /** A panel of @p n pages that the caller fills in. */
@@ -84,13 +84,15 @@ static inline bool page_any(enum page_state state)
     return true;
 }
 
-/** ... or, to begin the next period, those that were touched, and those that may have become measurable or absent. */
+/** ... or, to begin the next period, those that were touched, and those that may have become
+ * measurable or absent. */
 static inline bool page_needs_rearm(enum page_state state)
 {
     return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE || page_is_gone(state);
 }
 
-/** What becomes of a page of state @p was when it is found @p missing, PAGE_ABSENT or PAGE_SWAPPED. */
+/** What becomes of a page of state @p was when it is found @p missing, PAGE_ABSENT or
+ * PAGE_SWAPPED. */
 static inline enum page_state page_lost(enum page_state was, enum page_state missing)
 {
     if (was != PAGE_TOUCHED && !page_is_gone(was))

@@ -8,15 +8,18 @@
 
 /* Jobs leave out a few pages, as those behind VGA's registers. */
 #define ALL 0.97
-/* Below that nobody has touched it all before. A panel of 100 pages has a standard error of 0.03 there. */
+/* Below that nobody has touched it all before. A panel of 100 pages has a standard error of 0.03
+ * there. */
 #define NOT_ALL 0.9
 #define FEWEST_UNITS 30
 
-/* Nothing reads faster than memory does. savevm of 512 MiB, 320 of them zero, took 120 ms of CPU time, a plain dump 500. */
+/* Nothing reads faster than memory does. savevm of 512 MiB, 320 of them zero, took 120 ms of CPU
+ * time, a plain dump 500. */
 #define BYTES_PER_NS 32
 /* With nothing to hold the share against, as much time as such jobs were seen to take. */
 #define BYTES_PER_NS_ALONE 6
-/* Timers and the monitor take some, and the time of a vCPU that runs is only known to the last tick. */
+/* Timers and the monitor take some, and the time of a vCPU that runs is only known to the last
+ * tick. */
 #define LEAST_NS 10000000ULL
 
 /* A shorter period says nothing of what QEMU uses anyhow. */

@@ -12,7 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A vCPU that ran this long in the window touched something; a census that saw nothing was blind. */
+/* A vCPU that ran this long in the window touched something; a census that saw nothing was
+ * blind. */
 #define RAN_NS 20000000ULL
 
 /* Replaces an error by "vanished" when that is its cause. */
@@ -34,9 +35,10 @@ static uint64_t midpoint(const struct span *span)
     return span->begin_ns + (span->end_ns - span->begin_ns) / 2;
 }
 
-/* When to read: so that the est window is the one asked for, but no page may have had less than this share
- * of it. A marking that takes longer than the window (a large guest, a busy host) would otherwise end when
- * its last pages had hardly been armed; then the est window comes out longer, and says so. */
+/* When to read: so that the est window is the one asked for, but no page may have had less than
+ * this share of it. A marking that takes longer than the window (a large guest, a busy host) would
+ * otherwise end when its last pages had hardly been armed; then the est window comes out longer,
+ * and says so. */
 #define LEAST_SHARE 0.8
 
 static uint64_t window_end(const struct span *marking, double window_s)

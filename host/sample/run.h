@@ -2,9 +2,10 @@
 /**
  * @file run.h  One measurement: mark, wait, collect for each window, restore.
  *
- * Est window is what was really measured: from the midpoint of marking to the midpoint of reading, as
- * in wss.pl (Gregg, 2018). It is on the guest's clock, which stands still while the guest does: of a guest that is
- * paused for marking and for reading it is exact, from the end of the first pause to the beginning of the second.
+ * Est window is what was really measured: from the midpoint of marking to the midpoint of reading,
+ * as in wss.pl (Gregg, 2018). It is on the guest's clock, which stands still while the guest does:
+ * of a guest that is paused for marking and for reading it is exact, from the end of the first
+ * pause to the beginning of the second.
  */
 #pragma once
 
@@ -16,7 +17,8 @@
 struct sample_pause {
     /** 0: it stands still. */
     int (*begin)(void *context, struct error *error);
-    /** Called after every begin that succeeded. @p paused_ns: how long it stood; *cut: it ran on before this call. */
+    /** Called after every begin that succeeded. @p paused_ns: how long it stood; *cut: it ran on
+     * before this call. */
     int (*end)(void *context, uint64_t *paused_ns, bool *cut, struct error *error);
     void *context;
 };
@@ -50,14 +52,16 @@ struct sample_result {
 };
 
 /**
- * @return 0; -ESRCH the guest vanished; -EINTR interrupted; -ENOMSG the method saw nothing of a guest
- *         that ran, for which a series goes on; else what the method says. Whatever the outcome, the method was closed.
+ * @return 0; -ESRCH the guest vanished; -EINTR interrupted; -ENOMSG the method saw nothing of a
+ * guest
+ *         that ran, for which a series goes on; else what the method says. Whatever the outcome,
+ *         the method was closed.
  */
 int sample_run(const struct target *target, const struct sample_plan *plan,
                struct sample_result *result, struct error *error);
 
-/** The pages of a measurement: drawn or all, as the plan says; none for a method that works without. 0, or -ENOMEM with
- *  the message; free with page_set_free(). */
+/** The pages of a measurement: drawn or all, as the plan says; none for a method that works
+ * without. 0, or -ENOMEM with the message; free with page_set_free(). */
 int sample_make_set(const struct target *target, const struct sample_plan *plan,
                     struct page_set *set, struct error *error);
 

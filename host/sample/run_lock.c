@@ -260,7 +260,8 @@ void run_lock_release(struct run_lock *lock)
     *lock = RUN_LOCK_NONE;
 }
 
-/* Of one that is dead nobody knows what it left marked: then the file goes, and who had lent it sees that. */
+/* Of one that is dead nobody knows what it left marked: then the file goes, and who had lent it
+ * sees that. */
 void run_lock_give_back(struct run_lock *lock)
 {
     const pid_t owner = lock->before;
@@ -277,15 +278,15 @@ void run_lock_give_back(struct run_lock *lock)
     *lock = RUN_LOCK_NONE;
 }
 
-/* --- what was left behind ---------------------------------------------------------------------- */
+/* --- what was left behind --------------------------------------------------------------------- */
 
 static bool is_dead(pid_t pid)
 {
     return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Removed while it is locked, as by its last holder. That of a living one is not locked even for a moment, in which vmwssd,
- * having lent it, could not take it back. */
+/* Removed while it is locked, as by its last holder. That of a living one is not locked even for a
+ * moment, in which vmwssd, having lent it, could not take it back. */
 static void sweep_lock(int dir_fd, const char *file)
 {
     cleanup_close int fd = openat(dir_fd, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -295,7 +296,8 @@ static void sweep_lock(int dir_fd, const char *file)
         unlinkat(dir_fd, file, 0);
 }
 
-/* "guest-42.panel" is about process 42, and goes with it, or with the lock of whoever published it. */
+/* "guest-42.panel" is about process 42, and goes with it, or with the lock of whoever published
+ * it. */
 static void sweep_panel(int dir_fd, const char *file)
 {
     char lock[40];

@@ -2,14 +2,15 @@
 /**
  * @file run_lock.h  One at a time: locks below /run/vmwss, against a second vmwss on the same bits.
  *
- * Accessed bits, idle flags and mappings of a guest have room for one reader: what one marks, the other finds marked,
- * and both numbers are wrong. So whoever marks holds the lock of that guest; different guests are measured side by
- * side, for none of what is marked belongs to two of them (pages that KSM has merged are left out anyway).
+ * Accessed bits, idle flags and mappings of a guest have room for one reader: what one marks, the
+ * other finds marked, and both numbers are wrong. So whoever marks holds the lock of that guest;
+ * different guests are measured side by side, for none of what is marked belongs to two of them
+ * (pages that KSM has merged are left out anyway).
  *
- * A lock is a file, flock(2)ed, that holds the pid of its holder; the kernel drops it when the holder ends, also by
- * kill -9, and a file without a lock means nothing. Children forked while it is held hold it too: a guardian
- * that restores something keeps the guest to itself until it is done. It is for one host: another
- * container with a /run of its own does not see it.
+ * A lock is a file, flock(2)ed, that holds the pid of its holder; the kernel drops it when the
+ * holder ends, also by kill -9, and a file without a lock means nothing. Children forked while it
+ * is held hold it too: a guardian that restores something keeps the guest to itself until it is
+ * done. It is for one host: another container with a /run of its own does not see it.
  */
 #pragma once
 
@@ -38,22 +39,26 @@ struct lock_wait {
 };
 
 /** The lock of the guest that process @p pid runs. Nothing happens if @p lock is held already.
- * @return 0; -EBUSY held by another process: the message names it; -EINTR; -ESRCH the guest ended meanwhile; or what
+ * @return 0; -EBUSY held by another process: the message names it; -EINTR; -ESRCH the guest ended
+ * meanwhile; or what
  *         the file system said (-EACCES: not root). */
 int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
                    const struct lock_wait *wait, struct error *error);
 
-/** A lock of the whole host, for what there is once only: run/vmwss/@p name.lock. As run_lock_guest(). */
+/** A lock of the whole host, for what there is once only: run/vmwss/@p name.lock. As
+ * run_lock_guest(). */
 int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *name,
                   const struct lock_wait *wait, struct error *error);
 
-/** Lets others have the guest until run_lock_retake(): for who watches it all the time, but looks seldom. */
+/** Lets others have the guest until run_lock_retake(): for who watches it all the time, but looks
+ * seldom. */
 void run_lock_lend(struct run_lock *lock);
 
 /**
- * Locks again, at once or not at all, what was lent. Whoever locked the guest in between has written a pid of its own
- * into the file, or removed it.
- * @param others  set to true if somebody did: what we had marked may be marked no more; otherwise untouched
+ * Locks again, at once or not at all, what was lent. Whoever locked the guest in between has
+ * written a pid of its own into the file, or removed it.
+ * @param others  set to true if somebody did: what we had marked may be marked no more; otherwise
+ *                untouched
  * @return 0; -EBUSY: somebody holds it, and it stays lent; or what the file system said
  */
 int run_lock_retake(struct run_lock *lock, bool *others);
@@ -61,10 +66,12 @@ int run_lock_retake(struct run_lock *lock, bool *others);
 /** Releases it, if held or lent. */
 void run_lock_release(struct run_lock *lock);
 
-/** Releases it, if held, so that a process that had lent it does not see that somebody locked the guest in between: for who
+/** Releases it, if held, so that a process that had lent it does not see that somebody locked the
+ * guest in between: for who
  *  has changed none of its marks. */
 void run_lock_give_back(struct run_lock *lock);
 
-/** Removes what processes left in run/vmwss that were killed: locks that nobody holds and whose holder is gone, and what
+/** Removes what processes left in run/vmwss that were killed: locks that nobody holds and whose
+ * holder is gone, and what
  *  was published (neighbour.h) by such. */
 void run_lock_sweep(const struct fsroot *root);

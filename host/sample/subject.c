@@ -7,7 +7,8 @@
 
 #include <errno.h>
 
-/* From a backend's mapping to its device in the configuration: a management tool takes a second at most. */
+/* From a backend's mapping to its device in the configuration: a management tool takes a second at
+ * most. */
 #define DOUBT_NS 10000000000ULL
 
 static int refuse_stopped(const struct subject *subject, struct error *error)
@@ -77,8 +78,8 @@ static void look_for_unclaimed(struct subject *subject)
     guest_ram_free(&ram);
 }
 
-/* A device that is assigned brings its registers into QEMU's address space, and a DIMM itself; of --pid nobody can be asked
- * whether it was that. */
+/* A device that is assigned brings its registers into QEMU's address space, and a DIMM itself; of
+ * --pid nobody can be asked whether it was that. */
 static void look_at_changes(struct subject *subject, uint64_t address_bytes)
 {
     struct guest *guest = &subject->guest;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file subject.h  A guest ready to be sampled: its process, where its RAM is, and how much of it is resident.
+ * @file subject.h  A guest ready to be sampled: its process, where its RAM is, and how much of it
+ * is resident.
  *
- *   guest_open_domain() or guest_open_pid() → subject_locate() → { subject_refresh() → sample } → subject_close()
+ *   guest_open_domain() or guest_open_pid() → subject_locate() → { subject_refresh() → sample } →
+ *   subject_close()
  *
- * DIMMs are plugged while the guest runs. QEMU maps a backend first, and only then makes it a device, which its
- * configuration tells; so a change of QEMU's address space raises doubt, and for some seconds longer than the change
- * itself the configuration is to be asked for again. Thread stacks and buffers change it too: asking is all it costs.
+ * DIMMs are plugged while the guest runs. QEMU maps a backend first, and only then makes it a
+ * device, which its configuration tells; so a change of QEMU's address space raises doubt, and for
+ * some seconds longer than the change itself the configuration is to be asked for again. Thread
+ * stacks and buffers change it too: asking is all it costs.
  */
 #pragma once
 
@@ -19,11 +22,11 @@ struct subject {
     struct guest guest;        /* opened by the caller */
     struct guest_ram ram;
     struct resident_meter resident;
-    uint64_t
-        address_bytes; /* QEMU's address space as of when its RAM was known for certain; 0: not yet read */
-    uint64_t
-        looked_bytes; /* likewise as of when it was looked at for what changes it: see subject_refresh() */
-    uint64_t doubted_ns; /* when it was first seen to differ; 0: it does not */
+    uint64_t address_bytes; /* QEMU's address space as of when its RAM was known for certain; 0: not
+                               yet read */
+    uint64_t looked_bytes;  /* likewise as of when it was looked at for what changes it: see
+                               subject_refresh() */
+    uint64_t doubted_ns;    /* when it was first seen to differ; 0: it does not */
 };
 
 /**
@@ -38,18 +41,19 @@ void subject_close(struct subject *subject);
 /** What the rooms below take; borrows from @p subject. */
 struct target subject_target(const struct subject *subject);
 
-/** Looks at the guest afresh: vCPUs come and go, a migration may begin, a device be assigned, RAM be plugged, and become
- *  resident.
+/** Looks at the guest afresh: vCPUs come and go, a migration may begin, a device be assigned, RAM
+ * be plugged, and become resident.
  *  @return 0; -ESRCH the guest vanished */
 int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error);
 
-/** May RAM have been plugged or unplugged since it was located? @p now is that of the last subject_refresh(). If so,
+/** May RAM have been plugged or unplugged since it was located? @p now is that of the last
+ * subject_refresh(). If so,
  *  ask for the configuration, and then subject_answered() or subject_relocate(). */
 bool subject_in_doubt(struct subject *subject, const struct resident_now *now);
 
 /** The configuration is what it was. Ends the doubt when the change is old enough to be in it. */
 void subject_answered(struct subject *subject, const struct resident_now *now);
 
-/** Finds the RAM of @p config, which is moved, in place of what was located; whoever samples the old has closed it. Errors as
- *  subject_locate(); then nothing is located. */
+/** Finds the RAM of @p config, which is moved, in place of what was located; whoever samples the
+ * old has closed it. Errors as subject_locate(); then nothing is located. */
 int subject_relocate(struct subject *subject, struct ram_config *config, struct error *error);

@@ -2,9 +2,9 @@
 /**
  * @file tally.h  What one collection saw: the only thing the estimators know.
  *
- * A census fills the byte counts, and of the strata draws and touched_units, both in base pages. A panel fills the
- * strata: draws of the same granularity, in which several draws that fell into one huge page are one unit (one
- * observation).
+ * A census fills the byte counts, and of the strata draws and touched_units, both in base pages. A
+ * panel fills the strata: draws of the same granularity, in which several draws that fell into one
+ * huge page are one unit (one observation).
  */
 #pragma once
 
@@ -38,11 +38,11 @@ struct tally {
     uint64_t resident_bytes;
     uint64_t touched_bytes;
     uint64_t unmeasurable_bytes;
-    uint64_t shared_bytes; /* resident, and mapped by another process too; only smaps tells */
-    uint64_t gone_bytes;   /* touched within the window, but no longer resident */
-    uint64_t
-        surplus_bytes; /* of what was touched, so many may have been touched by others, or earlier */
-    uint64_t missed_bytes; /* so many more may have been touched by the guest */
+    uint64_t shared_bytes;  /* resident, and mapped by another process too; only smaps tells */
+    uint64_t gone_bytes;    /* touched within the window, but no longer resident */
+    uint64_t surplus_bytes; /* of what was touched, so many may have been touched by others, or
+                               earlier */
+    uint64_t missed_bytes;  /* so many more may have been touched by the guest */
     /* panel, in pages drawn */
     uint64_t drawn_absent;
     uint64_t drawn_gone; /* of these: touched within the window, but no longer resident */
@@ -51,8 +51,8 @@ struct tally {
     unsigned doubts; /* enum tally_doubt, or-ed */
     uint64_t
         hidden_units; /* so many that read idle may have been touched; HIDDEN_ANY: any number */
-    uint64_t
-        younger_units; /* so many that count as touched here may have been touched again later; likewise */
+    uint64_t younger_units; /* so many that count as touched here may have been touched again later;
+                               likewise */
     uint64_t swapped_pages;
     size_t n_strata;
     struct stratum strata[TALLY_MAX_STRATA];
@@ -60,7 +60,8 @@ struct tally {
 
 #define FINE_MAX_HUGE_PAGES 512
 
-/** Huge pages drawn from those that were touched, then split and measured by base pages (sample/fine.h). */
+/** Huge pages drawn from those that were touched, then split and measured by base pages
+ * (sample/fine.h). */
 struct fine_tally {
     size_t n;
     double

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <poll.h>
 
-/* How often we look whether to stop, and draw the progress: the end of the guest and a signal wake us at once, but a
- * signal just before we sleep does not. At 20 ms a second of waiting took 1.6 ms of CPU time, 48 ms for 30 s; a panel
- * itself takes less. */
+/* How often we look whether to stop, and draw the progress: the end of the guest and a signal wake
+ * us at once, but a signal just before we sleep does not. At 20 ms a second of waiting took 1.6 ms
+ * of CPU time, 48 ms for 30 s; a panel itself takes less. */
 #define STEP_NS 250000000ULL
 
 /* A dump of 256 MiB takes 0.7 s. Of a QEMU with ten threads a look at their names takes 0.1 ms. */
@@ -28,7 +28,8 @@ static struct jobs jobs_begin(const struct target *target, const struct wait *wa
                                     : 0};
 }
 
-/* A dump that falls between two looks has left no thread, but has written all of RAM since the last. */
+/* A dump that falls between two looks has left no thread, but has written all of RAM since the
+ * last. */
 static void look_for_jobs(const struct target *target, const struct wait *wait, uint64_t now_ns,
                           struct jobs *jobs)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wait.h  Waiting within a window: for the method, the progress, a signal, or the end of the guest. */
+/** @file wait.h  Waiting within a window: for the method, the progress, a signal, or the end of the
+ * guest. */
 #pragma once
 
 #include "sample/read_all.h"
@@ -18,6 +19,7 @@ struct wait {
     unsigned *jobs; /* enum qemu_job: what QEMU is seen doing meanwhile is added; may be NULL */
 };
 
-/** Sleeps until @p until_ns (clock_ns()). 0; -EINTR interrupted; -ESRCH the guest ended; what poll said. */
+/** Sleeps until @p until_ns (clock_ns()). 0; -EINTR interrupted; -ESRCH the guest ended; what poll
+ * said. */
 int wait_until(const struct target *target, const struct wait *wait, uint64_t until_ns,
                struct error *error);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file detail.h  One guest on the whole screen: its windows, the ages of its pages, its last hour. */
+/** @file detail.h  One guest on the whole screen: its windows, the ages of its pages, its last
+ * hour. */
 #pragma once
 
 #include "screen/rows.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file layout.h  Which columns of the live table fit on the screen, and what stands in a cell. Nothing here draws. */
+/** @file layout.h  Which columns of the live table fit on the screen, and what stands in a cell.
+ * Nothing here draws. */
 #pragma once
 
 #include "screen/rows.h"
@@ -33,7 +34,8 @@ struct layout {
     } at[N_COLUMNS];
 };
 
-/** Chooses columns for that width; the least important ones are left out. There is always a name, be it cut. */
+/** Chooses columns for that width; the least important ones are left out. There is always a name,
+ * be it cut. */
 void layout_make(struct layout *layout, const struct rows *rows, int width);
 
 /** What stands above a column. */
@@ -44,8 +46,10 @@ void layout_cell(const struct layout *layout, enum column column, const struct k
                  double now_s, char *text, size_t size);
 
 /**
- * A line of @p width characters for values over time, from 0 to the largest: eighths of blocks, or ASCII.
- * @param values  @p n of them, < 0 where there is none; the newest are shown if there are more than fit
+ * A line of @p width characters for values over time, from 0 to the largest: eighths of blocks, or
+ * ASCII.
+ * @param values  @p n of them, < 0 where there is none; the newest are shown if there are more than
+ *                fit
  * @param text    of 3 x width + 1 bytes
  */
 void layout_sparkline(const double *values, size_t n, size_t width, bool utf8, char *text);

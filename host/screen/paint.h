@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file paint.h  Text on the screen, whatever is in it: the one place where bytes of others reach the terminal. */
+/** @file paint.h  Text on the screen, whatever is in it: the one place where bytes of others reach
+ * the terminal. */
 #pragma once
 
 #include <stdbool.h>
 
 /**
- * Writes @p text into a field of @p width cells: what does not print becomes '?', what is too long is cut, what is short
- * is padded. Nothing is written beyond the edge of the screen.
+ * Writes @p text into a field of @p width cells: what does not print becomes '?', what is too long
+ * is cut, what is short is padded. Nothing is written beyond the edge of the screen.
  */
 void paint_field(int y, int x, int width, bool right, const char *text);
 

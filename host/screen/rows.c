@@ -90,7 +90,7 @@ size_t rows_windows(const struct rows *rows, double window_s[ROWS_MAX_WINDOWS])
     return n;
 }
 
-/* --- sorting ----------------------------------------------------------------------------------- */
+/* --- sorting ---------------------------------------------------------------------------------- */
 
 struct order {
     enum row_key key;

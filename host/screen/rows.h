@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rows.h  What `vmwss top` shows: the last record of each guest, in some order. Nothing here draws. */
+/** @file rows.h  What `vmwss top` shows: the last record of each guest, in some order. Nothing here
+ * draws. */
 #pragma once
 
 #include "keep/history.h"
@@ -30,7 +31,8 @@ struct rows {
 int rows_put(struct rows *rows, const struct kept_sample *kept);
 void rows_free(struct rows *rows);
 
-/** Names ascend, everything else descends, unless @p reverse. Guests that are not measured any more come last. */
+/** Names ascend, everything else descends, unless @p reverse. Guests that are not measured any more
+ * come last. */
 void rows_sort(struct rows *rows, enum row_key key, bool reverse, double now_s);
 
 /** The windows of the guest that has the most; their number, up to ROWS_MAX_WINDOWS. */

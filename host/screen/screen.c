@@ -45,7 +45,7 @@ struct screen {
     char selected[64]; /* UUID: the selection stays with the guest when the order changes */
 };
 
-/* --- records ----------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static int see(const struct kept_sample *kept, void *context)
 {
@@ -74,7 +74,7 @@ static int load(struct screen *screen, struct error *error)
     return rc == -ENOMEM ? error_set(error, rc, "out of memory") : rc;
 }
 
-/* --- the list ---------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static const char *uuid_at(const struct screen *screen, size_t i)
 {
@@ -206,7 +206,7 @@ static void draw_list(struct screen *screen)
     draw_foot(screen);
 }
 
-/* --- keys -------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static void draw_help(void)
 {
@@ -313,7 +313,7 @@ static void draw(struct screen *screen)
     refresh();
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static int follow(struct screen *screen, struct error *error)
 {

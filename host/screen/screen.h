@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file screen.h  `vmwss top`: the last record of each guest on the whole screen, as the daemon adds them. */
+/** @file screen.h  `vmwss top`: the last record of each guest on the whole screen, as the daemon
+ * adds them. */
 #pragma once
 
 #include "screen/rows.h"
@@ -13,7 +14,8 @@ struct screen_options {
 };
 
 /**
- * Shows the screen until the user leaves it, or SIGINT or SIGTERM comes. The terminal is restored in any case.
+ * Shows the screen until the user leaves it, or SIGINT or SIGTERM comes. The terminal is restored
+ * in any case.
  * @return 0; -ENOTTY: standard output is no terminal, or TERM is not known; or as the history
  */
 int screen_run(const struct screen_options *options, struct error *error);

@@ -13,7 +13,7 @@
 
 #define CELL 64
 
-/* --- all guests -------------------------------------------------------------------------------- */
+/* --- all guests ------------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
     {.name = "DOMAIN"},
@@ -88,7 +88,7 @@ int advice_print_table(const struct advice *all, size_t n)
     return rc;
 }
 
-/* --- the terms of one -------------------------------------------------------------------------- */
+/* --- the terms of one ------------------------------------------------------------------------- */
 
 static const struct table_column term_columns[] = {
     {.name = "TERM"},
@@ -272,7 +272,7 @@ int advice_print_explained(const struct advice *advice)
     return rc;
 }
 
-/* --- the past ---------------------------------------------------------------------------------- */
+/* --- the past --------------------------------------------------------------------------------- */
 
 static const struct table_column past_columns[] = {
     {.name = "DOMAIN"},

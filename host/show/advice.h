@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file advice.h  Advice on memory sizes, and its backtest, as tables, with every term, or as JSON lines. */
+/** @file advice.h  Advice on memory sizes, and its backtest, as tables, with every term, or as JSON
+ * lines. */
 #pragma once
 
 #include "decide/backtest.h"

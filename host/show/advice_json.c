@@ -131,7 +131,7 @@ int advice_print_json(const struct advice *advice)
     return json_print_line(object);
 }
 
-/* --- the past ---------------------------------------------------------------------------------- */
+/* --- the past --------------------------------------------------------------------------------- */
 
 static void set_count(json_t *object, const char *key, uint64_t n)
 {

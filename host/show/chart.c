@@ -34,7 +34,7 @@ struct canvas {
     bool failed;
 };
 
-/* --- elements ---------------------------------------------------------------------------------- */
+/* --- elements --------------------------------------------------------------------------------- */
 
 static void keep(struct canvas *canvas, int rc)
 {
@@ -87,7 +87,8 @@ static void rectangle(struct canvas *canvas, double x, double y, double width, d
     end(canvas);
 }
 
-/* A domain's name may hold anything; XML has no way to write control characters, nor what is not UTF-8. */
+/* A domain's name may hold anything; XML has no way to write control characters, nor what is not
+ * UTF-8. */
 static void write_text(struct canvas *canvas, const char *text)
 {
     char clean[512];
@@ -119,7 +120,7 @@ static void label(struct canvas *canvas, double x, double y, const char *anchor,
     end(canvas);
 }
 
-/* --- where things are -------------------------------------------------------------------------- */
+/* --- where things are ------------------------------------------------------------------------- */
 
 static double axis_value(const struct chart *chart, double x)
 {
@@ -171,7 +172,7 @@ static void fit(struct canvas *canvas)
     canvas->x_max = axis_value(chart, chart->points[chart->n - 1].x);
 }
 
-/* --- the picture ------------------------------------------------------------------------------- */
+/* --- the picture ------------------------------------------------------------------------------ */
 
 static void draw_y_axis(struct canvas *canvas)
 {

@@ -2,8 +2,9 @@
 /**
  * @file chart.h  One picture, as SVG: a curve with its band, or bars with their whiskers.
  *
- * Written through libxml2's text writer, which every build has already and which escapes what a domain's name may
- * hold; a plotting library would bring fonts and X libraries to the hypervisor for two simple pictures.
+ * Written through libxml2's text writer, which every build has already and which escapes what a
+ * domain's name may hold; a plotting library would bring fonts and X libraries to the hypervisor
+ * for two simple pictures.
  */
 #pragma once
 
@@ -31,7 +32,8 @@ struct chart {
     const struct chart_point *points;
 };
 
-/** Can @p path be written? Best asked before the hours of measuring that the picture is of. Changes nothing.
+/** Can @p path be written? Best asked before the hours of measuring that the picture is of. Changes
+ * nothing.
  *  0 or a negative errno with the message. */
 int chart_check(const char *path, struct error *error);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file csv.h  Comma-separated values to standard output, as RFC 4180 has them: CRLF, quotes where needed. */
+/** @file csv.h  Comma-separated values to standard output, as RFC 4180 has them: CRLF, quotes where
+ * needed. */
 #pragma once
 
 #include <stdint.h>

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static void memory_row(struct table *table, const char *whose, const char *what, uint64_t bytes,
                        uint64_t of_bytes)
@@ -129,7 +129,7 @@ static void print_memory(const struct guest_view *view)
     table_free(table);
 }
 
-/* --- pressure ---------------------------------------------------------------------------------- */
+/* --- pressure --------------------------------------------------------------------------------- */
 
 static const char *percent(char *text, size_t size, double value)
 {
@@ -188,7 +188,7 @@ static void print_pressure(const struct agent_report *report)
     table_free(table);
 }
 
-/* --- paging ------------------------------------------------------------------------------------ */
+/* --- paging ----------------------------------------------------------------------------------- */
 
 struct rate_row {
     const char *what;
@@ -274,7 +274,7 @@ static void print_paging(const struct guest_view *view)
     table_free(table);
 }
 
-/* --- processes --------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static void print_processes(const struct agent_top *top)
 {
@@ -309,7 +309,7 @@ static void print_processes(const struct agent_top *top)
     table_free(table);
 }
 
-/* --- all --------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void print_verdict(const struct guest_word *word)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_view.h  One guest as `vmwss guest` shows it: what the host knows, and the guest's word, told apart. */
+/** @file guest_view.h  One guest as `vmwss guest` shows it: what the host knows, and the guest's
+ * word, told apart. */
 #pragma once
 
 #include "agent/agent_report.h"

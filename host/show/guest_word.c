@@ -15,7 +15,7 @@ bool word_was_asked(const struct guest_word *word)
     return word->source != WORD_NONE || *word->missing;
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void set_bytes(json_t *object, const char *key, uint64_t bytes)
 {
@@ -107,7 +107,7 @@ json_t *word_json(const struct guest_word *word)
     return object;
 }
 
-/* --- text -------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 char *word_bytes_text(char *text, size_t size, uint64_t bytes)
 {
@@ -192,7 +192,8 @@ static void split_line(char *line, const struct guest_word *word)
              word_bytes_text(d, sizeof(d), word->wss_anon_high_bytes));
 }
 
-/* Of another window than the host's, which has the page cache that only read(2) and write(2) touch, and the kernel, too. */
+/* Of another window than the host's, which has the page cache that only read(2) and write(2) touch,
+ * and the kernel, too. */
 static void own_line(char *line, const struct guest_word *word)
 {
     char a[32];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_word.h  The guest's word for people and for scripts: always beside the host's numbers, and named as its. */
+/** @file guest_word.h  The guest's word for people and for scripts: always beside the host's
+ * numbers, and named as its. */
 #pragma once
 
 #include "estimate/guest_word.h"
@@ -10,8 +11,9 @@
 bool word_was_asked(const struct guest_word *word);
 
 /**
- * The object "guest" of a record: "source" says whose word it is, and with "none" "missing" why there is none. What the
- * guest did not tell is left out. The caller owns it; NULL when out of memory.
+ * The object "guest" of a record: "source" says whose word it is, and with "none" "missing" why
+ * there is none. What the guest did not tell is left out. The caller owns it; NULL when out of
+ * memory.
  */
 json_t *word_json(const struct guest_word *word);
 
@@ -19,7 +21,8 @@ json_t *word_json(const struct guest_word *word);
 char *word_bytes_text(char *text, size_t size, uint64_t bytes);
 /** "12.3%"; "-" */
 char *word_share_text(char *text, size_t size, double share);
-/** "below", "near", "above"; ">= RAM" when the working set is at least what the guest has; "-" when it is not known. */
+/** "below", "near", "above"; ">= RAM" when the working set is at least what the guest has; "-" when
+ * it is not known. */
 char *word_verdict_text(char *text, size_t size, const struct guest_word *word);
 
 #define WORD_LINES 7

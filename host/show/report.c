@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* --- for people -------------------------------------------------------------------------------- */
+/* --- for people ------------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
     {.name = "DOMAIN"},
@@ -154,7 +154,7 @@ static int print_table(const struct report *report)
     return rc;
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void set_bytes(json_t *object, const char *key, double bytes)
 {
@@ -265,7 +265,7 @@ static int print_json(const struct report *report)
     return json_print_line(object);
 }
 
-/* --- CSV --------------------------------------------------------------------------------------- */
+/* --- CSV -------------------------------------------------------------------------------------- */
 
 static const char *const csv_names[] = {
     "scope",

@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-/** The record as an object that the caller owns; more may be put into it. NULL when out of memory. */
+/** The record as an object that the caller owns; more may be put into it. NULL when out of
+ * memory. */
 json_t *sample_json(const struct sample_record *record, const char *schema);
 
 /** Its windows alone, likewise. */

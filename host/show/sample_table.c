@@ -138,7 +138,8 @@ static void add_unmeasured(struct table *table, const struct sample_record *reco
     table_row(table, cells);
 }
 
-/* The last window again, in base pages. What its other columns would hold stands in the line above it. */
+/* The last window again, in base pages. What its other columns would hold stands in the line above
+ * it. */
 static void add_fine(struct table *table, const struct sample_record *record)
 {
     const struct fine_record *fine = &record->fine;

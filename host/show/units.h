@@ -8,8 +8,9 @@
 /** "64.1 MiB"; three significant digits or more, binary units. */
 char *show_bytes(char *text, size_t size, uint64_t bytes);
 
-/** How far the truth may be from @p bytes, within its bounds @p low .. @p high: "1.2 MiB", the wider side; "+1.2 MiB -62.3 MiB"
- *  where it may be lower by more than twice of what it may be higher, as of huge pages. */
+/** How far the truth may be from @p bytes, within its bounds @p low .. @p high: "1.2 MiB", the
+ * wider side; "+1.2 MiB -62.3 MiB" where it may be lower by more than twice of what it may be
+ * higher, as of huge pages. */
 char *show_error(char *text, size_t size, uint64_t bytes, uint64_t low, uint64_t high);
 
 /** "0.10s", "10s", "2m30s", "1h5m". */

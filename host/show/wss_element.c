@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wss_element.c  See wss_element.h. libxml2 writes it, so that no value can end its quotes. */
+/** @file wss_element.c  See wss_element.h. libxml2 writes it, so that no value can end its
+ * quotes. */
 #include "show/wss_element.h"
 
 #include "show/units.h"
@@ -50,7 +51,8 @@ static bool put_host(xmlNodePtr node, const char *host)
     return put(node, "host", text);
 }
 
-/* Whole milliseconds, cut off, as in JSON and in the history: the same record has the same time everywhere. */
+/* Whole milliseconds, cut off, as in JSON and in the history: the same record has the same time
+ * everywhere. */
 static bool put_time(xmlNodePtr node, const struct timespec *time)
 {
     double milliseconds = floor((double)time->tv_nsec / 1e6);

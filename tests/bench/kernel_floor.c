@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file kernel_floor.c  What the kernel itself takes for a census by page_idle, whoever asks for it.
+ * @file kernel_floor.c  What the kernel itself takes for a census by page_idle, whoever asks for
+ * it.
  *
- * kernel_floor PID WINDOW_MS ROUNDS: for all pages of a guest in bulk one pagemap read, one kpageflags read, one marking
- * (an rmap walk for each page) and, after the window, one reading (another). Prints for each round the system time of
- * each in ms, and their sum: no tool that looks at every page by page_idle can do with less. Run by kernel-floor.
+ * kernel_floor PID WINDOW_MS ROUNDS: for all pages of a guest in bulk one pagemap read, one
+ * kpageflags read, one marking (an rmap walk for each page) and, after the window, one reading
+ * (another). Prints for each round the system time of each in ms, and their sum: no tool that looks
+ * at every page by page_idle can do with less. Run by kernel-floor.
  */
 #include "base/cleanup.h"
 #include "domain/domain.h"

@@ -2,9 +2,9 @@
 /**
  * @file stale_tlb.c  What a TLB that is not flushed hides from page_idle.
  *
- * stale_tlb PID WINDOW_MS ROUNDS: marks all frames of a guest idle, once without a flush and once with it (a few pages
- * dropped from KVM, as method idle does), in turn, and prints how many MiB were touched in the window. Run by
- * stale-tlb in the lab; sample/method/idle.c states the result.
+ * stale_tlb PID WINDOW_MS ROUNDS: marks all frames of a guest idle, once without a flush and once
+ * with it (a few pages dropped from KVM, as method idle does), in turn, and prints how many MiB
+ * were touched in the window. Run by stale-tlb in the lab; sample/method/idle.c states the result.
  */
 #include "base/cleanup.h"
 #include "domain/domain.h"

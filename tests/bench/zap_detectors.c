@@ -2,9 +2,9 @@
 /**
  * @file zap_detectors.c  Which way of seeing that a dropped page was touched again is right?
  *
- * zap_detectors PID N <HOT: drops N random pages of a KVM guest whose hot pages (numbers in guest RAM, one a
- * line) are known, waits, and counts for each detector the hot pages seen and the cold pages falsely seen.
- * Run by zap-detectors in the lab; sample/method/zap.c states the result.
+ * zap_detectors PID N <HOT: drops N random pages of a KVM guest whose hot pages (numbers in guest
+ * RAM, one a line) are known, waits, and counts for each detector the hot pages seen and the cold
+ * pages falsely seen. Run by zap-detectors in the lab; sample/method/zap.c states the result.
  */
 #include "base/cleanup.h"
 #include "domain/domain.h"
@@ -51,7 +51,7 @@ static void report(const struct bench *bench, const char *detector, const uint8_
            detector, hot_seen, hot, cold_seen, cold);
 }
 
-/* --- the method as it is: faults through perf ---------------------------------------------------- */
+/* --- the method as it is: faults through perf ------------------------------------------------- */
 
 static int by_faults(struct bench *bench, uint8_t *seen)
 {
@@ -77,7 +77,7 @@ static int by_faults(struct bench *bench, uint8_t *seen)
     return rc;
 }
 
-/* --- a second drop, and whether KVM's counter of mappings falls ---------------------------------- */
+/* --- a second drop, and whether KVM's counter of mappings falls ------------------------------- */
 
 static int find_counter(const struct bench *bench, char *path, size_t size)
 {
@@ -126,7 +126,7 @@ static int by_counter(struct bench *bench, uint8_t *seen)
     return 0;
 }
 
-/* --- a second drop, and whether it left KPF_REFERENCED -------------------------------------------- */
+/* --- a second drop, and whether it left KPF_REFERENCED ---------------------------------------- */
 
 static int read_flags(const struct bench *bench, uint64_t i, uint64_t *flags)
 {
@@ -159,7 +159,7 @@ static int by_flags(struct bench *bench, uint8_t *seen)
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 static int prepare(struct bench *bench, pid_t pid, uint64_t n)
 {

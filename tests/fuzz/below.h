@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file below.h  A directory in memory that a target's parsers take for the root: what they open by path is the input. */
+/** @file below.h  A directory in memory that a target's parsers take for the root: what they open
+ * by path is the input. */
 #pragma once
 
 #include "base/fsroot.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fuzz_agent_channel.c  A guest's stream, in pieces and over time: each begins with a byte that says how long it is
- * (low six bits, times eight) and how much time goes by before it (high two bits, times 0.7 s).
+ * @file fuzz_agent_channel.c  A guest's stream, in pieces and over time: each begins with a byte
+ * that says how long it is (low six bits, times eight) and how much time goes by before it (high
+ * two bits, times 0.7 s).
  */
 #include "agent/agent_channel_private.h"
 #include "fuzz.h"

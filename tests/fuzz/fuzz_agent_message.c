@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fuzz_agent_message.c  A guest's line: what is taken is within its ranges, and is taken again when said again. */
+/** @file fuzz_agent_message.c  A guest's line: what is taken is within its ranges, and is taken
+ * again when said again. */
 #include "agent/agent_message.h"
 #include "agent/agent_report_json.h"
 #include "fuzz.h"

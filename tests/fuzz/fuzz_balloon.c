@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fuzz_balloon.c  libvirt's statistics of a balloon, whose driver in the guest tells what it likes. */
+/** @file fuzz_balloon.c  libvirt's statistics of a balloon, whose driver in the guest tells what it
+ * likes. */
 #include <libvirt/libvirt.h>
 
 /* The domain is none of libvirt's. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fuzz_history_row.c  Rows of the history, which anybody may have written: columns divided by NULs, from the first byte on. */
+/** @file fuzz_history_row.c  Rows of the history, which anybody may have written: columns divided
+ * by NULs, from the first byte on. */
 #include "fuzz.h"
 #include "keep/bucket_row.h"
 #include "keep/row.h"
@@ -11,7 +12,8 @@
 
 #define N_COLUMNS (SAMPLE_N_COLUMNS + WORD_N_COLUMNS)
 
-/* A number is what SQLite takes it for, what begins with a quote or is no number is text, and what is empty is NULL. */
+/* A number is what SQLite takes it for, what begins with a quote or is no number is text, and what
+ * is empty is NULL. */
 static void bind_column(sqlite3_stmt *statement, int column, const char *text)
 {
     char *rest;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fuzz_maps.c  /proc/PID/maps and smaps, divided by a NUL, as guest RAM is looked for in them. */
+/** @file fuzz_maps.c  /proc/PID/maps and smaps, divided by a NUL, as guest RAM is looked for in
+ * them. */
 #include "below.h"
 #include "guest_ram/guest_ram.h"
 #include "guest_ram/own_memory.h"

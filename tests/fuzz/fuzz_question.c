@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fuzz_question.c  The agent's side of the wire: lines out of a stream, and a question out of a line. */
+/** @file fuzz_question.c  The agent's side of the wire: lines out of a stream, and a question out
+ * of a line. */
 #include "fuzz.h"
 #include "serve/inbox.h"
 #include "serve/question.h"

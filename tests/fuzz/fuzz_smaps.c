@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fuzz_smaps.c  /proc/PID/smaps of what says that it is a QEMU, as one text and in pieces as they are read. */
+/** @file fuzz_smaps.c  /proc/PID/smaps of what says that it is a QEMU, as one text and in pieces as
+ * they are read. */
 #include "guest_ram/smaps.c" /* NOLINT(bugprone-suspicious-include): its piecewise reading, too */
 
 #include "fuzz.h"
@@ -28,7 +29,8 @@ static int see(const struct vma *vma, void *context)
     return 0;
 }
 
-/* Each send is what one read gets, as from the kernel; the first byte of the input decides how long they are. */
+/* Each send is what one read gets, as from the kernel; the first byte of the input decides how long
+ * they are. */
 static int parse_pieces(const uint8_t *data, size_t size, struct walked *walked)
 {
     size_t piece = 1 + size / 64 + (size ? data[0] : 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fuzz_status.c  /proc/PID/status: before and after, divided by a NUL, as resident bytes are followed; and a thread's. */
+/** @file fuzz_status.c  /proc/PID/status: before and after, divided by a NUL, as resident bytes are
+ * followed; and a thread's. */
 #include "below.h"
 #include "domain/qemu_vcpus.h"
 #include "guest_ram/resident.h"
@@ -26,7 +27,8 @@ static void follow(const uint8_t *before, size_t n_before, const uint8_t *after,
     resident_meter_free(&meter);
 }
 
-/* An unnamed thread: whether it is a vCPU is in its SigBlk, so all of them are taken when it is none. */
+/* An unnamed thread: whether it is a vCPU is in its SigBlk, so all of them are taken when it is
+ * none. */
 static void find_vcpus(const uint8_t *data, size_t size)
 {
     struct qemu_process process = {.pid = 1, .pidfd = -1};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file clock_ahead.c  Another time for one program: preloaded (ld.so(8)), it adds the seconds that two files say, read anew
- * at each look at the clock.
+ * @file clock_ahead.c  Another time for one program: preloaded (ld.so(8)), it adds the seconds that
+ * two files say, read anew at each look at the clock.
  *   CLOCK_AHEAD  time has passed: the time of day and the time since boot
  *   CLOCK_SET    somebody has set the clock: the time of day only
  * CLOCK_MONOTONIC, by which threads wait, goes on as it is.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file keep_writer.c  Writes a history as the daemon does, for tests/integration/keep.sh and daemon.sh.
+ * @file keep_writer.c  Writes a history as the daemon does, for tests/integration/keep.sh and
+ * daemon.sh.
  *
- *   keep_writer FILE ask        reads lines "NAME UUID TIME MIB PERIOD NUMBER [AVAILABLE]" and adds a record for each:
- *                               windows of 10 and 60 s of MIB, 512 MiB resident of 1024, and, if it has AVAILABLE, the
- *                               word of an agent that so many MiB are; answers 0, or the error's number and text
- *   keep_writer FILE number N   adds records numbered N, N + 1, ... of the time now until it is killed, with
- *                               store_maintain() now and then, and writes each number once it is kept
+ *   keep_writer FILE ask       reads lines "NAME UUID TIME MIB PERIOD NUMBER [AVAILABLE]" and adds
+ *                              a record for each: windows of 10 and 60 s of MIB, 512 MiB resident
+ *                              of 1024, and, if it has AVAILABLE, the word of an agent that so many
+ *                              MiB are; answers 0, or the error's number and text
+ *   keep_writer FILE number N  adds records numbered N, N + 1, ... of the time now until it is
+ *                              killed, with store_maintain() now and then, and writes each number
+ *                              once it is kept
  */
 #include "keep/store.h"
 

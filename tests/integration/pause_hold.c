@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file pause_hold.c  Holds a guest in a pause for longer than any measurement would, for pause.sh to interfere.
+ * @file pause_hold.c  Holds a guest in a pause for longer than any measurement would, for pause.sh
+ * to interfere.
  *
- * pause_hold LIMIT_MS HOLD_MS (PID | URI DOMAIN): prints "paused", after HOLD_MS asks for the end, and prints
- * "resumed" or "cut" and the length in ms.
+ * pause_hold LIMIT_MS HOLD_MS (PID | URI DOMAIN): prints "paused", after HOLD_MS asks for the end,
+ * and prints "resumed" or "cut" and the length in ms.
  */
 #include "domain/pause.h"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file split_and_join.c  Lets fine_run() split huge pages of a process of our own, and says what became of them.
+ * @file split_and_join.c  Lets fine_run() split huge pages of a process of our own, and says what
+ * became of them.
  *
- * Splitting and joining are the kernel's; the method is one that follows a script, for this machine need not have one
- * that looks at single pages. In its second run, when huge pages are split, it raises the signal given as argument.
+ * Splitting and joining are the kernel's; the method is one that follows a script, for this machine
+ * need not have one that looks at single pages. In its second run, when huge pages are split, it
+ * raises the signal given as argument.
  */
 #include "base/proc_pid.h"
 #include "sample/fine.h"
@@ -53,7 +55,7 @@ static uint64_t count_huge(void)
     return count;
 }
 
-/* --- a method by script ------------------------------------------------------------------------ */
+/* --- a method by script ----------------------------------------------------------------------- */
 
 static int scripted_open(const struct target *of, struct page_set *set, void **state,
                          struct error *error)
@@ -107,7 +109,7 @@ static const struct method scripted = {
     .close = scripted_close,
 };
 
-/* --- the process whose memory it is ------------------------------------------------------------ */
+/* --- the process whose memory it is ----------------------------------------------------------- */
 
 static uint64_t word_at(uint64_t i)
 {
@@ -176,7 +178,7 @@ static uint64_t wrong_words(pid_t pid, uint64_t hva)
     return wrong;
 }
 
-/* --- measuring it ------------------------------------------------------------------------------ */
+/* --- measuring it ----------------------------------------------------------------------------- */
 
 static _Noreturn void measure(void)
 {

@@ -99,7 +99,8 @@ uint64_t oracle_map_unwalked(const struct oracle_map *map)
     return __atomic_load_n(&map->header->unwalked, __ATOMIC_RELAXED);
 }
 
-/* A slot whose times belong together: complete, and the same one before and after they were read. */
+/* A slot whose times belong together: complete, and the same one before and after they were
+ * read. */
 static bool read_slot(const struct oracle_map *map, uint64_t number, struct oracle_slot *out)
 {
     const struct oracle_slot *slot = &map->header->slot[number];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file map.h  Reads the map that the plugin keeps (layout.h). Whatever the file holds, nothing outside it is read. */
+/** @file map.h  Reads the map that the plugin keeps (layout.h). Whatever the file holds, nothing
+ * outside it is read. */
 #pragma once
 
 #include "base/error.h"
@@ -15,7 +16,8 @@ int oracle_map_open(const char *path, struct oracle_map **out, struct error *err
 void oracle_map_close(struct oracle_map *map);
 
 uint64_t oracle_map_pages(const struct oracle_map *map);
-/** Whether it is that of a lab: data and fetch are those of nested guests, and pages are the lab's frames. */
+/** Whether it is that of a lab: data and fetch are those of nested guests, and pages are the lab's
+ * frames. */
 bool oracle_map_is_lab(const struct oracle_map *map);
 /** Accesses that QEMU could not place: while it is not 0 the truth is a lower bound. */
 uint64_t oracle_map_unresolved(const struct oracle_map *map);
@@ -25,7 +27,8 @@ uint64_t oracle_map_unwalked(const struct oracle_map *map);
 /** What was asked for, and the slots that answer it. Times are CLOCK_REALTIME, in ns. */
 struct oracle_window {
     uint64_t from_ns, to_ns;
-    /* Slots that overlap the window: the upper bound. Those wholly within it, the lower bound, may be none. */
+    /* Slots that overlap the window: the upper bound. Those wholly within it, the lower bound, may
+     * be none. */
     uint64_t outer_first, outer_last; /* sequences, inclusive */
     uint64_t inner_first, inner_last; /* first > last: none */
     uint64_t outer_from_ns, outer_to_ns, inner_from_ns, inner_to_ns;
@@ -39,8 +42,8 @@ int oracle_map_find(const struct oracle_map *map, struct oracle_window *window,
                     struct error *error);
 
 /**
- * Sets touched[page] to the bits (1 << enum oracle_kind) of what touched the page in slots first .. last;
- * first > last: to 0.
+ * Sets touched[page] to the bits (1 << enum oracle_kind) of what touched the page in slots first ..
+ * last; first > last: to 0.
  * @return 0; -ESTALE when a slot was used anew meanwhile.
  */
 int oracle_map_touched(const struct oracle_map *map, uint64_t first, uint64_t last,

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #define MAX_VCPUS 64
-#define MAX_RETURNS 64 /* KVM has one VMRUN for each kind of guest; its module may be loaded anew */
+#define MAX_RETURNS                                                               \
+    64 /* KVM has one VMRUN for each kind of guest; its module may be loaded anew \
+        */
 #define TLB_ENTRIES 1024
 #define PAGE_SHIFT 12
 
@@ -42,7 +44,8 @@ static struct {
     struct vcpu vcpus[MAX_VCPUS];
 } nested;
 
-/* Host addresses of the instructions behind a VMRUN. They are appended to only, before the VMRUN can run. */
+/* Host addresses of the instructions behind a VMRUN. They are appended to only, before the VMRUN
+ * can run. */
 static _Atomic(const uint8_t *) returns[MAX_RETURNS];
 static atomic_uint n_returns;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -91,7 +94,7 @@ static uint64_t nested_cr3_of(uint64_t vmcb)
     return cr3;
 }
 
-/* --- guest mode ---------------------------------------------------------------------------------- */
+/* --- guest mode ------------------------------------------------------------------------------- */
 
 static void on_vmrun(unsigned number, void *unused)
 {
@@ -177,7 +180,7 @@ bool nested_is_guest(unsigned vcpu)
     return vcpu_of(vcpu)->is_guest;
 }
 
-/* --- page tables --------------------------------------------------------------------------------- */
+/* --- page tables ------------------------------------------------------------------------------ */
 
 static void use_page(struct vcpu *vcpu, uint64_t page)
 {

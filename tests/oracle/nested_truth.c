@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file nested_truth.c  In the lab: prints what a KVM guest really touched in a window, as the lab's own oracle saw it. */
+/** @file nested_truth.c  In the lab: prints what a KVM guest really touched in a window, as the
+ * lab's own oracle saw it. */
 #include "port.h"
 
 #include "base/cleanup.h"
@@ -97,7 +98,7 @@ static int take_mark(struct nested *n, struct error *error)
     return rc < 0 ? rc : oracle_port_moment(n->port, &n->last.moment, error);
 }
 
-/* --- the window between two marks --------------------------------------------------------------- */
+/* --- the window between two marks ------------------------------------------------------------- */
 
 struct counts {
     uint64_t swapped, shared;
@@ -124,7 +125,8 @@ static int compare_frames(const void *a, const void *b)
     return (**left > **right) - (**left < **right);
 }
 
-/* What is touched through one of several pages with the same frame cannot be told from what is touched through another. */
+/* What is touched through one of several pages with the same frame cannot be told from what is
+ * touched through another. */
 static int flag_shared(uint32_t *frame, uint64_t n, uint64_t *shared)
 {
     cleanup_free uint32_t **sorted = calloc(n, sizeof(*sorted));
@@ -191,7 +193,7 @@ static int print_count(struct nested *n, uint64_t from_ns, uint64_t to_ns, struc
     return json_print_line(answer);
 }
 
-/* --- commands ------------------------------------------------------------------------------------ */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static int one_window(struct nested *n, double seconds, struct error *error)
 {

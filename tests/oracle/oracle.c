@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file oracle.c  Prints what a guest under the oracle plugin really touched, within bounds, for any window. */
+/** @file oracle.c  Prints what a guest under the oracle plugin really touched, within bounds, for
+ * any window. */
 #include "answer.h"
 #include "layout.h"
 #include "map.h"

@@ -1,42 +1,48 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file plugin.c  A QEMU TCG plugin that knows which guest pages are touched: the exact truth about a guest.
+ * @file plugin.c  A QEMU TCG plugin that knows which guest pages are touched: the exact truth about
+ * a guest.
  *
- *     qemu-system-x86_64 -accel tcg -plugin oracle-plugin.so,map=/dev/shm/x[,slot_ms=100][,slots=64][,lab=on] ...
+ *     qemu-system-x86_64 -accel tcg -plugin
+ *     oracle-plugin.so,map=/dev/shm/x[,slot_ms=100][,slots=64][,lab=on] ...
  *
  * Theory of operation
  *
- * Data: every load and store of an executed instruction, those in helpers included, calls us right after
- * the access, while QEMU still knows where it went. Device memory is left out. An access that straddles
- * two pages marks both.
+ * Data: every load and store of an executed instruction, those in helpers included, calls us right
+ * after the access, while QEMU still knows where it went. Device memory is left out. An access that
+ * straddles two pages marks both.
  *
- * Fetch: a block of translated code knows the host address of each instruction, hence the page: when it is
- * translated we have QEMU call us at each execution with the page's number. Translations belong to a
- * physical page, so the number stays right when the guest remaps it. An instruction that straddles two
- * pages marks the first; its tail's page is marked when the instruction after it runs, which is nearly
- * always.
+ * Fetch: a block of translated code knows the host address of each instruction, hence the page:
+ * when it is translated we have QEMU call us at each execution with the page's number. Translations
+ * belong to a physical page, so the number stays right when the guest remaps it. An instruction
+ * that straddles two pages marks the first; its tail's page is marked when the instruction after it
+ * runs, which is nearly always.
  *
- * Translate: under TCG an instruction that is already translated runs without its page being read. What
- * the host can see of fetches are these readings.
+ * Translate: under TCG an instruction that is already translated runs without its page being read.
+ * What the host can see of fetches are these readings.
  *
- * With lab=on the guest is the lab, and the truth is that of the KVM guests which run in it. QEMU places an access of
- * theirs where both stages of translation end, in the lab's frames. Data and fetch then are those of instructions in guest
- * mode (nested.h); what the lab's kernel does to these frames, by its own addresses, is not marked: it sets no accessed
- * bit that a method reads. What the nested QEMU itself touches, or the kernel by QEMU's addresses, is of kind host.
- * At the latest every 4 ms, with the lab's tick, the nested guest is entered anew with an empty TLB, so it translates
- * the address of every page that it executes from again: unlike under plain TCG its fetches are seen by the lab.
+ * With lab=on the guest is the lab, and the truth is that of the KVM guests which run in it. QEMU
+ * places an access of theirs where both stages of translation end, in the lab's frames. Data and
+ * fetch then are those of instructions in guest mode (nested.h); what the lab's kernel does to
+ * these frames, by its own addresses, is not marked: it sets no accessed bit that a method reads.
+ * What the nested QEMU itself touches, or the kernel by QEMU's addresses, is of kind host. At the
+ * latest every 4 ms, with the lab's tick, the nested guest is entered anew with an empty TLB, so it
+ * translates the address of every page that it executes from again: unlike under plain TCG its
+ * fetches are seen by the lab.
  *
  * Its page tables, which the MMU walks then, are of kind walk.
  *
  * Not seen, because QEMU makes no callback for them:
- * - without lab=on, page tables that the emulated MMU walks on a TLB miss (payload-truth counts them in own_pages; of a
- *   Linux guest they are at most the pages that its /proc/kpageflags calls PGTABLE);
- * - the descriptor tables, TSS and stack pushes of an interrupt's delivery: a few pages, of which the
- *   handler touches the stack again;
- * - devices: DMA, and what the firmware's loaders copy. The guests of the tests have no disk or network.
+ * - without lab=on, page tables that the emulated MMU walks on a TLB miss (payload-truth counts
+ *   them in own_pages; of a Linux guest they are at most the pages that its /proc/kpageflags calls
+ *   PGTABLE);
+ * - the descriptor tables, TSS and stack pushes of an interrupt's delivery: a few pages, of which
+ *   the handler touches the stack again;
+ * - devices: DMA, and what the firmware's loaders copy. The guests of the tests have no disk or
+ *   network.
  *
- * A vCPU thread that loses its processor between access and callback marks the page late, in the slot that
- * runs then: at most one page per vCPU and change of slots.
+ * A vCPU thread that loses its processor between access and callback marks the page late, in the
+ * slot that runs then: at most one page per vCPU and change of slots.
  */
 #include "layout.h"
 #include "nested.h"
@@ -98,7 +104,8 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
 }
 
-/* The slot after the running one is cleared while that one runs, so the change itself is one store. */
+/* The slot after the running one is cleared while that one runs, so the change itself is one
+ * store. */
 static void prepare(uint64_t sequence)
 {
     struct oracle_slot *slot = &oracle.header->slot[sequence % oracle.slots];
@@ -160,7 +167,8 @@ static int note_block(struct RAMBlock *block, void *unused)
     return 0;
 }
 
-/* phys_addr of a second block is ambiguous (see qemu_plugin_api.h): rather no truth than a wrong one. */
+/* phys_addr of a second block is ambiguous (see qemu_plugin_api.h): rather no truth than a wrong
+ * one. */
 static void find_ram(void)
 {
     qemu_ram_foreach_block(note_block, NULL);
@@ -200,7 +208,8 @@ static void create_map(void)
     oracle.header->lab = oracle.lab;
 }
 
-/* Not when the plugin is installed: then there is no RAM yet, and QEMU has still to fork (-daemonize). */
+/* Not when the plugin is installed: then there is no RAM yet, and QEMU has still to fork
+ * (-daemonize). */
 static void start(void)
 {
     sigset_t all, old;
@@ -281,7 +290,8 @@ static void on_next_page(unsigned vcpu, void *page)
     mark_fetch(vcpu, (uint64_t)(uintptr_t)page, false);
 }
 
-/* Whole pages, so a block's first instruction, and any on another page than the one before it, will do. */
+/* Whole pages, so a block's first instruction, and any on another page than the one before it, will
+ * do. */
 static void watch_fetch(struct qemu_plugin_tb *tb, struct qemu_plugin_insn *insn, bool first,
                         uint64_t *page)
 {

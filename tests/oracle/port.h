@@ -4,7 +4,8 @@
 
 #include "answer.h"
 
-/** Opens the port; waits while another process has it, for it can be opened once only. The descriptor, or a negative errno. */
+/** Opens the port; waits while another process has it, for it can be opened once only. The
+ * descriptor, or a negative errno. */
 int oracle_port_open(const char *path, struct error *error);
 
 /** What one moment is here and outside: the lab has a clock of its own. */
@@ -16,6 +17,7 @@ struct oracle_moment {
 /** Asks for the time, several times; the quickest answer counts. */
 int oracle_port_moment(int port, struct oracle_moment *out, struct error *error);
 
-/** Asks what was touched of these frames, from and to by the clock outside; *out is the caller's. */
+/** Asks what was touched of these frames, from and to by the clock outside; *out is the
+ * caller's. */
 int oracle_port_count(int port, uint64_t from_ns, uint64_t to_ns,
                       const struct oracle_frames *frames, json_t **out, struct error *error);

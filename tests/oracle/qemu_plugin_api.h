@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_plugin_api.h  What the oracle uses of QEMU: its plugin API, version 1, and functions about RAM and registers.
+ * @file qemu_plugin_api.h  What the oracle uses of QEMU: its plugin API, version 1, and functions
+ * about RAM and registers.
  *
- * Debian packages no header for plugins; the declarations state the binary interface of QEMU 5.0 .. 8.2 (there
- * include/qemu/qemu-plugin.h). The functions about RAM blocks (include/exec/cpu-common.h) are no part of the plugin
- * API; Debian's QEMU exports them because it is built with modules.
+ * Debian packages no header for plugins; the declarations state the binary interface of QEMU 5.0 ..
+ * 8.2 (there include/qemu/qemu-plugin.h). The functions about RAM blocks
+ * (include/exec/cpu-common.h) are no part of the plugin API; Debian's QEMU exports them because it
+ * is built with modules.
  */
 #pragma once
 
@@ -57,8 +59,8 @@ unsigned qemu_plugin_mem_size_shift(uint32_t info);
 /* Valid within the callback of the access only. */
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t vaddr);
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *address);
-/* Not guest-physical, whatever its name: the offset in QEMU's space of RAM blocks, plus the address of the memory
- * region in its container (0 for a machine's single RAM). QEMU 7.2 plugins/api.c. */
+/* Not guest-physical, whatever its name: the offset in QEMU's space of RAM blocks, plus the address
+ * of the memory region in its container (0 for a machine's single RAM). QEMU 7.2 plugins/api.c. */
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address);
 
 struct RAMBlock;
@@ -68,9 +70,9 @@ void *qemu_ram_get_host_addr(struct RAMBlock *block);
 uint64_t qemu_ram_get_offset(struct RAMBlock *block);
 uint64_t qemu_ram_get_used_length(struct RAMBlock *block);
 
-/* The registers of the virtual CPU whose thread this is, numbered as gdb has them (QEMU 7.2 target/i386/gdbstub.c). Appends to
- * the array as many bytes as it returns; 64-bit registers have 8 of them in long mode only. Up to date at the begin of a
- * block, control registers always. */
+/* The registers of the virtual CPU whose thread this is, numbered as gdb has them (QEMU 7.2
+ * target/i386/gdbstub.c). Appends to the array as many bytes as it returns; 64-bit registers have 8
+ * of them in long mode only. Up to date at the begin of a block, control registers always. */
 enum { QEMU_GDB_RAX = 0, QEMU_GDB_RIP = 16, QEMU_GDB_CR3 = 29, QEMU_GDB_EFER = 32 };
 struct CPUState;
 extern __thread struct CPUState *current_cpu;

@@ -2,12 +2,14 @@
 /**
  * @file serve.h  Answers a lab about its own map, which lies outside of it, over a pair of pipes.
  *
- * Requests are lines; each has one line of JSON for its answer, {"error": "..."} where there is none:
+ * Requests are lines; each has one line of JSON for its answer, {"error": "..."} where there is
+ * none:
  *   "time"               {"time_ns": N}: CLOCK_REALTIME outside, by which the slots are dated
- *   "count FROM TO N"    and N frames of 4 bytes (struct oracle_frames): what oracle_answer() counts in the window
- *                        [FROM, TO), in ns of that clock
+ *   "count FROM TO N"    and N frames of 4 bytes (struct oracle_frames): what oracle_answer()
+ * counts in the window [FROM, TO), in ns of that clock
  */
 #pragma once
 
-/** Until the end of @p in. 0; -EPROTO when what was read is no request, so where the next one begins is unknown. */
+/** Until the end of @p in. 0; -EPROTO when what was read is no request, so where the next one
+ * begins is unknown. */
 int oracle_serve(const char *map_path, int in, int out);

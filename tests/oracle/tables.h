@@ -2,9 +2,10 @@
 /**
  * @file tables.h  Which page tables of its own a nested guest's address is translated by.
  *
- * The walks of the emulated MMU call no plugin, so they are done once more, whenever the emulated TLB may have had to.
- * Both stages have the format of long mode with four levels (AMD64 Architecture Programmer's Manual, volume 2, 5.3 and
- * 15.25.5); a guest in another mode is not followed.
+ * The walks of the emulated MMU call no plugin, so they are done once more, whenever the emulated
+ * TLB may have had to. Both stages have the format of long mode with four levels (AMD64
+ * Architecture Programmer's Manual, volume 2, 5.3 and 15.25.5); a guest in another mode is not
+ * followed.
  */
 #pragma once
 

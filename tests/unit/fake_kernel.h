@@ -2,8 +2,8 @@
 /**
  * @file fake_kernel.h  A tree of files that looks like /proc and /sys to the methods.
  *
- * The bitmap is a plain file: marking sets bits in it, and a test "touches" a page by clearing its bit,
- * as the kernel would. Page flags are what the test writes; nothing sets KPF_IDLE by itself.
+ * The bitmap is a plain file: marking sets bits in it, and a test "touches" a page by clearing its
+ * bit, as the kernel would. Page flags are what the test writes; nothing sets KPF_IDLE by itself.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept.h  Made-up records and a database in a directory of its own, for the tests of host/keep. */
+/** @file kept.h  Made-up records and a database in a directory of its own, for the tests of
+ * host/keep. */
 #pragma once
 
 #include "base/fsroot.h"
@@ -41,7 +42,8 @@ static inline void kept_dir_remove(const struct kept_dir *kept)
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
-/** A record of one guest: windows of 10 s and 60 s, of @p mib and twice that, in 1 GiB of which 512 MiB are resident. */
+/** A record of one guest: windows of 10 s and 60 s, of @p mib and twice that, in 1 GiB of which 512
+ * MiB are resident. */
 static inline struct ages_record kept_record(const char *name, const char *uuid, double at_s,
                                              uint64_t mib)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_ageing.c  What tells of the host's reclaim: generations, a group's counters, the host's; in made trees. */
+/** @file test_ageing.c  What tells of the host's reclaim: generations, a group's counters, the
+ * host's; in made trees. */
 #include "fake_kernel.h"
 #include "fixture.h"
 #include "sample/ageing.h"
@@ -153,7 +154,7 @@ START_TEST(goes_on)
 }
 END_TEST
 
-/* --- what follows from it ---------------------------------------------------------------------- */
+/* --- what follows from it --------------------------------------------------------------------- */
 
 static int nothing_open(const struct target *target, struct page_set *set, void **state,
                         struct error *error)

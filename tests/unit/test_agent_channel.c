@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_agent_channel.c  The channel to an agent before a server that says what the test says; the clock is the test's. */
+/** @file test_agent_channel.c  The channel to an agent before a server that says what the test
+ * says; the clock is the test's. */
 #include "agent/agent_ask.h"
 #include "agent/agent_channel_private.h"
 #include "fixture.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_agent_message.c  The parser of a guest's bytes: what it takes whole, and what it refuses whole. */
+/** @file test_agent_message.c  The parser of a guest's bytes: what it takes whole, and what it
+ * refuses whole. */
 #include "agent/agent_message.h"
 #include "agent/agent_told.h"
 #include "fixture.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_agent_way.c  The way to an agent that was not there at first, or not all the time; domains are libvirt's test
+/** @file test_agent_way.c  The way to an agent that was not there at first, or not all the time;
+ * domains are libvirt's test
  *  driver's, whose XML never says that nobody has the port open. */
 #include "agent/agent_way.h"
 #include "domain/libvirt.h"
@@ -24,7 +25,7 @@ static virDomainPtr domain;
 static pthread_t thread;
 static int listener = -1;
 
-/* --- an agent ---------------------------------------------------------------------------------- */
+/* --- an agent --------------------------------------------------------------------------------- */
 
 static void answer(int fd, const char *line)
 {
@@ -80,7 +81,7 @@ static void end_agent(void)
     unlink(port.path);
 }
 
-/* --- its domain -------------------------------------------------------------------------------- */
+/* --- its domain ------------------------------------------------------------------------------- */
 
 static void start_domain(const char *devices)
 {
@@ -141,7 +142,7 @@ static void teardown(void)
     domain_disconnect(connection);
 }
 
-/* --- tests ------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 START_TEST(one_that_is_there_is_asked)
 {

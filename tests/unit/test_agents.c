@@ -105,7 +105,8 @@ static void greet(void)
     ck_assert(asked.follower.heard);
 }
 
-/* After each failure it is there again; the grudge is left out, which would take two seconds each. */
+/* After each failure it is there again; the grudge is left out, which would take two seconds
+ * each. */
 START_TEST(one_that_alternates_does_not_fill_the_log)
 {
     for (int i = 0; i < 5; i++) {

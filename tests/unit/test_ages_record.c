@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_ages_record.c  Ages of a guest in huge pages, against what was really touched when. */
+/** @file test_ages_record.c  Ages of a guest in huge pages, against what was really touched
+ * when. */
 #include "record/ages_record.h"
 
 #include "fake_kernel.h"
@@ -126,7 +127,8 @@ static void check_bin(size_t b, uint64_t bytes, uint64_t low, uint64_t high)
     ck_assert_uint_eq(record.bins[b].high_bytes, high);
 }
 
-/* Two huge pages in full, then one page of the first of them: all but that page is older than the panel says. */
+/* Two huge pages in full, then one page of the first of them: all but that page is older than the
+ * panel says. */
 START_TEST(what_is_older_than_its_huge_page)
 {
     second(0, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_backtest.c  A history of square waves, whose exceedances, changes and savings are known, replayed from the database. */
+/** @file test_backtest.c  A history of square waves, whose exceedances, changes and savings are
+ * known, replayed from the database. */
 #include "decide/backtest.h"
 #include "decide/from_history.h"
 #include "kept.h"
@@ -95,7 +96,8 @@ static void add(const struct ages_record *records, size_t n)
     free(entries);
 }
 
-/* What was touched in the @p back minutes that end with minute @p m, if @p now_mib gives each minute's: its peak. */
+/* What was touched in the @p back minutes that end with minute @p m, if @p now_mib gives each
+ * minute's: its peak. */
 static uint64_t peak(uint64_t (*mib)(int m), int m, int back)
 {
     uint64_t most = 0;
@@ -106,7 +108,8 @@ static uint64_t peak(uint64_t (*mib)(int m), int m, int back)
     return most;
 }
 
-/* A record each minute, for @p minutes; a window is answered once the guest has been watched for so long. */
+/* A record each minute, for @p minutes; a window is answered once the guest has been watched for so
+ * long. */
 static void add_minutes(uint64_t (*mib)(int m), int minutes)
 {
     struct ages_record *records = calloc((size_t)minutes, sizeof(*records));
@@ -157,7 +160,7 @@ static struct backtest_result replay_all(void)
     return replay.backtest.result;
 }
 
-/* --- waves ------------------------------------------------------------------------------------- */
+/* --- waves ------------------------------------------------------------------------------------ */
 
 static uint64_t flat(int m)
 {
@@ -165,8 +168,9 @@ static uint64_t flat(int m)
     return 400;
 }
 
-/* D = max(1.25, 1.15, 1.10) x 400 = 500, F = 300 + 204.8, so T = 505 MiB. From the first minute that all windows are
- * answered (59) and ten minutes later it loses 5 % of what it has each minute, until it is within the band, 2 % of 4096. */
+/* D = max(1.25, 1.15, 1.10) x 400 = 500, F = 300 + 204.8, so T = 505 MiB. From the first minute
+ * that all windows are answered (59) and ten minutes later it loses 5 % of what it has each minute,
+ * until it is within the band, 2 % of 4096. */
 static double next_size(int m, double size)
 {
     return m >= 69 && size - 505 > 0.02 * 4096 ? fmax(size - fmin(size * 0.05, 256), 505) : size;
@@ -200,14 +204,15 @@ START_TEST(a_flat_line_is_never_exceeded)
 }
 END_TEST
 
-/* Four hours of 400 MiB, then two of 1000, again and again: the day's p99 knows no hour of 1000 before the first. */
+/* Four hours of 400 MiB, then two of 1000, again and again: the day's p99 knows no hour of 1000
+ * before the first. */
 static uint64_t wave(int m)
 {
     return m % 360 < 240 ? 400 : 1000;
 }
 
-/* All 60 decisions of the hour before the first wave are exceeded: the guest has long had what the flat line needed. Of the
- * next waves the p99 of the day has the first one in it. */
+/* All 60 decisions of the hour before the first wave are exceeded: the guest has long had what the
+ * flat line needed. Of the next waves the p99 of the day has the first one in it. */
 START_TEST(the_first_wave_is_exceeded_and_no_later_one)
 {
     add_minutes(wave, 3 * 360);
@@ -239,7 +244,8 @@ START_TEST(waves_within_an_hour_are_not_followed)
 
     struct backtest_result result = replay_all();
 
-    /* 1.25 x 900 = 1125 of a minute, else 1.15 x 900 of ten; 990 of an hour: never less than 1035, never more than 1125. */
+    /* 1.25 x 900 = 1125 of a minute, else 1.15 x 900 of ten; 990 of an hour: never less than 1035,
+     * never more than 1125. */
     ck_assert_uint_eq(result.exceeded, 0);
     ck_assert_uint_le(result.grows, 600 / 20);
     ck_assert_uint_le(result.worst_bytes, 0);
@@ -265,7 +271,7 @@ START_TEST(a_gap_is_not_scored)
 }
 END_TEST
 
-/* --- the input --------------------------------------------------------------------------------- */
+/* --- the input -------------------------------------------------------------------------------- */
 
 START_TEST(a_longer_window_stands_for_one_that_is_missing)
 {
@@ -374,7 +380,7 @@ START_TEST(flags_are_vetoes)
 }
 END_TEST
 
-/* --- a day ------------------------------------------------------------------------------------- */
+/* --- a day ------------------------------------------------------------------------------------ */
 
 static void add_to_day(int64_t start_s, uint64_t mib, uint64_t weight_s, double above_mib)
 {

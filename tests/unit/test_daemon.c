@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_daemon.c  What vmwssd decides: configuration, the plan, who is due, what is logged. No guest, no clock. */
+/** @file test_daemon.c  What vmwssd decides: configuration, the plan, who is due, what is logged.
+ * No guest, no clock. */
 #include "daemon/budget.h"
 #include "daemon/config.h"
 #include "daemon/due.h"
@@ -18,7 +19,7 @@
 
 #define SECOND 1000000000ULL
 
-/* --- configuration ----------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static char path[64];
 static struct config config;
@@ -170,7 +171,7 @@ START_TEST(command_line_prevails)
 }
 END_TEST
 
-/* --- budget ------------------------------------------------------------------------------------ */
+/* --- budget ----------------------------------------------------------------------------------- */
 
 static const struct budget_limits limits = {
     .share = 0.01, .guest_share = 0.0015, .period_s = 30, .max_period_s = 3600, .samples = 2000};
@@ -303,7 +304,8 @@ START_TEST(who_waits_is_planned_for)
 }
 END_TEST
 
-/* Asking a thousand agents: the period pays for a round as well, and one guest's looks for it within a period. */
+/* Asking a thousand agents: the period pays for a round as well, and one guest's looks for it
+ * within a period. */
 START_TEST(a_round_of_questions_is_paid_for)
 {
     struct budget_limits asking = limits;
@@ -409,7 +411,8 @@ START_TEST(a_panel_is_not_thrown_away_for_nothing)
     ck_assert(!budget_panel_fits(499, 1000, 1333, false));
     /* A small guest: 100 pages were wanted, and 256 drawn, some of them absent. */
     ck_assert(!budget_panel_fits(2000, 100, 256, true));
-    /* It had no more than 256: what is paid for may be anything from then on, but a lot less than those. */
+    /* It had no more than 256: what is paid for may be anything from then on, but a lot less than
+     * those. */
     ck_assert(budget_panel_fits(8000, 2000, 256, true));
     ck_assert(budget_panel_fits(300, 2000, 256, true));
     ck_assert(budget_panel_fits(128, 2000, 256, true));
@@ -421,13 +424,14 @@ START_TEST(a_panel_is_young_until_its_cost_is_known)
 {
     ck_assert(budget_panel_young(10, 359, 3600));
     ck_assert(!budget_panel_young(10, 360, 3600));
-    /* Read at 5 s and at 10 s of a longest window of a minute: only the second could know what a page costs. */
+    /* Read at 5 s and at 10 s of a longest window of a minute: only the second could know what a
+     * page costs. */
     ck_assert(budget_panel_young(2, 10, 60));
     ck_assert(!budget_panel_young(3, 15, 60));
 }
 END_TEST
 
-/* --- who is due -------------------------------------------------------------------------------- */
+/* --- who is due ------------------------------------------------------------------------------- */
 
 START_TEST(the_first_due_comes_first)
 {
@@ -458,7 +462,7 @@ START_TEST(the_first_due_comes_first)
 }
 END_TEST
 
-/* --- who has something to say ------------------------------------------------------------------- */
+/* --- who has something to say ----------------------------------------------------------------- */
 
 static struct readable only_one(int fd)
 {
@@ -520,7 +524,7 @@ START_TEST(another_panel_is_another_descriptor)
 }
 END_TEST
 
-/* --- what a guest's RAM is made of -------------------------------------------------------------- */
+/* --- what a guest's RAM is made of ------------------------------------------------------------ */
 
 static struct ram_config two_backends(const char *dimm, uint64_t dimm_bytes)
 {
@@ -556,7 +560,7 @@ START_TEST(a_swapped_dimm_is_noticed)
 }
 END_TEST
 
-/* --- what is logged ---------------------------------------------------------------------------- */
+/* --- what is logged --------------------------------------------------------------------------- */
 
 START_TEST(a_flood_is_cut)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_damon.c  Method damon and DAMON's sysfs over a fake kernel: refusals, configuration, giving back, and what
+/** @file test_damon.c  Method damon and DAMON's sysfs over a fake kernel: refusals, configuration,
+ * giving back, and what
  *  is believed. What the real kernel does with it is shown in the lab (tests/lab/damon.sh). */
 #include "fake_kernel.h"
 #include "fixture.h"
@@ -82,7 +83,7 @@ static void refused(int rc, const char *part)
     ck_assert_msg(strstr(error.text, part), "'%s' is not in '%s'", part, error.text);
 }
 
-/* --- others ------------------------------------------------------------------------------------ */
+/* --- others ----------------------------------------------------------------------------------- */
 
 START_TEST(refuses_what_is_not_there)
 {
@@ -131,7 +132,7 @@ START_TEST(refuses_a_second_vmwss)
 }
 END_TEST
 
-/* --- configuring, and giving back -------------------------------------------------------------- */
+/* --- configuring, and giving back ------------------------------------------------------------- */
 
 static struct damon_slot *take(void)
 {
@@ -247,7 +248,7 @@ START_TEST(reads_the_format_of_the_event)
 }
 END_TEST
 
-/* --- what is believed -------------------------------------------------------------------------- */
+/* --- what is believed ------------------------------------------------------------------------- */
 
 #define MARKED (KPF_LRU | KPF_IDLE)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_decide.c  The control law: each term, each veto at its boundary, and what must hold of any input. */
+/** @file test_decide.c  The control law: each term, each veto at its boundary, and what must hold
+ * of any input. */
 #include "base/random.h"
 #include "decide/step.h"
 #include "decide/words.h"
@@ -13,7 +14,8 @@
 #define MIB DECIDE_MIB
 #define POLICY (&decide_policy_default)
 
-/* 4 GiB, all of it resident, 200 MiB touched, watched for a day, with an agent: nothing is the matter with it. */
+/* 4 GiB, all of it resident, 200 MiB touched, watched for a day, with an agent: nothing is the
+ * matter with it. */
 static struct decide_input healthy(void)
 {
     return (struct decide_input){
@@ -64,7 +66,7 @@ static const char *why(const struct decide_input *input)
     return decide_why(text, sizeof(text), POLICY, input, &decision);
 }
 
-/* --- terms ------------------------------------------------------------------------------------- */
+/* --- terms ------------------------------------------------------------------------------------ */
 
 START_TEST(demand_is_the_largest_window)
 {
@@ -132,7 +134,8 @@ START_TEST(floor_with_swap_is_less_what_swap_can_take)
 }
 END_TEST
 
-/* MemTotal lacks what the kernel reserved (crashkernel), or has the balloon in it (deflate-on-oom): neither matters. */
+/* MemTotal lacks what the kernel reserved (crashkernel), or has the balloon in it (deflate-on-oom):
+ * neither matters. */
 START_TEST(used_is_what_the_balloon_leaves_less_available)
 {
     struct decide_input input = healthy();
@@ -240,7 +243,8 @@ START_TEST(a_guest_that_needs_more_gets_it)
 }
 END_TEST
 
-/* k = 4: of two guests with as many shares and pages the idle one has a quarter of the other's rho. */
+/* k = 4: of two guests with as many shares and pages the idle one has a quarter of the other's
+ * rho. */
 START_TEST(an_idle_guest_gives_first)
 {
     struct decide_input input = healthy();
@@ -258,7 +262,7 @@ START_TEST(an_idle_guest_gives_first)
 }
 END_TEST
 
-/* --- vetoes ------------------------------------------------------------------------------------ */
+/* --- vetoes ----------------------------------------------------------------------------------- */
 
 static void is_vetoed(const struct decide_input *input, unsigned veto, const char *words)
 {
@@ -381,7 +385,7 @@ START_TEST(a_guest_that_is_not_measured_keeps_what_it_has)
 }
 END_TEST
 
-/* --- panic ------------------------------------------------------------------------------------- */
+/* --- panic ------------------------------------------------------------------------------------ */
 
 static void panics(const struct decide_input *input, unsigned expected)
 {
@@ -426,7 +430,7 @@ START_TEST(on_panic_it_gets_all)
 }
 END_TEST
 
-/* --- properties -------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
 static uint64_t state = 42;
 
@@ -578,7 +582,8 @@ START_TEST(a_higher_bound_never_lowers_the_target)
 }
 END_TEST
 
-/* Nor does what a guest uses, nor a veto that is added, nor its falling silent when it uses less than half. */
+/* Nor does what a guest uses, nor a veto that is added, nor its falling silent when it uses less
+ * than half. */
 START_TEST(more_in_use_never_lowers_the_target)
 {
     for (int i = 0; i < ROUNDS; i++) {
@@ -596,7 +601,8 @@ START_TEST(more_in_use_never_lowers_the_target)
 }
 END_TEST
 
-/* A smaller guest must not seem colder: nothing here reads R but for what the host gets back, and for a veto. */
+/* A smaller guest must not seem colder: nothing here reads R but for what the host gets back, and
+ * for a veto. */
 START_TEST(less_resident_is_no_smaller_target)
 {
     for (int i = 0; i < ROUNDS; i++) {
@@ -629,7 +635,7 @@ START_TEST(a_short_buffer_is_not_overrun)
 }
 END_TEST
 
-/* --- steps ------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static uint64_t step(struct decide_pace *pace, const struct decide_input *input, double now_s)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_estimate.c  Estimators against known values, and coverage of the interval by simulation. */
+/** @file test_estimate.c  Estimators against known values, and coverage of the interval by
+ * simulation. */
 #include "estimate/wilson.h"
 #include "estimate/wss.h"
 
@@ -159,7 +160,7 @@ START_TEST(unmeasurable_draws_widen_mostly_upward)
 }
 END_TEST
 
-/* --- bytes that are certain: of each unit touched one base page --------------------------------- */
+/* --- bytes that are certain: of each unit touched one base page ------------------------------- */
 
 START_TEST(a_census_of_huge_pages_is_sure_of_a_page_of_each)
 {
@@ -184,7 +185,8 @@ START_TEST(a_census_of_huge_pages_is_sure_of_a_page_of_each)
 }
 END_TEST
 
-/* smaps says how much was touched, and how much is huge, but not how much of the one is the other. */
+/* smaps says how much was touched, and how much is huge, but not how much of the one is the
+ * other. */
 START_TEST(a_census_without_strata_takes_the_worst)
 {
     struct tally tally = {.census = true, .n_strata = 2, .touched_bytes = (10ULL << 21) + 7 * PAGE};
@@ -243,7 +245,8 @@ START_TEST(a_population_is_no_less_than_was_found)
 }
 END_TEST
 
-/* Pages of a shared file that QEMU does not map are not drawn as present, and say nothing of those that are. */
+/* Pages of a shared file that QEMU does not map are not drawn as present, and say nothing of those
+ * that are. */
 START_TEST(what_is_unmeasurable_is_a_share_of_the_population)
 {
     struct tally tally = panel(PAGE, 300, 30);
@@ -260,7 +263,7 @@ START_TEST(what_is_unmeasurable_is_a_share_of_the_population)
 }
 END_TEST
 
-/* --- a population that moves -------------------------------------------------------------------- */
+/* --- a population that moves ------------------------------------------------------------------ */
 
 /* The panel of a guest of 100,000 pages: so many draws absent, idle, touched. */
 static struct tally moved(uint64_t absent, uint64_t idle, uint64_t touched)
@@ -273,7 +276,8 @@ static struct tally moved(uint64_t absent, uint64_t idle, uint64_t touched)
 
 #define RAM_PAGES 100000
 
-/* Half of what the panel found is gone from the counters, or QEMU's own memory has grown: the bounds hold both. */
+/* Half of what the panel found is gone from the counters, or QEMU's own memory has grown: the
+ * bounds hold both. */
 START_TEST(a_population_that_the_panel_contradicts)
 {
     static const uint64_t counted[] = {40000 * PAGE, 95000 * PAGE};
@@ -325,7 +329,7 @@ START_TEST(what_was_touched_and_is_gone)
 }
 END_TEST
 
-/* --- coverage: does the 95 % interval hold the truth in 95 % of the cases? ---------------------- */
+/* --- coverage: does the 95 % interval hold the truth in 95 % of the cases? -------------------- */
 
 static uint64_t seed = 20260101;
 
@@ -347,7 +351,8 @@ static uint64_t draw_touched(uint64_t n, uint64_t population, uint64_t hot)
     return touched;
 }
 
-/* The share of 20,000 panels whose interval holds the truth: its own standard error is 0.15 points. */
+/* The share of 20,000 panels whose interval holds the truth: its own standard error is 0.15
+ * points. */
 static double coverage(uint64_t n, uint64_t population, double p)
 {
     enum { REPEATS = 20000 };
@@ -368,7 +373,8 @@ static double coverage(uint64_t n, uint64_t population, double p)
     return (double)held / REPEATS;
 }
 
-/* Of the oldest bin of ages the bound of the units counts: what seems older may have been touched later. */
+/* Of the oldest bin of ages the bound of the units counts: what seems older may have been touched
+ * later. */
 START_TEST(a_later_touch_lowers_both_bounds)
 {
     const struct wss_memory memory = {.resident_bytes = 100000 * PAGE,
@@ -399,9 +405,9 @@ START_TEST(interval_covers)
 
     for (size_t i = 0; i < sizeof(panels) / sizeof(panels[0]); i++) {
         double share = coverage(panels[i].n, panels[i].population, fractions[_i]);
-        /* Where n p is about 1 the counts are too coarse for 95 %. Exactly, from the binomial: at n = 100,
-         * p = .01 a count of 3 or more excludes the truth, which has probability 7.94 %: coverage 92.06 %.
-         * The target of 93 .. 97 % is for n = 2000. */
+        /* Where n p is about 1 the counts are too coarse for 95 %. Exactly, from the binomial: at n
+         * = 100, p = .01 a count of 3 or more excludes the truth, which has probability 7.94 %:
+         * coverage 92.06 %. The target of 93 .. 97 % is for n = 2000. */
         bool coarse = (double)panels[i].n * fractions[_i] < 10;
         double lowest = coarse ? 0.915 : 0.93;
         double highest = coarse ? 0.995 : 0.97;
@@ -415,7 +421,8 @@ END_TEST
 
 #define MIXED_HUGE_PAGES 1000
 
-/* A panel of 2,000: half of the memory in huge pages, of which so many are hot, the rest in base pages, hot to a tenth. */
+/* A panel of 2,000: half of the memory in huge pages, of which so many are hot, the rest in base
+ * pages, hot to a tenth. */
 static struct tally draw_mixed(int hot)
 {
     static unsigned char seen[MIXED_HUGE_PAGES];
@@ -467,7 +474,8 @@ START_TEST(interval_covers_mixed_page_sizes)
 }
 END_TEST
 
-/* A panel of 2,000 of 2^20 pages, of which the share u is unmeasurable and p of the rest was touched. */
+/* A panel of 2,000 of 2^20 pages, of which the share u is unmeasurable and p of the rest was
+ * touched. */
 static struct tally draw_partly_measurable(double u, double p)
 {
     struct tally tally = panel(PAGE, 0, 0);
@@ -484,9 +492,9 @@ static struct tally draw_partly_measurable(double u, double p)
     return tally;
 }
 
-/* The share that is unmeasurable is an estimate, too. Were none of it touched, the truth may fall below the low bound in
- * 2.5 % of the panels; were all of it, above the high one in as many. Counting only the error of the measurable pages,
- * it fell below in 5 to 18 %. */
+/* The share that is unmeasurable is an estimate, too. Were none of it touched, the truth may fall
+ * below the low bound in 2.5 % of the panels; were all of it, above the high one in as many.
+ * Counting only the error of the measurable pages, it fell below in 5 to 18 %. */
 START_TEST(interval_covers_what_is_partly_measurable)
 {
     static const double fractions[] = {.1, .5, .7, .9, .99};
@@ -518,7 +526,8 @@ START_TEST(interval_covers_what_is_partly_measurable)
 }
 END_TEST
 
-/* The worst: of each of half of the huge pages one base page is touched, beside base pages of which a tenth is. */
+/* The worst: of each of half of the huge pages one base page is touched, beside base pages of which
+ * a tenth is. */
 START_TEST(least_holds_the_bytes)
 {
     enum { REPEATS = 4000 };

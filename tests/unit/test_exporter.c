@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_exporter.c  The text that Prometheus reads: escaping, names and windows that are not unique, what is stale; and
+/** @file test_exporter.c  The text that Prometheus reads: escaping, names and windows that are not
+ * unique, what is stale; and
  *  the exporter's file, address and options. */
 #include "kept.h"
 
@@ -46,7 +47,7 @@ static void add(const char *name, const char *uuid, double at_s, uint64_t mib)
     ck_assert_msg(kept_add(store, &record, &error) == 0, "%s", error.text);
 }
 
-/* --- reading what is written ------------------------------------------------------------------- */
+/* --- reading what is written ------------------------------------------------------------------ */
 
 static int compare_text(const void *a, const void *b)
 {
@@ -118,7 +119,7 @@ static bool has_line(const char *text, const char *line)
 #define ck_assert_line(text, line) ck_assert_msg(has_line(text, line), "no %s in\n%s", line, text)
 #define ck_assert_no_line(text, line) ck_assert_msg(!has_line(text, line), "%s in\n%s", line, text)
 
-/* --- the text ---------------------------------------------------------------------------------- */
+/* --- the text --------------------------------------------------------------------------------- */
 
 START_TEST(a_record_is_shown_as_it_is_kept)
 {
@@ -478,7 +479,7 @@ START_TEST(a_history_that_cannot_be_read_is_an_error)
 }
 END_TEST
 
-/* --- the file ---------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void read_file(const char *path, char *text, size_t size)
 {
@@ -526,7 +527,7 @@ START_TEST(a_file_that_cannot_be_written_is_said)
 }
 END_TEST
 
-/* --- address and options ----------------------------------------------------------------------- */
+/* --- address and options ---------------------------------------------------------------------- */
 
 START_TEST(addresses_are_numbers)
 {

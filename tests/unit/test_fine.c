@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_fine.c  The estimate in base pages: known values, and coverage of its interval by simulation. */
+/** @file test_fine.c  The estimate in base pages: known values, and coverage of its interval by
+ * simulation. */
 #include "estimate/fine.h"
 
 #include "base/random.h"
@@ -93,7 +94,8 @@ START_TEST(untouched_in_the_second_window_widen)
 }
 END_TEST
 
-/* One of nine was drawn and not measured; it may be empty or full, and nothing else is uncertain. */
+/* One of nine was drawn and not measured; it may be empty or full, and nothing else is
+ * uncertain. */
 START_TEST(lost_ones_may_be_empty_or_full)
 {
     struct fine_tally fine = alike(8, 0.25);
@@ -190,7 +192,7 @@ START_TEST(nothing_touched)
 }
 END_TEST
 
-/* --- what can be split ------------------------------------------------------------------------- */
+/* --- what can be split ------------------------------------------------------------------------ */
 
 START_TEST(only_anonymous_memory_is_split)
 {
@@ -216,7 +218,7 @@ START_TEST(only_anonymous_memory_is_split)
 }
 END_TEST
 
-/* --- coverage ---------------------------------------------------------------------------------- */
+/* --- coverage --------------------------------------------------------------------------------- */
 
 #define POPULATION 600
 #define RUNS 4000
@@ -228,7 +230,8 @@ enum pattern {
     FULL,      /* all wholly touched */
     UNIFORM,   /* anything */
     TWO_KINDS, /* every third full, the others nearly empty */
-    FEW_FULL, /* one in fifteen full, the others nearly empty: many samples miss those that matter */
+    FEW_FULL,  /* one in fifteen full, the others nearly empty: many samples miss those that matter
+                */
     FEW_EMPTY, /* the opposite */
     SKEWED,    /* mostly little, sometimes much */
     PATTERNS
@@ -304,7 +307,8 @@ static double coverage(const double *population, size_t n, uint64_t *seed)
     return 100.0 * held / RUNS;
 }
 
-/* 95 % or more, for every pattern and from few to many huge pages; 94, for 4000 runs are not endless. */
+/* 95 % or more, for every pattern and from few to many huge pages; 94, for 4000 runs are not
+ * endless. */
 START_TEST(interval_covers)
 {
     static const size_t sizes[] = {4, 8, 16, 32, 128};

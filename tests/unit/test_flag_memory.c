@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_flag_memory.c  What happened is said for as long as a window reaches back over it, and no longer. */
+/** @file test_flag_memory.c  What happened is said for as long as a window reaches back over it,
+ * and no longer. */
 #include "record/flag_memory.h"
 
 #include "fixture.h"
@@ -74,7 +75,8 @@ START_TEST(it_ended_before_a_look)
 }
 END_TEST
 
-/* Others only make a number less certain: DAMON for a method that does not wait for the idle flag. */
+/* Others only make a number less certain: DAMON for a method that does not wait for the idle
+ * flag. */
 START_TEST(others_keep_the_bounds)
 {
     flag_memory_look(&memory, FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP, 100);

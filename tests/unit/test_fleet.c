@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_fleet.c  The threads of a fleet, with guests at whom nobody can look: what there is of them in /proc are pipes
- *  that nobody writes to, as a read waits there while somebody holds the lock of a process's mappings. */
+/** @file test_fleet.c  The threads of a fleet, with guests at whom nobody can look: what there is
+ * of them in /proc are pipes that nobody writes to, as a read waits there while somebody holds the
+ * lock of a process's mappings. */
 #include "base/clock.h"
 #include "daemon/budget.h"
 #include "daemon/fleet_private.h"
@@ -64,7 +65,7 @@ static void teardown(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* --- what ld --wrap puts in between ------------------------------------------------------------ */
+/* --- what ld --wrap puts in between ----------------------------------------------------------- */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __real_watched_begin_anew(struct watched *watched);
@@ -133,7 +134,7 @@ int __wrap_store_check(struct store *store, int (*ends)(void *context), void *co
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-/* --- guests ------------------------------------------------------------------------------------ */
+/* --- guests ----------------------------------------------------------------------------------- */
 
 static void make_hang(int pid)
 {
@@ -184,7 +185,8 @@ static bool has_guests(size_t n)
     return fleet_state(fleet).guests == n;
 }
 
-/* What a guest without <memoryBacking> has: the XML does not tell the kind of its RAM, QEMU's command line does. */
+/* What a guest without <memoryBacking> has: the XML does not tell the kind of its RAM, QEMU's
+ * command line does. */
 static struct ram_config ram_of(enum ram_source source, const char *id)
 {
     struct ram_backend backend = {.size_bytes = 256ULL << 20, .source = source};
@@ -379,7 +381,8 @@ START_TEST(libvirts_guest_displaces_a_process_of_its_uuid)
 }
 END_TEST
 
-/* One that was found as a process is not said to be watched to a libvirt that comes to know it, so that it is added anew. */
+/* One that was found as a process is not said to be watched to a libvirt that comes to know it, so
+ * that it is added anew. */
 START_TEST(libvirt_takes_over_what_was_found_as_a_process)
 {
     make_hang(FIRST_PID);
@@ -409,8 +412,8 @@ START_TEST(a_name_makes_always_the_same_uuid)
 }
 END_TEST
 
-/* What ThreadSanitizer watches: others ask for the state of the fleet, and guests that come have it planned anew, while
- * looks end well or badly. */
+/* What ThreadSanitizer watches: others ask for the state of the fleet, and guests that come have it
+ * planned anew, while looks end well or badly. */
 static void look_and_plan(int result)
 {
     slow.result = result;
@@ -475,7 +478,8 @@ static bool writes(struct writer *writer, uint64_t n)
     return written == n;
 }
 
-/* However long that takes: a history that was closed is written meanwhile, one that was not is checked first. */
+/* However long that takes: a history that was closed is written meanwhile, one that was not is
+ * checked first. */
 START_TEST(nobody_waits_for_the_check_of_the_history)
 {
     const struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);

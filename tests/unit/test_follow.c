@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_follow.c  Ages and windows of a followed panel, with a method and a clock made for the test. */
+/** @file test_follow.c  Ages and windows of a followed panel, with a method and a clock made for
+ * the test. */
 #include "fixture.h"
 #include "sample/follow.h"
 
@@ -183,8 +184,8 @@ static const struct method fake_method = {
     .close = fake_close,
 };
 
-/* Like DAMON on huge pages: units of 512 pages have one accessed bit for all cohorts; collect clears it, for it marks at
- * once. */
+/* Like DAMON on huge pages: units of 512 pages have one accessed bit for all cohorts; collect
+ * clears it, for it marks at once. */
 #define UNIT 512
 
 static bool accessed[PAGES / UNIT + 1];
@@ -414,7 +415,8 @@ START_TEST(only_touched_pages_are_marked_again)
 }
 END_TEST
 
-/* However long it goes on, the longest window is answered by the three older cohorts, with all pages wanted. */
+/* However long it goes on, the longest window is answered by the three older cohorts, with all
+ * pages wanted. */
 START_TEST(cohorts_are_replaced)
 {
     begin_with(300, 1, 5);
@@ -464,7 +466,8 @@ START_TEST(absent_and_appearing_pages)
     second(3000, 100);
     ck_assert_uint_eq(touched_units(0, 1, 1), 100);
     ck_assert_uint_eq(units(1), 3100);
-    /* The balloon takes pages that were touched: no part of the working set any more, but not forgotten. */
+    /* The balloon takes pages that were touched: no part of the working set any more, but not
+     * forgotten. */
     for (uint64_t page = 3000; page < 3100; page++)
         absent[page] = true;
     second(0, 0);
@@ -497,7 +500,8 @@ START_TEST(gone_within_one_period)
 }
 END_TEST
 
-/* Swapped out after it was touched: not in the working set, and the record shall say that there is swap. */
+/* Swapped out after it was touched: not in the working set, and the record shall say that there is
+ * swap. */
 START_TEST(gone_to_swap)
 {
     begin_with(3 * PAGES, 1, 10);
@@ -553,8 +557,8 @@ START_TEST(ticks_too_far_apart_do_not_answer)
 }
 END_TEST
 
-/* Half of the huge pages are touched every second. Without a stop before the first collect only one cohort of four sees
- * it: 4 % in every fourth longest window. */
+/* Half of the huge pages are touched every second. Without a stop before the first collect only one
+ * cohort of four sees it: 4 % in every fourth longest window. */
 START_TEST(cohorts_on_the_same_huge_pages)
 {
     struct error error = {0};
@@ -581,7 +585,8 @@ static bool wakes(void)
     return poll(&event, 1, 0) == 1;
 }
 
-/* Any cohort's buffer wakes the follower, until it is emptied; also one of a cohort that came later. */
+/* Any cohort's buffer wakes the follower, until it is emptied; also one of a cohort that came
+ * later. */
 START_TEST(a_full_buffer_wakes)
 {
     struct error error = {0};

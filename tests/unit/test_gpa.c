@@ -103,7 +103,8 @@ START_TEST(unknown_machine_is_refused_by_name)
 }
 END_TEST
 
-/* With an AMD vCPU, from machine type 7.1 on, high RAM begins at 1 TiB if the map reaches 1012 GiB. */
+/* With an AMD vCPU, from machine type 7.1 on, high RAM begins at 1 TiB if the map reaches 1012
+ * GiB. */
 static const struct {
     const char *machine, *vendor;
     uint64_t ram_bytes, max_bytes, slots, hole_bytes;

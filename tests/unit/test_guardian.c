@@ -19,8 +19,8 @@ static void tell(void *shared, void *context)
     (void)n;
 }
 
-/* A process that posts a guardian, and then ends by @p signal, or dismisses it when that is 0. Returns what
- * the guardian wrote; the pipe ends only when the guardian has ended too. */
+/* A process that posts a guardian, and then ends by @p signal, or dismisses it when that is 0.
+ * Returns what the guardian wrote; the pipe ends only when the guardian has ended too. */
 static ssize_t said_after(int signal, char *said, size_t size)
 {
     int ends[2];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_guest_cache.c  What vmwss-guest finds of the page cache: over a made cache, and over files of tmpfs, whose pages
+/** @file test_guest_cache.c  What vmwss-guest finds of the page cache: over a made cache, and over
+ * files of tmpfs, whose pages
  *  stay where they are. */
 #include "cache/maps.h"
 #include "cache/survey.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_guest_own_set.c  The guest's own working set: what its processes touched, and rounds beside the agent. */
+/** @file test_guest_own_set.c  The guest's own working set: what its processes touched, and rounds
+ * beside the agent. */
 #include "fixture.h"
 #include "proc/touched.h"
 #include "serve/own_round.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_guest_pressure.c  Pressure, its triggers, paging, and the kernel's own memory, as kernels 4.19 to 6.12 tell them. */
+/** @file test_guest_pressure.c  Pressure, its triggers, paging, and the kernel's own memory, as
+ * kernels 4.19 to 6.12 tell them. */
 #include "fixture.h"
 #include "proc/cgroup.h"
 #include "proc/kernel_memory.h"
@@ -179,7 +180,8 @@ START_TEST(the_classical_rule)
                                                 .swap_in_pages = 10,
                                                 .refault_anon_pages = 10}),
                      PAGING_NEAR);
-    /* What leaves, and what is read for the first time, is no shortage; nor what a control group does within itself. */
+    /* What leaves, and what is read for the first time, is no shortage; nor what a control group
+     * does within itself. */
     ck_assert_int_eq(verdict_of((struct paging){.swap_out_pages = 9999, .major_faults = 9999}),
                      PAGING_BELOW);
     ck_assert_int_eq(verdict_of((struct paging){.refault_file_pages = 9999}), PAGING_BELOW);
@@ -273,8 +275,8 @@ END_TEST
 
 #define MANY_TIMEOUT_S 60
 
-/* As many as are followed. To look for each of them one after the other, ten times, takes 100 s of CPU time and more, where
- * this takes less than one. */
+/* As many as are followed. To look for each of them one after the other, ten times, takes 100 s of
+ * CPU time and more, where this takes less than one. */
 START_TEST(of_many_groups_each_is_found)
 {
     enum { MANY = 65536, TIMES = 10 };
@@ -310,7 +312,8 @@ START_TEST(a_share_is_of_the_interval)
 }
 END_TEST
 
-/* 6.12 has huge pages of another size besides, and a line for all of them; the others say how many, and of what size. */
+/* 6.12 has huge pages of another size besides, and a line for all of them; the others say how many,
+ * and of what size. */
 START_TEST(huge_pages_and_buffers_are_told)
 {
     static const struct {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_guest_processes.c  What vmwss-guest reads of processes: other kernels' files, hostile names, processes that end or
+/** @file test_guest_processes.c  What vmwss-guest reads of processes: other kernels' files, hostile
+ * names, processes that end or
  *  may not be looked at. */
 #include "base/utf8.h"
 #include "proc/keyed.h"
@@ -34,7 +35,8 @@ static void write_file(int pid, const char *name, const char *text)
     fclose(file);
 }
 
-/* A process of @p rss_kib by statm; @p pss_kib by smaps_rollup, which is not there for a negative one. */
+/* A process of @p rss_kib by statm; @p pss_kib by smaps_rollup, which is not there for a negative
+ * one. */
 static void make_process(int pid, const char *name, unsigned rss_kib, int pss_kib)
 {
     char text[512];
@@ -173,7 +175,8 @@ START_TEST(what_cannot_be_read_says_why)
 }
 END_TEST
 
-/* A directory opens for reading and cannot be read, for root too: it stands for a file that may not be opened. */
+/* A directory opens for reading and cannot be read, for root too: it stands for a file that may not
+ * be opened. */
 static void make_unreadable(int pid)
 {
     char path[160];

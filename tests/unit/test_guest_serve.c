@@ -268,7 +268,8 @@ START_TEST(a_flood_that_nobody_reads_leaves_the_newest)
     }
     turns(8);
 
-    /* What waited in the sockets is as old as it is; the last is the newest, and there are few between. */
+    /* What waited in the sockets is as old as it is; the last is the newest, and there are few
+     * between. */
     ck_assert_int_eq(last_seq(heard(), &n_lines), n - 1);
     ck_assert_int_lt(n_lines, n / 4);
     json_decref(answer_to("{\"ask\":\"report\",\"seq\":1}\n"));
@@ -381,7 +382,8 @@ START_TEST(who_connected_first_keeps_the_agent)
 }
 END_TEST
 
-/* Without a descriptor for who connects it waits a while, and does not turn and turn; then it takes him. */
+/* Without a descriptor for who connects it waits a while, and does not turn and turn; then it takes
+ * him. */
 START_TEST(without_descriptors_it_rests)
 {
     char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
@@ -477,7 +479,8 @@ START_TEST(there_is_an_end_to_triggers)
 }
 END_TEST
 
-/* Somebody holds the lock of a process's mappings: the report comes all the same, without what needs that lock. */
+/* Somebody holds the lock of a process's mappings: the report comes all the same, without what
+ * needs that lock. */
 START_TEST(a_process_that_cannot_be_looked_at_delays_nobody)
 {
     char dir[] = "/tmp/vmwss-apart.XXXXXX";

@@ -65,7 +65,7 @@ static const char *reasons(void)
     return text;
 }
 
-/* --- rates ------------------------------------------------------------------------------------- */
+/* --- rates ------------------------------------------------------------------------------------ */
 
 START_TEST(rates_are_differences_over_uptime)
 {
@@ -200,7 +200,7 @@ START_TEST(without_psi)
 }
 END_TEST
 
-/* --- the split --------------------------------------------------------------------------------- */
+/* --- the split -------------------------------------------------------------------------------- */
 
 /* 58 MiB of clean cache, 100 of processes: any of them could be among the 95 .. 105 MiB touched. */
 START_TEST(the_split_has_bounds)
@@ -214,7 +214,8 @@ START_TEST(the_split_has_bounds)
 }
 END_TEST
 
-/* 450 MiB touched: 512 - 58 = 454 find room beside the cache, and 512 - 100 = 412 beside the processes' 100. */
+/* 450 MiB touched: 512 - 58 = 454 find room beside the cache, and 512 - 100 = 412 beside the
+ * processes' 100. */
 START_TEST(what_finds_no_room_elsewhere_is_in_it)
 {
     set_window(&host.window, 60, 450, 460, 470);
@@ -259,7 +260,7 @@ START_TEST(a_boast_gives_no_absurd_bound)
 }
 END_TEST
 
-/* --- the verdict ------------------------------------------------------------------------------- */
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 START_TEST(neither_paging_nor_scanning_is_below)
 {
@@ -312,7 +313,8 @@ START_TEST(paging_is_above_and_at_least_what_is_touched)
 }
 END_TEST
 
-/* It says that its balloon leaves it 100 MiB, all of which the host sees touched; but 400 are resident. */
+/* It says that its balloon leaves it 100 MiB, all of which the host sees touched; but 400 are
+ * resident. */
 START_TEST(a_balloon_that_is_a_lie)
 {
     now.report.paging.swap_in_pages = 30000;
@@ -372,7 +374,8 @@ START_TEST(swapping_in_counts_if_something_waits)
 }
 END_TEST
 
-/* A large file read for the first time, or again from a cache too small: the latter hurts only if it waits. */
+/* A large file read for the first time, or again from a cache too small: the latter hurts only if
+ * it waits. */
 START_TEST(refaults_count_if_they_hurt)
 {
     now.report.paging.refault_file_pages = 30000;
@@ -425,7 +428,7 @@ START_TEST(nobody_told)
 }
 END_TEST
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 START_TEST(names_go_both_ways)
 {
@@ -450,7 +453,7 @@ START_TEST(names_go_both_ways)
 }
 END_TEST
 
-/* --- agreement --------------------------------------------------------------------------------- */
+/* --- agreement -------------------------------------------------------------------------------- */
 
 static double agree(const char *doubts)
 {

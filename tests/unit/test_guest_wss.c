@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_guest_wss.c  vmwss-guest wss: when it reads, what it makes of the idle bitmap, who is dropped, its options. */
+/** @file test_guest_wss.c  vmwss-guest wss: when it reads, what it makes of the idle bitmap, who is
+ * dropped, its options. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "command/wss_options.h"
@@ -102,7 +103,8 @@ static void make_directories(void)
     "400000-600000 rw-p 00000000 00:00 0\nRss: 4 kB\nVmFlags: rd wr ht\n" \
     "700000000000-7fff00000000 ---p 00000000 00:00 0\nRss: 0 kB\nVmFlags: mr mw\n"
 
-/* What is behind the pages: a frame, and its flags, of which the last says whether it takes the mark. */
+/* What is behind the pages: a frame, and its flags, of which the last says whether it takes the
+ * mark. */
 static const struct {
     uint64_t page, pfn, flags;
 } pages[] = {
@@ -196,7 +198,8 @@ START_TEST(idle_flags_tell_touched_from_untouched_and_unknown)
 }
 END_TEST
 
-/* Faulted in just before: it waits in a batch of its CPU's when it is to be marked, and is on a list when it is read. */
+/* Faulted in just before: it waits in a batch of its CPU's when it is to be marked, and is on a
+ * list when it is read. */
 START_TEST(a_page_that_comes_to_a_list_after_marking_is_unknown)
 {
     void *state = NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_history.c  Down-sampling, retention, migration, and reading what is kept, also of a hostile file. */
+/** @file test_history.c  Down-sampling, retention, migration, and reading what is kept, also of a
+ * hostile file. */
 #include "kept.h"
 
 #include "keep/history.h"
@@ -39,7 +40,7 @@ static struct store *read_open(void)
     return store;
 }
 
-/* --- locks ------------------------------------------------------------------------------------- */
+/* --- locks ------------------------------------------------------------------------------------ */
 
 /* Not by fork(2) alone: SQLite would believe to hold what this process holds. */
 static void ask_in_another_process(void)
@@ -51,7 +52,8 @@ static void ask_in_another_process(void)
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
-/* close(2) of any descriptor of the file drops the locks of the process; who comes then takes the WAL for left over. */
+/* close(2) of any descriptor of the file drops the locks of the process; who comes then takes the
+ * WAL for left over. */
 START_TEST(a_reader_beside_the_writer_costs_it_no_lock)
 {
     struct store *writer = kept_open(kept.path);
@@ -70,7 +72,7 @@ START_TEST(a_reader_beside_the_writer_costs_it_no_lock)
 }
 END_TEST
 
-/* --- points ------------------------------------------------------------------------------------ */
+/* --- points ----------------------------------------------------------------------------------- */
 
 struct points {
     size_t n;
@@ -160,7 +162,7 @@ START_TEST(a_window_that_is_not_kept_has_no_points)
 }
 END_TEST
 
-/* --- quantiles --------------------------------------------------------------------------------- */
+/* --- quantiles -------------------------------------------------------------------------------- */
 
 static int compare_u64(const void *a, const void *b)
 {
@@ -237,7 +239,8 @@ static int add_up(int64_t guest_id, int64_t start_s, const struct bucket *bucket
     return 0;
 }
 
-/* A day of records; both levels are merged to the same quantiles, and these are the exact ones within 1 %. */
+/* A day of records; both levels are merged to the same quantiles, and these are the exact ones
+ * within 1 %. */
 START_TEST(merged_buckets_have_the_quantiles_of_the_records)
 {
     static struct sketch merged[2];
@@ -267,7 +270,7 @@ START_TEST(merged_buckets_have_the_quantiles_of_the_records)
 }
 END_TEST
 
-/* --- retention --------------------------------------------------------------------------------- */
+/* --- retention -------------------------------------------------------------------------------- */
 
 static const struct store_retention short_retention = {6000, 360000, 720000, 0};
 
@@ -298,7 +301,8 @@ START_TEST(each_level_is_kept_for_its_time)
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "10");
     snprintf(expected, sizeof(expected), "%.0f", (end - 6000) * 1000);
     ck_assert_sql(kept.path, "SELECT min(time_ms) FROM sample", expected);
-    /* minutes from end - 360000 on, one in ten: 600; a minute that ends at the very limit has gone */
+    /* minutes from end - 360000 on, one in ten: 600; a minute that ends at the very limit has
+     * gone */
     ck_assert_sql(kept.path, "SELECT count(*) FROM bucket WHERE level_s = 60", "600");
     snprintf(expected, sizeof(expected), "%.0f", end - 360000);
     ck_assert_sql(kept.path, "SELECT min(start_s) FROM bucket WHERE level_s = 60", expected);
@@ -342,9 +346,10 @@ START_TEST(retention_that_reports_could_not_live_with_is_refused)
 }
 END_TEST
 
-/* --- migration --------------------------------------------------------------------------------- */
+/* --- migration -------------------------------------------------------------------------------- */
 
-/* A database of version 1, as the first vmwssd wrote it, gets the buckets of its samples, and keeps those. */
+/* A database of version 1, as the first vmwssd wrote it, gets the buckets of its samples, and keeps
+ * those. */
 START_TEST(version_1_is_brought_up_to_date)
 {
     static struct points points;
@@ -366,7 +371,7 @@ START_TEST(version_1_is_brought_up_to_date)
 }
 END_TEST
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int see_latest(const struct kept_sample *sample, void *context)
 {
@@ -438,7 +443,7 @@ START_TEST(a_reader_makes_nothing_and_says_what_is_missing)
 }
 END_TEST
 
-/* --- hostile files ----------------------------------------------------------------------------- */
+/* --- hostile files ---------------------------------------------------------------------------- */
 
 static int count(const struct history_point *point, void *context)
 {

@@ -68,7 +68,8 @@ START_TEST(counts_touched_pages)
 }
 END_TEST
 
-/* There is no PAGEMAP_SCAN here, as before Linux 6.7: the TLB is not flushed, and what it holds may read idle. */
+/* There is no PAGEMAP_SCAN here, as before Linux 6.7: the TLB is not flushed, and what it holds may
+ * read idle. */
 START_TEST(a_flush_that_is_not_possible_is_a_doubt)
 {
     fake.process.accel = ACCEL_KVM;
@@ -101,7 +102,8 @@ START_TEST(rearm_begins_a_period_of_its_own)
 {
     struct error error = {0};
 
-    /* Page 1 in a transfer of its own: the fake file forgets bits to which a 0 is written, as the kernel does not. */
+    /* Page 1 in a transfer of its own: the fake file forgets bits to which a 0 is written, as the
+     * kernel does not. */
     fake_map(&fake, 0, 500, PLAIN);
     fake_map(&fake, 1, 60000, PLAIN);
     begin();
@@ -297,7 +299,8 @@ END_TEST
 
 #define VMSTAT(n) "nr_free_pages 7\nthp_collapse_alloc " n "\nthp_collapse_alloc_failed 3\n"
 
-/* One page of 512 was there, and khugepaged made a huge page of them: 511 have appeared that nobody touched. */
+/* One page of 512 was there, and khugepaged made a huge page of them: 511 have appeared that nobody
+ * touched. */
 START_TEST(hole_that_khugepaged_fills_is_not_a_touch)
 {
     fake_write(&fake, "proc/vmstat", VMSTAT("41"));
@@ -336,8 +339,8 @@ START_TEST(merged_page_of_two_owners_is_unmeasurable)
 }
 END_TEST
 
-/* Page 0 had been touched when it was merged with page 1, which was not, and whose frame it has now: it reads idle. Page 2 is
- * merged, and the other owner touches it. */
+/* Page 0 had been touched when it was merged with page 1, which was not, and whose frame it has
+ * now: it reads idle. Page 2 is merged, and the other owner touches it. */
 START_TEST(ksm_begins_within_the_window)
 {
     for (uint64_t page = 0; page < 4; page++)
@@ -430,7 +433,8 @@ START_TEST(swapoff_is_no_touch)
 }
 END_TEST
 
-/* Memory that ends within a word of the bitmap: the kernel marks those frames but does not deliver their word. */
+/* Memory that ends within a word of the bitmap: the kernel marks those frames but does not deliver
+ * their word. */
 START_TEST(partial_last_word_is_unmeasurable)
 {
     char path[128];

@@ -78,7 +78,8 @@ static uint64_t map_folio(uint64_t page, uint64_t pfn, unsigned order)
 
 START_TEST(every_frame_finds_its_folio)
 {
-    /* Of many sizes, each at a multiple of it; close together, so that a wrong guess meets a neighbour. */
+    /* Of many sizes, each at a multiple of it; close together, so that a wrong guess meets a
+     * neighbour. */
     static const struct {
         uint64_t pfn;
         unsigned order;

@@ -154,7 +154,8 @@ static void write_file(const char *dir, const char *name, const char *text)
     fclose(f);
 }
 
-/* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". @p maps: NULL for none. */
+/* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". @p maps: NULL
+ * for none. */
 static int locate_maps(const char *maps, const char *smaps, const struct ram_config *wanted)
 {
     char dir[] = "/tmp/vmwss-test-XXXXXX";
@@ -213,7 +214,8 @@ static void one_backend(uint64_t mib, enum ram_source source)
     add_backend(&backend);
 }
 
-/* What maps has no guard for is not read: here it is no smaps at all. A mapping like RAM behind the first is. */
+/* What maps has no guard for is not read: here it is no smaps at all. A mapping like RAM behind the
+ * first is. */
 START_TEST(smaps_is_read_no_further_than_ram_may_be)
 {
     static const char maps[] = "100000-500000 rw-p 00000000 00:00 0 \n"

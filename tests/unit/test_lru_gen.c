@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_lru_gen.c  MGLRU's generations: their parser, over texts as the lab's kernels print them, and the bookkeeping of
+/** @file test_lru_gen.c  MGLRU's generations: their parser, over texts as the lab's kernels print
+ * them, and the bookkeeping of
  *  `mglru`, with what it refuses, in made trees. */
 #include "fake_kernel.h"
 #include "fixture.h"
@@ -167,7 +168,7 @@ START_TEST(refuses_what_it_does_not_understand)
 }
 END_TEST
 
-/* --- bookkeeping ------------------------------------------------------------------------------- */
+/* --- bookkeeping ------------------------------------------------------------------------------ */
 
 static struct lru_gen marked, now;
 static struct mglru_figure figure;
@@ -269,7 +270,7 @@ START_TEST(bounds_hold_what_is_not_the_guests)
 }
 END_TEST
 
-/* --- what is refused --------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static struct fake_kernel fake;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_opening.c  How vmwssd opens a crowd of guests within its budget: who is next, and when. No guest, no clock. */
+/** @file test_opening.c  How vmwssd opens a crowd of guests within its budget: who is next, and
+ * when. No guest, no clock. */
 #include "daemon/budget.h"
 #include "daemon/due.h"
 #include "daemon/openings.h"
@@ -20,7 +21,7 @@
 #define BEGUN_S \
     0.03 /* beyond the budget: what was begun last, and guests are opened some credit ahead */
 
-/* --- who is next ------------------------------------------------------------------------------- */
+/* --- who is next ------------------------------------------------------------------------------ */
 
 static const char *const one = "00000000-0000-0000-0000-000000000001";
 static const char *const two = "00000000-0000-0000-0000-000000000002";
@@ -95,7 +96,7 @@ START_TEST(a_thousand_may_wait)
 }
 END_TEST
 
-/* --- when -------------------------------------------------------------------------------------- */
+/* --- when ------------------------------------------------------------------------------------- */
 
 START_TEST(the_ledger_has_all_wait)
 {
@@ -147,7 +148,7 @@ START_TEST(looks_that_are_due_longer_go_first)
 }
 END_TEST
 
-/* --- a crowd ----------------------------------------------------------------------------------- */
+/* --- a crowd ---------------------------------------------------------------------------------- */
 
 #define CROWD 1000
 
@@ -254,7 +255,8 @@ START_TEST(a_few_guests_do_not_wait)
 }
 END_TEST
 
-/* 11 ms each come to 11 s, and looks at those that are open already take their part of 10 ms a second. */
+/* 11 ms each come to 11 s, and looks at those that are open already take their part of 10 ms a
+ * second. */
 START_TEST(a_crowd_keeps_to_the_budget)
 {
     run_crowd(CROWD, 7200, _i);

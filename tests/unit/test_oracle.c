@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_oracle.c  What of the oracle needs no guest: the walk of nested page tables, and answers about a lab's map. */
+/** @file test_oracle.c  What of the oracle needs no guest: the walk of nested page tables, and
+ * answers about a lab's map. */
 #include "answer.h"
 #include "layout.h"
 #include "serve.h"
@@ -15,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* --- page tables ------------------------------------------------------------------------------- */
+/* --- page tables ------------------------------------------------------------------------------ */
 
 #define FRAMES 64
 #define PRESENT 1ULL
@@ -102,7 +103,7 @@ START_TEST(a_table_that_is_not_mapped)
 }
 END_TEST
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 #define SLOTS 4
 #define PAGES 1024
@@ -177,7 +178,8 @@ static json_int_t pages_of(const json_t *answer, const char *bound, const char *
 
 START_TEST(counts_the_frames_of_a_guest)
 {
-    /* Page 0 absent, 1 data, 2 walked, 3 cold, 4 by QEMU, 5 moved, 6 fetched and walked; frame 99 is not the guest's. */
+    /* Page 0 absent, 1 data, 2 walked, 3 cold, 4 by QEMU, 5 moved, 6 fetched and walked; frame 99
+     * is not the guest's. */
     const uint32_t frame[] = {0, 500, 501, 502, 503, 504 | ORACLE_FRAME_MOVED, 505};
     json_t *answer;
 

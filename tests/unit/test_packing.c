@@ -33,8 +33,8 @@ START_TEST(totals_are_binomial)
 }
 END_TEST
 
-/* Room for four that use all: of n new guests more than four do so with P(4) = 0, P(5) = 1/32, P(6) = 7/64,
- * P(7) = 29/128. */
+/* Room for four that use all: of n new guests more than four do so with P(4) = 0, P(5) = 1/32, P(6)
+ * = 7/64, P(7) = 29/128. */
 START_TEST(what_fits_is_binomial)
 {
     const struct packing_guest guest = {coin, 2, 1};

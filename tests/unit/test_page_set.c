@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_page_set.c  Panels are uniform samples without replacement; states are counted right. */
+/** @file test_page_set.c  Panels are uniform samples without replacement; states are counted
+ * right. */
 #include "sample/page_set.h"
 
 #include "fixture.h"
@@ -62,7 +63,8 @@ START_TEST(same_seed_same_panel)
 }
 END_TEST
 
-/* Every page equally often: chi-squared of 20 cells over 2,000 panels; 99.9 % point of χ²(19) = 43.8. */
+/* Every page equally often: chi-squared of 20 cells over 2,000 panels; 99.9 % point of χ²(19) =
+ * 43.8. */
 START_TEST(panel_is_uniform)
 {
     enum { CELLS = 20, PANELS = 2000, PAGES = 400 };

@@ -119,9 +119,10 @@ static uint64_t noise(uint64_t *state)
 }
 
 /*
- * A day of a guest, seen every 10 s or by the pace: stable for long stretches, with a jump every hour or so, and 2 %
- * of the resident memory of noise. Saved: the share of measurements not made. Lost: how far the number last
- * reported is from the truth, on average, in points of what is resident.
+ * A day of a guest, seen every 10 s or by the pace: stable for long stretches, with a jump every
+ * hour or so, and 2 % of the resident memory of noise. Saved: the share of measurements not made.
+ * Lost: how far the number last reported is from the truth, on average, in points of what is
+ * resident.
  */
 START_TEST(intermittent_tracking_saves_work)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_publish.c  What is published: when it is worth it, the element's text, and what libvirt makes of it. */
+/** @file test_publish.c  What is published: when it is worth it, the element's text, and what
+ * libvirt makes of it. */
 #include "daemon/publish.h"
 #include "domain/domain_metadata.h"
 #include "domain/xml_tree.h"
@@ -11,7 +12,7 @@
 
 #include <errno.h>
 
-/* --- when it is worth it ----------------------------------------------------------------------- */
+/* --- when it is worth it ---------------------------------------------------------------------- */
 
 static struct sample_record told, now;
 
@@ -114,7 +115,7 @@ START_TEST(a_number_is_renewed_before_it_looks_dead)
 }
 END_TEST
 
-/* --- the element ------------------------------------------------------------------------------- */
+/* --- the element ------------------------------------------------------------------------------ */
 
 START_TEST(windows_have_names)
 {
@@ -144,7 +145,8 @@ START_TEST(the_text)
 }
 END_TEST
 
-/* The history and the metadata read them back: the text of all of them must fit wherever it is kept. */
+/* The history and the metadata read them back: the text of all of them must fit wherever it is
+ * kept. */
 START_TEST(all_flags_fit)
 {
     char text[SAMPLE_FLAGS_TEXT];
@@ -216,7 +218,7 @@ START_TEST(a_host_of_any_name)
 }
 END_TEST
 
-/* --- libvirt ----------------------------------------------------------------------------------- */
+/* --- libvirt ---------------------------------------------------------------------------------- */
 
 static struct domain_connection *connection;
 static struct domain_info *domains;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_qmp.c  The QMP client before a server that says what the test says, hostile things too. */
+/** @file test_qmp.c  The QMP client before a server that says what the test says, hostile things
+ * too. */
 #include "base/clock.h"
 #include "domain/qmp.h"
 #include "fixture.h"

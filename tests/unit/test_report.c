@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_report.c  Which guests a report takes for running, between their records and after the last. */
+/** @file test_report.c  Which guests a report takes for running, between their records and after
+ * the last. */
 #include "keep/event.h"
 #include "keep/report.h"
 #include "kept.h"
@@ -205,7 +206,8 @@ static void add_cron(double last_s)
     }
 }
 
-/* Each hour is high for a twentieth of it: drawn by hours, both are at once in a four hundredth of the time. */
+/* Each hour is high for a twentieth of it: drawn by hours, both are at once in a four hundredth of
+ * the time. */
 START_TEST(what_peaks_in_the_same_minutes_is_added_up)
 {
     add_cron(5 * HOUR);

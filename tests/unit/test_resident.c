@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_resident.c  What of guest RAM is mapped and resident, by what QEMU's status says of all of QEMU. */
+/** @file test_resident.c  What of guest RAM is mapped and resident, by what QEMU's status says of
+ * all of QEMU. */
 #include "guest_ram/resident.h"
 
 #include "fake_kernel.h"
@@ -89,7 +90,8 @@ START_TEST(of_anonymous_ram_all_that_changes_is_the_guests)
 }
 END_TEST
 
-/* QEMU's own: 64 MiB of heap that is there, of which @p pages first ones have a page, @p files of them of a file. */
+/* QEMU's own: 64 MiB of heap that is there, of which @p pages first ones have a page, @p files of
+ * them of a file. */
 #define HEAP 0x10000000ULL
 
 static void put_heap(uint64_t pages, uint64_t files)
@@ -169,7 +171,8 @@ START_TEST(of_a_whole_file_qemus_own_memory_does_not_count)
 }
 END_TEST
 
-/* The counters of the kernel lag behind each other, and what was swapped when the RAM was located may be back. */
+/* The counters of the kernel lag behind each other, and what was swapped when the RAM was located
+ * may be back. */
 START_TEST(what_is_mapped_is_resident)
 {
     put_file();

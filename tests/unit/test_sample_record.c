@@ -28,7 +28,8 @@ static void teardown(void)
     fake_kernel_remove(&fake);
 }
 
-/* The next window, in which so many of the pages drawn were seen, of them touched, and not to be seen. */
+/* The next window, in which so many of the pages drawn were seen, of them touched, and not to be
+ * seen. */
 static void window(double window_s, uint64_t seen, uint64_t touched, uint64_t unseen)
 {
     size_t w = plan.n_windows++;
@@ -51,7 +52,8 @@ static void fill(void)
                   "%s", error.text);
 }
 
-/* Pages that became huge an hour ago, and were not touched since, are unmeasurable in the longest window alone. */
+/* Pages that became huge an hour ago, and were not touched since, are unmeasurable in the longest
+ * window alone. */
 START_TEST(each_window_has_its_own_unmeasurable_pages)
 {
     window(60, PAGES, 10, 0);
@@ -157,7 +159,8 @@ START_TEST(a_record_stands_for_no_more_than_it_saw)
 }
 END_TEST
 
-/* Another panel has unmapped its idle pages, and this one is drawn from the rest, all of which is mapped. */
+/* Another panel has unmapped its idle pages, and this one is drawn from the rest, all of which is
+ * mapped. */
 START_TEST(beside_a_panel_that_unmaps)
 {
     const struct guest guest = {.process = fake.process, .name = "web1"};

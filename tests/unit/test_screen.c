@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_screen.c  The live table without a terminal: rows, their order, and which columns fit. */
+/** @file test_screen.c  The live table without a terminal: rows, their order, and which columns
+ * fit. */
 #include "screen/layout.h"
 #include "screen/rows.h"
 #include "show/guest_word.h"
@@ -20,7 +21,8 @@ static void teardown(void)
     rows_free(&rows);
 }
 
-/* A guest of 1 GiB, 512 MiB resident, with as many windows as @p n; the longest touched twice as much. */
+/* A guest of 1 GiB, 512 MiB resident, with as many windows as @p n; the longest touched twice as
+ * much. */
 static void put(const char *name, const char *uuid, uint64_t wss_mib, double age_s, size_t n)
 {
     static const double window_s[] = {10, 60, 600, 3600, 86400};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_store.c  The history's database: what is in it, whose it is, and what becomes of a damaged one. */
+/** @file test_store.c  The history's database: what is in it, whose it is, and what becomes of a
+ * damaged one. */
 #include "kept.h"
 
 #include "fixture.h"
@@ -177,7 +178,7 @@ START_TEST(nothing_is_written_while_somebody_holds_it)
 }
 END_TEST
 
-/* --- whose file it is -------------------------------------------------------------------------- */
+/* --- whose file it is ------------------------------------------------------------------------- */
 
 static void refused(const char *path, int code, const char *message)
 {
@@ -226,7 +227,7 @@ START_TEST(a_later_version_is_refused)
 }
 END_TEST
 
-/* --- damage ------------------------------------------------------------------------------------ */
+/* --- damage ----------------------------------------------------------------------------------- */
 
 static void fill(unsigned n)
 {

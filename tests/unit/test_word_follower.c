@@ -156,7 +156,8 @@ START_TEST(agreement_is_of_reports)
 }
 END_TEST
 
-/* Given 300 of its 512 MiB, it has what it says; the window that is compared is the first that is long enough. */
+/* Given 300 of its 512 MiB, it has what it says; the window that is compared is the first that is
+ * long enough. */
 START_TEST(the_balloon_is_known)
 {
     report.memory.total_bytes = 280 * MIB;

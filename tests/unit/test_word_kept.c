@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_word_kept.c  The guest's word in the history: kept, summed up, deleted, and in databases that had none. */
+/** @file test_word_kept.c  The guest's word in the history: kept, summed up, deleted, and in
+ * databases that had none. */
 #include "kept.h"
 
 #include "keep/aside.h"
@@ -98,7 +99,7 @@ static struct guest_word bucket(int level_s)
     return point.guest;
 }
 
-/* --- as it was --------------------------------------------------------------------------------- */
+/* --- as it was -------------------------------------------------------------------------------- */
 
 START_TEST(a_word_comes_back_as_it_was)
 {
@@ -210,7 +211,8 @@ START_TEST(the_stream_goes_on_after_the_table_was_emptied)
 }
 END_TEST
 
-/* The daemon sets a file aside and begins another: that one is marked as ours before it has tables. */
+/* The daemon sets a file aside and begins another: that one is marked as ours before it has
+ * tables. */
 START_TEST(the_stream_waits_for_a_file_that_is_being_made)
 {
     struct ages_record record = told(T0, 300, 0.1);
@@ -235,9 +237,10 @@ START_TEST(the_stream_waits_for_a_file_that_is_being_made)
 }
 END_TEST
 
-/* --- minutes and hours ------------------------------------------------------------------------- */
+/* --- minutes and hours ------------------------------------------------------------------------ */
 
-/* 10 s at 0.1, 30 s at 0.5: 0.4; the least available, the most used, the worst verdict, the lowest agreement. */
+/* 10 s at 0.1, 30 s at 0.5: 0.4; the least available, the most used, the worst verdict, the lowest
+ * agreement. */
 START_TEST(a_minute_sums_up)
 {
     struct ages_record first = told(T0 + 10, 300, 0.1);
@@ -286,7 +289,7 @@ START_TEST(what_is_unknown_does_not_count)
 }
 END_TEST
 
-/* --- retention and migration ------------------------------------------------------------------- */
+/* --- retention and migration ------------------------------------------------------------------ */
 
 START_TEST(it_goes_with_its_record)
 {
@@ -367,7 +370,7 @@ START_TEST(version_3_is_brought_up_to_date)
 }
 END_TEST
 
-/* --- what few tell ----------------------------------------------------------------------------- */
+/* --- what few tell ---------------------------------------------------------------------------- */
 
 START_TEST(its_own_working_set_comes_back)
 {
@@ -492,7 +495,8 @@ static const char strange_word[] =
     "INSERT INTO word(sample_id, source, missing, window_s, verdict, reasons, at_least, doubts)"
     " VALUES (1, 'agent', '', 10, 'near', '', 0, '')";
 
-/* What a guest says must not make the host's record beside it unreadable: a rate that is none is not known. */
+/* What a guest says must not make the host's record beside it unreadable: a rate that is none is
+ * not known. */
 START_TEST(a_figure_that_is_none_is_unknown)
 {
     static const char *const strange[] = {

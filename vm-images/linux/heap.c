@@ -2,10 +2,11 @@
 /**
  * @file heap.c  Real work for a guest: a heap of objects in generations, as a JVM keeps them.
  *
- * heap [ROOTS]: a table of so many live objects (default 4096), of which one after the other is replaced. New objects are
- * allocated in a nursery of 2 MiB, one behind the other. When it is full, those that are still reachable are copied to the
- * old generation. When that is full, what is reachable of it is marked by copying it to the other half, and the halves
- * change places. Objects are not changed once they are made, so none refers to a younger one, and the roots are all that a
+ * heap [ROOTS]: a table of so many live objects (default 4096), of which one after the other is
+ * replaced. New objects are allocated in a nursery of 2 MiB, one behind the other. When it is full,
+ * those that are still reachable are copied to the old generation. When that is full, what is
+ * reachable of it is marked by copying it to the other half, and the halves change places. Objects
+ * are not changed once they are made, so none refers to a younger one, and the roots are all that a
  * collection begins with.
  */
 #include <stdint.h>
@@ -100,7 +101,8 @@ static void collect_old(size_t n)
     old = empty;
 }
 
-/* Before the nursery's survivors could be more than the old generation has room for. Returns whether that was collected. */
+/* Before the nursery's survivors could be more than the old generation has room for. Returns
+ * whether that was collected. */
 static int collect_nursery(size_t n)
 {
     int is_full = old.bytes - old.used < nursery.bytes;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file hostile.c  An agent as it should not be: answers each question of the host with the next thing that is wrong.
+ * @file hostile.c  An agent as it should not be: answers each question of the host with the next
+ * thing that is wrong.
  *
- * Told by its arguments what to do, one after the other, each for one connection of the host; at last, and when told to be
- * "honest", it behaves. When the host has gone it says so on its console.
+ * Told by its arguments what to do, one after the other, each for one connection of the host; at
+ * last, and when told to be "honest", it behaves. When the host has gone it says so on its console.
  * Static, no library but the C library's; for tests/integration/hostile.sh.
  */
 #include <errno.h>

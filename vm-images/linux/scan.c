@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file scan.c  Real work for a guest: a table in SQLite's memory, of which queries scan a part for ever.
+ * @file scan.c  Real work for a guest: a table in SQLite's memory, of which queries scan a part for
+ * ever.
  *
- * scan ROWS SHARE: so many rows of 1000 bytes, and queries that sum up the first SHARE percent of them.
+ * scan ROWS SHARE: so many rows of 1000 bytes, and queries that sum up the first SHARE percent of
+ * them.
  */
 #include <sqlite3.h>
 #include <stdio.h>

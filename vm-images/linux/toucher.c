@@ -48,7 +48,8 @@ static void populate(const struct params *params, char *region)
 #define LEAVE_EVERY_CYCLES (UINT64_C(1) << 25)
 #define ACCESSES_PER_LOOK 4096
 
-/** QEMU's emulated SVM may have entered the guest deaf to interrupts, its own timer's too: see there. */
+/** QEMU's emulated SVM may have entered the guest deaf to interrupts, its own timer's too: see
+ * there. */
 static void leave_now_and_then(uint64_t *next)
 {
     uint32_t leaf = 0, subleaf = 0;

@@ -2,10 +2,11 @@
 /**
  * @file balloon.c  See balloon.h.
  *
- * Legacy virtio over PCI (virtio 1.2, 4.1.4.8 and 2.7.2): registers in I/O space behind BAR 0, one queue of
- * which one descriptor is used again and again, and the used index polled. Done once, before the steady state; or again
- * whenever the host asks for another size (5.5.6.1), which is looked at every 10 ms. Pages that are taken back need no
- * message: the device did not ask to be told first.
+ * Legacy virtio over PCI (virtio 1.2, 4.1.4.8 and 2.7.2): registers in I/O space behind BAR 0, one
+ * queue of which one descriptor is used again and again, and the used index polled. Done once,
+ * before the steady state; or again whenever the host asks for another size (5.5.6.1), which is
+ * looked at every 10 ms. Pages that are taken back need no message: the device did not ask to be
+ * told first.
  */
 #include "balloon.h"
 
@@ -135,7 +136,8 @@ static const char *start_queue(struct queue *queue)
     return NULL;
 }
 
-/** Hands over the frames listed, and waits until the host has taken them. Ring slots stay 0: descriptor 0. */
+/** Hands over the frames listed, and waits until the host has taken them. Ring slots stay 0:
+ * descriptor 0. */
 static void send(struct queue *queue, uint64_t count)
 {
     *queue->descriptor = (struct descriptor){.address = (uint64_t)frames,
@@ -158,7 +160,8 @@ static uint64_t most_hot_pages(const struct params *params)
     return most;
 }
 
-/** Gives cold pages, counted from the region's end, number from to number to - 1. How many there are, at most to. */
+/** Gives cold pages, counted from the region's end, number from to number to - 1. How many there
+ * are, at most to. */
 static uint64_t give(struct queue *queue, const struct state *state, uint64_t from, uint64_t to)
 {
     const struct params *params = &state->params;

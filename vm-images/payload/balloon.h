@@ -7,15 +7,18 @@
 
 /**
  * Inflates the balloon by state->params.balloon_pages: the region's last pages that are never hot.
- * Needs QEMU's -device virtio-balloon-pci on the machine pc, whose device speaks the legacy interface.
+ * Needs QEMU's -device virtio-balloon-pci on the machine pc, whose device speaks the legacy
+ * interface.
  * @return NULL, or what is wrong.
  */
 const char *balloon_inflate(const struct state *state);
 
-/** Begins to follow the size that the host asks for; the device as above. NULL, or what is wrong. */
+/** Begins to follow the size that the host asks for; the device as above. NULL, or what is
+ * wrong. */
 const char *balloon_follow_begin(void);
 
-/** Has the host asked for another size? Gives or takes pages as above, as far as there are cold ones. */
+/** Has the host asked for another size? Gives or takes pages as above, as far as there are cold
+ * ones. */
 void balloon_follow(const struct state *state);
 
 #endif

@@ -7,7 +7,8 @@
  * and a smaller hot set is always part of a larger one.
  *
  *   contiguous   page(j) = j
- *   strided      page(j) = the j-th page of runs of run_pages, one run at each multiple of stride_pages
+ *   strided      page(j) = the j-th page of runs of run_pages, one run at each multiple of
+ *                stride_pages
  *   random       page(j) = a permutation of the region, chosen by the seed
  *
  * The permutation mixes numbers of b bits, 2^b being the smallest power of two >= total_pages, by
@@ -61,7 +62,8 @@ static inline uint64_t pattern_odd_inverse(uint64_t odd)
     return inverse;
 }
 
-/** Fills in a pattern. stride_pages and run_pages, which is 1 at first, count for the strided kind only;
+/** Fills in a pattern. stride_pages and run_pages, which is 1 at first, count for the strided kind
+ * only;
  *  stride_pages is at least 1. */
 static inline void pattern_init(struct pattern *pattern, enum pattern_kind kind,
                                 uint64_t total_pages, uint64_t stride_pages, uint64_t seed)

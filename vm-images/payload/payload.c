@@ -79,13 +79,14 @@ static uint8_t in_byte(uint16_t port)
 
 #define PIT_CHANNEL_0 0x40
 #define PIT_CONTROL 0x43
-/* Channel 0, its count in two bytes, mode 0: one interrupt when it has counted down, and none after. */
+/* Channel 0, its count in two bytes, mode 0: one interrupt when it has counted down, and none
+ * after. */
 #define PIT_ONCE 0x30
 
 /**
- * SeaBIOS leaves the interval timer (Intel 8254) ticking 18.2 times a second. A halted guest that masks
- * interrupts does not mind, but its QEMU wakes up for each tick: 0.25 % of a core, and there may be a
- * thousand of them.
+ * SeaBIOS leaves the interval timer (Intel 8254) ticking 18.2 times a second. A halted guest that
+ * masks interrupts does not mind, but its QEMU wakes up for each tick: 0.25 % of a core, and there
+ * may be a thousand of them.
  */
 static void stop_pit(void)
 {

@@ -86,9 +86,10 @@ static bool next_phase(struct clock *clock, struct state *state)
 /**
  * Also the time to look for what the host wants of the balloon, with balloon=host.
  *
- * QEMU 7.2's emulated SVM enters a guest now and then with the global interrupt flag clear. No interrupt reaches that
- * CPU until the guest leaves by itself, and a loop over memory never does: the hypervisor below is dead, one lab boot
- * in six. CPUID is intercepted by every hypervisor, and touches no memory.
+ * QEMU 7.2's emulated SVM enters a guest now and then with the global interrupt flag clear. No
+ * interrupt reaches that CPU until the guest leaves by itself, and a loop over memory never does:
+ * the hypervisor below is dead, one lab boot in six. CPUID is intercepted by every hypervisor, and
+ * touches no memory.
  */
 static void leave_now_and_then(uint64_t *next, const struct state *state)
 {

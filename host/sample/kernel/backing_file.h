@@ -10,10 +10,12 @@
 #include "base/error.h"
 #include "sample/target.h"
 
-/** Opens the file through /proc/PID/map_files (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN); read-only,
+/** Opens the file through /proc/PID/map_files (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN);
+ * read-only,
  *  nothing is mapped. The caller closes. */
 int backing_file_open(const struct target *target, const struct ram_block *block,
                       struct error *error);
 
-/** Does the file hold a page at @p offset? By lseek(SEEK_DATA), which reads nothing. 1, 0 or -errno. */
+/** Does the file hold a page at @p offset? By lseek(SEEK_DATA), which reads nothing. 1, 0 or
+ * -errno. */
 int backing_file_holds(int fd, uint64_t offset);

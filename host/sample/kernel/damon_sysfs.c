@@ -18,15 +18,18 @@
 #define TARGET CONTEXT "/targets/0"
 #define ATTRS CONTEXT "/monitoring_attrs"
 
-/* The longest sleep is 2^32 - 1 us (kdamond_usleep() converts with usecs_to_jiffies(unsigned int)). An hour is below
- * it; should a window be longer, it looks, tells and marks again in between, and touches add up. */
+/* The longest sleep is 2^32 - 1 us (kdamond_usleep() converts with usecs_to_jiffies(unsigned int)).
+ * An hour is below it; should a window be longer, it looks, tells and marks again in between, and
+ * touches add up. */
 #define SAMPLE_US "3600000000"
 
-/* Every access to DAMON's sysfs that finds another one under way fails at once (mutex_trylock()). */
+/* Every access to DAMON's sysfs that finds another one under way fails at once
+ * (mutex_trylock()). */
 #define BUSY_TRIES 400
 #define BUSY_WAIT_NS 5000000L
 
-/* Marking takes microseconds a page; a kdamond that is not asleep after so long is stuck behind mmap_lock. */
+/* Marking takes microseconds a page; a kdamond that is not asleep after so long is stuck behind
+ * mmap_lock. */
 #define MARK_TRIES 60000
 #define MARK_WAIT_NS 500000L
 
@@ -59,7 +62,7 @@ static void pause_ns(long ns)
     nanosleep(&time, NULL);
 }
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static int write_once(const struct fsroot *dir, const char *path, const char *value)
 {
@@ -110,7 +113,7 @@ static int open_dir(const struct fsroot *parent, const char *path, struct fsroot
     return out->dirfd < 0 ? out->dirfd : 0;
 }
 
-/* --- who else ---------------------------------------------------------------------------------- */
+/* --- who else --------------------------------------------------------------------------------- */
 
 /* "kdamond 0 is on and watches process 42 (qemu-system-x86)" */
 static bool describe_kdamond(const struct fsroot *root, unsigned number, char *text, size_t size)
@@ -226,7 +229,7 @@ bool damon_sysfs_taken(void)
     return taken.users > 0;
 }
 
-/* --- taking DAMON, and giving it back ---------------------------------------------------------- */
+/* --- taking DAMON, and giving it back --------------------------------------------------------- */
 
 static uint64_t inode_of_first(void)
 {
@@ -235,8 +238,9 @@ static uint64_t inode_of_first(void)
     return fstatat(taken.dir_fd, "0", &st, 0) == 0 ? st.st_ino : 0;
 }
 
-/* Runs here, or in the guardian with its copy of what we had. Whatever is not what we made is left alone; if we were
- * killed between making it and noting so, only a configuration of our size of which nothing is on is taken for ours. */
+/* Runs here, or in the guardian with its copy of what we had. Whatever is not what we made is left
+ * alone; if we were killed between making it and noting so, only a configuration of our size of
+ * which nothing is on is taken for ours. */
 static void restore(void *at, void *context)
 {
     struct shared *shared = at;
@@ -311,7 +315,7 @@ static int take_damon(const struct fsroot *root, struct error *error)
     return rc;
 }
 
-/* --- one kdamond ------------------------------------------------------------------------------- */
+/* --- one kdamond ------------------------------------------------------------------------------ */
 
 /* 0, or the first thing that failed. */
 static int configure(const struct fsroot *dir, pid_t pid)
@@ -378,7 +382,8 @@ void damon_slot_give_back(struct damon_slot *slot)
     if (!slot)
         return;
     damon_slot_off(slot, NULL);
-    /* Its regions are thousands of directories, which the last one to leave removes with all others. */
+    /* Its regions are thousands of directories, which the last one to leave removes with all
+     * others. */
     if (taken.users > 1)
         put(&slot->dir, "contexts/nr_contexts", "0");
     fsroot_close(&slot->dir);

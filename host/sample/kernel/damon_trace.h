@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file damon_trace.h  What a kdamond found, through perf: tracepoint damon:damon_aggregated on its thread.
+ * @file damon_trace.h  What a kdamond found, through perf: tracepoint damon:damon_aggregated on its
+ * thread.
  *
- * One record for each region when an aggregation interval ends (kdamond_reset_aggregated(), mm/damon/core.c).
- * The other way to the same facts, directories of tried regions in sysfs, can end a window only at a tick of
- * DAMON (the command holds the lock that turning it off needs), and for 2,000 regions costs as many directories
- * made, 4,000 files read, and the directories removed. Here a region costs 64 bytes in a ring.
+ * One record for each region when an aggregation interval ends (kdamond_reset_aggregated(),
+ * mm/damon/core.c). The other way to the same facts, directories of tried regions in sysfs, can end
+ * a window only at a tick of DAMON (the command holds the lock that turning it off needs), and for
+ * 2,000 regions costs as many directories made, 4,000 files read, and the directories removed. Here
+ * a region costs 64 bytes in a ring.
  */
 #pragma once
 
@@ -19,14 +21,15 @@ int damon_trace_host(const struct fsroot *root, struct error *error);
 
 struct damon_trace; /* opaque */
 
-/** Records what thread @p kdamond will tell of @p n_regions regions, twice. Free with damon_trace_free().
+/** Records what thread @p kdamond will tell of @p n_regions regions, twice. Free with
+ * damon_trace_free().
  *  @param wake_fd  from trace_wake_open(): when to call damon_trace_drain() */
 int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_regions, int wake_fd,
                      struct damon_trace **out, struct error *error);
 void damon_trace_free(struct damon_trace *trace);
 
-/** Hands every region told of since the last call to @p visit: where it begins and in how many looks an access was
- *  seen. The kdamond may have ended. */
+/** Hands every region told of since the last call to @p visit: where it begins and in how many
+ * looks an access was seen. The kdamond may have ended. */
 void damon_trace_drain(const struct damon_trace *trace,
                        void (*visit)(uint64_t start, unsigned nr_accesses, void *context),
                        void *context);

@@ -2,11 +2,11 @@
 /**
  * @file fault_trace.h  The guest-physical addresses at which a KVM guest faults, through perf.
  *
- * Tracepoint kvm:kvm_page_fault (arch/x86/kvm/trace.h), opened by perf_event_open(2) on each vCPU thread.
- * The position of its field fault_address differs between kernels and is taken from the event's format
- * file. Nothing is written to tracefs, and the events are file descriptors: they end with the process,
- * also when it is killed. Under two-dimensional paging the address is a GPA; with shadow paging
- * (ept=N, npt=N) it would be a guest-virtual address, so that is refused.
+ * Tracepoint kvm:kvm_page_fault (arch/x86/kvm/trace.h), opened by perf_event_open(2) on each vCPU
+ * thread. The position of its field fault_address differs between kernels and is taken from the
+ * event's format file. Nothing is written to tracefs, and the events are file descriptors: they end
+ * with the process, also when it is killed. Under two-dimensional paging the address is a GPA; with
+ * shadow paging (ept=N, npt=N) it would be a guest-virtual address, so that is refused.
  */
 #pragma once
 
@@ -44,6 +44,7 @@ int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error);
 void fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
                        void *context);
 
-/** How many faults the kernel had no room to record, since the trace was opened (PERF_FORMAT_LOST, Linux 6.0;
+/** How many faults the kernel had no room to record, since the trace was opened (PERF_FORMAT_LOST,
+ * Linux 6.0;
  *  the records of type LOST come only with a later fault, and there may be none). */
 uint64_t fault_trace_lost(const struct fault_trace *trace);

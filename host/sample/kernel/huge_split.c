@@ -43,7 +43,8 @@ int huge_join(int pidfd, uint64_t hva)
     return n < 0 ? -errno : 0;
 }
 
-/* Is some part neither present nor swapped? It was neither when it was a huge page. A zero page is present. */
+/* Is some part neither present nor swapped? It was neither when it was a huge page. A zero page is
+ * present. */
 static int has_holes(int pagemap_fd, uint64_t hva)
 {
     uint64_t entry[HUGE_PAGES];

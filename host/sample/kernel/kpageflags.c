@@ -53,9 +53,9 @@ static int is_tail(int fd, uint64_t pfn)
     return has_flags(fd, pfn, KPF_COMPOUND_TAIL, &flags);
 }
 
-/* Is @p head the head of a folio of just this order? A tail in its middle belongs to a folio that is larger than
- * the half, and which begins at a multiple of its size, so no later than at head; and where that ends no tail
- * can be. */
+/* Is @p head the head of a folio of just this order? A tail in its middle belongs to a folio that
+ * is larger than the half, and which begins at a multiple of its size, so no later than at head;
+ * and where that ends no tail can be. */
 static int has_order(int fd, uint64_t head, unsigned order)
 {
     if (order == 0 || head % (1ULL << order))
@@ -92,8 +92,8 @@ static int find_head(int fd, uint64_t pfn, struct folio *folio)
     return -ENOENT; /* split while we looked */
 }
 
-/* The tail at head + 2^k exists for every k below the order, and not at the order itself: that frame begins
- * something else, which may be another head but never a tail. */
+/* The tail at head + 2^k exists for every k below the order, and not at the order itself: that
+ * frame begins something else, which may be another head but never a tail. */
 static int find_order(int fd, struct folio *folio)
 {
     for (folio->order = 0; folio->order < MAX_ORDER; folio->order++) {

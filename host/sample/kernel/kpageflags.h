@@ -18,8 +18,9 @@
 #define KPF_COMPOUND_TAIL KPF(16)
 #define KPF_HUGE KPF(17) /* hugetlb */
 #define KPF_NOPAGE KPF(20)
-/* Linux 6.12 shows KSM on every anonymous page (fs/proc/page.c, stable_page_flags(): it tests a mask of two
- * bits, of which one is set for all of them), so it is only a hint; ask kpagecount as well. */
+/* Linux 6.12 shows KSM on every anonymous page (fs/proc/page.c, stable_page_flags(): it tests a
+ * mask of two bits, of which one is set for all of them), so it is only a hint; ask kpagecount as
+ * well. */
 #define KPF_KSM KPF(21)
 #define KPF_THP KPF(22)
 #define KPF_ZERO_PAGE KPF(24)
@@ -38,9 +39,9 @@ struct folio {
 };
 
 /**
- * The folio of which frame @p pfn, with @p flags, is the head or a tail.
- * A folio of 2^k pages begins at a frame number that is a multiple of 2^k (mm/page_alloc.c), so at most 18
- * candidates are looked at for the head, and as many frames for the end.
+ * The folio of which frame @p pfn, with @p flags, is the head or a tail. A folio of 2^k pages
+ * begins at a frame number that is a multiple of 2^k (mm/page_alloc.c), so at most 18 candidates
+ * are looked at for the head, and as many frames for the end.
  * @param guess  an order that is likely: if it is right, three reads are enough
  * @return 0; -ENOENT when it was split while we looked; or another negative errno.
  */

@@ -23,7 +23,7 @@ unsigned lru_gen_enabled(const struct fsroot *root)
     return (unsigned)strtoul(text, NULL, 16);
 }
 
-/* --- parsing ----------------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 static const char *next_line(const char *line)
 {
@@ -54,10 +54,11 @@ static bool add_generation(struct lru_gen_node *node, const struct lru_generatio
     return true;
 }
 
-/* What lru_gen_full tells of a generation, indented further than that: counts of tiers ("0  0R  0T  0", without the letters
- * before Linux 6.12) and last those of walks, of which the first is the leaves: "128470T 59823Y 264F 127A", "64235L ..." before
- * 6.12; in small letters where the kernel keeps them for each generation (CONFIG_LRU_GEN_STATS): then those of the walk that
- * ended a generation stand with it, and the youngest has none. */
+/* What lru_gen_full tells of a generation, indented further than that: counts of tiers ("0  0R  0T
+ * 0", without the letters before Linux 6.12) and last those of walks, of which the first is the
+ * leaves: "128470T 59823Y 264F 127A", "64235L ..." before 6.12; in small letters where the kernel
+ * keeps them for each generation (CONFIG_LRU_GEN_STATS): then those of the walk that ended a
+ * generation stand with it, and the youngest has none. */
 static bool take_detail(const char *line, struct lru_gen_node *node)
 {
     uint64_t first;
@@ -73,7 +74,8 @@ static bool take_detail(const char *line, struct lru_gen_node *node)
     return true;
 }
 
-/* A generation: its number, age and two sizes, each of which an 'x' may follow; or a detail of one. False: neither. */
+/* A generation: its number, age and two sizes, each of which an 'x' may follow; or a detail of one.
+ * False: neither. */
 static bool take_line(const char *line, struct lru_gen_node *node)
 {
     struct lru_generation generation = {0};
@@ -147,7 +149,8 @@ int lru_gen_parse(const char *text, const char *path, struct lru_gen *out)
     int rc = -ENOENT;
 
     out->n_nodes = 0;
-    /* The last: groups that were removed while pages are still charged to them come first, under the same path. */
+    /* The last: groups that were removed while pages are still charged to them come first, under
+     * the same path. */
     for (const char *line = text; *line; line = next_line(line))
         if (is_memcg(line) && is_group(line, path, &id)) {
             out->memcg_id = id;
@@ -157,7 +160,7 @@ int lru_gen_parse(const char *text, const char *path, struct lru_gen *out)
     return rc;
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static ssize_t read_text(const struct fsroot *root, bool leaves, char **text)
 {
@@ -188,7 +191,7 @@ int lru_gen_read(const struct fsroot *root, const char *path, bool leaves, struc
                   : 0;
 }
 
-/* --- ageing ------------------------------------------------------------------------------------ */
+/* --- ageing ----------------------------------------------------------------------------------- */
 
 int lru_gen_age(const struct fsroot *root, uint64_t memcg_id, const struct lru_gen_node *node)
 {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file lru_gen.h  MGLRU's generations of one control group: one bounded parser, and the order to age it.
+ * @file lru_gen.h  MGLRU's generations of one control group: one bounded parser, and the order to
+ * age it.
  *
- * The youngest generation of each node has the largest number. Ageing walks the page tables of all processes of the group,
- * moves the pages whose accessed bit was set to the youngest generation, and begins a new, empty one; at most four are kept:
- * where there were four already, the oldest is merged into the next.
+ * The youngest generation of each node has the largest number. Ageing walks the page tables of all
+ * processes of the group, moves the pages whose accessed bit was set to the youngest generation,
+ * and begins a new, empty one; at most four are kept: where there were four already, the oldest is
+ * merged into the next.
  *
- * Source: Documentation/admin-guide/mm/multigen_lru.rst; mm/vmscan.c lru_gen_seq_show(), lru_gen_seq_write(), walk_mm().
+ * Source: Documentation/admin-guide/mm/multigen_lru.rst; mm/vmscan.c lru_gen_seq_show(),
+ * lru_gen_seq_write(), walk_mm().
  */
 #pragma once
 
@@ -29,8 +32,8 @@ struct lru_gen_node {
     unsigned id;
     unsigned n;                                     /* generations, at least 1 */
     struct lru_generation generations[LRU_GEN_MAX]; /* ascending */
-    uint64_t
-        leaves; /* of lru_gen_full: entries of page tables at which walks have looked; see lru_gen_walked() */
+    uint64_t leaves; /* of lru_gen_full: entries of page tables at which walks have looked; see
+                        lru_gen_walked() */
     bool has_leaves;
     bool
         leaves_sum; /* over all walks since boot; else in that which made the youngest generation */
@@ -57,7 +60,8 @@ unsigned lru_gen_enabled(const struct fsroot *root);
  */
 int lru_gen_parse(const char *text, const char *path, struct lru_gen *out);
 
-/** Reads lru_gen or, for @p leaves, lru_gen_full, which is ten times as long, if there is one. As above; -ENOENT as well without
+/** Reads lru_gen or, for @p leaves, lru_gen_full, which is ten times as long, if there is one. As
+ * above; -ENOENT as well without
  *  debugfs; @p error names the object and the remedy. */
 int lru_gen_read(const struct fsroot *root, const char *path, bool leaves, struct lru_gen *out,
                  struct error *error);
@@ -69,11 +73,13 @@ static inline const struct lru_generation *lru_gen_youngest(const struct lru_gen
 }
 
 /**
- * Begins a new generation on one node, after a walk of all page tables that heeds neither swap nor heuristics. Without
- * effect, and still 0, where another walk is under way: the youngest generation tells.
+ * Begins a new generation on one node, after a walk of all page tables that heeds neither swap nor
+ * heuristics. Without effect, and still 0, where another walk is under way: the youngest generation
+ * tells.
  * @return 0 or a negative errno: -EPERM also where the kernel is locked down
  */
 int lru_gen_age(const struct fsroot *root, uint64_t memcg_id, const struct lru_gen_node *node);
 
-/** The entries of page tables at which the last walk looked, which @p after was read right after; UINT64_MAX: unknown. */
+/** The entries of page tables at which the last walk looked, which @p after was read right after;
+ * UINT64_MAX: unknown. */
 uint64_t lru_gen_walked(const struct lru_gen_node *before, const struct lru_gen_node *after);

@@ -19,7 +19,7 @@ static const char *next_line(const char *line)
     return *line ? line + 1 : line;
 }
 
-/* --- which group ------------------------------------------------------------------------------- */
+/* --- which group ------------------------------------------------------------------------------ */
 
 /* From the line of /proc/PID/cgroup that has @p begin in it: "0::/a/b", "4:memory:/a/b". */
 static bool take_path(const char *text, const char *begin, struct memcg *memcg)
@@ -60,7 +60,7 @@ bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out)
     return true;
 }
 
-/* --- its counters ------------------------------------------------------------------------------ */
+/* --- its counters ----------------------------------------------------------------------------- */
 
 /* The number after @p name, which begins a line; 0 if there is none. */
 static uint64_t number_of(const char *text, const char *name)
@@ -83,7 +83,7 @@ uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memc
     return number_of(text, "pgscan") + number_of(text, "pgrefill");
 }
 
-/* --- who is in it ------------------------------------------------------------------------------ */
+/* --- who is in it ----------------------------------------------------------------------------- */
 
 struct census {
     const struct fsroot *root;

@@ -2,8 +2,8 @@
 /**
  * @file memcg.h  The control group to which a process's memory is charged, of version 1 or 2.
  *
- * A process's memory is charged to the nearest group upwards that has the memory controller. Its path is as
- * /proc/PID/cgroup shows it, from the root of our own cgroup namespace on.
+ * A process's memory is charged to the nearest group upwards that has the memory controller. Its
+ * path is as /proc/PID/cgroup shows it, from the root of our own cgroup namespace on.
  *
  * Source: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst; cgroups(7).
  */
@@ -22,7 +22,8 @@ struct memcg {
 /** False where the process is gone, or no group upwards of it has the memory controller. */
 bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out);
 
-/** What reclaim has scanned in the group so far, in pages: pgscan and pgrefill. Version 1 does not count: 0. */
+/** What reclaim has scanned in the group so far, in pages: pgscan and pgrefill. Version 1 does not
+ * count: 0. */
 uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg);
 
 /** A process, and how much anonymous and shared memory it has mapped. */
@@ -32,9 +33,11 @@ struct memcg_process {
 };
 
 /**
- * Who else has memory charged to the group: processes in it, and in those below that have no memory controller of their own.
+ * Who else has memory charged to the group: processes in it, and in those below that have no memory
+ * controller of their own.
  * @param largest  the one that has most; pid 0: nobody else has any
- * @return the sum over all but @p pid, in bytes (RssAnon and RssShmem), or a negative errno: -E2BIG more than 4,096 processes
+ * @return the sum over all but @p pid, in bytes (RssAnon and RssShmem), or a negative errno: -E2BIG
+ * more than 4,096 processes
  */
 int64_t memcg_others(const struct fsroot *root, const struct memcg *memcg, pid_t pid,
                      struct memcg_process *largest);

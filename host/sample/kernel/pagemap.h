@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file pagemap.h  /proc/PID/pagemap: what is behind each page of guest RAM, and the PAGEMAP_SCAN ioctl.
+ * @file pagemap.h  /proc/PID/pagemap: what is behind each page of guest RAM, and the PAGEMAP_SCAN
+ * ioctl.
  *
  * Source: Documentation/admin-guide/mm/pagemap.rst; fs/proc/task_mmu.c.
  */
@@ -24,15 +25,16 @@ int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint
 /**
  * Fires the MMU notifier for [hva, hva + bytes) and does nothing else: PAGEMAP_SCAN with
  * PM_SCAN_WP_MATCHING announces a change of protection to KVM before it looks at the mapping, then
- * skips every VMA that is not registered for asynchronous userfaultfd write protection, which QEMU's
- * never is; and the category mask asks for pages that are at once a huge zero page and swapped, which
- * cannot be, so nothing would be protected if one were. (fs/proc/task_mmu.c, do_pagemap_scan() and
- * pagemap_scan_test_walk(), Linux 6.7 and later.)
+ * skips every VMA that is not registered for asynchronous userfaultfd write protection, which
+ * QEMU's never is; and the category mask asks for pages that are at once a huge zero page and
+ * swapped, which cannot be, so nothing would be protected if one were. (fs/proc/task_mmu.c,
+ * do_pagemap_scan() and pagemap_scan_test_walk(), Linux 6.7 and later.)
  * @return 0; -ENOTTY before 6.7.
  */
 int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes);
 
-/** Does this kernel have PAGEMAP_SCAN? Tried on a range of no bytes at @p hva, which changes nothing.
+/** Does this kernel have PAGEMAP_SCAN? Tried on a range of no bytes at @p hva, which changes
+ * nothing.
  *  @return 0; -ENOTTY and others, with what is missing in @p why. */
 int pagemap_check_scan(int fd, uint64_t hva, struct error *why);
 

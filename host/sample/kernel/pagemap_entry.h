@@ -2,8 +2,9 @@
 /**
  * @file pagemap_entry.h  The 64 bits of a virtual page in /proc/PID/pagemap.
  *
- * Source: Documentation/admin-guide/mm/pagemap.rst. A swapped entry carries a swap offset where the frame number would be,
- * so PAGEMAP_PRESENT is to be tested first. Without CAP_SYS_ADMIN frame numbers read as 0.
+ * Source: Documentation/admin-guide/mm/pagemap.rst. A swapped entry carries a swap offset where the
+ * frame number would be, so PAGEMAP_PRESENT is to be tested first. Without CAP_SYS_ADMIN frame
+ * numbers read as 0.
  */
 #pragma once
 

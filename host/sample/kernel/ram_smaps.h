@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ram_smaps.h  Sums of smaps fields over the guest RAM, and over the rest of QEMU: one walk of its page tables. */
+/** @file ram_smaps.h  Sums of smaps fields over the guest RAM, and over the rest of QEMU: one walk
+ * of its page tables. */
 #pragma once
 
 #include "base/error.h"
@@ -12,13 +13,13 @@ struct ram_smaps {
     uint64_t swapped_bytes;
     uint64_t shared_bytes; /* mapped more than once */
     uint64_t huge_bytes;   /* mapped by a PMD */
-    uint64_t
-        leaves; /* entries of page tables that map what reclaim may take: no locked, no hugetlb pages */
+    uint64_t leaves; /* entries of page tables that map what reclaim may take: no locked, no hugetlb
+                        pages */
     /* QEMU's own anonymous and shared memory: */
     uint64_t own_bytes;
     uint64_t own_referenced_bytes; /* of these, as above */
-    uint64_t
-        own_mapped_bytes; /* of these: mapped into the guest, too, as video RAM is (MADV_DONTFORK) */
+    uint64_t own_mapped_bytes;     /* of these: mapped into the guest, too, as video RAM is
+                                      (MADV_DONTFORK) */
 };
 
 int ram_smaps_read(const struct target *target, struct ram_smaps *out, struct error *error);

@@ -68,7 +68,8 @@ int trace_wake_open(void)
     return fd < 0 ? -errno : fd;
 }
 
-/* Edge-triggered events are gone once they were told. One call tells of so many rings; the rest wait for the next. */
+/* Edge-triggered events are gone once they were told. One call tells of so many rings; the rest
+ * wait for the next. */
 void trace_wake_clear(int wake_fd)
 {
     struct epoll_event told[64];
@@ -76,7 +77,8 @@ void trace_wake_clear(int wake_fd)
     (void)!epoll_wait(wake_fd, told, sizeof(told) / sizeof(told[0]), 0);
 }
 
-/* Edge-triggered: perf calls the ring of a thread that ended readable for ever (perf_poll() in kernel/events/core.c). */
+/* Edge-triggered: perf calls the ring of a thread that ended readable for ever (perf_poll() in
+ * kernel/events/core.c). */
 static int wake_by(int wake_fd, int ring_fd)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};

@@ -2,9 +2,10 @@
 /**
  * @file trace_event.h  A tracepoint of the kernel, recorded for one thread through perf.
  *
- * The number and the fields of an event are taken from its files in tracefs, for they differ between kernels
- * (Documentation/trace/events.rst). Nothing is written to tracefs, and what perf_event_open(2) returns is a file
- * descriptor: recording ends with the process, also when it is killed.
+ * The number and the fields of an event are taken from its files in tracefs, for they differ
+ * between kernels (Documentation/trace/events.rst). Nothing is written to tracefs, and what
+ * perf_event_open(2) returns is a file descriptor: recording ends with the process, also when it is
+ * killed.
  */
 #pragma once
 
@@ -27,7 +28,8 @@ int trace_event_find(const struct fsroot *root, const char *name, const char *so
                      struct trace_event *event, struct error *error);
 void trace_event_free(struct trace_event *event);
 
-/** Where field @p name of @p bytes bytes lies in the raw record. 0; -EBADMSG when there is none such. */
+/** Where field @p name of @p bytes bytes lies in the raw record. 0; -EBADMSG when there is none
+ * such. */
 int trace_event_field(const struct trace_event *event, const char *name, size_t bytes,
                       uint32_t *offset);
 
@@ -41,7 +43,8 @@ struct trace_ring {
 /** A ring that is not open. */
 #define TRACE_RING_NONE ((struct trace_ring){.fd = -1})
 
-/** A descriptor to wait on for rings that are to be drained: poll(2) finds it readable when one of those opened with it
+/** A descriptor to wait on for rings that are to be drained: poll(2) finds it readable when one of
+ * those opened with it
  *  is a quarter full, until trace_wake_clear(). The caller closes it. A negative errno. */
 int trace_wake_open(void);
 void trace_wake_clear(int wake_fd);
@@ -51,7 +54,8 @@ void trace_wake_clear(int wake_fd);
  * @param filter   a tracepoint filter, or NULL
  * @param pages    size, a power of two
  * @param wake_fd  from trace_wake_open(); it outlives the ring
- * @return 0 or a negative errno (-ESRCH: no such thread); close it with trace_ring_close() in either case.
+ * @return 0 or a negative errno (-ESRCH: no such thread); close it with trace_ring_close() in
+ * either case.
  */
 int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char *filter,
                     unsigned pages, int wake_fd);
@@ -63,16 +67,16 @@ int trace_ring_enable(const struct trace_ring *ring, bool on);
 /** Of a record no more than this is seen. */
 #define TRACE_RECORD_BYTES 256
 
-/** Hands every raw record since the last call to @p visit, with zeros behind its end. Records stay readable after
+/** Hands every raw record since the last call to @p visit, with zeros behind its end. Records stay
+ * readable after
  *  their thread has ended. */
 void trace_ring_drain(const struct trace_ring *ring,
                       void (*visit)(const void *record, void *context), void *context);
 
 struct trace_ring_sums {
     uint64_t running_ns; /* how long the thread was on a CPU since the ring was opened */
-    uint64_t
-        lost; /* records the kernel had no room for (PERF_FORMAT_LOST, Linux 6.0; the records of type LOST
-                      come only with a later event, and there may be none) */
+    uint64_t lost; /* records the kernel had no room for (PERF_FORMAT_LOST, Linux 6.0; the records
+                      of type LOST come only with a later event, and there may be none) */
 };
 
 /** The sums so far; zeros for a ring that is not open. */

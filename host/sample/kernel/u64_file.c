@@ -39,7 +39,8 @@ static uint64_t end_of_consecutive(const uint64_t *index, uint64_t at, uint64_t 
     return end;
 }
 
-/* Where the run that begins at @p at and goes on to @p end ends: ascending, with gaps of no more than @p bridge. */
+/* Where the run that begins at @p at and goes on to @p end ends: ascending, with gaps of no more
+ * than @p bridge. */
 static uint64_t end_of_run(const uint64_t *index, uint64_t at, uint64_t end, uint64_t n,
                            uint64_t bridge)
 {

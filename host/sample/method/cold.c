@@ -2,14 +2,15 @@
 /**
  * @file cold.c  Method `cold`: process_madvise(MADV_COLD), wait, smaps Referenced. TCG guests only.
  *
- * Theory of operation: MADV_COLD clears accessed bits and page flags like clear_refs = 1, but ends in a
- * TLB flush, so that no cached translation hides a hot page. Whole RAM blocks are advised, hence a
- * transparent huge page is never split (mm/madvise.c splits only when the range covers part of one).
+ * Theory of operation: MADV_COLD clears accessed bits and page flags like clear_refs = 1, but ends
+ * in a TLB flush, so that no cached translation hides a hot page. Whole RAM blocks are advised,
+ * hence a transparent huge page is never split (mm/madvise.c splits only when the range covers part
+ * of one).
  *
- * It also moves the pages to the inactive list: under memory pressure on the host, those not touched
- * again go first. That is what the number says of them anyway; there is no call to undo it.
- * Locked memory cannot be advised (-EINVAL). Pages that another process maps too (virtiofsd, vhost-user) are
- * skipped by the kernel and keep their bits: they are unmeasurable, not hot.
+ * It also moves the pages to the inactive list: under memory pressure on the host, those not
+ * touched again go first. That is what the number says of them anyway; there is no call to undo it.
+ * Locked memory cannot be advised (-EINVAL). Pages that another process maps too (virtiofsd,
+ * vhost-user) are skipped by the kernel and keep their bits: they are unmeasurable, not hot.
  */
 #include "base/cleanup.h"
 #include "sample/kernel/advise.h"
@@ -115,7 +116,8 @@ static int cold_collect(void *state, struct tally *tally, struct error *error)
 
     if (rc < 0)
         return rc;
-    /* How many of the shared ones are among the referenced is not known: the bounds hold either way. */
+    /* How many of the shared ones are among the referenced is not known: the bounds hold either
+     * way. */
     tally->touched_bytes -= tally->shared_bytes < tally->touched_bytes ? tally->shared_bytes
                                                                        : tally->touched_bytes;
     tally->unmeasurable_bytes += tally->shared_bytes;

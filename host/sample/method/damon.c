@@ -2,36 +2,41 @@
 /**
  * @file damon.c  Method `damon`: DAMON as a sampler of chosen pages. KVM and TCG, any backing.
  *
- * Theory of operation. DAMON samples one page of each of its regions; here every region is one page, so it samples
- * the pages of the panel and no others. When its kernel thread begins it clears the accessed bits of each, KVM's
- * included (the MMU notifiers are asked), sets the idle flag, and sleeps; when it is turned off it looks at each
- * once more, tells through a tracepoint whether it was accessed, and ends (damon_sysfs.h, damon_trace.h). So one life
- * of that thread is exactly one window. collect() ends one and begins the next at once: touches add up, except those
- * between a page's look and its next marking, one pass over the panel later (2,000 pages: some milliseconds).
+ * Theory of operation. DAMON samples one page of each of its regions; here every region is one
+ * page, so it samples the pages of the panel and no others. When its kernel thread begins it clears
+ * the accessed bits of each, KVM's included (the MMU notifiers are asked), sets the idle flag, and
+ * sleeps; when it is turned off it looks at each once more, tells through a tracepoint whether it
+ * was accessed, and ends (damon_sysfs.h, damon_trace.h). So one life of that thread is exactly one
+ * window. collect() ends one and begins the next at once: touches add up, except those between a
+ * page's look and its next marking, one pass over the panel later (2,000 pages: some milliseconds).
  *
- * The thread takes a while to start, which est window counts: with 90 % of a guest hot, windows of 30 ms in the emulated
- * lab came out 3.7 points of resident memory low, those of 60 ms and more 0.1 to 0.4, within the error of 40 periods.
+ * The thread takes a while to start, which est window counts: with 90 % of a guest hot, windows of
+ * 30 ms in the emulated lab came out 3.7 points of resident memory low, those of 60 ms and more 0.1
+ * to 0.4, within the error of 40 periods.
  *
- * What DAMON cannot look at reads "not accessed" there, which must not be taken for cold. A page is believed idle only
- * if it was told of, and carried the idle flag (/proc/kpageflags) after marking and after the last look: pages off
- * the LRU (isolated, in a per-CPU batch), or whose frame was replaced, do not. The zero page counts as absent, and
- * pages that came or went within the window as touched or absent, as with `idle`.
+ * What DAMON cannot look at reads "not accessed" there, which must not be taken for cold. A page is
+ * believed idle only if it was told of, and carried the idle flag (/proc/kpageflags) after marking
+ * and after the last look: pages off the LRU (isolated, in a per-CPU batch), or whose frame was
+ * replaced, do not. The zero page counts as absent, and pages that came or went within the window
+ * as touched or absent, as with `idle`.
  *
- * Granularity is the mapping's, for the accessed bit is that of the page-table entry: 4 KiB also within a large folio
- * that is mapped page by page, 2 MiB for a THP, the page size for hugetlb. One unit has one region, however many draws
- * fell into it. A mapping that changed its size within the window is unmeasurable: a page that khugepaged collapsed
- * reads hot, the rest of a unit that was split is not looked at. The first huge page of a KVM guest is unmeasurable.
+ * Granularity is the mapping's, for the accessed bit is that of the page-table entry: 4 KiB also
+ * within a large folio that is mapped page by page, 2 MiB for a THP, the page size for hugetlb. One
+ * unit has one region, however many draws fell into it. A mapping that changed its size within the
+ * window is unmeasurable: a page that khugepaged collapsed reads hot, the rest of a unit that was
+ * split is not looked at. The first huge page of a KVM guest is unmeasurable.
  *
- * The idle flag is the folio's but the accessed bit that of this process's mapping: pages merged by KSM are
- * measurable. Not seen: touches by other processes through mappings of their own (vhost-user).
- * DAMON passes an address within the page where KVM expects its begin, so KVM's bit of the following page is cleared
- * as well, and that of the following huge page; for that, all marking of a panel comes before all looking.
+ * The idle flag is the folio's but the accessed bit that of this process's mapping: pages merged by
+ * KSM are measurable. Not seen: touches by other processes through mappings of their own
+ * (vhost-user). DAMON passes an address within the page where KVM expects its begin, so KVM's bit
+ * of the following page is cleared as well, and that of the following huge page; for that, all
+ * marking of a panel comes before all looking.
  *
  * No flush follows when accessed bits are cleared, so one is forced, as for `idle` (tlb_flush.h).
  *
- * No census: a region costs three nodes of sysfs, about 1 KiB of kernel memory, before anything is measured.
- * Exclusive: DAMON is one per host, see damon_sysfs.h, also for what happens after kill -9. Left behind: idle flags
- * on pages nobody has touched since, as with `idle`.
+ * No census: a region costs three nodes of sysfs, about 1 KiB of kernel memory, before anything is
+ * measured. Exclusive: DAMON is one per host, see damon_sysfs.h, also for what happens after kill
+ * -9. Left behind: idle flags on pages nobody has touched since, as with `idle`.
  */
 #include "base/cleanup.h"
 #include "sample/kernel/collapses.h"
@@ -88,10 +93,11 @@ struct damon {
     bool *watched;          /* for every page of the set: some region stands for it */
 };
 
-/* --- regions ----------------------------------------------------------------------------------- */
+/* --- regions ---------------------------------------------------------------------------------- */
 
-/* KVM maps the first 2 MiB of a guest in pages of 4 KiB whatever the host does, and of a huge page DAMON asks KVM
- * about one address only (mm/damon/vaddr.c, damon_young_pmd_entry()): a touch anywhere else in it is missed. */
+/* KVM maps the first 2 MiB of a guest in pages of 4 KiB whatever the host does, and of a huge page
+ * DAMON asks KVM about one address only (mm/damon/vaddr.c, damon_young_pmd_entry()): a touch
+ * anywhere else in it is missed. */
 static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
 {
     const struct page_set *set = damon->set;
@@ -138,7 +144,8 @@ static int compare_regions(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A region for every present unit. RAM blocks need not lie in memory in the order of their pages. */
+/* A region for every present unit. RAM blocks need not lie in memory in the order of their
+ * pages. */
 static int choose_regions(struct damon *damon, struct error *error)
 {
     const struct page_set *set = damon->set;
@@ -176,9 +183,10 @@ static struct region *find_region(const struct damon *damon, uint64_t hva)
     return bsearch(&key, damon->regions, damon->n_regions, sizeof(key), compare_regions);
 }
 
-/* --- pages and their frames -------------------------------------------------------------------- */
+/* --- pages and their frames ------------------------------------------------------------------- */
 
-/* It appeared within the window: somebody faulted it in, khugepaged filled a hole, or swapoff brought it. */
+/* It appeared within the window: somebody faulted it in, khugepaged filled a hole, or swapoff
+ * brought it. */
 static void see_new(struct damon *damon, uint64_t i)
 {
     struct page_set *set = damon->set;
@@ -263,7 +271,7 @@ static bool carries_mark(const struct damon *damon, uint64_t r)
            (damon->flags[r] & (KPF_LRU | KPF_HUGE));
 }
 
-/* --- one window -------------------------------------------------------------------------------- */
+/* --- one window ------------------------------------------------------------------------------- */
 
 static void hear(uint64_t start, unsigned nr_accesses, void *context)
 {
@@ -380,7 +388,7 @@ static int judge(struct damon *damon, struct error *error)
     return rc;
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static void damon_close(void *state)
 {
@@ -529,7 +537,8 @@ static int damon_collect(void *state, struct tally *tally, struct error *error)
     return rc < 0 ? rc : begin(damon, error);
 }
 
-/* Pages that no region stands for need one. What was seen of the others since they were marked again counts. */
+/* Pages that no region stands for need one. What was seen of the others since they were marked
+ * again counts. */
 static int rebuild(struct damon *damon, struct error *error)
 {
     int rc = end(damon, error);
@@ -560,7 +569,7 @@ static uint64_t damon_kernel_thread_ns(void *state)
     return damon->cpu_ns;
 }
 
-/* --- proving that it works on this guest ------------------------------------------------------- */
+/* --- proving that it works on this guest ------------------------------------------------------ */
 
 #define TRIAL_PAGES 256
 #define LARGE_TRIAL_PAGES 4096 /* for a guest of whose pages hardly one in a hundred is hot */

@@ -2,30 +2,34 @@
 /**
  * @file idle.c  Method `idle`: page_idle tracking of the frames behind guest RAM. KVM and TCG.
  *
- * Theory of operation. Marking a frame clears the accessed bits of all of its mappings, KVM's included
- * (the MMU notifiers are asked), and sets its idle flag; reading harvests the bits again, and a frame
- * that is no longer idle was touched. Both are right only for heads of folios on an LRU list: for
- * everything else the bitmap reads "not idle" for ever, which a naive reader takes for hot. Therefore
+ * Theory of operation. Marking a frame clears the accessed bits of all of its mappings, KVM's
+ * included (the MMU notifiers are asked), and sets its idle flag; reading harvests the bits again,
+ * and a frame that is no longer idle was touched. Both are right only for heads of folios on an LRU
+ * list: for everything else the bitmap reads "not idle" for ever, which a naive reader takes for
+ * hot. Therefore
  *   - tails are mapped to their heads, and one huge page is one observation;
- *   - after marking, /proc/kpageflags must show the idle flag; what does not show it is unmeasurable
- *     (hugetlb, pages isolated or still in a per-CPU batch), and so are merged pages (KSM) that another
- *     mapping shares, whose owner touches them too.
+ *   - after marking, /proc/kpageflags must show the idle flag; what does not show it is
+ *     unmeasurable (hugetlb, pages isolated or still in a per-CPU batch), and so are merged pages
+ *     (KSM) that another mapping shares, whose owner touches them too.
  *
- * Work is done in batches of pages: pagemap → frames, sorted → flags → heads → bitmap (idle_frames.h). The kernel's
- * own work, a walk through the mappings of each page to mark it and another to read it, is nearly all of the cost.
+ * Work is done in batches of pages: pagemap → frames, sorted → flags → heads → bitmap
+ * (idle_frames.h). The kernel's own work, a walk through the mappings of each page to mark it and
+ * another to read it, is nearly all of the cost.
  *
  * A page that changes its frame keeps its idle flag when it is migrated or split (mm/migrate.c,
- * mm/huge_memory.c), so each collection looks at today's frame. When khugepaged collapses pages into a
- * new huge page the flag is lost: such a page is unmeasurable from then on, not hot. It fills holes, too: a page that
- * appeared in a huge page was touched only if khugepaged made none meanwhile. Nor was each that came back from swap while
- * swapoff was at work. The frame that KSM merges pages into may carry the flag, whatever they had: while it merges pages of
- * the guest, those are unmeasurable too.
+ * mm/huge_memory.c), so each collection looks at today's frame. When khugepaged collapses pages
+ * into a new huge page the flag is lost: such a page is unmeasurable from then on, not hot. It
+ * fills holes, too: a page that appeared in a huge page was touched only if khugepaged made none
+ * meanwhile. Nor was each that came back from swap while swapoff was at work. The frame that KSM
+ * merges pages into may carry the flag, whatever they had: while it merges pages of the guest,
+ * those are unmeasurable too.
  *
- * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once (tlb_flush.h).
+ * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once
+ * (tlb_flush.h).
  *
- * Left behind, also after kill -9: idle flags on pages nobody has touched since. There is no call that
- * clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim keeps its own
- * view through PG_young, which page_idle sets for it.
+ * Left behind, also after kill -9: idle flags on pages nobody has touched since. There is no call
+ * that clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim keeps
+ * its own view through PG_young, which page_idle sets for it.
  */
 #include "base/cleanup.h"
 #include "sample/kernel/collapses.h"
@@ -54,7 +58,7 @@ struct idle {
     struct frames frames;        /* of one batch */
 };
 
-/* --- marking ----------------------------------------------------------------------------------- */
+/* --- marking ---------------------------------------------------------------------------------- */
 
 static void lost_at_mark(struct page_set *set, uint64_t i, enum page_state state)
 {
@@ -95,9 +99,10 @@ static int mark_batch(struct idle *idle)
     return mark_and_verify(idle);
 }
 
-/* --- collecting -------------------------------------------------------------------------------- */
+/* --- collecting ------------------------------------------------------------------------------- */
 
-/* A page that was there and is gone was taken away (balloon, reclaim): it is not resident any more. */
+/* A page that was there and is gone was taken away (balloon, reclaim): it is not resident any
+ * more. */
 static void lost_at_collect(struct page_set *set, uint64_t i, enum page_state state)
 {
     set->state[i] = (uint8_t)page_lost((enum page_state)set->state[i], state);
@@ -213,9 +218,9 @@ static void settle(struct idle *idle)
     }
 }
 
-/* The bits first, for most pages are idle: a frame whose bit is set is on an LRU list and the head of its folio,
- * whatever it was at the begin, so its flags need not be read. A huge page has its bit at its head, to be found
- * by the flags. */
+/* The bits first, for most pages are idle: a frame whose bit is set is on an LRU list and the head
+ * of its folio, whatever it was at the begin, so its flags need not be read. A huge page has its
+ * bit at its head, to be found by the flags. */
 static int collect_batch(struct idle *idle)
 {
     struct frames *frames = &idle->frames;
@@ -262,7 +267,7 @@ static int for_each_batch(struct idle *idle, bool (*wanted)(enum page_state),
     return rc < 0 ? error_set(error, rc, "page_idle: %s", strerror(-rc)) : 0;
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static void idle_close(void *state)
 {

@@ -13,7 +13,7 @@
 
 #define HUGE_ORDER 9 /* 2 MiB */
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 uint64_t frames_merged(const struct target *target)
 {
@@ -48,7 +48,7 @@ void frames_close(struct frames *frames)
     kpage_release(&frames->count_fd);
 }
 
-/* --- room -------------------------------------------------------------------------------------- */
+/* --- room ------------------------------------------------------------------------------------- */
 
 int frames_begin(struct frames *frames)
 {
@@ -90,7 +90,7 @@ void frames_end(struct frames *frames)
     frames->bit = NULL;
 }
 
-/* --- order ------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 #define DIGIT_BITS 11
 #define DIGITS (1U << DIGIT_BITS)
@@ -113,9 +113,10 @@ static void sort_by_digit(const uint64_t *from, uint64_t *to, uint64_t n, unsign
         to[at[(from[i] >> shift) % DIGITS]++] = from[i];
 }
 
-/* Sorts key[0], which holds frame numbers, each above the number of its page in the batch; returns where the result
- * is. Frames of a freshly booted guest are often in order already. In random order a page and period took 530 ns of
- * user time with qsort() of whole frames, and takes 270 so (65 in order); KVM's own work is 1 to 2 us. */
+/* Sorts key[0], which holds frame numbers, each above the number of its page in the batch; returns
+ * where the result is. Frames of a freshly booted guest are often in order already. In random order
+ * a page and period took 530 ns of user time with qsort() of whole frames, and takes 270 so (65 in
+ * order); KVM's own work is 1 to 2 us. */
 static const uint64_t *sort_keys(struct frames *frames)
 {
     uint64_t *from = frames->key[0];
@@ -138,7 +139,7 @@ static const uint64_t *sort_keys(struct frames *frames)
     return from;
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 int frames_read(struct frames *frames,
                 void (*lost)(struct page_set *set, uint64_t i, enum page_state state))
@@ -195,7 +196,7 @@ const uint64_t *frames_flags(struct frames *frames, int *rc)
     return *rc < 0 ? NULL : frames->flags;
 }
 
-/* --- folios ------------------------------------------------------------------------------------ */
+/* --- folios ----------------------------------------------------------------------------------- */
 
 /* Behind a folio of so many pages it pays to ask first what follows it: most likely another one. */
 #define LARGE_ORDER 5
@@ -211,7 +212,8 @@ static void forget_folio(struct frames *frames)
     frames->folio = (struct folio){.head = UINT64_MAX};
 }
 
-/* Points frames->folio at the folio that holds @p pfn; -ENOENT when it was split while we looked. */
+/* Points frames->folio at the folio that holds @p pfn; -ENOENT when it was split while we
+ * looked. */
 static int find_folio(struct frames *frames, uint64_t pfn, uint64_t flags)
 {
     if (in_last_folio(frames, pfn))

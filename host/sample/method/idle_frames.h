@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file idle_frames.h  From a batch of pages of a page_set to the page frames behind them, for method `idle`.
+ * @file idle_frames.h  From a batch of pages of a page_set to the page frames behind them, for
+ * method `idle`.
  *
- * Batches bound the memory for any size of guest. Frames are in ascending order, so that neighbours in
- * kpageflags and in the idle bitmap are one transfer.
+ * Batches bound the memory for any size of guest. Frames are in ascending order, so that neighbours
+ * in kpageflags and in the idle bitmap are one transfer.
  */
 #pragma once
 
@@ -54,7 +55,8 @@ struct frames {
     unsigned guess;     /* the order of the last one */
 };
 
-/** How many pages of this process KSM has merged (Linux 5.19), or of any on an older kernel; 0 where it does not tell. */
+/** How many pages of this process KSM has merged (Linux 5.19), or of any on an older kernel; 0
+ * where it does not tell. */
 uint64_t frames_merged(const struct target *target);
 
 /** Opens what is read; frames_close() also after a failure. */
@@ -63,16 +65,17 @@ int frames_open(struct frames *frames, const struct target *target, struct page_
 void frames_close(struct frames *frames);
 
 /**
- * Room for batches of frames->batch pages: as many as the set has, up to FRAMES_BATCH. 3 MiB for the largest, so it is
- * held while pages are looked at only: a daemon has thousands of page sets open, and looks at one of them.
+ * Room for batches of frames->batch pages: as many as the set has, up to FRAMES_BATCH. 3 MiB for
+ * the largest, so it is held while pages are looked at only: a daemon has thousands of page sets
+ * open, and looks at one of them.
  * @return 0; -ENOMEM. frames_end() frees it.
  */
 int frames_begin(struct frames *frames);
 void frames_end(struct frames *frames);
 
 /**
- * Reads the pagemap for the pages of the batch. Present ones become frames, ascending; of the others
- * @p lost is told whether they are absent or swapped.
+ * Reads the pagemap for the pages of the batch. Present ones become frames, ascending; of the
+ * others @p lost is told whether they are absent or swapped.
  * @return 0 or a negative errno.
  */
 int frames_read(struct frames *frames,

@@ -1,31 +1,41 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file mglru.c  Method `mglru`: the host's MGLRU ages the guest's control group before and after the window. KVM and TCG.
+ * @file mglru.c  Method `mglru`: the host's MGLRU ages the guest's control group before and after
+ * the window. KVM and TCG.
  *
- * Theory of operation. An ageing (kernel/lru_gen.h) walks QEMU's page tables once, linearly, and takes the accessed bits, since
- * Linux 6.12 KVM's too (1d4832becdc2). Pages that were touched move to the youngest generation, and a new one is begun. So
- * after a second ageing what was touched in between is in the generations that were begun since the first, but for the
- * youngest. That is a census of the whole control group, without a walk through the mappings of each page: less than half of
- * the cost of `idle` (tests/lab/mglru.sh, 96 MiB in base pages: 0.33 s of CPU beside 2.1, and 0.35 beside 3.4).
+ * Theory of operation. An ageing (kernel/lru_gen.h) walks QEMU's page tables once, linearly, and
+ * takes the accessed bits, since Linux 6.12 KVM's too (1d4832becdc2). Pages that were touched move
+ * to the youngest generation, and a new one is begun. So after a second ageing what was touched in
+ * between is in the generations that were begun since the first, but for the youngest. That is a
+ * census of the whole control group, without a walk through the mappings of each page: less than
+ * half of the cost of `idle` (tests/lab/mglru.sh, 96 MiB in base pages: 0.33 s of CPU beside 2.1,
+ * and 0.35 beside 3.4).
  *
  * The figure is of the group, of which guest RAM is the most, and of no single page:
- *   - QEMU's own memory is in it. smaps tells what of it was referenced in the window: that is taken off, and the upper
- *     bound has it. Memory that the guest reaches, too (video RAM), may have been touched unseen: the lower bound goes without.
- *   - Other processes of the group: the lower bound goes without all that they have; if it is much, the group is refused.
- *   - Page cache is in other columns, so RAM in a file on a disk cannot be told from it and is refused.
- *   - What is on none of the lists is unmeasurable: locked or hugetlb memory, what is charged to another group.
- * Generations that others begin meanwhile (kswapd, another user of lru_gen) do no harm as long as all of the window's are
- * kept: what was touched is in one of them. Where old ones were merged into them, the bounds and a flag say so.
- * The generations of a window stay apart from older ones for two windows; a third would need a fifth generation.
+ *   - QEMU's own memory is in it. smaps tells what of it was referenced in the window: that is
+ *     taken off, and the upper bound has it. Memory that the guest reaches, too (video RAM), may
+ *     have been touched unseen: the lower bound goes without.
+ *   - Other processes of the group: the lower bound goes without all that they have; if it is much,
+ *     the group is refused.
+ *   - Page cache is in other columns, so RAM in a file on a disk cannot be told from it and is
+ *     refused.
+ *   - What is on none of the lists is unmeasurable: locked or hugetlb memory, what is charged to
+ *     another group.
+ * Generations that others begin meanwhile (kswapd, another user of lru_gen) do no harm as long as
+ * all of the window's are kept: what was touched is in one of them. Where old ones were merged into
+ * them, the bounds and a flag say so. The generations of a window stay apart from older ones for
+ * two windows; a third would need a fifth generation.
  *
- * Clearing an accessed bit does not flush the TLB: after the first ageing it is flushed once (tlb_flush.h).
+ * Clearing an accessed bit does not flush the TLB: after the first ageing it is flushed once
+ * (tlb_flush.h).
  *
- * Each ageing proves itself: the number of the youngest generation must have grown, and the walk must have looked at as many
- * page table entries as map guest RAM (lru_gen_full), for the kernel gives up a walk when QEMU's mmap lock is taken.
+ * Each ageing proves itself: the number of the youngest generation must have grown, and the walk
+ * must have looked at as many page table entries as map guest RAM (lru_gen_full), for the kernel
+ * gives up a walk when QEMU's mmap lock is taken.
  *
- * Left behind: two or three generations younger than there would have been, no setting. Reclaim then evicts what the window
- * did not touch, in the order in which it would have; of what was older than the four generations that are kept it no
- * longer knows which was older.
+ * Left behind: two or three generations younger than there would have been, no setting. Reclaim
+ * then evicts what the window did not touch, in the order in which it would have; of what was older
+ * than the four generations that are kept it no longer knows which was older.
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
@@ -49,7 +59,8 @@
 #define TRIES 20
 #define RETRY_MS 10
 
-/* Pages of which some are dropped, until the TLB is flushed; as many as tlb_flush() drops at most. */
+/* Pages of which some are dropped, until the TLB is flushed; as many as tlb_flush() drops at
+ * most. */
 #define FLUSH_PAGES 4096
 
 #define HUGE_BYTES (2ULL << 20)
@@ -68,9 +79,10 @@ struct mglru {
     bool stale; /* no flush followed */
 };
 
-/* --- ageing ------------------------------------------------------------------------------------ */
+/* --- ageing ----------------------------------------------------------------------------------- */
 
-/* Did the walk that was asked for begin a generation of node @p i, and look at all that maps guest RAM? */
+/* Did the walk that was asked for begin a generation of node @p i, and look at all that maps guest
+ * RAM? */
 static bool is_aged(const struct lru_gen *before, const struct lru_gen *after, unsigned i,
                     uint64_t leaves)
 {
@@ -94,7 +106,8 @@ static int order_ageing(struct mglru *mglru, const bool *done, struct error *err
     return 0;
 }
 
-/* Orders one ageing of the nodes not yet done, and takes the new state. How many are to be done again, or an error. */
+/* Orders one ageing of the nodes not yet done, and takes the new state. How many are to be done
+ * again, or an error. */
 static int age_once(struct mglru *mglru, bool *done, uint64_t leaves, struct error *error)
 {
     cleanup_free struct lru_gen *before = malloc(sizeof(*before));
@@ -122,7 +135,8 @@ static int age_once(struct mglru *mglru, bool *done, uint64_t leaves, struct err
     return again;
 }
 
-/* Begins a new generation on each node, after a whole walk: @p leaves entries of page tables at least. */
+/* Begins a new generation on each node, after a whole walk: @p leaves entries of page tables at
+ * least. */
 static int age(struct mglru *mglru, uint64_t leaves, unsigned tries, struct error *error)
 {
     const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
@@ -142,7 +156,7 @@ static int age(struct mglru *mglru, uint64_t leaves, unsigned tries, struct erro
                            tries, mglru->group.path);
 }
 
-/* --- counters ---------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 static uint64_t vmstat_sum(const char *text, const char *const *names)
 {
@@ -212,7 +226,7 @@ static struct mglru_beside beside(const struct mglru *mglru)
     };
 }
 
-/* --- the window -------------------------------------------------------------------------------- */
+/* --- the window ------------------------------------------------------------------------------- */
 
 static bool flush(const struct target *target)
 {
@@ -295,7 +309,7 @@ static int mglru_collect(void *state, struct tally *tally, struct error *error)
     return 0;
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static int mglru_open(const struct target *target, struct page_set *set, void **state,
                       struct error *error)

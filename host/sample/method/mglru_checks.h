@@ -14,5 +14,6 @@ bool mglru_lists(const struct ram_block *block);
 /** -ENOTSUP where no block is, or one is in a file on a disk. */
 int mglru_check_ram(const struct guest_ram *ram, struct error *why);
 
-/** The guest's control group, which must be its own: not the root, in lru_gen, and without others that have much in it. */
+/** The guest's control group, which must be its own: not the root, in lru_gen, and without others
+ * that have much in it. */
 int mglru_find_group(const struct target *target, struct memcg *group, struct error *why);

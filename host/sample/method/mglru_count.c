@@ -9,7 +9,7 @@
 
 #define HUGE_BYTES (2ULL << 20)
 
-/* --- the generations --------------------------------------------------------------------------- */
+/* --- the generations -------------------------------------------------------------------------- */
 
 static void add_generation(const struct lru_generation *generation, uint64_t first, uint64_t last,
                            struct mglru_figure *out)
@@ -22,8 +22,9 @@ static void add_generation(const struct lru_generation *generation, uint64_t fir
         out->merged_pages += generation->anon_pages;
 }
 
-/* Where anonymous memory cannot be swapped, an ageing by others leaves the oldest pages in their place, which becomes that of the
- * youngest generation (mm/vmscan.c, inc_min_seq()): they may be in the window's. */
+/* Where anonymous memory cannot be swapped, an ageing by others leaves the oldest pages in their
+ * place, which becomes that of the youngest generation (mm/vmscan.c, inc_min_seq()): they may be in
+ * the window's. */
 static uint64_t folded_pages(const struct lru_gen_node *marked,
                              const struct lru_generation *generation)
 {
@@ -63,7 +64,7 @@ int mglru_figure(const struct lru_gen *marked, const struct lru_gen *now, const 
     return rc;
 }
 
-/* --- the tally --------------------------------------------------------------------------------- */
+/* --- the tally -------------------------------------------------------------------------------- */
 
 /* At least so much of what is listed is guest RAM. */
 static uint64_t listed_ram_bytes(const struct mglru_figure *figure, const struct ram_smaps *sums,
@@ -75,8 +76,8 @@ static uint64_t listed_ram_bytes(const struct mglru_figure *figure, const struct
            smaller(listed, sums->own_bytes + beside->others_bytes + beside->unmapped_bytes);
 }
 
-/* What reclaim puts back goes to the last but one generation, which is older than the window unless others have begun one
- * since. Migrated pages go to the youngest if they were young before. */
+/* What reclaim puts back goes to the last but one generation, which is older than the window unless
+ * others have begun one since. Migrated pages go to the youngest if they were young before. */
 static uint64_t surplus_bytes(const struct mglru_figure *figure, const struct ram_smaps *sums,
                               const struct mglru_beside *beside)
 {
@@ -88,7 +89,8 @@ static uint64_t surplus_bytes(const struct mglru_figure *figure, const struct ra
            sums->own_mapped_bytes;
 }
 
-/* Which of the touched pages are huge, the generations do not tell: least.c takes as many for huge as there are. */
+/* Which of the touched pages are huge, the generations do not tell: least.c takes as many for huge
+ * as there are. */
 static void add_stratum(struct tally *tally, uint64_t granularity_bytes, uint64_t bytes)
 {
     struct stratum *stratum = bytes > 0 ? tally_stratum(tally, granularity_bytes) : NULL;

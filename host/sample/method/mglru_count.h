@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file mglru_count.h  From generations to what a guest touched: the bookkeeping of `mglru`. Pure functions. */
+/** @file mglru_count.h  From generations to what a guest touched: the bookkeeping of `mglru`. Pure
+ * functions. */
 #pragma once
 
 #include "sample/kernel/lru_gen.h"
 #include "sample/kernel/ram_smaps.h"
 #include "sample/tally.h"
 
-/** What the generations say of a window. In pages of the group's anonymous and shared memory, over all nodes. */
+/** What the generations say of a window. In pages of the group's anonymous and shared memory, over
+ * all nodes. */
 struct mglru_figure {
     uint64_t
         touched_pages; /* in generations that were begun since the window was, but the youngest */

@@ -12,7 +12,8 @@
 #define STEP_MS 20
 #define RAN_NS 20000000
 
-/* Of QEMU's own, smaps misses what was touched between its reading and the ageing: some pages, never so many. */
+/* Of QEMU's own, smaps misses what was touched between its reading and the ageing: some pages,
+ * never so many. */
 #define PROOF_BYTES (256ULL << 10)
 
 bool mglru_ages_kvm(const char *release)

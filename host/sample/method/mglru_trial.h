@@ -5,8 +5,9 @@
 #include "sample/method.h"
 
 /**
- * Since Linux 6.12 it does: its walk takes KVM's accessed bits, too. On older kernels, to which that may have been ported back,
- * a guest under KVM must show it: it is measured for a fraction of a second.
+ * Since Linux 6.12 it does: its walk takes KVM's accessed bits, too. On older kernels, to which
+ * that may have been ported back, a guest under KVM must show it: it is measured for a fraction of
+ * a second.
  * @param release  "6.12.94+deb13-amd64"
  */
 bool mglru_ages_kvm(const char *release);

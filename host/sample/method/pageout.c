@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file pageout.c  Method `pageout`: MMU invalidation by process_madvise(MADV_PAGEOUT). KVM and TCG.
+ * @file pageout.c  Method `pageout`: MMU invalidation by process_madvise(MADV_PAGEOUT). KVM and
+ * TCG.
  *
- * Theory of operation. Guest RAM that is a memfd or a tmpfs file lives in the page cache. When there is
- * no swap it can be put into, MADV_PAGEOUT unmaps a page from QEMU's page table, and KVM's through the
- * MMU notifier, and then finds nowhere to write it: the data stays where it is. If the page is mapped
- * again later, the guest (or QEMU for it) touched it.
+ * Theory of operation. Guest RAM that is a memfd or a tmpfs file lives in the page cache. When
+ * there is no swap it can be put into, MADV_PAGEOUT unmaps a page from QEMU's page table, and KVM's
+ * through the MMU notifier, and then finds nowhere to write it: the data stays where it is. If the
+ * page is mapped again later, the guest (or QEMU for it) touched it.
  *
  * What must hold, and is checked, or this would be a real eviction:
  *   - shared memory on shmem; private RAM would have to be swapped, a disk file would be written;
  *   - no active swap;
  *   - no huge pages in the file: advice for a part of one splits it.
- * What the kernel skips it reports as success. A page that is mapped after the call was either skipped
- * (another process maps it too, or it is on no LRU list: unmeasurable) or touched within microseconds, as
- * hot pages are; /proc/kpagecount and kpageflags tell which.
+ * What the kernel skips it reports as success. A page that is mapped after the call was either
+ * skipped (another process maps it too, or it is on no LRU list: unmeasurable) or touched within
+ * microseconds, as hot pages are; /proc/kpagecount and kpageflags tell which.
  *
- * A page of the file that was read but never written (QEMU's dump reads every hole) is clean: the kernel drops it instead,
- * and the next access makes it anew, zero as it was. So such pages leave a panel, but not the rest of RAM: the panel's share
- * of present pages then contradicts the size of the file, and the estimate is flagged unsettled (estimate/wss.h).
+ * A page of the file that was read but never written (QEMU's dump reads every hole) is clean: the
+ * kernel drops it instead, and the next access makes it anew, zero as it was. So such pages leave a
+ * panel, but not the rest of RAM: the panel's share of present pages then contradicts the size of
+ * the file, and the estimate is flagged unsettled (estimate/wss.h).
  *
- * Before Linux 6.9 the call honours accessed bits (under KVM those of its own page tables): a page with its
- * bit set keeps its mapping and only loses the bit. Therefore what is still mapped is advised once more.
- * Then it comes off, or it was touched between the two calls, and that is what we want to know.
+ * Before Linux 6.9 the call honours accessed bits (under KVM those of its own page tables): a page
+ * with its bit set keeps its mapping and only loses the bit. Therefore what is still mapped is
+ * advised once more. Then it comes off, or it was touched between the two calls, and that is what
+ * we want to know.
  *
- * A read fault maps up to 16 neighbours as well (fault_around_bytes), so the panel has at most one page
- * in an aligned 64 KiB. A page that is unmapped already when the window begins is resident and idle: the
- * file knows, the pagemap does not.
+ * A read fault maps up to 16 neighbours as well (fault_around_bytes), so the panel has at most one
+ * page in an aligned 64 KiB. A page that is unmapped already when the window begins is resident and
+ * idle: the file knows, the pagemap does not.
  *
  * Restored: pages still unmapped at the end are mapped again by reading one byte of each through
- * process_vm_readv(2). After kill -9 they are mapped again by the guest's next access, at the price of
- * a minor fault each.
+ * process_vm_readv(2). After kill -9 they are mapped again by the guest's next access, at the price
+ * of a minor fault each.
  */
 #include "base/cleanup.h"
 #include "sample/kernel/advise.h"
@@ -61,7 +64,7 @@ struct pageout {
     bool *was_unmapped; /* at mark the page was in the file, and unmapped before we came */
 };
 
-/* --- whether this kernel unmaps at all --------------------------------------------------------- */
+/* --- whether this kernel unmaps at all -------------------------------------------------------- */
 
 static bool page_is_mapped(const char *page)
 {
@@ -74,7 +77,8 @@ static bool page_is_mapped(const char *page)
     return entry & PAGEMAP_PRESENT;
 }
 
-/* Is a page of our own unmapped by at most two calls? 0; -ENOTSUP when not (there is swap after all). */
+/* Is a page of our own unmapped by at most two calls? 0; -ENOTSUP when not (there is swap after
+ * all). */
 static int try_on_own_page(void)
 {
     cleanup_close int fd = memfd_create("vmwss-pageout-trial", MFD_CLOEXEC);
@@ -104,8 +108,8 @@ static int try_on_own_page(void)
     return answer;
 }
 
-/* 0, or why not. The answer is the kernel's and that of our own cgroup, and is asked for until it was yes; what swap may
- * change is for check_swap(). */
+/* 0, or why not. The answer is the kernel's and that of our own cgroup, and is asked for until it
+ * was yes; what swap may change is for check_swap(). */
 static int prove_on_own_page(struct error *error)
 {
     static atomic_bool proven;
@@ -118,7 +122,7 @@ static int prove_on_own_page(struct error *error)
     return 0;
 }
 
-/* --- marking ----------------------------------------------------------------------------------- */
+/* --- marking ---------------------------------------------------------------------------------- */
 
 static int check_swap(const struct fsroot *root, struct error *why)
 {
@@ -136,7 +140,8 @@ static int check_swap(const struct fsroot *root, struct error *why)
     return 0;
 }
 
-/* Reads the pagemap entries of the pages that are @p wanted. Each of a panel's takes a system call of its own. */
+/* Reads the pagemap entries of the pages that are @p wanted. Each of a panel's takes a system call
+ * of its own. */
 static int read_entries(struct pageout *pageout,
                         bool (*wanted)(const struct pageout *pageout, uint64_t i))
 {
@@ -181,8 +186,9 @@ static uint64_t rank(uint64_t page)
     return page ^ (page >> 31);
 }
 
-/* Keeps one page of each aligned 64 KiB: of those drawn the one with the highest rank, not the first, which would
- * prefer pages at the begin of the 64 KiB and see a hot set with such a stride too large. */
+/* Keeps one page of each aligned 64 KiB: of those drawn the one with the highest rank, not the
+ * first, which would prefer pages at the begin of the 64 KiB and see a hot set with such a stride
+ * too large. */
 static void thin_out(struct page_set *set)
 {
     uint64_t kept = 0;
@@ -224,7 +230,8 @@ static void note_page(struct pageout *pageout, uint64_t i)
     page_set_note_unit(set, i, 0, page_set_hva(set, i));
     pageout->was_unmapped[i] = !mapped && in_file(pageout, i);
     set->state[i] = mapped || pageout->was_unmapped[i] ? PAGE_IDLE : PAGE_ABSENT;
-    /* Advice for one page of a large folio splits it, also where the folio is not mapped by a PMD. */
+    /* Advice for one page of a large folio splits it, also where the folio is not mapped by a
+     * PMD. */
     if (mapped && is_large(pageout, PAGEMAP_PFN(pageout->entry[i])))
         set->state[i] = PAGE_UNMEASURABLE;
 }
@@ -251,8 +258,8 @@ static bool mapped_before(const struct pageout *pageout, uint64_t i)
     return pageout->advised[i] && pageout->set->state[i] == PAGE_IDLE && !pageout->was_unmapped[i];
 }
 
-/* Would the kernel have unmapped this frame? mm/madvise.c skips what is mapped more than once, and what
- * it cannot isolate from an LRU list. */
+/* Would the kernel have unmapped this frame? mm/madvise.c skips what is mapped more than once, and
+ * what it cannot isolate from an LRU list. */
 static bool can_be_unmapped(const struct pageout *pageout, uint64_t pfn)
 {
     uint64_t flags;
@@ -321,10 +328,11 @@ static int pageout_rearm(void *state, struct error *error)
     return mark_pages(state, page_needs_rearm, error);
 }
 
-/* --- collecting -------------------------------------------------------------------------------- */
+/* --- collecting ------------------------------------------------------------------------------- */
 
-/* Unmapped is what an idle page is; only the file knows whether it is still there, and a balloon or a hole in the file takes
- * just the pages that are idle. One that is absent and now in the file, but not mapped, was put there by another process. */
+/* Unmapped is what an idle page is; only the file knows whether it is still there, and a balloon or
+ * a hole in the file takes just the pages that are idle. One that is absent and now in the file,
+ * but not mapped, was put there by another process. */
 static void see_page(struct pageout *pageout, uint64_t i)
 {
     struct page_set *set = pageout->set;
@@ -355,12 +363,12 @@ static int pageout_collect(void *state, struct tally *tally, struct error *error
     return 0;
 }
 
-/* --- restoring --------------------------------------------------------------------------------- */
+/* --- restoring -------------------------------------------------------------------------------- */
 
 #define TOUCH_AT_ONCE 512
 
-/* Reads a byte of each page, which maps it; one that cannot be read is left out. False: the guest is gone, and its
- * mappings with it. */
+/* Reads a byte of each page, which maps it; one that cannot be read is left out. False: the guest
+ * is gone, and its mappings with it. */
 static bool touch(pid_t pid, struct iovec *there, size_t n)
 {
     char bytes[TOUCH_AT_ONCE];
@@ -380,8 +388,8 @@ static bool touch(pid_t pid, struct iovec *there, size_t n)
     return true;
 }
 
-/* Only what we unmapped: pages that were unmapped before stay as they were, and so does a hole that the balloon has
- * punched meanwhile. */
+/* Only what we unmapped: pages that were unmapped before stay as they were, and so does a hole that
+ * the balloon has punched meanwhile. */
 static void map_again(struct pageout *pageout)
 {
     const struct page_set *set = pageout->set;
@@ -422,7 +430,7 @@ static void pageout_close(void *state)
     free(pageout);
 }
 
-/* --- opening ----------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int open_files(struct pageout *pageout, struct error *error)
 {
@@ -497,7 +505,7 @@ static int pageout_open(const struct target *target, struct page_set *set, void 
     return rc;
 }
 
-/* --- whether it may be used at all ------------------------------------------------------------- */
+/* --- whether it may be used at all ------------------------------------------------------------ */
 
 static int check_block(const struct ram_block *block, struct error *why)
 {
@@ -541,7 +549,8 @@ static int unmap_some(const struct target *target, uint64_t n, uint64_t *unmappe
     return rc;
 }
 
-/* One page that comes off is proof, and of most guests nearly every page does: a few are tried before many. */
+/* One page that comes off is proof, and of most guests nearly every page does: a few are tried
+ * before many. */
 static int trial(const struct target *target, struct error *why)
 {
     uint64_t unmapped = 0;

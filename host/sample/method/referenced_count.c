@@ -44,7 +44,8 @@ static void add_stratum(struct tally *tally, uint64_t granularity_bytes, uint64_
         stratum->draws += bytes / BASE_PAGE_BYTES;
 }
 
-/* Also what was huge when the RAM was located: of a huge page that is split every base page inherits the accessed bit. */
+/* Also what was huge when the RAM was located: of a huge page that is split every base page
+ * inherits the accessed bit. */
 static uint64_t huge_bytes(const struct target *target, const struct ram_smaps *sums)
 {
     uint64_t located = 0;

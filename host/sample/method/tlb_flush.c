@@ -6,13 +6,16 @@
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/pagemap.h"
 
-/* KVM is asked after so many whether it has flushed. Most guests have most of RAM mapped: the first do. */
+/* KVM is asked after so many whether it has flushed. Most guests have most of RAM mapped: the first
+ * do. */
 #define DROPS_AT_A_TIME 16
 #define DROPS_MAX 4096
-/* Where the counter cannot be read. If KVM has 5 % of what is present mapped, one in 700 markings goes without a flush. */
+/* Where the counter cannot be read. If KVM has 5 % of what is present mapped, one in 700 markings
+ * goes without a flush. */
 #define DROPS_UNSEEN 128
 
-/* Entries of the largest second-level TLBs, those for code included, with room: 4096 + 2048 in AMD's Zen 5. */
+/* Entries of the largest second-level TLBs, those for code included, with room: 4096 + 2048 in
+ * AMD's Zen 5. */
 #define TLB_ENTRIES 8192
 
 struct drops {
@@ -49,8 +52,8 @@ static bool drop(struct drops *drops, uint64_t i)
     return !drops->flushed && drops->n < DROPS_MAX;
 }
 
-/* From all over RAM, in rounds: KVM may have whole stretches of it unmapped. If every page was dropped none has a translation
- * that is stale, whether there was a flush or not. */
+/* From all over RAM, in rounds: KVM may have whole stretches of it unmapped. If every page was
+ * dropped none has a translation that is stale, whether there was a flush or not. */
 static bool flush_kvm(const struct target *target, const struct page_set *set, int pagemap_fd)
 {
     struct drops drops = {.target = target, .set = set, .pagemap_fd = pagemap_fd};
@@ -69,9 +72,9 @@ static bool can_be_advised(const struct ram_block *block)
     return !block->locked && block->backing != RAM_BACKING_HUGETLB;
 }
 
-/* All of RAM, also for a panel: the kernel flushes what it finds young again, and the panel's own pages, whose
- * translations are stale, are not; but where young pages lie more than 33 pages apart it flushes all
- * (arch/x86/mm/tlb.c). */
+/* All of RAM, also for a panel: the kernel flushes what it finds young again, and the panel's own
+ * pages, whose translations are stale, are not; but where young pages lie more than 33 pages apart
+ * it flushes all (arch/x86/mm/tlb.c). */
 static bool flush_tcg(const struct target *target)
 {
     const struct guest_ram *ram = target->ram;

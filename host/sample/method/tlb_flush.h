@@ -2,19 +2,24 @@
 /**
  * @file tlb_flush.h  What has to follow after accessed bits were cleared.
  *
- * Clearing an accessed bit does not flush the TLB, and an access through a translation that stayed cached
- * sets no bit: a hot page then reads idle. So after all pages are marked the TLB is flushed once:
- *   - of a KVM guest by dropping mappings of its pages (pagemap_invalidate(), Linux 6.7), which ends in a flush of the
- *     whole VM if KVM had any of them mapped. Pages that were present when they were marked are dropped until KVM's
- *     counter of flushes tells that it had; if nobody may read the counter, DROPS_UNSEEN of them.
- *   - of a TCG guest by MADV_COLD on all of its RAM, which clears the bits once more, with a flush if any was
- *     set again, and puts the pages on the inactive list. Without it a TCG guest with a hot set of 4,101
- *     pages read 82 in the lab. It costs a walk of QEMU's page tables, for a panel too.
- * Where neither is possible (KVM before 6.7, locked memory) a hot set that the TLB holds may read low: some MiB of
- * 4 KiB pages, gigabytes of huge ones. Then the tally is in doubt, by as many units as the TLBs can hold. It matters where a vCPU keeps its core and TLB entries are tagged with its
- * address space, as VPID and ASID do on hardware. The lab cannot show it for KVM, as its emulated SVM flushes at entry
- * and exit: with and without the drops a guest with 1.02, 4.02 or 16.02 MiB hot read just that, five times out of
- * five (tests/bench/stale-tlb --lab). That the error is real and a flush cures it is shown there with a TCG guest.
+ * Clearing an accessed bit does not flush the TLB, and an access through a translation that stayed
+ * cached sets no bit: a hot page then reads idle. So after all pages are marked the TLB is flushed
+ * once:
+ *   - of a KVM guest by dropping mappings of its pages (pagemap_invalidate(), Linux 6.7), which
+ *     ends in a flush of the whole VM if KVM had any of them mapped. Pages that were present when
+ *     they were marked are dropped until KVM's counter of flushes tells that it had; if nobody may
+ *     read the counter, DROPS_UNSEEN of them.
+ *   - of a TCG guest by MADV_COLD on all of its RAM, which clears the bits once more, with a flush
+ *     if any was set again, and puts the pages on the inactive list. Without it a TCG guest with a
+ *     hot set of 4,101 pages read 82 in the lab. It costs a walk of QEMU's page tables, for a panel
+ *     too.
+ * Where neither is possible (KVM before 6.7, locked memory) a hot set that the TLB holds may read
+ * low: some MiB of 4 KiB pages, gigabytes of huge ones. Then the tally is in doubt, by as many
+ * units as the TLBs can hold. It matters where a vCPU keeps its core and TLB entries are tagged
+ * with its address space, as VPID and ASID do on hardware. The lab cannot show it for KVM, as its
+ * emulated SVM flushes at entry and exit: with and without the drops a guest with 1.02, 4.02 or
+ * 16.02 MiB hot read just that, five times out of five (tests/bench/stale-tlb --lab). That the
+ * error is real and a flush cures it is shown there with a TCG guest.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trial.h  Does a method that follows pages see this guest? Found out by measuring a few of its pages. */
+/** @file trial.h  Does a method that follows pages see this guest? Found out by measuring a few of
+ * its pages. */
 #pragma once
 
 #include "sample/method.h"
@@ -9,12 +10,14 @@ struct trial {
     uint64_t vcpu_ns;            /* how long the vCPUs ran meanwhile */
 };
 
-/** Follows @p n random pages until the guest touches one, for a tenth of a second at most. 0, or what the method says. */
+/** Follows @p n random pages until the guest touches one, for a tenth of a second at most. 0, or
+ * what the method says. */
 int trial_run(const struct method *method, const struct target *target, uint64_t n,
               struct trial *trial, struct error *why);
 
 /**
- * @return 0: it saw a touch, or the guest did not run, so that there is nothing to prove it with; -ENODATA no page was
+ * @return 0: it saw a touch, or the guest did not run, so that there is nothing to prove it with;
+ * -ENODATA no page was
  *         resident; -ENOTSUP none was measurable, or none seen touched although the vCPUs ran.
  */
 int trial_judge(const struct trial *trial, struct error *why);

@@ -2,31 +2,36 @@
 /**
  * @file zap.c  Method `zap`: MMU invalidation of chosen pages, one at a time. KVM guests only.
  *
- * Theory of operation. pagemap_invalidate() makes KVM drop its mapping of one page and flush; the data,
- * QEMU's own page table and swap are untouched, and so is a huge page. If the guest touches the page
- * again it faults once, at a guest-physical address that perf shows. A page whose fault was seen since
- * it was dropped is touched; no accessed bit and no TLB is involved, so the backing does not matter.
+ * Theory of operation. pagemap_invalidate() makes KVM drop its mapping of one page and flush; the
+ * data, QEMU's own page table and swap are untouched, and so is a huge page. If the guest touches
+ * the page again it faults once, at a guest-physical address that perf shows. A page whose fault
+ * was seen since it was dropped is touched; no accessed bit and no TLB is involved, so the backing
+ * does not matter.
  *
- * The detector, and why this one. Three were measured on guests with known hot pages, 504 of 4,000 drawn
- * (tests/bench/zap-detectors, Linux 6.12):
- *   - kvm_page_fault through perf: saw 504, and no cold one, on anonymous, memfd and locked memory. One record
- *     per fault, with its address. Needs the GPA of a page (gpa.h), which is deduced and then proved here.
- *   - KVM's counters: drop the page a second time and see whether pages_4k falls. Needs no GPA, but saw 252:
- *     pages that fault again between the two readings, this one or others, hide the fall.
- *   - KPF_REFERENCED, which KVM sets when it drops an accessed mapping: saw 504 as well, but has to clear the flag
- *     first by MADV_COLD, which changes the page's place on the LRU and is impossible for locked and hugetlb
- *     memory; and since Linux 6.13 KVM sets it when mapping instead.
+ * The detector, and why this one. Three were measured on guests with known hot pages, 504 of 4,000
+ * drawn (tests/bench/zap-detectors, Linux 6.12):
+ *   - kvm_page_fault through perf: saw 504, and no cold one, on anonymous, memfd and locked memory.
+ *     One record per fault, with its address. Needs the GPA of a page (gpa.h), which is deduced and
+ *     then proved here.
+ *   - KVM's counters: drop the page a second time and see whether pages_4k falls. Needs no GPA, but
+ *     saw 252: pages that fault again between the two readings, this one or others, hide the fall.
+ *   - KPF_REFERENCED, which KVM sets when it drops an accessed mapping: saw 504 as well, but has to
+ *     clear the flag first by MADV_COLD, which changes the page's place on the LRU and is
+ *     impossible for locked and hugetlb memory; and since Linux 6.13 KVM sets it when mapping
+ *     instead.
  *
- * With a huge mapping one drop removes all of it and any touch in it faults: one observation.
- * A vCPU that is plugged within a window is found at its end: until then its faults are not seen, which is a doubt.
+ * With a huge mapping one drop removes all of it and any touch in it faults: one observation. A
+ * vCPU that is plugged within a window is found at its end: until then its faults are not seen,
+ * which is a doubt.
  *
- * A fault says nothing of pages that leave or that others bring, so each collection looks at the page table too: what is
- * missing there is no longer resident. What has appeared without a fault of its own was touched if it came as part of a
- * huge page and there was a fault in that, else QEMU, vhost or khugepaged brought it, and whether the guest touched it is
- * not known. Nor is it where khugepaged has joined pages that were dropped one by one: the first touch maps them all.
- * Not seen: accesses by QEMU and vhost themselves (device emulation), which `idle` sees.
- * Cost: per page one drop and one fault of the guest if it is hot. Nothing to restore: mappings come
- * back with the next access, also after kill -9; the perf events end with the process.
+ * A fault says nothing of pages that leave or that others bring, so each collection looks at the
+ * page table too: what is missing there is no longer resident. What has appeared without a fault of
+ * its own was touched if it came as part of a huge page and there was a fault in that, else QEMU,
+ * vhost or khugepaged brought it, and whether the guest touched it is not known. Nor is it where
+ * khugepaged has joined pages that were dropped one by one: the first touch maps them all. Not
+ * seen: accesses by QEMU and vhost themselves (device emulation), which `idle` sees. Cost: per page
+ * one drop and one fault of the guest if it is hot. Nothing to restore: mappings come back with the
+ * next access, also after kill -9; the perf events end with the process.
  */
 #include "base/cleanup.h"
 #include "guest_ram/gpa.h"
@@ -64,11 +69,11 @@ struct zap {
     uint64_t collapses; /* as of the last look at the page table */
     uint64_t lost;      /* faults that the kernel had no room to record, already given up */
     bool unseen; /* a vCPU ran whose faults were not recorded, since the touches began to add up */
-    bool
-        mapped; /* pages that look idle may be mapped again, by such faults or lost ones: no other will come */
+    bool mapped; /* pages that look idle may be mapped again, by such faults or lost ones: no other
+                    will come */
 };
 
-/* --- which pages a fault tells of -------------------------------------------------------------- */
+/* --- which pages a fault tells of ------------------------------------------------------------- */
 
 /* First index whose page number is not below @p page. */
 static uint64_t lower_bound(const struct page_set *set, uint64_t page)
@@ -120,7 +125,8 @@ static void touch_unit(struct page_set *set, uint64_t i, uint64_t page)
         touch(set, j);
 }
 
-/* All pages of the set that lie in the same 2 MiB as @p page; @p i is the first that is not below it. */
+/* All pages of the set that lie in the same 2 MiB as @p page; @p i is the first that is not below
+ * it. */
 static void note_near(struct zap *zap, uint64_t i, uint64_t page)
 {
     const struct page_set *set = zap->set;
@@ -151,7 +157,7 @@ static void see_fault(uint64_t gpa, void *context)
         touch_unit(zap->set, i - 1, page);
 }
 
-/* --- marking ----------------------------------------------------------------------------------- */
+/* --- marking ---------------------------------------------------------------------------------- */
 
 /* The GPA of a DIMM cannot be deduced, so its faults cannot be told from others. */
 static void note_page(void *context, uint64_t i, const struct page_look *look)
@@ -184,7 +190,8 @@ static int zap_panel(struct zap *zap)
         if (!zap->to_drop[i] || set->state[i] != PAGE_IDLE || seen)
             continue;
 
-        /* All of a huge page, for KVM may map it in pieces (below 1 MiB, say, where ROMs lie between). */
+        /* All of a huge page, for KVM may map it in pieces (below 1 MiB, say, where ROMs lie
+         * between). */
         int rc = pagemap_invalidate(zap->pagemap_fd, set->unit[i],
                                     BASE_PAGE_BYTES << set->order[i]);
 
@@ -244,7 +251,8 @@ static int zap_mark(void *state, struct error *error)
     return rc < 0 ? error_set(error, rc, "zap: %s", strerror(-rc)) : 0;
 }
 
-/* Of a panel only. All draws of a huge page were touched together, so they are dropped together too. */
+/* Of a panel only. All draws of a huge page were touched together, so they are dropped together
+ * too. */
 static int zap_rearm(void *state, struct error *error)
 {
     struct zap *zap = state;
@@ -258,7 +266,7 @@ static int zap_rearm(void *state, struct error *error)
     return rc < 0 ? error_set(error, rc, "zap: %s", strerror(-rc)) : 0;
 }
 
-/* --- collecting -------------------------------------------------------------------------------- */
+/* --- collecting ------------------------------------------------------------------------------- */
 
 static int zap_poll(void *state, struct error *error)
 {
@@ -362,7 +370,7 @@ static int zap_collect(void *state, struct tally *tally, struct error *error)
                   : 0;
 }
 
-/* --- opening ----------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void zap_close(void *state)
 {
@@ -439,14 +447,14 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
     return rc;
 }
 
-/* --- proving that it works on this guest ------------------------------------------------------- */
+/* --- proving that it works on this guest ------------------------------------------------------ */
 
 #define TRIAL_PAGES 1024
 #define TRIAL_STEPS 25
 #define TRIAL_STEP_MS 10
 
-/* Two-dimensional paging, and the MMU without prefetching: only then is a fault's address a GPA, and
- * every first touch a fault. */
+/* Two-dimensional paging, and the MMU without prefetching: only then is a fault's address a GPA,
+ * and every first touch a fault. */
 static int check_kvm_module(const struct fsroot *root, struct error *why)
 {
     static const struct {
@@ -504,11 +512,12 @@ static int trial(const struct target *target, struct page_set *set, uint64_t wan
     return rc;
 }
 
-/* --- for a guest with so small a working set that random pages miss it -------------------------- */
+/* --- for a guest with so small a working set that random pages miss it ------------------------ */
 
-/* Whole stretches of RAM are dropped, more and more of them, until some page faults; then just those pages are, and
- * must fault again. Such a guest has few pages to fault on. What is dropped and remembered is bounded: on a guest of 64 GiB
- * that touched 64 KiB vmwss had 10 MB resident and took 2.5 s, where a census of all of RAM took 55 MB and 5.8 s. */
+/* Whole stretches of RAM are dropped, more and more of them, until some page faults; then just
+ * those pages are, and must fault again. Such a guest has few pages to fault on. What is dropped
+ * and remembered is bounded: on a guest of 64 GiB that touched 64 KiB vmwss had 10 MB resident and
+ * took 2.5 s, where a census of all of RAM took 55 MB and 5.8 s. */
 #define STRETCH_BYTES CENSUS_STEP_BYTES
 #define FIRST_STRETCHES 32  /* 64 MiB */
 #define MOST_STRETCHES 8192 /* 16 GiB */
@@ -543,7 +552,8 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
     return b == 0 ? a : greatest_common_divisor(b, a % b);
 }
 
-/* The k-th of @p n stretches in an order that leaves out none, and has any few of them all over RAM. */
+/* The k-th of @p n stretches in an order that leaves out none, and has any few of them all over
+ * RAM. */
 static uint64_t scattered(uint64_t k, uint64_t n)
 {
     uint64_t step = n * 5 / 8 + 1; /* near the golden ratio */

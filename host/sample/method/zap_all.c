@@ -2,24 +2,25 @@
 /**
  * @file zap_all.c  Method `zap-all`: MMU invalidation of the whole VM, counted by KVM itself.
  *
- * Theory of operation: writing 4 to clear_refs (clear soft-dirty) fires the MMU notifier for the whole
- * address space, and KVM drops every mapping of the guest. Each page that the guest then touches faults
- * once and is mapped again; KVM's counters pages_4k, pages_2m and pages_1g, times their sizes, are the
- * bytes touched since, whatever the backing (anon, THP, memfd, hugetlb, mlocked). Reading page flags
- * instead (the older way: clear_refs 4, then 1, then KPF_REFERENCED) is blind to hugetlb, and to locked
- * pages under MGLRU, so the counters are the only detector here.
+ * Theory of operation: writing 4 to clear_refs (clear soft-dirty) fires the MMU notifier for the
+ * whole address space, and KVM drops every mapping of the guest. Each page that the guest then
+ * touches faults once and is mapped again; KVM's counters pages_4k, pages_2m and pages_1g, times
+ * their sizes, are the bytes touched since, whatever the backing (anon, THP, memfd, hugetlb,
+ * mlocked). Reading page flags instead (the older way: clear_refs 4, then 1, then KPF_REFERENCED)
+ * is blind to hugetlb, and to locked pages under MGLRU, so the counters are the only detector here.
  *
- * What it costs: the mmap lock of QEMU for writing while all page tables are walked; one fault for each
- * page of the working set; every host PTE is write-protected once. For a short look, not for a steady
- * watch. It loses soft-dirty bits that somebody else (CRIU) may be collecting.
- * What else is counted: ROM and video RAM that the guest touches, a few pages; and what a nested guest
- * maps. What is not: accesses by QEMU and vhost.
- * Nothing to restore: mappings come back with the next access.
+ * What it costs: the mmap lock of QEMU for writing while all page tables are walked; one fault for
+ * each page of the working set; every host PTE is write-protected once. For a short look, not for a
+ * steady watch. It loses soft-dirty bits that somebody else (CRIU) may be collecting. What else is
+ * counted: ROM and video RAM that the guest touches, a few pages; and what a nested guest maps.
+ * What is not: accesses by QEMU and vhost. Nothing to restore: mappings come back with the next
+ * access.
  *
- * A mapping that is dropped again within the window takes its touch with it: where huge pages are split or joined, pages
- * migrate, or QEMU moves a device's memory (KVM then drops all mappings). It tells when the mappings become fewer, which is
- * looked at four times a second, for hot pages are soon back; or when the share of huge pages is another. Then more may have
- * been touched. Memory that leaves, touched or not, looks the same.
+ * A mapping that is dropped again within the window takes its touch with it: where huge pages are
+ * split or joined, pages migrate, or QEMU moves a device's memory (KVM then drops all mappings). It
+ * tells when the mappings become fewer, which is looked at four times a second, for hot pages are
+ * soon back; or when the share of huge pages is another. Then more may have been touched. Memory
+ * that leaves, touched or not, looks the same.
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
@@ -110,8 +111,9 @@ static void note_mapped(struct zap_all *all, uint64_t bytes)
     all->mapped_bytes = bytes;
 }
 
-/* Proves itself each time: if the mapped bytes do not fall and no fault was resolved meanwhile (a small working set
- * is mapped again before we have read the counters), KVM was not told, and there is no number. */
+/* Proves itself each time: if the mapped bytes do not fall and no fault was resolved meanwhile (a
+ * small working set is mapped again before we have read the counters), KVM was not told, and there
+ * is no number. */
 static int drop_all(const struct target *target, struct error *error)
 {
     uint64_t before_bytes = 0;
@@ -168,8 +170,8 @@ static int zap_all_wake_fd(void *state)
     return all->timer_fd;
 }
 
-/* What is resident counts by the host's pages, and what of it was touched by KVM's, which may be smaller: their counters
- * include ROM and video RAM, so the sum may be too large by some pages. */
+/* What is resident counts by the host's pages, and what of it was touched by KVM's, which may be
+ * smaller: their counters include ROM and video RAM, so the sum may be too large by some pages. */
 static void add_strata(const struct ram_smaps *sums, const uint64_t mapped[KVM_SIZES],
                        struct tally *tally)
 {
