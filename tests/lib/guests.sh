@@ -21,7 +21,7 @@ end_guests() {
 }
 trap end_guests EXIT
 
-# wait_ready NAME: until the payload has said that it spins, or what is wrong.
+# wait_ready NAME: until the payload has said that it spins, or what is wrong; not_ready then is why it did not.
 wait_ready() {
 	local i
 	for ((i = 0; i < 240; i++)); do
@@ -29,15 +29,26 @@ wait_ready() {
 		if grep -qs 'vmwss-payload error' "$guests_dir/$1.out"; then break; fi
 		sleep 0.5
 	done
-	echo "guest $1 did not get ready: $(cat "$guests_dir/$1.out" 2>&1)" >&2
+	not_ready="after $((i / 2)) s it wrote \"$(tr -d '\0\r' <"$guests_dir/$1.out" 2>&1 | tail -c 300)\"; $(standing "$pid")"
+	echo "guest $1 did not get ready: $not_ready" >&2
 	return 1
+}
+
+# standing PID: what its threads are doing.
+standing() {
+	local task
+	for task in /proc/"$1"/task/*; do
+		printf '%s: %s in %s, %s ticks; ' "$(<"$task/comm")" "$(awk '{ print $3 }' <(sed 's/.*) /a b /' "$task/stat"))" \
+			"$(<"$task/wchan")" "$(sed 's/.*) //' "$task/stat" | awk '{ print $12 + $13 }')"
+	done 2>/dev/null
 }
 
 # start_payload NAME ACCEL PARAMS QEMU-OPTION...: sets pid. THP=yes lets the host use huge pages.
 # MACHINE=q35,memory-backend=x changes the machine. A guest that does not start is a failure.
 start_payload() {
+	not_ready='QEMU did not start'
 	if run_payload "$@"; then return 0; fi
-	fail "guest $1 starts"
+	fail "guest $1 starts" "$not_ready"
 	return 1
 }
 
