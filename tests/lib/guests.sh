@@ -44,10 +44,18 @@ standing() {
 }
 
 # start_payload NAME ACCEL PARAMS QEMU-OPTION...: sets pid. THP=yes lets the host use huge pages.
-# MACHINE=q35,memory-backend=x changes the machine. A guest that does not start is a failure.
+# MACHINE=q35,memory-backend=x changes the machine. A guest that does not start is a failure. In the lab one of some
+# hundred did not get ready; the emulated SVM loses an interrupt now and then (vm-images/README.md). There it is
+# started once more, and tests/run counts and shows that.
 start_payload() {
 	not_ready='QEMU did not start'
 	if run_payload "$@"; then return 0; fi
+	if [[ -n ${VMWSS_LAB_KERNEL:-} && -s $guests_dir/$1.pid && ! $(<"$guests_dir/$1.out") =~ 'vmwss-payload error' ]]; then
+		echo "# guest $1 is started a second time: $not_ready"
+		stop_guest "$pid"
+		rm -f "$guests_dir/$1.out" "$guests_dir/$1.pid"
+		if run_payload "$@"; then return 0; fi
+	fi
 	fail "guest $1 starts" "$not_ready"
 	return 1
 }

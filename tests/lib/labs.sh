@@ -25,8 +25,9 @@ lab_twice() {
 	return "$status"
 }
 
-# print_deaths: each of them, and how many there were.
+# print_deaths: each of them, and how many there were; before them the guests that had to be started twice.
 print_deaths() {
+	grep -h '^# guest .* is started a second time' "$logs"/* 2>/dev/null
 	[[ -s $logs/deaths ]] || return 0
 	cat "$logs/deaths"
 	printf '%d deaths of the lab while it booted, %d while a script ran\n' \
