@@ -53,7 +53,9 @@ awk_functions='
 	}
 	function is_window(name) { return name ~ /^[0-9.]+[smhd]$/ }
 	function is_bytes(text) { return text ~ /^[0-9]+$/ && length(text) <= 18 }
+	# A number that was read is text to awk until it is counted with: "101720064" is less than 1024.
 	function human(value,    i) {
+		value += 0
 		for (i = 1; value >= 1024 && i < 6; i++) value /= 1024
 		return sprintf(i == 1 ? "%.0f %s" : "%.1f %s", value, i == 1 ? "B" : substr("KiBMiBGiBTiBPiB", 3 * i - 5, 3))
 	}

@@ -207,6 +207,20 @@ check "for people" grep -qE '^one +256.0 MiB +256.0 MiB +[0-9.]+ MiB .* [0-9]+(s
 check "colours are for terminals" test -z "$(tr -cd '\033' <"$guests_dir/table")"
 check "on a terminal there are some" test -n \
 	"$(script -qec "$scripts/vmwss-virsh-dashboard -c $embed_uri --once" /dev/null | tr -cd '\033')"
+# What was read of the XML is text: it counts as a number all the same.
+check "no size of a million bytes is in bytes" test -z "$(grep -E '[0-9]{7,} B' "$guests_dir/table")"
+order() { dashboard --sort "$1" --bytes | awk -v column="$2" 'NR > 1 { print $(NF - column) }' | tr '\n' ' '; }
+numbers() { dashboard --bytes | awk -v column="$1" 'NR > 1 { print $(NF - column) }' | sort -rn | tr '\n' ' '; }
+check "sorted by what could be given back ($(order reclaimable 1))" test "$(order reclaimable 1)" = "$(numbers 1)"
+check "sorted by the working set" test "$(order wss 2)" = "$(numbers 2)"
+check "the first two only" test "$(dashboard --sort wss --bytes --top 2)" = "$(dashboard --sort wss --bytes | head -n 3)"
+expect_exit "a bad key" 1 'sort size: expected name,' "$scripts/vmwss-virsh-dashboard" --sort size
+expect_exit "a bad number of domains" 1 'top -1: expected' "$scripts/vmwss-virsh-dashboard" --top -1
+bars() {
+	test "$(LC_ALL=C.UTF-8 timeout 60 "$scripts/vmwss-virsh-dashboard" -c "$embed_uri" -n 0.2 |
+		LC_ALL=C.UTF-8 grep -cE '^one .* [▁▂▃▄▅▆▇█]{3}$' -m 1)" = 1
+}
+check "again and again, with a line of bars" bars
 again() { test "$(timeout 60 "$scripts/vmwss-virsh-dashboard" -c "$embed_uri" -n 0.2 | grep -c '^NAME ' -m 2)" = 2; }
 check "it is shown again" again
 expect_exit "a bad interval" 1 'interval 0: expected' "$scripts/vmwss-virsh-dashboard" -n 0
