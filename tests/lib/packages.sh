@@ -16,8 +16,8 @@ packages_work=(redis-tools tcc)
 # libFuzzer is in the run-time libraries of the clang that the release has.
 packages_fuzz=(clang "libclang-rt-$(grep -qx 'VERSION_ID="12"' /etc/os-release && echo 14 || echo 19)-dev")
 packages_lint=(git python3 clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd)
-# The Debian package: what finds fault with it, and a fresh Debian to install it in, and to boot.
-packages_package=(lintian debootstrap e2fsprogs systemd)
+# The packages: what finds fault with them, and a fresh Debian to install one in, and to boot.
+packages_package=(lintian debootstrap e2fsprogs systemd rpm rpmlint rpm2cpio cpio)
 # What the exporter is tested with.
 packages_prometheus=(prometheus prometheus-node-exporter curl systemd)
 # What the guest agent is held against: the page cache of files.
