@@ -248,7 +248,6 @@ static void run(struct daemon *daemon)
     }
 }
 
-/* One of an older version is brought up to date first: the unit has no time limit for starting. */
 static int open_history(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "keep/bucket_row.h"
-#include "keep/sample_row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 
@@ -85,45 +84,4 @@ int rollup_add(struct rollup *rollup, int64_t id, const struct store_entry *entr
     int rc = add_to(rollup, BUCKET_MINUTE, id, entry, error);
 
     return rc == 0 ? add_to(rollup, BUCKET_HOUR, id, entry, error) : rc;
-}
-
-static int add_samples(struct rollup *rollup, sqlite3_stmt *samples, struct kept_sample *kept,
-                       struct error *error)
-{
-    int rc;
-
-    while ((rc = sql_step(rollup->store, samples, error)) == 1) {
-        int64_t id = sqlite3_column_int64(samples, SAMPLE_N_COLUMNS);
-
-        if (sample_row_read(samples, kept) < 0)
-            continue; /* what cannot be read cannot be shown either */
-
-        const struct store_entry entry = {
-            .record = &kept->record, .period_s = kept->period_s, .precision = kept->precision};
-
-        rc = rollup_add(rollup, id, &entry, error);
-        if (rc < 0)
-            return rc;
-    }
-    return rc;
-}
-
-int rollup_all_samples(struct store *store, struct error *error)
-{
-    cleanup_statement sqlite3_stmt *samples = NULL;
-    cleanup_free struct kept_sample *kept = malloc(sizeof(*kept));
-    struct rollup rollup = {0};
-    int rc;
-
-    if (!kept)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = sql_prepare(store,
-                     "SELECT " SAMPLE_COLUMNS ", s.guest_id FROM " SAMPLE_FROM " ORDER BY s.id",
-                     &samples, error);
-    if (rc == 0)
-        rc = rollup_begin(&rollup, store, error);
-    if (rc == 0)
-        rc = add_samples(&rollup, samples, kept, error);
-    rollup_end(&rollup);
-    return rc;
 }

@@ -29,6 +29,3 @@ void rollup_end(struct rollup *rollup);
 /** Adds a record of guest @p id to both buckets. One that cannot be read is begun anew. */
 int rollup_add(struct rollup *rollup, int64_t id, const struct store_entry *entry,
                struct error *error);
-
-/** Puts all samples that are there into buckets. */
-int rollup_all_samples(struct store *store, struct error *error);

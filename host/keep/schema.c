@@ -7,17 +7,16 @@
  * with one row for each of ten windows and bins it would be ten times as many entries in an index
  * of their own. For SQL there is the view wss, which has a row for each window.
  *
- * A table is never altered: a new version adds tables, so that each reads in the file as it reads
- * here, which schema_verify() relies on.
+ * A table is never altered, so that each reads in the file as it reads here, which schema_verify()
+ * relies on. A file of another version is refused: there is no way from one to the next yet, as
+ * nothing has been released.
  */
 #include "keep/schema.h"
 
-#include "keep/rollup.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 struct table_ddl {
@@ -81,8 +80,11 @@ static const struct table_ddl tables[] = {
 };
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 
-static const char indexes_1[] =
+/* What makes reading fast, and for people and other programs the view wss. */
+static const char indexes[] =
     "CREATE INDEX sample_by_guest ON sample(guest_id, time_ms);"
+    "CREATE INDEX bucket_by_guest ON bucket(guest_id, level_s, start_s);"
+    "CREATE INDEX event_by_guest ON event(guest_id, time_ms);"
     "CREATE VIEW wss AS SELECT g.host, g.name AS domain, g.uuid,"
     " strftime('%Y-%m-%dT%H:%M:%fZ', s.time_ms / 1000.0, 'unixepoch') AS time,"
     " w.value ->> 0 AS window_s, w.value ->> 1 AS est_window_s, w.value ->> 2 AS wss_bytes,"
@@ -91,92 +93,10 @@ static const char indexes_1[] =
     " s.method, s.mode, s.samples, s.flags"
     " FROM sample s JOIN guest g ON g.id = s.guest_id, json_each(s.windows) w;";
 
-static int make_table(struct store *store, const char *name, struct error *error)
-{
-    for (size_t i = 0; i < N_TABLES; i++)
-        if (!strcmp(tables[i].name, name))
-            return sql_run(store, tables[i].sql, error);
-    return error_set(error, -EINVAL, "no table %s", name);
-}
+#define VERSION 1
+#define SET_VERSION "PRAGMA user_version = 1"
 
-static int to_1(struct store *store, struct error *error)
-{
-    int rc = make_table(store, "guest", error);
-
-    if (rc == 0)
-        rc = make_table(store, "sample", error);
-    return rc == 0 ? sql_run(store, indexes_1, error) : rc;
-}
-
-/* Version 1 had samples only. */
-static int to_2(struct store *store, struct error *error)
-{
-    int rc = make_table(store, "bucket", error);
-
-    if (rc == 0)
-        rc = sql_run(store, "CREATE INDEX bucket_by_guest ON bucket(guest_id, level_s, start_s)",
-                     error);
-    return rc == 0 ? rollup_all_samples(store, error) : rc;
-}
-
-/* Version 2 knew nothing of what guests say. */
-static int to_3(struct store *store, struct error *error)
-{
-    int rc = make_table(store, "word", error);
-
-    return rc == 0 ? make_table(store, "word_bucket", error) : rc;
-}
-
-#define UNWEIGHED                                                                    \
-    "level_s, start_s, guest_id, period_ms, source, verdict, at_least, agreement,"   \
-    " total_bytes, used_bytes, available_bytes, cache_warm_bytes, cache_cold_bytes," \
-    " psi_some, psi_full, swap_in_bytes_s, refault_bytes_s"
-#define WEIGHT(column) ", iif(" column " IS NULL, 0, period_ms)"
-
-/* Version 3 weighed a mean by all of its time: that is what is known of the figures it has. */
-static int to_4(struct store *store, struct error *error)
-{
-    int rc = sql_run(store, "ALTER TABLE word_bucket RENAME TO unweighed", error);
-
-    if (rc == 0)
-        rc = make_table(store, "word_bucket", error);
-    if (rc == 0)
-        rc = sql_run(store,
-                     "INSERT INTO word_bucket SELECT " UNWEIGHED WEIGHT("cache_warm_bytes")
-                         WEIGHT("cache_cold_bytes") WEIGHT("psi_some") WEIGHT("psi_full")
-                             WEIGHT("swap_in_bytes_s") WEIGHT("refault_bytes_s") " FROM unweighed",
-                     error);
-    return rc == 0 ? sql_run(store, "DROP TABLE unweighed", error) : rc;
-}
-
-/* Version 4 knew nothing of a guest's own working set, nor of its processes. */
-static int to_5(struct store *store, struct error *error)
-{
-    int rc = make_table(store, "own_set", error);
-
-    return rc == 0 ? make_table(store, "told", error) : rc;
-}
-
-/* Version 5 did not know that a guest had ended. */
-static int to_6(struct store *store, struct error *error)
-{
-    int rc = make_table(store, "event", error);
-
-    return rc == 0
-               ? sql_run(store, "CREATE INDEX event_by_guest ON event(guest_id, time_ms)", error)
-               : rc;
-}
-
-/* The step to each version from the one before. */
-static int (*const steps[])(struct store *store, struct error *error) = {to_1, to_2, to_3,
-                                                                         to_4, to_5, to_6};
-#define VERSION ((int)(sizeof(steps) / sizeof(steps[0])))
-
-int schema_version(void)
-{
-    return VERSION;
-}
-
+/* 0: the file is marked as ours, and its tables are not made yet. */
 static int read_version(struct store *store, int *version, struct error *error)
 {
     int64_t found;
@@ -184,7 +104,7 @@ static int read_version(struct store *store, int *version, struct error *error)
 
     if (rc < 0)
         return rc;
-    if (found < 0 || found > VERSION)
+    if (found != 0 && found != VERSION)
         return error_set(error, -EINVAL,
                          "%s: has schema version %lld, this vmwss knows up to %d: use the vmwss "
                          "that wrote it, or another file",
@@ -193,28 +113,28 @@ static int read_version(struct store *store, int *version, struct error *error)
     return 0;
 }
 
-static int climb(struct store *store, int version, struct error *error)
+static int make_tables(struct store *store, struct error *error)
 {
-    char pragma[64];
-    int from = 0;
-    int rc = read_version(store, &from, error);
+    int version = VERSION;
+    int rc = read_version(store, &version, error);
 
-    for (int v = from; rc == 0 && v < version; v++)
-        rc = steps[v](store, error);
-    if (rc < 0 || from >= version)
+    if (rc < 0 || version == VERSION)
         return rc;
-    snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d", version);
-    return sql_run(store, pragma, error);
+    for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
+        rc = sql_run(store, tables[i].sql, error);
+    if (rc == 0)
+        rc = sql_run(store, indexes, error);
+    return rc == 0 ? sql_run(store, SET_VERSION, error) : rc;
 }
 
-int schema_migrate(struct store *store, int version, struct error *error)
+int schema_make(struct store *store, struct error *error)
 {
     /* At once for writing: of two that start together, one waits and finds it done. */
     int rc = sql_run(store, "BEGIN IMMEDIATE", error);
 
     if (rc < 0)
         return rc;
-    rc = climb(store, version, error);
+    rc = make_tables(store, error);
     if (rc == 0)
         rc = sql_run(store, "COMMIT", error);
     if (rc < 0)
@@ -248,16 +168,10 @@ int schema_verify(struct store *store, struct error *error)
 
     if (rc < 0)
         return rc;
-    /* The file is marked as ours before its tables are made. */
     if (version == 0)
         return error_set(error, -EBUSY,
                          "%s: nothing is in it yet: vmwssd makes its tables when it starts",
                          store->path);
-    if (version < VERSION)
-        return error_set(error, -EINVAL,
-                         "%s: has schema version %d, this vmwss needs %d: vmwssd updates it when "
-                         "it starts",
-                         store->path, version, VERSION);
     for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
         rc = verify_table(store, &tables[i], error);
     return rc;

@@ -100,7 +100,7 @@ static int open_file(struct store *store, bool check, struct error *error)
     if (rc == 0 && kind != FILE_NEW && check)
         rc = store_check(store, NULL, NULL, error);
     if (rc == 0)
-        rc = schema_migrate(store, schema_version(), error);
+        rc = schema_make(store, error);
     return rc == 0 ? schema_verify(store, error) : rc;
 }
 

@@ -41,13 +41,13 @@ struct store_entry {
 };
 
 /**
- * Opens the database for writing; makes it, with mode 0640 less the umask, if it is not there, and
- * brings an older schema up to date. The directory must exist. Every page is checked (PRAGMA
- * quick_check: as long as reading the file takes). A damaged database is renamed to
+ * Opens the database for writing; makes it, with mode 0640 less the umask, if it is not there. The
+ * directory must exist. Every page is checked (PRAGMA quick_check: as long as reading the file
+ * takes). A damaged database is renamed to
  * PATH.damaged-TIME, with its WAL, and a new one begun: store_notice() says so. A file that is
  * something else is refused, not renamed: unless its name ends in ".db" and it is no SQLite
  * database at all, as ours is after its first page was lost.
- * @return 0; -EINVAL a database that is not ours, or of a later version; -EBUSY; -EROFS; -ENOSPC;
+ * @return 0; -EINVAL a database that is not ours, or of another version; -EBUSY; -EROFS; -ENOSPC;
  * -ENOENT; -EACCES; -EIO
  */
 int store_open(const char *path, struct store **store, struct error *error);

@@ -3,9 +3,8 @@
  * @file word_row.h  The guest's word beside a record: a row of the table word, and its minute and
  * hour in word_bucket.
  *
- * A record of a guest that nobody asked has no row, and so have those that were there before
- * version 3. What the guest did not tell is NULL. Its own working set, which few measure, has a row
- * of the table own_set, since version 5.
+ * A record of a guest that nobody asked has no row. What the guest did not tell is NULL. Its own
+ * working set, which few measure, has a row of the table own_set.
  */
 #pragma once
 

@@ -102,22 +102,6 @@ static inline struct store *kept_open(const char *path)
     return store;
 }
 
-/** Makes the database that a captured one of @p name says, by its SQL. */
-static inline void kept_load(const char *path, const char *name)
-{
-    struct fsroot root;
-    char *sql = NULL;
-    sqlite3 *db;
-
-    ck_assert_int_eq(fsroot_open(&root, FIXTURES), 0);
-    ck_assert_int_gt(fsroot_read_all(&root, &sql, 1 << 20, "%s", name), 0);
-    fsroot_close(&root);
-    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-    free(sql);
-}
-
 /** The first column of the first row, as another program sees it; freed by the caller. */
 static inline char *kept_ask(const char *path, const char *sql)
 {

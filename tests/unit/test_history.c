@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_history.c  Down-sampling, retention, migration, and reading what is kept, also of a
+/** @file test_history.c  Down-sampling, retention, and reading what is kept, also of a
  * hostile file. */
 #include "kept.h"
 
@@ -346,31 +346,6 @@ START_TEST(retention_that_reports_could_not_live_with_is_refused)
 }
 END_TEST
 
-/* --- migration -------------------------------------------------------------------------------- */
-
-/* A database of version 1, as the first vmwssd wrote it, gets the buckets of its samples, and keeps
- * those. */
-START_TEST(version_1_is_brought_up_to_date)
-{
-    static struct points points;
-    struct store *store;
-    struct error error = {0};
-
-    kept_load(kept.path, "history-1.sql");
-    ck_assert_int_eq(history_open(kept.path, &store, &error), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(error.text, "schema version 1"));
-    store = kept_open(kept.path);
-    ck_assert_str_eq(store_notice(store), "");
-    store_close(store);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "6");
-    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "3");
-    read_points(&points, BUCKET_MINUTE, 10);
-    ck_assert_uint_eq(points.n, 2);
-    ck_assert_uint_eq(points.at[0].wss_bytes, 150 * MIB);
-    ck_assert_uint_eq(points.at[1].wss_bytes, 400 * MIB);
-}
-END_TEST
-
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static int see_latest(const struct kept_sample *sample, void *context)
@@ -567,7 +542,6 @@ static Suite *suite(void)
     tcase_add_test(tcase, each_level_is_kept_for_its_time);
     tcase_add_test(tcase, a_clock_that_jumps_deletes_nothing);
     tcase_add_test(tcase, retention_that_reports_could_not_live_with_is_refused);
-    tcase_add_test(tcase, version_1_is_brought_up_to_date);
     tcase_add_test(tcase, a_record_comes_back_as_it_was);
     tcase_add_test(tcase, guests_are_found_by_name_and_uuid);
     tcase_add_test(tcase, a_reader_makes_nothing_and_says_what_is_missing);

@@ -3,6 +3,8 @@
  * damaged one. */
 #include "kept.h"
 
+#include "keep/history.h"
+
 #include "fixture.h"
 #include "keep/size.h"
 #include "keep/store_private.h"
@@ -219,11 +221,28 @@ START_TEST(other_files_are_refused_and_left_alone)
 }
 END_TEST
 
-START_TEST(a_later_version_is_refused)
+/* Also by a reader: nothing of it is changed, nor is it set aside. */
+START_TEST(another_version_is_refused_and_left_alone)
 {
+    static const char *const versions[] = {"99", "6", "2", "-1"};
+    struct store *reader;
+    struct error error = {0};
+
     store_close(kept_open(kept.path));
-    free(kept_ask(kept.path, "PRAGMA user_version = 99"));
-    refused(kept.path, -EINVAL, "schema version 99");
+    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+        char sql[64];
+        char message[64];
+
+        snprintf(sql, sizeof(sql), "PRAGMA user_version = %s", versions[i]);
+        snprintf(message, sizeof(message), "schema version %s, ", versions[i]);
+        free(kept_ask(kept.path, sql));
+        refused(kept.path, -EINVAL, message);
+        refused(kept.path, -EINVAL, ": use the vmwss that wrote it, or another file");
+        ck_assert_int_eq(history_open(kept.path, &reader, &error), -EINVAL);
+        ck_assert_ptr_nonnull(strstr(error.text, message));
+        ck_assert_sql(kept.path, "PRAGMA user_version", versions[i]);
+    }
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table'", "8");
 }
 END_TEST
 
@@ -434,7 +453,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, it_is_found_again);
     tcase_add_test(tcase, nothing_is_written_while_somebody_holds_it);
     tcase_add_test(tcase, other_files_are_refused_and_left_alone);
-    tcase_add_test(tcase, a_later_version_is_refused);
+    tcase_add_test(tcase, another_version_is_refused_and_left_alone);
     tcase_add_test(tcase, damaged_pages_are_set_aside);
     tcase_add_test(tcase, a_lost_first_page_is_set_aside);
     tcase_add_test(tcase, a_cut_file_is_set_aside);

@@ -289,7 +289,7 @@ START_TEST(what_is_unknown_does_not_count)
 }
 END_TEST
 
-/* --- retention and migration ------------------------------------------------------------------ */
+/* --- retention -------------------------------------------------------------------------------- */
 
 START_TEST(it_goes_with_its_record)
 {
@@ -338,35 +338,6 @@ START_TEST(means_weigh_only_what_was_told)
     ck_assert_uint_eq(word.cache_cold_bytes, records[0].sample.guest.cache_cold_bytes);
     ck_assert_double_eq_tol(word.swap_in_bytes_s, records[1].sample.guest.swap_in_bytes_s, 1e-6);
     ck_assert_sql(kept.path, "SELECT psi_some_ms / 1000 FROM word_bucket WHERE level_s = 60", "40");
-}
-END_TEST
-
-/* A database of version 3 weighs what it has by all of its time. */
-START_TEST(version_3_is_brought_up_to_date)
-{
-    static const char *const older[] = {
-        "CREATE TABLE older AS SELECT level_s, start_s, guest_id, period_ms, source, verdict,"
-        " at_least, agreement, total_bytes, used_bytes, available_bytes, cache_warm_bytes,"
-        " cache_cold_bytes, psi_some, psi_full, swap_in_bytes_s, refault_bytes_s FROM word_bucket",
-        "DROP TABLE word_bucket",
-        "ALTER TABLE older RENAME TO word_bucket",
-        "UPDATE word_bucket SET swap_in_bytes_s = NULL",
-        "DROP TABLE own_set",
-        "DROP TABLE told",
-        "DROP TABLE event",
-        "PRAGMA user_version = 3",
-    };
-    struct ages_record first = told(T0 + 10, 300, 0.1);
-    struct ages_record second = told(T0 + 40, 300, 0.5);
-
-    add(&first, 10);
-    for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++)
-        free(kept_ask(kept.path, older[i]));
-    add(&second, 30);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "6");
-    ck_assert_double_eq_tol(bucket(BUCKET_HOUR).psi_some, 0.4, 1e-4);
-    ck_assert_sql(kept.path, "SELECT swap_in_bytes_s_ms / 1000 FROM word_bucket WHERE level_s = 60",
-                  "30");
 }
 END_TEST
 
@@ -443,51 +414,6 @@ START_TEST(what_its_agent_told_last_is_kept)
     ck_assert_sql(kept.path, "SELECT count(*) FROM told", "1");
     free(kept_ask(kept.path, "UPDATE told SET lines = CAST(zeroblob(40000) AS TEXT)"));
     ck_assert_int_eq(last_told(lines, &time_s), -EUCLEAN);
-}
-END_TEST
-
-/* A database of version 4 had neither. */
-START_TEST(version_4_is_brought_up_to_date)
-{
-    static const char *const older[] = {"DROP TABLE own_set", "DROP TABLE told", "DROP TABLE event",
-                                        "PRAGMA user_version = 4"};
-    struct ages_record record = told(T0, 300, 0.1);
-
-    add(&record, 30);
-    for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++)
-        free(kept_ask(kept.path, older[i]));
-    record.sample.guest.own_window_s = 3;
-    record.sample.guest.own_anon_bytes = MIB;
-    record.sample.time.tv_sec += 30;
-    add_told(&record, "a\nb");
-    ck_assert_sql(kept.path, "PRAGMA user_version", "6");
-    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
-    ck_assert_uint_eq(latest().own_anon_bytes, MIB);
-    ck_assert_sql(kept.path, "SELECT count(*) FROM told", "1");
-}
-END_TEST
-
-/* A database of version 2 keeps what it has, and takes words from then on. */
-START_TEST(version_2_is_brought_up_to_date)
-{
-    struct ages_record record = told(T0 + 86400, 300, 0.1);
-    struct store *store;
-    struct error error = {0};
-
-    kept_load(kept.path, "history-2.sql");
-    ck_assert_int_eq(history_open(kept.path, &store, &error), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(error.text, "schema version 2"));
-    store = kept_open(kept.path);
-    ck_assert_str_eq(store_notice(store), "");
-    store_close(store);
-    ck_assert_sql(kept.path, "PRAGMA user_version", "6");
-    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "3");
-    ck_assert_sql(kept.path, "SELECT count(*) FROM bucket WHERE level_s = 60", "2");
-    ck_assert_sql(kept.path, "PRAGMA integrity_check", "ok");
-    ck_assert_int_eq(latest().source, WORD_NONE);
-    ck_assert_int_eq(bucket(BUCKET_HOUR).source, WORD_NONE);
-    add(&record, 30);
-    ck_assert_int_eq(latest().source, WORD_AGENT);
 }
 END_TEST
 
@@ -573,9 +499,6 @@ static Suite *suite(void)
     tcase_add_test(tcase, means_weigh_only_what_was_told);
     tcase_add_test(tcase, its_own_working_set_comes_back);
     tcase_add_test(tcase, what_its_agent_told_last_is_kept);
-    tcase_add_test(tcase, version_4_is_brought_up_to_date);
-    tcase_add_test(tcase, version_3_is_brought_up_to_date);
-    tcase_add_test(tcase, version_2_is_brought_up_to_date);
     tcase_add_test(tcase, a_figure_that_is_none_is_unknown);
     tcase_add_test(tcase, an_infinite_rate_is_not_kept);
     tcase_add_test(tcase, a_strange_row_is_refused);
