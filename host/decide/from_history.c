@@ -3,7 +3,6 @@
 #include "decide/from_history.h"
 
 #include "base/bytes.h"
-#include "keep/row.h"
 
 #include <math.h>
 
@@ -213,9 +212,9 @@ void decide_from_moment(struct decide_input *input, const struct decide_windows 
     struct windows all = {0};
 
     clear(input);
-    input->assigned_bytes = bucket->ram_bytes;
-    input->resident_bytes = bytes_of(bucket->resident);
-    input->unmeasurable_bytes = bytes_of(bucket->unmeasurable);
+    input->assigned_bytes = bytes_of(bucket->summary.ram_bytes);
+    input->resident_bytes = bytes_of(bucket->summary.resident_bytes);
+    input->unmeasurable_bytes = bytes_of(bucket->summary.unmeasurable_bytes);
     input->period_s = fmax((double)bucket->period_ms / 1000, BUCKET_MINUTE);
     input->up_s = up_s;
     input->day_s = decide_day_p99(day, (double)(moment->start_s + BUCKET_MINUTE - 1),
@@ -227,6 +226,6 @@ void decide_from_moment(struct decide_input *input, const struct decide_windows 
                    window->sketch.max + above(window));
     }
     pick_all(input, windows, &all);
-    take_flags(input, row_flags_parse(bucket->flags));
+    take_flags(input, bucket->summary.flags);
     take_word(&input->guest, &moment->guest, 0);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prometheus.c  See prometheus.h: one table of metrics of a guest, one of those of a
- * window. */
+/** @file prometheus.c  See prometheus.h: the metrics of the tables of fields, and of the host. */
 #include "export/prometheus.h"
 
 #include "export/exposition.h"
@@ -11,77 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The order of the page. Sizes are known also of a guest that is not measured. */
+static const enum field_group window_groups[] = {GROUP_WSS, GROUP_UNITS, GROUP_TOUCHED,
+                                                 GROUP_WINDOW};
+static const enum field_group guest_groups[] = {GROUP_SIZE, GROUP_WHEN, GROUP_COST, GROUP_PANEL};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* --- of a guest ------------------------------------------------------------------------------- */
-
-static double resident(const struct kept_sample *kept)
-{
-    return (double)kept->record.sample.resident_bytes;
-}
-
-static double ram(const struct kept_sample *kept)
-{
-    return (double)kept->record.sample.ram_bytes;
-}
-
-static double unmeasurable(const struct kept_sample *kept)
-{
-    return (double)kept->record.sample.unmeasurable_bytes;
-}
-
-static double last_scan(const struct kept_sample *kept)
-{
-    const struct timespec *time = &kept->record.sample.time;
-
-    return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
-}
-
-static double period(const struct kept_sample *kept)
-{
-    return kept->period_s;
-}
-
-static double scan_cpu(const struct kept_sample *kept)
-{
-    return kept->record.sample.cpu_s;
-}
-
-static double sampled_pages(const struct kept_sample *kept)
-{
-    return (double)kept->record.sample.samples;
-}
-
-static double granularity(const struct kept_sample *kept)
-{
-    return (double)kept->record.sample.granularity_bytes;
-}
-
-static double precision(const struct kept_sample *kept)
-{
-    return kept->precision;
-}
-
-static const struct guest_metric {
-    const char *name, *help;
-    double (*value)(const struct kept_sample *kept);
-    bool of_size; /* also of a guest that is not measured */
-} guest_metrics[] = {
-    {"vmwss_ram_bytes", "RAM of the guest.", ram, true},
-    {"vmwss_resident_bytes", "Guest RAM that has a host page behind it.", resident, true},
-    {"vmwss_unmeasurable_bytes", "Resident bytes of which no touch could be seen.", unmeasurable,
-     true},
-    {"vmwss_last_scan_timestamp_seconds", "When the guest was looked at last, Unix time.",
-     last_scan, false},
-    {"vmwss_scan_period_seconds",
-     "The time that the last look stands for: since the one before, if it saw so far back.", period,
-     false},
-    {"vmwss_scan_cpu_seconds", "CPU time that the last look took.", scan_cpu, false},
-    {"vmwss_sampled_pages", "Pages of the panel whose state was known.", sampled_pages, false},
-    {"vmwss_granularity_bytes",
-     "Bytes that one page of the panel stands for: 4096, or a huge page.", granularity, false},
-    {"vmwss_precision_ratio",
-     "Half-width of the 95 % interval that the budget paid for, as a share of what is resident.",
-     precision, false},
-};
 
 void prometheus_guest_labels(char labels[LABELS_MAX], const struct current_guest *guest)
 {
@@ -98,17 +33,19 @@ static bool is_unmeasured(const struct current_guest *guest)
     return guest->kept.record.sample.flags & FLAG_NOT_MEASURED;
 }
 
-static void write_guest_metric(FILE *out, const struct guest_metric *metric,
-                               const struct current *current)
+static void write_guest_metric(FILE *out, const struct field *field, const struct current *current)
 {
     char labels[LABELS_MAX];
+    struct field_value value;
 
-    exposition_family(out, metric->name, metric->help);
+    exposition_family(out, field->metric, field->help);
     for (size_t i = 0; i < current->n; i++) {
-        if (is_unmeasured(&current->guests[i]) && !metric->of_size)
+        if (is_unmeasured(&current->guests[i]) && field->group != GROUP_SIZE)
             continue;
         prometheus_guest_labels(labels, &current->guests[i]);
-        exposition_sample(out, metric->name, labels, metric->value(&current->guests[i].kept));
+        field_get(field, &current->guests[i].kept, &value);
+        if (value.kind != VALUE_NONE)
+            exposition_sample(out, field->metric, labels, field_number(&value));
     }
 }
 
@@ -157,54 +94,6 @@ static void write_flags(FILE *out, const struct current *current)
 
 /* --- of a window ------------------------------------------------------------------------------ */
 
-static double wss(const struct window_record *window)
-{
-    return (double)window->wss_bytes;
-}
-
-static double wss_low(const struct window_record *window)
-{
-    return (double)window->wss_low_bytes;
-}
-
-static double wss_high(const struct window_record *window)
-{
-    return (double)window->wss_high_bytes;
-}
-
-static double unit_low(const struct window_record *window)
-{
-    return (double)window->unit_low_bytes;
-}
-
-static double touched(const struct window_record *window)
-{
-    return window->touched_fraction;
-}
-
-static double est_window(const struct window_record *window)
-{
-    return window->est_window_s;
-}
-
-static const struct window_metric {
-    const char *name, *help;
-    double (*value)(const struct window_record *window);
-} window_metrics[] = {
-    {"vmwss_working_set_bytes", "Guest RAM touched in the window.", wss},
-    {"vmwss_working_set_low_bytes",
-     "Lower bound of the 95 % interval of the working set; of each huge page touched, one base page.",
-     wss_low},
-    {"vmwss_working_set_high_bytes",
-     "Upper bound of the 95 % interval of the working set, and what was unmeasurable.", wss_high},
-    {"vmwss_working_set_unit_low_bytes",
-     "Lower bound of the 95 % interval of the working set, huge pages touched counted in full.",
-     unit_low},
-    {"vmwss_touched_ratio", "Share of the measurable resident RAM that was touched in the window.",
-     touched},
-    {"vmwss_window_measured_seconds", "The window that was really measured.", est_window},
-};
-
 static void window_label(char label[32], const struct window_record *window)
 {
     snprintf(label, 32, "%.10g", window->window_s);
@@ -225,12 +114,13 @@ static bool is_repeated(const struct sample_record *sample, size_t w)
     return false;
 }
 
-static void write_windows_of(FILE *out, const struct window_metric *metric,
+static void write_windows_of(FILE *out, const struct field *field,
                              const struct current_guest *guest)
 {
     const struct sample_record *sample = &guest->kept.record.sample;
     char labels[LABELS_MAX];
     char window[32];
+    struct field_value value;
 
     for (size_t w = 0; w < sample->n_windows; w++) {
         if (is_repeated(sample, w))
@@ -238,16 +128,17 @@ static void write_windows_of(FILE *out, const struct window_metric *metric,
         window_label(window, &sample->windows[w]);
         prometheus_guest_labels(labels, guest);
         exposition_label(labels, LABELS_MAX, "window", window);
-        exposition_sample(out, metric->name, labels, metric->value(&sample->windows[w]));
+        field_get(field, &sample->windows[w], &value);
+        if (value.kind != VALUE_NONE)
+            exposition_sample(out, field->metric, labels, field_number(&value));
     }
 }
 
-static void write_window_metric(FILE *out, const struct window_metric *metric,
-                                const struct current *current)
+static void write_window_metric(FILE *out, const struct field *field, const struct current *current)
 {
-    exposition_family(out, metric->name, metric->help);
+    exposition_family(out, field->metric, field->help);
     for (size_t i = 0; i < current->n; i++)
-        write_windows_of(out, metric, &current->guests[i]);
+        write_windows_of(out, field, &current->guests[i]);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -283,14 +174,25 @@ static void write_host(FILE *out, const struct current *current, uint64_t databa
                   current->newest_s);
 }
 
+/* Of the fields that have one, group by group. */
+void prometheus_write_metrics(FILE *out, const struct field *fields, const enum field_group *groups,
+                              size_t n, prometheus_write_field write, const struct current *current)
+{
+    for (size_t g = 0; g < n; g++)
+        for (const struct field *field = field_of_group(fields, groups[g]); field;
+             field = field_next_of_group(field))
+            if (field->metric)
+                write(out, field, current);
+}
+
 void prometheus_write(FILE *out, const struct current *current, uint64_t database_bytes)
 {
     write_host(out, current, database_bytes);
     write_info(out, current);
-    for (size_t i = 0; i < sizeof(window_metrics) / sizeof(window_metrics[0]); i++)
-        write_window_metric(out, &window_metrics[i], current);
-    for (size_t i = 0; i < sizeof(guest_metrics) / sizeof(guest_metrics[0]); i++)
-        write_guest_metric(out, &guest_metrics[i], current);
+    prometheus_write_metrics(out, window_fields(), window_groups, COUNT(window_groups),
+                             write_window_metric, current);
+    prometheus_write_metrics(out, sample_fields(), guest_groups, COUNT(guest_groups),
+                             write_guest_metric, current);
     write_flags(out, current);
     prometheus_write_words(out, current);
 }

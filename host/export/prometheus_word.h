@@ -16,6 +16,15 @@
 /** The labels that tell guests apart, in prometheus.c. */
 void prometheus_guest_labels(char labels[LABELS_MAX], const struct current_guest *guest);
 
+/** Writes a field's family, and the samples of all guests. */
+typedef void (*prometheus_write_field)(FILE *out, const struct field *field,
+                                       const struct current *current);
+
+/** Writes those of the fields that have a metric, group by group; in prometheus.c. */
+void prometheus_write_metrics(FILE *out, const struct field *fields, const enum field_group *groups,
+                              size_t n, prometheus_write_field write,
+                              const struct current *current);
+
 /** The families that any guest has something for; a guest that did not tell something has no sample
  * of it. */
 void prometheus_write_words(FILE *out, const struct current *current);

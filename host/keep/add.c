@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file add.c  Adding records: all of a call in one transaction. */
-#include "base/cleanup.h"
 #include "domain/ram_config.h"
+#include "keep/columns.h"
 #include "keep/rollup.h"
-#include "keep/row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 #include "keep/wal.h"
@@ -12,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct adding {
@@ -19,15 +19,12 @@ struct adding {
     sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample, *add_told;
     struct rollup rollup;
     struct word_adding word;
+    struct kept_sample *kept; /* what is being added */
 };
 
 static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?";
 static const char add_guest[] = "INSERT INTO guest(host, uuid, name) VALUES (?, ?, ?)";
 static const char rename_guest[] = "UPDATE guest SET name = ? WHERE id = ?";
-static const char add_sample[] =
-    "INSERT INTO sample(guest_id, time_ms, period_s, pid, accel, method, mode, samples, precision,"
-    " granularity_bytes, ram_bytes, resident_bytes, unmeasurable_bytes, vcpu_s, cpu_s, paused_s,"
-    " flags, windows, ages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char add_told[] =
     "INSERT OR REPLACE INTO told(guest_id, time_ms, lines) VALUES (?, ?, ?)";
 
@@ -145,42 +142,23 @@ static int64_t time_ms(const struct timespec *time)
     return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
 }
 
-static void bind_sample(sqlite3_stmt *s, const struct store_entry *entry, int64_t guest)
+static int prepare_sample(struct adding *adding, struct error *error)
 {
-    const struct sample_record *sample = &entry->record->sample;
+    struct sql_text sql = {0};
 
-    sqlite3_bind_int64(s, 1, guest);
-    sqlite3_bind_int64(s, 2, time_ms(&sample->time));
-    sqlite3_bind_double(s, 3, entry->period_s);
-    sqlite3_bind_int64(s, 4, sample->pid);
-    sql_bind_text(s, 5, accel_name(sample->accel));
-    sql_bind_text(s, 6, sample->method);
-    sql_bind_text(s, 7, sample->census ? "census" : "panel");
-    sql_bind_u64(s, 8, sample->samples);
-    sqlite3_bind_double(s, 9, entry->precision);
-    sql_bind_u64(s, 10, sample->granularity_bytes);
-    sql_bind_u64(s, 11, sample->ram_bytes);
-    sql_bind_u64(s, 12, sample->resident_bytes);
-    sql_bind_u64(s, 13, sample->unmeasurable_bytes);
-    sqlite3_bind_double(s, 14, sample->vcpu_s);
-    sqlite3_bind_double(s, 15, sample->cpu_s);
-    sqlite3_bind_double(s, 16, sample->paused_s);
+    sql_append(&sql, "INSERT INTO sample(guest_id");
+    columns_append(&sql, sample_fields(), HOME_SAMPLE, ", #");
+    sql_append(&sql, ") VALUES (?");
+    columns_append(&sql, sample_fields(), HOME_SAMPLE, ", ?");
+    sql_append(&sql, ")");
+    return sql_prepare(adding->store, sql.text, &adding->add_sample, error);
 }
 
-static int insert_sample(const struct adding *adding, const struct store_entry *entry,
-                         int64_t guest, struct error *error)
+static int insert_sample(const struct adding *adding, int64_t guest, struct error *error)
 {
-    cleanup_free char *windows = row_windows_text(&entry->record->sample);
-    cleanup_free char *ages = row_ages_text(entry->record);
-    char flags[SAMPLE_FLAGS_TEXT];
-
-    if (!windows || !ages)
+    sqlite3_bind_int64(adding->add_sample, 1, guest);
+    if (columns_bind(adding->add_sample, 2, sample_fields(), HOME_SAMPLE, adding->kept) < 0)
         return error_set(error, -ENOMEM, "%s: out of memory", adding->store->path);
-    sample_flags_text(flags, sizeof(flags), entry->record->sample.flags);
-    bind_sample(adding->add_sample, entry, guest);
-    sql_bind_text(adding->add_sample, 17, flags);
-    sql_bind_text(adding->add_sample, 18, windows);
-    sql_bind_text(adding->add_sample, 19, ages);
     return sql_finish(adding->store, adding->add_sample, error);
 }
 
@@ -213,28 +191,37 @@ static int insert_told(const struct adding *adding, const struct store_entry *en
 static int add_entry(struct adding *adding, const struct store_entry *entry, struct error *error)
 {
     int64_t guest = 0;
+
+    *adding->kept = (struct kept_sample){
+        .record = *entry->record, .period_s = entry->period_s, .precision = entry->precision};
+
     int rc = guest_id(adding, &entry->record->sample, &guest, error);
 
     if (rc == 0)
-        rc = insert_sample(adding, entry, guest, error);
+        rc = insert_sample(adding, guest, error);
     if (rc == 0)
         rc = insert_word(adding, entry, guest, error);
     if (rc == 0)
         rc = insert_told(adding, entry, guest, error);
-    return rc == 0 ? rollup_add(&adding->rollup, guest, entry, error) : rc;
+    return rc == 0 ? rollup_add(&adding->rollup, guest, adding->kept, error) : rc;
 }
 
 static int prepare(struct adding *adding, struct error *error)
 {
     struct store *store = adding->store;
-    int rc = sql_prepare(store, find_guest, &adding->find_guest, error);
+    int rc;
+
+    adding->kept = malloc(sizeof(*adding->kept));
+    if (!adding->kept)
+        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+    rc = sql_prepare(store, find_guest, &adding->find_guest, error);
 
     if (rc == 0)
         rc = sql_prepare(store, add_guest, &adding->add_guest, error);
     if (rc == 0)
         rc = sql_prepare(store, rename_guest, &adding->rename_guest, error);
     if (rc == 0)
-        rc = sql_prepare(store, add_sample, &adding->add_sample, error);
+        rc = prepare_sample(adding, error);
     if (rc == 0)
         rc = sql_prepare(store, add_told, &adding->add_told, error);
     if (rc == 0)
@@ -253,6 +240,7 @@ static void finalize(struct adding *adding)
     sqlite3_finalize(adding->add_told);
     word_adding_end(&adding->word);
     rollup_end(&adding->rollup);
+    free(adding->kept);
 }
 
 static int add_all(struct store *store, const struct store_entry *entries, size_t n,

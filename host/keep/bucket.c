@@ -2,12 +2,9 @@
 /** @file bucket.c  See bucket.h. */
 #include "keep/bucket.h"
 
-#include "keep/row.h"
-
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void bucket_clear(struct bucket *bucket)
@@ -78,29 +75,20 @@ static void add_window(struct bucket *bucket, const struct window_record *window
     blend(&into->wss_high, (double)window->wss_high_bytes, share);
 }
 
-void bucket_add(struct bucket *bucket, const struct store_entry *entry)
+void bucket_add(struct bucket *bucket, const struct kept_sample *kept)
 {
-    const struct sample_record *sample = &entry->record->sample;
+    const struct sample_record *sample = &kept->record.sample;
     /* A millisecond at least, so that nothing is divided by zero. */
-    uint64_t period_ms = entry->period_s < 0.001 ? 1 : (uint64_t)llround(entry->period_s * 1000);
+    uint64_t period_ms = kept->period_s < 0.001 ? 1 : (uint64_t)llround(kept->period_s * 1000);
 
     bucket->records++;
     bucket->period_ms += period_ms;
 
     double share = (double)period_ms / (double)bucket->period_ms;
 
-    blend(&bucket->resident, (double)sample->resident_bytes, share);
-    blend(&bucket->unmeasurable, (double)sample->unmeasurable_bytes, share);
+    summary_add(&bucket->summary, kept, share);
     if (sample->resident_bytes > bucket->resident_max_bytes)
         bucket->resident_max_bytes = sample->resident_bytes;
-    bucket->ram_bytes = sample->ram_bytes;
-    bucket->vcpu_s += sample->vcpu_s;
-    bucket->cpu_s += sample->cpu_s;
-    bucket->paused_s += sample->paused_s;
-    bucket->precision = fmax(bucket->precision, entry->precision);
-    snprintf(bucket->method, sizeof(bucket->method), "%s", sample->method);
-    sample_flags_text(bucket->flags, sizeof(bucket->flags),
-                      sample->flags | row_flags_parse(bucket->flags));
     for (size_t w = 0; w < sample->n_windows; w++)
         add_window(bucket, &sample->windows[w], period_ms);
 }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "estimate/sketch.h"
-#include "keep/store.h"
+#include "record/field.h"
 
 #define BUCKET_MINUTE 60
 #define BUCKET_HOUR 3600
@@ -25,13 +25,8 @@ struct bucket_window {
 struct bucket {
     uint64_t records;
     uint64_t period_ms; /* in sum */
-    uint64_t ram_bytes; /* of its last record */
     uint64_t resident_max_bytes;
-    double resident, unmeasurable;                 /* bytes, means */
-    double vcpu_s, cpu_s, paused_s;                /* sums */
-    double precision;                              /* the widest */
-    char method[32];                               /* of its last record */
-    char flags[SAMPLE_FLAGS_TEXT];                 /* of any of its records; see row.h */
+    struct record_summary summary;                 /* of what else the records have */
     size_t n_windows;                              /* ascending */
     struct bucket_window windows[RUN_MAX_WINDOWS]; /* a megabyte in all: not for the stack */
 };
@@ -40,7 +35,7 @@ struct bucket {
 void bucket_clear(struct bucket *bucket);
 
 /** Puts a record in. Windows beyond RUN_MAX_WINDOWS different ones in one bucket are left out. */
-void bucket_add(struct bucket *bucket, const struct store_entry *entry);
+void bucket_add(struct bucket *bucket, const struct kept_sample *kept);
 
 /** The window, or NULL. */
 const struct bucket_window *bucket_find(const struct bucket *bucket, double window_s);

@@ -2,58 +2,67 @@
 /** @file bucket_row.c  See bucket_row.h. */
 #include "keep/bucket_row.h"
 
+#include "keep/columns.h"
 #include "keep/sql.h"
 
 #include <errno.h>
 
-void bucket_row_bind(sqlite3_stmt *s, const struct bucket *bucket, const char *windows)
+/* What a bucket has of its own, before the summary of its records. */
+#define OWN "records, period_ms, resident_max_bytes, windows"
+#define N_OWN 4
+
+static void append_columns(struct sql_text *sql)
+{
+    sql_append(sql, OWN);
+    columns_append(sql, sample_fields(), HOME_SUMMARY, ", #");
+}
+
+int bucket_row_prepare(struct store *store, const char *first, const char *rest,
+                       sqlite3_stmt **statement, struct error *error)
+{
+    struct sql_text sql = {0};
+
+    sql_append(&sql, "SELECT ");
+    sql_append(&sql, first);
+    append_columns(&sql);
+    sql_append(&sql, " FROM bucket");
+    sql_append(&sql, rest);
+    return sql_prepare(store, sql.text, statement, error);
+}
+
+int bucket_row_prepare_write(struct store *store, sqlite3_stmt **statement, struct error *error)
+{
+    struct sql_text sql = {0};
+
+    sql_append(&sql, "INSERT OR REPLACE INTO bucket(");
+    append_columns(&sql);
+    sql_append(&sql, ", level_s, start_s, guest_id) VALUES (?, ?, ?, ?");
+    columns_append(&sql, sample_fields(), HOME_SUMMARY, ", ?");
+    sql_append(&sql, ", ?, ?, ?)");
+    return sql_prepare(store, sql.text, statement, error);
+}
+
+int bucket_row_bind(sqlite3_stmt *s, const struct bucket *bucket, const char *windows)
 {
     sql_bind_u64(s, 1, bucket->records);
     sql_bind_u64(s, 2, bucket->period_ms);
-    sql_bind_u64(s, 3, bucket->ram_bytes);
-    sql_bind_u64(s, 4, bucket->resident_max_bytes);
-    sqlite3_bind_double(s, 5, bucket->resident);
-    sqlite3_bind_double(s, 6, bucket->unmeasurable);
-    sqlite3_bind_double(s, 7, bucket->vcpu_s);
-    sqlite3_bind_double(s, 8, bucket->cpu_s);
-    sqlite3_bind_double(s, 9, bucket->paused_s);
-    sqlite3_bind_double(s, 10, bucket->precision);
-    sql_bind_text(s, 11, bucket->method);
-    sql_bind_text(s, 12, bucket->flags);
-    sql_bind_text(s, 13, windows);
-}
-
-/* Of bytes and of seconds alike: what can be cast to an integer, and never was more. */
-#define MOST 1e18
-
-static int read_numbers(sqlite3_stmt *s, int first, struct bucket *bucket)
-{
-    uint64_t *const whole[] = {&bucket->records, &bucket->period_ms, &bucket->ram_bytes,
-                               &bucket->resident_max_bytes};
-    double *const real[] = {&bucket->resident, &bucket->unmeasurable, &bucket->vcpu_s,
-                            &bucket->cpu_s,    &bucket->paused_s,     &bucket->precision};
-
-    for (int i = 0; i < 4; i++)
-        if (sql_u64(s, first + i, whole[i]) < 0)
-            return -EUCLEAN;
-    for (int i = 0; i < 6; i++)
-        if (sql_double(s, first + 4 + i, real[i]) < 0 || *real[i] < 0 || *real[i] > MOST)
-            return -EUCLEAN;
-    return bucket->records > 0 && bucket->period_ms > 0 ? 0 : -EUCLEAN;
+    sql_bind_u64(s, 3, bucket->resident_max_bytes);
+    sql_bind_text(s, 4, windows);
+    return columns_bind_summary(s, N_OWN + 1, &bucket->summary);
 }
 
 int bucket_row_read(sqlite3_stmt *s, int first, struct bucket *bucket, double only)
 {
+    const char *windows;
+
     bucket_clear(bucket);
-    if (read_numbers(s, first, bucket) < 0 ||
-        sql_text(s, first + 10, bucket->method, sizeof(bucket->method)) < 0 ||
-        sql_text(s, first + 11, bucket->flags, sizeof(bucket->flags)) < 0 ||
-        sqlite3_column_type(s, first + 12) != SQLITE_TEXT)
+    if (sql_u64(s, first, &bucket->records) < 0 || sql_u64(s, first + 1, &bucket->period_ms) < 0 ||
+        sql_u64(s, first + 2, &bucket->resident_max_bytes) < 0 || bucket->records == 0 ||
+        bucket->period_ms == 0 || columns_read_summary(s, first + N_OWN, &bucket->summary) < 0 ||
+        sqlite3_column_type(s, first + 3) != SQLITE_TEXT)
         return -EUCLEAN;
-
-    const char *windows = (const char *)sqlite3_column_text(s, first + 12);
-
+    windows = (const char *)sqlite3_column_text(s, first + 3);
     if (!windows)
         return -EUCLEAN;
-    return bucket_windows_parse(bucket, windows, (size_t)sqlite3_column_bytes(s, first + 12), only);
+    return bucket_windows_parse(bucket, windows, (size_t)sqlite3_column_bytes(s, first + 3), only);
 }

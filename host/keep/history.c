@@ -223,19 +223,19 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
 
 /* The last by the time of the record: the index has it at its end. */
 #define LATEST                                                                       \
-    "SELECT " KEPT_COLUMNS ", (SELECT max(e.time_ms) FROM event e WHERE"             \
-    " e.guest_id = g.id AND e.kind = 'end' AND e.time_ms >= s.time_ms"               \
-    " AND e.time_ms <= ?1)"                                                          \
     " FROM guest g JOIN sample s ON"                                                 \
     " s.id = (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?1" \
-    " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1)" WORD_JOIN
+    " ORDER BY l.time_ms DESC, l.id DESC LIMIT 1)" KEPT_JOIN
+#define WHEN_ENDED                                                                         \
+    ", (SELECT max(e.time_ms) FROM event e WHERE e.guest_id = g.id AND e.kind = 'end' AND" \
+    " e.time_ms >= s.time_ms AND e.time_ms <= ?1)"
 
 static void bind_now(sqlite3_stmt *statement)
 {
     sqlite3_bind_int64(statement, 1, (int64_t)((store_clock_now().wall_s + FUTURE_S) * 1000));
 }
 
-/* The next of the records of LATEST, whose last column is when the guest ended. */
+/* The next of the records of LATEST, with WHEN_ENDED. */
 static int next_latest(struct store *store, sqlite3_stmt *statement, struct kept_sample *kept,
                        struct error *error)
 {
@@ -257,7 +257,8 @@ int history_latest(struct store *store, int (*see)(const struct kept_sample *sam
 
     if (!kept)
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = sql_prepare(store, LATEST " ORDER BY g.host, g.name, g.uuid", &statement, error);
+    rc = kept_row_prepare(store, WHEN_ENDED, LATEST " ORDER BY g.host, g.name, g.uuid", &statement,
+                          error);
     if (rc == 0)
         bind_now(statement);
     while (rc == 0 && (rc = next_latest(store, statement, kept, error)) == 1)
@@ -269,7 +270,7 @@ int history_latest_of(struct store *store, int64_t guest_id, struct kept_sample 
                       struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = sql_prepare(store, LATEST " WHERE g.id = ?2", &statement, error);
+    int rc = kept_row_prepare(store, WHEN_ENDED, LATEST " WHERE g.id = ?2", &statement, error);
 
     if (rc < 0)
         return rc;

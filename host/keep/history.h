@@ -10,6 +10,7 @@
 #include "agent/agent_told.h"
 #include "keep/bucket.h"
 #include "keep/store.h"
+#include "record/field.h"
 
 /**
  * Opens the database for reading; store_close() closes it. Sees one state of it, that of its first
@@ -43,16 +44,6 @@ ssize_t history_guests(struct store *store, struct history_guest **guests, struc
 int history_find(struct store *store, const char *name_or_uuid, struct history_guest *guest,
                  struct error *error);
 
-/** One record as it was added. */
-struct kept_sample {
-    int64_t id;                /* grows from one record to the next that is added */
-    struct ages_record record; /* its method's name is a known one, or "unknown" */
-    double period_s;
-    double precision;
-    double ended_s; /* Unix time when the guest ended, at this record or later; 0: not known to
-                       have. Of history_latest() */
-};
-
 /** Calls @p see with the last record that was added for each guest, by host and name. What it
  * returns, if not 0, ends
  *  the walk and is returned; likewise below. Guests of which only buckets are left are not among
@@ -77,11 +68,7 @@ struct history_point {
     double est_window_s;
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes; /* means */
     uint64_t wss_min_bytes, wss_max_bytes, wss_p95_bytes;
-    uint64_t ram_bytes, resident_bytes, unmeasurable_bytes;
-    double precision;
-    double cpu_s;
-    char method[32];
-    char flags[SAMPLE_FLAGS_TEXT];
+    struct record_summary summary;
     struct guest_word
         guest; /* of a bucket: the highest use, the least available, means of shares and rates, the
                   worst verdict, the lowest agreement; WORD_NONE: it told nothing */

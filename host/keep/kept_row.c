@@ -2,10 +2,53 @@
 /** @file kept_row.c  See kept_row.h. */
 #include "keep/kept_row.h"
 
+#include "keep/columns.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 
 #include <errno.h>
+#include <string.h>
+
+int kept_row_prepare(struct store *store, const char *more, const char *from,
+                     sqlite3_stmt **statement, struct error *error)
+{
+    struct sql_text sql = {0};
+
+    sql_append(&sql, "SELECT s.id");
+    columns_append(&sql, sample_fields(), HOME_GUEST, ", g.#");
+    columns_append(&sql, sample_fields(), HOME_SAMPLE, ", s.#");
+    columns_append(&sql, word_fields(), HOME_WORD, ", w.#");
+    columns_append(&sql, word_fields(), HOME_OWN_SET, ", o.#");
+    sql_append(&sql, more);
+    sql_append(&sql, from);
+    return sql_prepare(store, sql.text, statement, error);
+}
+
+/* Of a guest that nobody asked there is no row, and all is 0. */
+static int read_word(sqlite3_stmt *statement, int first, struct guest_word *word)
+{
+    if (sqlite3_column_type(statement, first) == SQLITE_NULL)
+        return 0;
+    first = columns_read(statement, first, word_fields(), HOME_WORD, word);
+    if (first < 0)
+        return first;
+    return columns_read(statement, first, word_fields(), HOME_OWN_SET, word);
+}
+
+int kept_row_read(sqlite3_stmt *statement, struct kept_sample *kept)
+{
+    const struct field *fields = sample_fields();
+    int next = 1;
+
+    memset(kept, 0, sizeof(*kept));
+    if (sql_i64(statement, 0, &kept->id) < 0 ||
+        (next = columns_read(statement, next, fields, HOME_GUEST, kept)) < 0 ||
+        (next = columns_read(statement, next, fields, HOME_SAMPLE, kept)) < 0 ||
+        kept->period_s <= 0 || kept->period_s > STORE_PERIOD_MAX_S ||
+        read_word(statement, next, &kept->record.sample.guest) < 0)
+        return -EUCLEAN;
+    return 0;
+}
 
 int kept_row_next(struct store *store, sqlite3_stmt *statement, struct kept_sample *kept,
                   struct error *error)
@@ -14,9 +57,7 @@ int kept_row_next(struct store *store, sqlite3_stmt *statement, struct kept_samp
 
     if (rc != 1)
         return rc;
-    if (sample_row_read(statement, kept) < 0 ||
-        sql_i64(statement, SAMPLE_N_COLUMNS, &kept->id) < 0 ||
-        word_row_read(statement, SAMPLE_N_COLUMNS + 1, &kept->record.sample.guest) < 0)
+    if (kept_row_read(statement, kept) < 0)
         return error_set(error, -EUCLEAN, "%s: a record that vmwss has not written", store->path);
     return 1;
 }

@@ -29,11 +29,11 @@ static int64_t whole(double value)
 
 static int begin(struct walk *walk, double from_s, double to_s, struct error *error)
 {
-    int rc = sql_prepare(walk->store,
-                         "SELECT start_s, " BUCKET_COLUMNS " FROM bucket"
-                         " WHERE guest_id = ? AND level_s = ? AND start_s >= ? AND start_s <= ?"
-                         " ORDER BY start_s",
-                         &walk->buckets, error);
+    int rc = bucket_row_prepare(
+        walk->store, "start_s, ",
+        " WHERE guest_id = ? AND level_s = ? AND start_s >= ? AND start_s <= ?"
+        " ORDER BY start_s",
+        &walk->buckets, error);
 
     if (rc == 0)
         rc = word_bucket_prepare(walk->store, &walk->words, error);

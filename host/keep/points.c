@@ -4,13 +4,12 @@
 #include "keep/bucket_row.h"
 #include "keep/history.h"
 #include "keep/kept_row.h"
-#include "keep/row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
+#include "keep/word_row.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 int history_level(double span_s)
@@ -57,15 +56,9 @@ static void sample_point(struct history_point *point, const struct kept_sample *
         .wss_min_bytes = window->wss_bytes,
         .wss_max_bytes = window->wss_bytes,
         .wss_p95_bytes = window->wss_bytes,
-        .ram_bytes = sample->ram_bytes,
-        .resident_bytes = sample->resident_bytes,
-        .unmeasurable_bytes = sample->unmeasurable_bytes,
-        .precision = kept->precision,
-        .cpu_s = sample->cpu_s,
         .guest = sample->guest,
     };
-    snprintf(point->method, sizeof(point->method), "%s", sample->method);
-    sample_flags_text(point->flags, sizeof(point->flags), sample->flags);
+    summary_add(&point->summary, kept, 1);
 }
 
 static int sample_points(struct store *store, const struct history_guest *guest,
@@ -80,10 +73,10 @@ static int sample_points(struct store *store, const struct history_guest *guest,
 
     if (!kept)
         return no_memory(store, error);
-    rc = sql_prepare(store,
-                     "SELECT " KEPT_COLUMNS " FROM " SAMPLE_FROM WORD_JOIN
-                     " WHERE g.id = ? AND s.time_ms >= ? AND s.time_ms <= ? ORDER BY s.time_ms",
-                     &statement, error);
+    rc = kept_row_prepare(
+        store, "",
+        KEPT_FROM " WHERE g.id = ? AND s.time_ms >= ? AND s.time_ms <= ? ORDER BY s.time_ms",
+        &statement, error);
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(statement, 1, guest->id);
@@ -118,14 +111,8 @@ static void bucket_point(struct history_point *point, int64_t start_s, const str
         .wss_min_bytes = window->sketch.min,
         .wss_max_bytes = window->sketch.max,
         .wss_p95_bytes = (uint64_t)sketch_quantile(&window->sketch, 0.95),
-        .ram_bytes = bucket->ram_bytes,
-        .resident_bytes = (uint64_t)bucket->resident,
-        .unmeasurable_bytes = (uint64_t)bucket->unmeasurable,
-        .precision = bucket->precision,
-        .cpu_s = bucket->cpu_s,
+        .summary = bucket->summary,
     };
-    snprintf(point->method, sizeof(point->method), "%s", bucket->method);
-    snprintf(point->flags, sizeof(point->flags), "%s", bucket->flags);
 }
 
 /* Walks through @p statement, whose rows are guest, start, and the bucket's columns. */
@@ -164,11 +151,10 @@ int history_buckets(struct store *store, const struct history_query *query,
                     void *context, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = sql_prepare(store,
-                         "SELECT guest_id, start_s, " BUCKET_COLUMNS " FROM bucket"
-                         " WHERE level_s = ? AND start_s >= ? AND start_s <= ?"
-                         " ORDER BY start_s, guest_id",
-                         &statement, error);
+    int rc = bucket_row_prepare(store, "guest_id, start_s, ",
+                                " WHERE level_s = ? AND start_s >= ? AND start_s <= ?"
+                                " ORDER BY start_s, guest_id",
+                                &statement, error);
 
     if (rc < 0)
         return rc;
@@ -214,11 +200,10 @@ int history_points(struct store *store, const struct history_guest *guest,
 
     if (query->level_s == 0)
         return sample_points(store, guest, query, see, context, error);
-    rc = sql_prepare(store,
-                     "SELECT guest_id, start_s, " BUCKET_COLUMNS " FROM bucket"
-                     " WHERE guest_id = ? AND level_s = ? AND start_s >= ? AND start_s <= ?"
-                     " ORDER BY start_s",
-                     &statement, error);
+    rc = bucket_row_prepare(store, "guest_id, start_s, ",
+                            " WHERE guest_id = ? AND level_s = ? AND start_s >= ? AND start_s <= ?"
+                            " ORDER BY start_s",
+                            &statement, error);
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(statement, 1, guest->id);
@@ -252,11 +237,10 @@ ssize_t history_windows(struct store *store, int64_t guest_id, double window_s[R
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     struct windows windows = {.window_s = window_s};
-    int rc = sql_prepare(store,
-                         "SELECT guest_id, start_s, " BUCKET_COLUMNS " FROM bucket"
-                         " WHERE level_s = 3600 AND (?1 = 0 OR guest_id = ?1)"
-                         " ORDER BY start_s DESC LIMIT 1",
-                         &statement, error);
+    int rc = bucket_row_prepare(store, "guest_id, start_s, ",
+                                " WHERE level_s = 3600 AND (?1 = 0 OR guest_id = ?1)"
+                                " ORDER BY start_s DESC LIMIT 1",
+                                &statement, error);
 
     if (rc < 0)
         return rc;

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "estimate/packing.h"
 #include "keep/event.h"
-#include "keep/row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 
@@ -200,12 +199,12 @@ static int take(struct walked *guest, int64_t start_s, const struct bucket *buck
     guest->n_steps = sketch_steps(sketch, steps);
     guest->last_s = (double)start_s;
     guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
-    guest->ram_bytes = (double)bucket->ram_bytes;
+    guest->ram_bytes = bucket->summary.ram_bytes;
     guest->out->records += bucket->windows[0].records;
     guest->out->measured_s += (double)sketch->total / 1000;
-    guest->out->ram_bytes = bucket->ram_bytes;
-    guest->out->resident_bytes = (uint64_t)bucket->resident;
-    guest->out->unmeasurable_bytes = (uint64_t)bucket->unmeasurable;
+    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
+    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
+    guest->out->unmeasurable_bytes = (uint64_t)bucket->summary.unmeasurable_bytes;
     return 0;
 }
 
@@ -216,15 +215,15 @@ static int take_unmeasured(struct walked *guest, int64_t start_s, const struct b
         guest->steps = malloc(SKETCH_BINS * sizeof(*guest->steps));
     if (!guest->steps)
         return -ENOMEM;
-    guest->steps[0] = (struct sketch_step){.value = bucket->resident, .up_to = 1};
+    guest->steps[0] = (struct sketch_step){.value = bucket->summary.resident_bytes, .up_to = 1};
     guest->n_steps = 1;
     guest->last_s = (double)start_s;
     guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
-    guest->ram_bytes = (double)bucket->ram_bytes;
+    guest->ram_bytes = bucket->summary.ram_bytes;
     guest->out->not_measured = true;
-    guest->out->ram_bytes = bucket->ram_bytes;
-    guest->out->resident_bytes = (uint64_t)bucket->resident;
-    guest->out->unmeasurable_bytes = (uint64_t)bucket->resident;
+    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
+    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
+    guest->out->unmeasurable_bytes = (uint64_t)bucket->summary.resident_bytes;
     return 0;
 }
 
@@ -235,7 +234,7 @@ static int see(int64_t guest_id, int64_t start_s, const struct bucket *bucket, v
 
     bool measured = bucket->n_windows > 0;
 
-    if (!guest || (!measured && !(row_flags_parse(bucket->flags) & FLAG_NOT_MEASURED)))
+    if (!guest || (!measured && !(bucket->summary.flags & FLAG_NOT_MEASURED)))
         return 0;
     if (walk->time_s >= 0 && (double)start_s > walk->time_s)
         end_time(walk);

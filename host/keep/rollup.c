@@ -9,12 +9,6 @@
 
 #include <errno.h>
 
-static const char read_sql[] = "SELECT " BUCKET_COLUMNS
-                               " FROM bucket WHERE level_s = ? AND start_s = ? AND guest_id = ?";
-static const char write_sql[] = "INSERT OR REPLACE INTO bucket(" BUCKET_COLUMNS
-                                ", level_s, start_s, guest_id)"
-                                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
 int rollup_begin(struct rollup *rollup, struct store *store, struct error *error)
 {
     int rc;
@@ -22,8 +16,9 @@ int rollup_begin(struct rollup *rollup, struct store *store, struct error *error
     *rollup = (struct rollup){.store = store, .bucket = malloc(sizeof(*rollup->bucket))};
     if (!rollup->bucket)
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = sql_prepare(store, read_sql, &rollup->read, error);
-    return rc == 0 ? sql_prepare(store, write_sql, &rollup->write, error) : rc;
+    rc = bucket_row_prepare(store, "", " WHERE level_s = ? AND start_s = ? AND guest_id = ?",
+                            &rollup->read, error);
+    return rc == 0 ? bucket_row_prepare_write(store, &rollup->write, error) : rc;
 }
 
 void rollup_end(struct rollup *rollup)
@@ -57,31 +52,31 @@ static int read_bucket(struct rollup *rollup, struct error *error)
     return rc < 0 ? rc : 0;
 }
 
-static int add_to(struct rollup *rollup, int level_s, int64_t id, const struct store_entry *entry,
+static int add_to(struct rollup *rollup, int level_s, int64_t id, const struct kept_sample *kept,
                   struct error *error)
 {
-    int64_t start_s = bucket_start(entry->record->sample.time.tv_sec, level_s);
+    int64_t start_s = bucket_start(kept->record.sample.time.tv_sec, level_s);
     int rc;
 
     bind_key(rollup->read, 1, level_s, start_s, id);
     rc = read_bucket(rollup, error);
     if (rc < 0)
         return rc;
-    bucket_add(rollup->bucket, entry);
+    bucket_add(rollup->bucket, kept);
 
     cleanup_free char *windows = bucket_windows_text(rollup->bucket);
 
     if (!windows)
         return error_set(error, -ENOMEM, "%s: out of memory", rollup->store->path);
-    bucket_row_bind(rollup->write, rollup->bucket, windows);
-    bind_key(rollup->write, BUCKET_N_COLUMNS + 1, level_s, start_s, id);
+    bind_key(rollup->write, bucket_row_bind(rollup->write, rollup->bucket, windows), level_s,
+             start_s, id);
     return sql_finish(rollup->store, rollup->write, error);
 }
 
-int rollup_add(struct rollup *rollup, int64_t id, const struct store_entry *entry,
+int rollup_add(struct rollup *rollup, int64_t id, const struct kept_sample *kept,
                struct error *error)
 {
-    int rc = add_to(rollup, BUCKET_MINUTE, id, entry, error);
+    int rc = add_to(rollup, BUCKET_MINUTE, id, kept, error);
 
-    return rc == 0 ? add_to(rollup, BUCKET_HOUR, id, entry, error) : rc;
+    return rc == 0 ? add_to(rollup, BUCKET_HOUR, id, kept, error) : rc;
 }

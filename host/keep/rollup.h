@@ -9,9 +9,12 @@
  */
 #pragma once
 
+#include "base/error.h"
 #include "keep/bucket.h"
 
 #include <sqlite3.h>
+
+struct store;
 
 struct rollup {
     struct store *store;
@@ -27,5 +30,5 @@ int rollup_begin(struct rollup *rollup, struct store *store, struct error *error
 void rollup_end(struct rollup *rollup);
 
 /** Adds a record of guest @p id to both buckets. One that cannot be read is begun anew. */
-int rollup_add(struct rollup *rollup, int64_t id, const struct store_entry *entry,
+int rollup_add(struct rollup *rollup, int64_t id, const struct kept_sample *kept,
                struct error *error);

@@ -2,29 +2,47 @@
 /** @file row.c  See row.h. */
 #include "keep/row.h"
 
+#include "record/field.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+/* The order of a window's numbers: those that were always there first. */
+static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED, GROUP_UNITS};
+#define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
+#define N_ALWAYS 6
+
 static json_t *bytes(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
+static json_t *number(const struct field *field, const struct window_record *window)
+{
+    struct field_value value;
+
+    field_get(field, window, &value);
+    return value.kind == VALUE_REAL ? json_real(value.real) : bytes(value.whole);
+}
+
 /* NULL when the array or one of its numbers could not be made. */
 static json_t *window_array(const struct window_record *window)
 {
-    json_t *array = json_pack("[ffooof]", window->window_s, window->est_window_s,
-                              bytes(window->wss_bytes), bytes(window->wss_low_bytes),
-                              bytes(window->wss_high_bytes), window->touched_fraction);
+    json_t *array = json_array();
 
-    if (array && window->unit_low_bytes > window->wss_low_bytes &&
-        json_array_append_new(array, bytes(window->unit_low_bytes)) < 0) {
-        json_decref(array);
-        return NULL;
-    }
+    for (size_t g = 0; g < N_GROUPS; g++)
+        for (const struct field *field = field_of_group(window_fields(), groups[g]); field;
+             field = field_next_of_group(field))
+            if (field->home == HOME_WINDOW &&
+                json_array_append_new(array, number(field, window)) < 0) {
+                json_decref(array);
+                return NULL;
+            }
+    if (json_array_size(array) == N_ALWAYS + 1 && window->unit_low_bytes <= window->wss_low_bytes)
+        json_array_remove(array, N_ALWAYS);
     return array;
 }
 
@@ -65,43 +83,50 @@ char *row_ages_text(const struct ages_record *record)
     return array_text(array, complete);
 }
 
-unsigned row_flags_parse(const char *text)
+static int parse_number(const struct field *field, const json_t *value, void *at)
 {
-    char copy[SAMPLE_FLAGS_TEXT];
-    char *rest = NULL;
-    unsigned flags = 0;
-    const char *known;
+    if (field->type == FIELD_REAL && json_is_number(value)) {
+        *(double *)at = json_number_value(value);
+        return 0;
+    }
+    if (field->type != FIELD_U64 || !json_is_integer(value) || json_integer_value(value) < 0)
+        return -EUCLEAN;
+    *(uint64_t *)at = (uint64_t)json_integer_value(value);
+    return 0;
+}
 
-    snprintf(copy, sizeof(copy), "%s", text);
-    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-        for (unsigned i = 0; (known = sample_flag_name(i)); i++)
-            if (!strcmp(known, name))
-                flags |= 1U << i;
-    return flags;
+/* The numbers that there are; how many, or -EUCLEAN. */
+static ssize_t parse_numbers(struct window_record *window, const json_t *array)
+{
+    size_t n = 0;
+
+    if (!json_is_array(array))
+        return -EUCLEAN;
+    for (size_t g = 0; g < N_GROUPS; g++)
+        for (const struct field *field = field_of_group(window_fields(), groups[g]); field;
+             field = field_next_of_group(field)) {
+            if (field->home != HOME_WINDOW || n == json_array_size(array))
+                continue;
+            if (parse_number(field, json_array_get(array, n++), (char *)window + field->offset) < 0)
+                return -EUCLEAN;
+        }
+    return n == json_array_size(array) ? (ssize_t)n : -EUCLEAN;
 }
 
 static int parse_window(struct window_record *window, const json_t *array)
 {
-    json_int_t wss;
-    json_int_t low;
-    json_int_t high;
-    json_int_t unit_low;
-    bool has_unit_low = json_array_size(array) == 7;
+    ssize_t n = parse_numbers(window, array);
 
-    if (json_unpack((json_t *)array, has_unit_low ? "[FFIIIFI!]" : "[FFIIIF!]", &window->window_s,
-                    &window->est_window_s, &wss, &low, &high, &window->touched_fraction,
-                    &unit_low) < 0)
+    if (n < N_ALWAYS)
         return -EUCLEAN;
-    if (!has_unit_low)
-        unit_low = low;
-    if (low < 0 || unit_low < low || wss < unit_low || high < wss || window->window_s <= 0)
-        return -EUCLEAN;
-    window->wss_bytes = (uint64_t)wss;
-    window->wss_low_bytes = (uint64_t)low;
-    window->wss_high_bytes = (uint64_t)high;
-    window->unit_low_bytes = (uint64_t)unit_low;
+    if (n == N_ALWAYS)
+        window->unit_low_bytes = window->wss_low_bytes;
     window->gone_bytes = GONE_NOT_KEPT;
-    return 0;
+    return window->unit_low_bytes >= window->wss_low_bytes &&
+                   window->wss_bytes >= window->unit_low_bytes &&
+                   window->wss_high_bytes >= window->wss_bytes && window->window_s > 0
+               ? 0
+               : -EUCLEAN;
 }
 
 static int parse_bin(struct age_bin *bin, const json_t *array)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file row.h  A record's windows, ages and flags as the text that stands in its row.
+ * @file row.h  A record's windows and ages as the text that stands in its row.
  *
  *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction, unit_low], ...];
  *            unit_low (bytes) only where it is not low
  *   ages     [[from_s, to_s or null, bytes, low, high], ...]
- *   flags    the names of sample_flag_name(), with commas
  */
 #pragma once
 
@@ -15,9 +14,6 @@
  * (infinite). */
 char *row_windows_text(const struct sample_record *sample);
 char *row_ages_text(const struct ages_record *record);
-
-/** The flags of sample_flags_text(); names that are not known are left out. */
-unsigned row_flags_parse(const char *text);
 
 /** The way back, into sample->windows and record->bins. -EUCLEAN when the text is something
  * else. */

@@ -13,72 +13,97 @@
  */
 #include "keep/schema.h"
 
+#include "keep/columns.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
+#include "keep/word_row.h"
 
 #include <errno.h>
 #include <string.h>
 
-struct table_ddl {
+/* What is read. The text is compared, so it is one line, as short as it can be; the columns of the
+ * tables of fields (record/field.h) stand where "*" does. */
+static void sample_columns(struct sql_text *sql)
+{
+    columns_append(sql, sample_fields(), HOME_SAMPLE, ", # @");
+}
+
+static void bucket_columns(struct sql_text *sql)
+{
+    columns_append(sql, sample_fields(), HOME_SUMMARY, ", # @");
+}
+
+static void word_columns(struct sql_text *sql)
+{
+    columns_append(sql, word_fields(), HOME_WORD, ", # @");
+}
+
+static void own_columns(struct sql_text *sql)
+{
+    columns_append(sql, word_fields(), HOME_OWN_SET, ", # @");
+}
+
+static const struct table_ddl {
     const char *name;
     const char *sql;
-};
-
-/* What is read. The text is compared, so it is one line, as short as it can be. */
-static const struct table_ddl tables[] = {
-    {"guest", "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
-              "name TEXT NOT NULL, UNIQUE(host, uuid)) STRICT"},
-    {"sample", "CREATE TABLE sample(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "
-               "time_ms INTEGER NOT NULL, period_s REAL NOT NULL, pid INTEGER NOT NULL, "
-               "accel TEXT NOT NULL, method TEXT NOT NULL, mode TEXT NOT NULL, "
-               "samples INTEGER NOT NULL, precision REAL NOT NULL, "
-               "granularity_bytes INTEGER NOT NULL, ram_bytes INTEGER NOT NULL, "
-               "resident_bytes INTEGER NOT NULL, unmeasurable_bytes INTEGER NOT NULL, "
-               "vcpu_s REAL NOT NULL, cpu_s REAL NOT NULL, paused_s REAL NOT NULL, "
-               "flags TEXT NOT NULL, windows TEXT NOT NULL, ages TEXT NOT NULL) STRICT"},
+    void (*columns)(struct sql_text *sql);
+} tables[] = {
+    {.name = "guest",
+     .sql = "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
+            "name TEXT NOT NULL, UNIQUE(host, uuid)) STRICT"},
+    {.name = "sample",
+     .sql = "CREATE TABLE sample(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL*) STRICT",
+     .columns = sample_columns},
     /* By time first: a report reads all guests of one hour after the other, and they are written
      * together. */
-    {"bucket", "CREATE TABLE bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
-               "guest_id INTEGER NOT NULL, records INTEGER NOT NULL, period_ms INTEGER NOT NULL, "
-               "ram_bytes INTEGER NOT NULL, resident_max_bytes INTEGER NOT NULL, "
-               "resident_bytes REAL NOT NULL, unmeasurable_bytes REAL NOT NULL, "
-               "vcpu_s REAL NOT NULL, cpu_s REAL NOT NULL, paused_s REAL NOT NULL, "
-               "precision REAL NOT NULL, method TEXT NOT NULL, flags TEXT NOT NULL, "
-               "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, guest_id)) STRICT, "
-               "WITHOUT ROWID"},
+    {.name = "bucket",
+     .sql = "CREATE TABLE bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+            "guest_id INTEGER NOT NULL, records INTEGER NOT NULL, period_ms INTEGER NOT NULL, "
+            "resident_max_bytes INTEGER NOT NULL, windows TEXT NOT NULL*, "
+            "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
+     .columns = bucket_columns},
     /* What the guest itself said at the time of a sample; NULL is not known. */
-    {"word", "CREATE TABLE word(sample_id INTEGER PRIMARY KEY, source TEXT NOT NULL, "
-             "missing TEXT NOT NULL, total_bytes INTEGER, used_bytes INTEGER, "
-             "available_bytes INTEGER, cache_warm_bytes INTEGER, cache_cold_bytes INTEGER, "
-             "interval_s REAL, psi_some REAL, psi_full REAL, swap_in_bytes_s REAL, "
-             "swap_out_bytes_s REAL, refault_bytes_s REAL, scan_bytes_s REAL, "
-             "major_faults_s REAL, window_s REAL NOT NULL, wss_cache_low_bytes INTEGER, "
-             "wss_cache_high_bytes INTEGER, wss_anon_low_bytes INTEGER, "
-             "wss_anon_high_bytes INTEGER, verdict TEXT NOT NULL, reasons TEXT NOT NULL, "
-             "at_least INTEGER NOT NULL, agreement REAL, doubts TEXT NOT NULL) STRICT"},
+    {.name = "word",
+     .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",
+     .columns = word_columns},
     /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": in how
      * much of the time the guest told the figure, of which it is the mean. */
-    {"word_bucket", "CREATE TABLE word_bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
-                    "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
-                    "verdict INTEGER NOT NULL, at_least INTEGER NOT NULL, agreement REAL, "
-                    "total_bytes INTEGER, used_bytes INTEGER, available_bytes INTEGER, "
-                    "cache_warm_bytes REAL, cache_cold_bytes REAL, psi_some REAL, psi_full REAL, "
-                    "swap_in_bytes_s REAL, refault_bytes_s REAL, "
-                    "cache_warm_bytes_ms INTEGER NOT NULL, cache_cold_bytes_ms INTEGER NOT NULL, "
-                    "psi_some_ms INTEGER NOT NULL, psi_full_ms INTEGER NOT NULL, "
-                    "swap_in_bytes_s_ms INTEGER NOT NULL, refault_bytes_s_ms INTEGER NOT NULL, "
-                    "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID"},
+    {.name = "word_bucket",
+     .sql = "CREATE TABLE word_bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+            "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
+            "verdict INTEGER NOT NULL, at_least INTEGER NOT NULL*, "
+            "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
+     .columns = word_bucket_columns},
     /* Of words of guests that measure their own working set. */
-    {"own_set", "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY, window_s REAL NOT NULL, "
-                "age_s REAL, anon_bytes INTEGER, file_bytes INTEGER) STRICT"},
+    {.name = "own_set",
+     .sql = "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY*) STRICT",
+     .columns = own_columns},
     /* What a guest's agent told last, as on the wire: guest-agent/wire.h. */
-    {"told", "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
-             "lines TEXT NOT NULL) STRICT"},
+    {.name = "told",
+     .sql = "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
+            "lines TEXT NOT NULL) STRICT"},
     /* When a guest began, stood still, ended: keep/event.h. */
-    {"event", "CREATE TABLE event(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "
-              "time_ms INTEGER NOT NULL, kind TEXT NOT NULL) STRICT"},
+    {.name = "event",
+     .sql = "CREATE TABLE event(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "
+            "time_ms INTEGER NOT NULL, kind TEXT NOT NULL) STRICT"},
 };
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
+
+static struct sql_text table_sql(const struct table_ddl *table)
+{
+    const char *star = table->columns ? strchr(table->sql, '*') : NULL;
+    struct sql_text sql = {0};
+
+    if (!star) {
+        sql_append(&sql, table->sql);
+        return sql;
+    }
+    sql.used = (size_t)(star - table->sql);
+    memcpy(sql.text, table->sql, sql.used);
+    table->columns(&sql);
+    sql_append(&sql, star + 1);
+    return sql;
+}
 
 /* What makes reading fast, and for people and other programs the view wss. */
 static const char indexes[] =
@@ -121,7 +146,7 @@ static int make_tables(struct store *store, struct error *error)
     if (rc < 0 || version == VERSION)
         return rc;
     for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
-        rc = sql_run(store, tables[i].sql, error);
+        rc = sql_run(store, table_sql(&tables[i]).text, error);
     if (rc == 0)
         rc = sql_run(store, indexes, error);
     return rc == 0 ? sql_run(store, SET_VERSION, error) : rc;
@@ -145,6 +170,7 @@ int schema_make(struct store *store, struct error *error)
 static int verify_table(struct store *store, const struct table_ddl *table, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
+    const struct sql_text wanted = table_sql(table);
     char sql[2048];
     int rc = sql_prepare(store, "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?",
                          &statement, error);
@@ -155,7 +181,7 @@ static int verify_table(struct store *store, const struct table_ddl *table, stru
     rc = sql_step(store, statement, error);
     if (rc < 0)
         return rc;
-    if (rc == 0 || sql_text(statement, 0, sql, sizeof(sql)) < 0 || strcmp(sql, table->sql) != 0)
+    if (rc == 0 || sql_text(statement, 0, sql, sizeof(sql)) < 0 || strcmp(sql, wanted.text) != 0)
         return error_set(error, -EUCLEAN, "%s: its table %s is not as vmwss makes it", store->path,
                          table->name);
     return 0;

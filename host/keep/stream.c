@@ -118,10 +118,7 @@ static int read_records(struct stream *stream,
 
     if (!kept)
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = sql_prepare(store,
-                     "SELECT " KEPT_COLUMNS " FROM " SAMPLE_FROM WORD_JOIN
-                     " WHERE s.id > ? ORDER BY s.id",
-                     &statement, error);
+    rc = kept_row_prepare(store, "", KEPT_FROM " WHERE s.id > ? ORDER BY s.id", &statement, error);
     if (rc == 0)
         sqlite3_bind_int64(statement, 1, stream->last_id);
     while (rc == 0 && (rc = kept_row_next(store, statement, kept, error)) == 1) {

@@ -9,26 +9,14 @@
 #pragma once
 
 #include "base/error.h"
-#include "estimate/guest_word.h"
+#include "keep/columns.h"
 
 #include <sqlite3.h>
 
 struct store;
 
-/* After the sample's columns, from SAMPLE_FROM and WORD_JOIN. */
-#define WORD_COLUMNS                                                                           \
-    "w.source, w.missing, w.total_bytes, w.used_bytes, w.available_bytes, w.cache_warm_bytes," \
-    " w.cache_cold_bytes, w.interval_s, w.psi_some, w.psi_full, w.swap_in_bytes_s,"            \
-    " w.swap_out_bytes_s, w.refault_bytes_s, w.scan_bytes_s, w.major_faults_s, w.window_s,"    \
-    " w.wss_cache_low_bytes, w.wss_cache_high_bytes, w.wss_anon_low_bytes,"                    \
-    " w.wss_anon_high_bytes, w.verdict, w.reasons, w.at_least, w.agreement, w.doubts,"         \
-    " o.window_s, o.age_s, o.anon_bytes, o.file_bytes"
-#define WORD_N_COLUMNS 29
-#define WORD_JOIN \
-    " LEFT JOIN word w ON w.sample_id = s.id LEFT JOIN own_set o ON o.sample_id = s.id"
-
-/** From WORD_COLUMNS, the first of which is number @p first. -EUCLEAN */
-int word_row_read(sqlite3_stmt *statement, int first, struct guest_word *word);
+/** Appends what word_bucket has of the table of fields: ", total_bytes INTEGER, ..." */
+void word_bucket_columns(struct sql_text *sql);
 
 /** A statement for word_bucket_read(). */
 int word_bucket_prepare(struct store *store, sqlite3_stmt **statement, struct error *error);

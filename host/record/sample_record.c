@@ -61,6 +61,21 @@ void sample_flags_text(char *text, size_t size, unsigned flags)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
 }
 
+unsigned sample_flags_parse(const char *text)
+{
+    char copy[SAMPLE_FLAGS_TEXT];
+    char *rest = NULL;
+    unsigned flags = 0;
+    const char *known;
+
+    snprintf(copy, sizeof(copy), "%s", text);
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        for (unsigned i = 0; (known = sample_flag_name(i)); i++)
+            if (!strcmp(known, name))
+                flags |= 1U << i;
+    return flags;
+}
+
 bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes)
 {
     if (record->n_windows == 0 || (record->flags & FLAG_YOUNG_PANEL))

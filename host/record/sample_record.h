@@ -60,6 +60,9 @@ const char *sample_flag_name(unsigned number);
 /** "thp,partial", as far as it fits; "" for no flags. */
 void sample_flags_text(char *text, size_t size, unsigned flags);
 
+/** The way back; names that are not known are left out. */
+unsigned sample_flags_parse(const char *text);
+
 /** Of a record that was kept: the history does not hold it. */
 #define GONE_NOT_KEPT UINT64_MAX
 

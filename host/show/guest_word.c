@@ -3,6 +3,7 @@
 #include "show/guest_word.h"
 
 #include "base/utf8.h"
+#include "show/field_json.h"
 #include "show/json.h"
 #include "show/units.h"
 
@@ -17,93 +18,19 @@ bool word_was_asked(const struct guest_word *word)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void set_bytes(json_t *object, const char *key, uint64_t bytes)
-{
-    if (bytes != AGENT_UNKNOWN)
-        json_object_set_new(object, key, json_integer((json_int_t)bytes));
-}
-
-/* As many digits as mean something. */
-static void set_real(json_t *object, const char *key, double value, double unit)
-{
-    if (isfinite(value))
-        json_object_set_new(object, key, json_real(round(value / unit) * unit));
-}
-
-/* The names in a text with commas. */
-static json_t *names_json(char *text)
-{
-    json_t *array = json_array();
-    char *rest = NULL;
-
-    for (char *name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-        json_array_append_new(array, json_string(name));
-    return array;
-}
-
-static void set_rates(json_t *object, const struct guest_word *word)
-{
-    set_real(object, "interval_s", word->interval_s, 0.001);
-    set_real(object, "psi_some_ratio", word->psi_some, 0.00001);
-    set_real(object, "psi_full_ratio", word->psi_full, 0.00001);
-    set_real(object, "swap_in_bytes_per_s", word->swap_in_bytes_s, 1);
-    set_real(object, "swap_out_bytes_per_s", word->swap_out_bytes_s, 1);
-    set_real(object, "refault_bytes_per_s", word->refault_bytes_s, 1);
-    set_real(object, "scan_bytes_per_s", word->scan_bytes_s, 1);
-    set_real(object, "major_faults_per_s", word->major_faults_s, 0.001);
-}
-
-static void set_split(json_t *object, const struct guest_word *word)
-{
-    if (!(word->window_s > 0))
-        return;
-    set_real(object, "window_s", word->window_s, 0.001);
-    set_bytes(object, "wss_cache_low_bytes", word->wss_cache_low_bytes);
-    set_bytes(object, "wss_cache_high_bytes", word->wss_cache_high_bytes);
-    set_bytes(object, "wss_anon_low_bytes", word->wss_anon_low_bytes);
-    set_bytes(object, "wss_anon_high_bytes", word->wss_anon_high_bytes);
-}
-
-static void set_own(json_t *object, const struct guest_word *word)
-{
-    set_real(object, "own_window_s", word->own_window_s, 0.001);
-    set_real(object, "own_age_s", word->own_age_s, 0.001);
-    set_bytes(object, "own_anon_bytes", word->own_anon_bytes);
-    set_bytes(object, "own_file_bytes", word->own_file_bytes);
-}
-
-static void set_judgement(json_t *object, const struct guest_word *word)
-{
-    char reasons[256];
-    char doubts[256];
-
-    word_reasons_text(reasons, sizeof(reasons), word->reasons);
-    word_doubts_text(doubts, sizeof(doubts), word->doubts);
-    json_object_set_new(object, "verdict", json_string(word_verdict_name(word->verdict)));
-    json_object_set_new(object, "reasons", names_json(reasons));
-    json_object_set_new(object, "at_least_allocation", json_boolean(word->at_least_allocation));
-    set_real(object, "agreement", word->agreement, 0.001);
-    json_object_set_new(object, "doubts", names_json(doubts));
-}
-
 json_t *word_json(const struct guest_word *word)
 {
     json_t *object = json_object();
 
-    json_object_set_new(object, "source", json_string(word_source_name(word->source)));
-    if (word->source == WORD_NONE) {
-        json_object_set_new(object, "missing", json_text(word->missing));
-        return object;
+    for (const struct field *field = word_fields(); field->type; field++) {
+        bool said = word->source != WORD_NONE || field->group == GROUP_SOURCE;
+        bool there = field->group != GROUP_SPLIT || word->window_s > 0;
+
+        if (field->json && said && there)
+            field_json_set(object, field, word);
     }
-    set_bytes(object, "total_bytes", word->total_bytes);
-    set_bytes(object, "used_bytes", word->used_bytes);
-    set_bytes(object, "available_bytes", word->available_bytes);
-    set_bytes(object, "cache_warm_bytes", word->cache_warm_bytes);
-    set_bytes(object, "cache_cold_bytes", word->cache_cold_bytes);
-    set_rates(object, word);
-    set_split(object, word);
-    set_own(object, word);
-    set_judgement(object, word);
+    if (word->source == WORD_NONE)
+        json_object_set_new(object, "missing", json_text(word->missing));
     return object;
 }
 

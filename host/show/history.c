@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "show/csv.h"
+#include "show/field_json.h"
 #include "show/guest_word.h"
 #include "show/json.h"
 #include "show/table.h"
@@ -15,77 +16,274 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is one line, or one object: a point, and what all of them have in common. */
+struct history_row {
+    char time[40];
+    char host[sizeof(((struct history_guest *)NULL)->host)];
+    char name[sizeof(((struct history_guest *)NULL)->name)];
+    char uuid[sizeof(((struct history_guest *)NULL)->uuid)];
+    char level[8];
+    double window_s;
+    struct history_point point;
+};
+
 struct history_output {
     enum show_format format;
-    const struct history_guest *guest;
-    struct history_query query;
+    struct history_row row;
     struct table *table;
     bool words;                      /* the guest was asked at some time */
     char missing[WORD_MISSING_TEXT]; /* why it told nothing, the last time; "": it did */
 };
 
-static const struct table_column columns[] = {
-    {.name = "TIME"},
-    {.name = "EST", .right = true},
-    {.name = "WSS", .right = true},
-    {.name = "±", .right = true},
-    {.name = "MIN", .right = true},
-    {.name = "P95", .right = true},
-    {.name = "MAX", .right = true},
-    {.name = "RESIDENT", .right = true},
-    {.name = "RAM", .right = true},
-    {.name = "RECORDS", .right = true},
-    {.name = "METHOD"},
-    {.name = "GUEST AVAIL", .right = true},
-    {.name = "PSI", .right = true},
-    {.name = "NEEDS"},
-    {.name = "FLAGS", .last = true},
-};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
-/* What the guest itself says: only there if somebody asked it. */
-#define WORD_COLUMNS_FIRST 11
-#define WORD_COLUMNS_LAST 13
+/* --- CSV and JSON ----------------------------------------------------------------------------- */
 
-static const char *const csv_names[] = {
-    "time",
-    "host",
-    "domain",
-    "uuid",
-    "level",
-    "records",
-    "period_seconds",
-    "window_s",
-    "est_window_s",
-    "wss_bytes",
-    "wss_low_bytes",
-    "wss_high_bytes",
-    "wss_min_bytes",
-    "wss_p95_bytes",
-    "wss_max_bytes",
-    "ram_bytes",
-    "resident_bytes",
-    "unmeasurable_bytes",
-    "precision",
-    "cpu_seconds",
-    "method",
-    "flags",
-    "guest_source",
-    "guest_used_bytes",
-    "guest_available_bytes",
-    "guest_psi_some_ratio",
-    "guest_psi_full_ratio",
-    "guest_swap_in_bytes_per_s",
-    "guest_refault_bytes_per_s",
-    "guest_cache_warm_bytes",
-    "guest_cache_cold_bytes",
-    "guest_own_window_s",
-    "guest_own_anon_bytes",
-    "guest_own_file_bytes",
-    "guest_verdict",
-    "guest_agreement",
-    "guest_missing",
-    NULL,
+#define AT(member) .offset = offsetof(struct history_row, member)
+#define TEXT(member) FIELD_TEXT, AT(member), .size = sizeof(((struct history_row *)NULL)->member)
+#define REAL(member) FIELD_REAL, AT(member)
+#define U64(member) FIELD_U64, AT(member)
+
+/* What a row has of its own; what it has of a record comes next: record/field.h. */
+static const struct field row_fields[] = {
+    {TEXT(time), .csv = "time"},
+    {TEXT(host), .csv = "host"},
+    {TEXT(name), .csv = "domain"},
+    {TEXT(uuid), .csv = "uuid"},
+    {TEXT(level), .csv = "level"},
+    {U64(point.records), .csv = "records"},
+    {REAL(point.period_s), .csv = "period_seconds"},
+    {REAL(window_s), .csv = "window_s"},
+    {REAL(point.est_window_s), .csv = "est_window_s"},
+    {U64(point.wss_bytes), .csv = "wss_bytes"},
+    {U64(point.wss_low_bytes), .csv = "wss_low_bytes"},
+    {U64(point.wss_high_bytes), .csv = "wss_high_bytes"},
+    {U64(point.wss_min_bytes), .csv = "wss_min_bytes"},
+    {U64(point.wss_p95_bytes), .csv = "wss_p95_bytes"},
+    {U64(point.wss_max_bytes), .csv = "wss_max_bytes"},
+    {.type = FIELD_END},
 };
+static const enum field_group record_groups[] = {GROUP_SIZE, GROUP_PANEL, GROUP_COST, GROUP_METHOD,
+                                                 GROUP_FLAGS};
+static const enum field_group word_groups[] = {
+    GROUP_SOURCE, GROUP_MEMORY, GROUP_RATES, GROUP_CACHE, GROUP_OWN, GROUP_VERDICT, GROUP_MISSING};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef void (*put_value)(void *context, const char *name, const struct field_value *value);
+
+static void walk_row(const struct history_row *row, put_value put, void *context)
+{
+    struct field_value value;
+
+    for (const struct field *field = row_fields; field->type; field++) {
+        field_get(field, row, &value);
+        put(context, field->csv, &value);
+    }
+    for (size_t g = 0; g < COUNT(record_groups); g++)
+        for (const struct field *field = field_of_group(sample_fields(), record_groups[g]); field;
+             field = field_next_of_group(field)) {
+            if (!field->csv)
+                continue;
+            field_get_summary(field, &row->point.summary, &value);
+            put(context, field->csv, &value);
+        }
+}
+
+static void walk_word(const struct guest_word *word, put_value put, void *context)
+{
+    struct field_value value;
+    struct guest_word none;
+
+    if (word->source == WORD_NONE) {
+        guest_word_none(&none, "%s", word->missing);
+        word = &none;
+    }
+    for (size_t g = 0; g < COUNT(word_groups); g++)
+        for (const struct field *field = field_of_group(word_fields(), word_groups[g]); field;
+             field = field_next_of_group(field)) {
+            if (!field->csv)
+                continue;
+            field_get(field, word, &value);
+            put(context, field->csv, &value);
+        }
+}
+
+static void put_csv_name(void *csv, const char *name, const struct field_value *value)
+{
+    (void)value;
+    csv_text(csv, name);
+}
+
+static void put_csv(void *csv, const char *name, const struct field_value *value)
+{
+    (void)name;
+    switch (value->kind) {
+    case VALUE_WHOLE:
+        csv_whole(csv, value->whole);
+        break;
+    case VALUE_REAL:
+        csv_number(csv, value->real);
+        break;
+    case VALUE_TEXT:
+    case VALUE_SET:
+        csv_text(csv, value->text);
+        break;
+    default:
+        csv_nothing(csv);
+    }
+}
+
+static void print_csv(const struct history_row *row, put_value put)
+{
+    struct csv csv = {0};
+
+    walk_row(row, put, &csv);
+    walk_word(&row->point.guest, put, &csv);
+    csv_end(&csv);
+}
+
+static void put_json(void *object, const char *name, const struct field_value *value)
+{
+    json_object_set_new(object, name, value_json(value, 0));
+}
+
+static int print_json(const struct history_row *row)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "schema", json_string("vmwss.history.v1"));
+    walk_row(row, put_json, object);
+    if (word_was_asked(&row->point.guest))
+        json_object_set_new(object, "guest", word_json(&row->point.guest));
+    return json_print_line(object);
+}
+
+/* --- the table for people --------------------------------------------------------------------- */
+
+#define CELL_MAX 256
+
+static void cell_time(char *text, const struct history_point *point)
+{
+    show_time(text, CELL_MAX, point->time_s, 0);
+}
+
+static void cell_est(char *text, const struct history_point *point)
+{
+    show_seconds(text, CELL_MAX, point->est_window_s);
+}
+
+static void cell_wss(char *text, const struct history_point *point)
+{
+    show_bytes(text, CELL_MAX, point->wss_bytes);
+}
+
+static void cell_error(char *text, const struct history_point *point)
+{
+    show_error(text, CELL_MAX, point->wss_bytes, point->wss_low_bytes, point->wss_high_bytes);
+}
+
+static void cell_min(char *text, const struct history_point *point)
+{
+    show_bytes(text, CELL_MAX, point->wss_min_bytes);
+}
+
+static void cell_p95(char *text, const struct history_point *point)
+{
+    show_bytes(text, CELL_MAX, point->wss_p95_bytes);
+}
+
+static void cell_max(char *text, const struct history_point *point)
+{
+    show_bytes(text, CELL_MAX, point->wss_max_bytes);
+}
+
+static void cell_resident(char *text, const struct history_point *point)
+{
+    show_bytes(text, CELL_MAX, (uint64_t)point->summary.resident_bytes);
+}
+
+static void cell_ram(char *text, const struct history_point *point)
+{
+    show_bytes(text, CELL_MAX, (uint64_t)point->summary.ram_bytes);
+}
+
+static void cell_records(char *text, const struct history_point *point)
+{
+    snprintf(text, CELL_MAX, "%llu", (unsigned long long)point->records);
+}
+
+static void cell_method(char *text, const struct history_point *point)
+{
+    snprintf(text, CELL_MAX, "%s", point->summary.method);
+}
+
+static void cell_avail(char *text, const struct history_point *point)
+{
+    bool said = point->guest.source != WORD_NONE;
+
+    word_bytes_text(text, CELL_MAX, said ? point->guest.available_bytes : AGENT_UNKNOWN);
+}
+
+static void cell_psi(char *text, const struct history_point *point)
+{
+    bool said = point->guest.source != WORD_NONE;
+
+    word_share_text(text, CELL_MAX, said ? point->guest.psi_some : NAN);
+}
+
+static void cell_needs(char *text, const struct history_point *point)
+{
+    word_verdict_text(text, CELL_MAX, &point->guest);
+}
+
+static void cell_flags(char *text, const struct history_point *point)
+{
+    sample_flags_text(text, CELL_MAX, point->summary.flags);
+}
+
+static const struct {
+    struct table_column head;
+    void (*text)(char *text, const struct history_point *point);
+    bool of_word; /* only there if somebody asked the guest */
+} columns[] = {
+    {.head = {.name = "TIME"}, .text = cell_time},
+    {.head = {.name = "EST", .right = true}, .text = cell_est},
+    {.head = {.name = "WSS", .right = true}, .text = cell_wss},
+    {.head = {.name = "±", .right = true}, .text = cell_error},
+    {.head = {.name = "MIN", .right = true}, .text = cell_min},
+    {.head = {.name = "P95", .right = true}, .text = cell_p95},
+    {.head = {.name = "MAX", .right = true}, .text = cell_max},
+    {.head = {.name = "RESIDENT", .right = true}, .text = cell_resident},
+    {.head = {.name = "RAM", .right = true}, .text = cell_ram},
+    {.head = {.name = "RECORDS", .right = true}, .text = cell_records},
+    {.head = {.name = "METHOD"}, .text = cell_method},
+    {.head = {.name = "GUEST AVAIL", .right = true}, .text = cell_avail, .of_word = true},
+    {.head = {.name = "PSI", .right = true}, .text = cell_psi, .of_word = true},
+    {.head = {.name = "NEEDS"}, .text = cell_needs, .of_word = true},
+    {.head = {.name = "FLAGS", .last = true}, .text = cell_flags},
+};
+#define N_COLUMNS COUNT(columns)
+
+static struct table *make_table(void)
+{
+    struct table_column heads[N_COLUMNS];
+
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        heads[i] = columns[i].head;
+    return table_new(heads, N_COLUMNS);
+}
+
+static int add_row(const struct history_output *output, const struct history_point *point)
+{
+    char cell[N_COLUMNS][CELL_MAX];
+    const char *cells[N_COLUMNS];
+
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        columns[i].text(cell[i], point);
+        cells[i] = cell[i];
+    }
+    return table_row(output->table, cells);
+}
+
+/* --- together --------------------------------------------------------------------------------- */
 
 static const char *level_name(int level_s)
 {
@@ -103,178 +301,31 @@ struct history_output *history_output_new(enum show_format format,
     if (!output)
         return NULL;
     output->format = format;
-    output->guest = guest;
-    output->query = *query;
+    snprintf(output->row.host, sizeof(output->row.host), "%s", guest->host);
+    snprintf(output->row.name, sizeof(output->row.name), "%s", guest->name);
+    snprintf(output->row.uuid, sizeof(output->row.uuid), "%s", guest->uuid);
+    snprintf(output->row.level, sizeof(output->row.level), "%s", level_name(query->level_s));
+    output->row.window_s = query->window_s;
     if (format == SHOW_CSV)
-        csv_heading(csv_names);
-    if (format == SHOW_TABLE && !(output->table = table_new(columns, N_COLUMNS))) {
+        print_csv(&output->row, put_csv_name);
+    if (format == SHOW_TABLE && !(output->table = make_table())) {
         free(output);
         return NULL;
     }
     return output;
 }
 
-static int add_row(const struct history_output *output, const struct history_point *point)
-{
-    char cell[N_COLUMNS][256];
-    const char *cells[N_COLUMNS];
-    const size_t size = sizeof(cell[0]);
-
-    show_time(cell[0], size, point->time_s, 0);
-    show_seconds(cell[1], size, point->est_window_s);
-    show_bytes(cell[2], size, point->wss_bytes);
-    show_error(cell[3], size, point->wss_bytes, point->wss_low_bytes, point->wss_high_bytes);
-    show_bytes(cell[4], size, point->wss_min_bytes);
-    show_bytes(cell[5], size, point->wss_p95_bytes);
-    show_bytes(cell[6], size, point->wss_max_bytes);
-    show_bytes(cell[7], size, point->resident_bytes);
-    show_bytes(cell[8], size, point->ram_bytes);
-    snprintf(cell[9], size, "%llu", (unsigned long long)point->records);
-    snprintf(cell[10], size, "%s", point->method);
-    word_bytes_text(cell[11], size,
-                    point->guest.source == WORD_NONE ? AGENT_UNKNOWN
-                                                     : point->guest.available_bytes);
-    word_share_text(cell[12], size, point->guest.source == WORD_NONE ? NAN : point->guest.psi_some);
-    word_verdict_text(cell[13], size, &point->guest);
-    snprintf(cell[14], size, "%s", point->flags);
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        cells[i] = cell[i];
-    return table_row(output->table, cells);
-}
-
-static void csv_bytes(struct csv *csv, uint64_t bytes)
-{
-    if (bytes == AGENT_UNKNOWN)
-        csv_nothing(csv);
-    else
-        csv_whole(csv, bytes);
-}
-
-static void csv_real(struct csv *csv, double value)
-{
-    if (isfinite(value))
-        csv_number(csv, value);
-    else
-        csv_nothing(csv);
-}
-
-static void csv_word(struct csv *csv, const struct guest_word *word)
-{
-    const char *missing = word->missing;
-    struct guest_word none;
-
-    if (word->source == WORD_NONE) {
-        guest_word_none(&none, "%s", "");
-        word = &none;
-    }
-    csv_text(csv, word_source_name(word->source));
-    csv_bytes(csv, word->used_bytes);
-    csv_bytes(csv, word->available_bytes);
-    csv_real(csv, word->psi_some);
-    csv_real(csv, word->psi_full);
-    csv_real(csv, word->swap_in_bytes_s);
-    csv_real(csv, word->refault_bytes_s);
-    csv_bytes(csv, word->cache_warm_bytes);
-    csv_bytes(csv, word->cache_cold_bytes);
-    csv_real(csv, word->own_window_s);
-    csv_bytes(csv, word->own_anon_bytes);
-    csv_bytes(csv, word->own_file_bytes);
-    csv_text(csv, word_verdict_name(word->verdict));
-    csv_real(csv, word->agreement);
-    csv_text(csv, missing);
-}
-
-static void print_csv(const struct history_output *output, const struct history_point *point)
-{
-    struct csv csv = {0};
-    char time[40];
-
-    csv_text(&csv, show_time(time, sizeof(time), point->time_s, 3));
-    csv_text(&csv, output->guest->host);
-    csv_text(&csv, output->guest->name);
-    csv_text(&csv, output->guest->uuid);
-    csv_text(&csv, level_name(output->query.level_s));
-    csv_whole(&csv, point->records);
-    csv_number(&csv, point->period_s);
-    csv_number(&csv, output->query.window_s);
-    csv_number(&csv, point->est_window_s);
-    csv_whole(&csv, point->wss_bytes);
-    csv_whole(&csv, point->wss_low_bytes);
-    csv_whole(&csv, point->wss_high_bytes);
-    csv_whole(&csv, point->wss_min_bytes);
-    csv_whole(&csv, point->wss_p95_bytes);
-    csv_whole(&csv, point->wss_max_bytes);
-    csv_whole(&csv, point->ram_bytes);
-    csv_whole(&csv, point->resident_bytes);
-    csv_whole(&csv, point->unmeasurable_bytes);
-    csv_number(&csv, point->precision);
-    csv_number(&csv, point->cpu_s);
-    csv_text(&csv, point->method);
-    csv_text(&csv, point->flags);
-    csv_word(&csv, &point->guest);
-    csv_end(&csv);
-}
-
-static json_t *flags_json(const char *flags)
-{
-    json_t *array = json_array();
-    char copy[256];
-    char *rest = NULL;
-
-    snprintf(copy, sizeof(copy), "%s", flags);
-    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-        json_array_append_new(array, json_text(name));
-    return array;
-}
-
-static void set_bytes(json_t *object, const char *key, uint64_t bytes)
-{
-    json_object_set_new(object, key, json_integer((json_int_t)bytes));
-}
-
-static int print_json(const struct history_output *output, const struct history_point *point)
-{
-    json_t *object = json_object();
-    char time[40];
-
-    json_object_set_new(object, "schema", json_string("vmwss.history.v1"));
-    json_object_set_new(object, "time",
-                        json_string(show_time(time, sizeof(time), point->time_s, 3)));
-    json_object_set_new(object, "host", json_text(output->guest->host));
-    json_object_set_new(object, "domain", json_text(output->guest->name));
-    json_object_set_new(object, "uuid", json_text(output->guest->uuid));
-    json_object_set_new(object, "level", json_string(level_name(output->query.level_s)));
-    set_bytes(object, "records", point->records);
-    json_object_set_new(object, "period_seconds", json_real(point->period_s));
-    json_object_set_new(object, "window_s", json_real(output->query.window_s));
-    json_object_set_new(object, "est_window_s", json_real(point->est_window_s));
-    set_bytes(object, "wss_bytes", point->wss_bytes);
-    set_bytes(object, "wss_low_bytes", point->wss_low_bytes);
-    set_bytes(object, "wss_high_bytes", point->wss_high_bytes);
-    set_bytes(object, "wss_min_bytes", point->wss_min_bytes);
-    set_bytes(object, "wss_p95_bytes", point->wss_p95_bytes);
-    set_bytes(object, "wss_max_bytes", point->wss_max_bytes);
-    set_bytes(object, "ram_bytes", point->ram_bytes);
-    set_bytes(object, "resident_bytes", point->resident_bytes);
-    set_bytes(object, "unmeasurable_bytes", point->unmeasurable_bytes);
-    json_object_set_new(object, "precision", json_real(point->precision));
-    json_object_set_new(object, "cpu_seconds", json_real(point->cpu_s));
-    json_object_set_new(object, "method", json_text(point->method));
-    json_object_set_new(object, "flags", flags_json(point->flags));
-    if (word_was_asked(&point->guest))
-        json_object_set_new(object, "guest", word_json(&point->guest));
-    return json_print_line(object);
-}
-
 int history_output_point(struct history_output *output, const struct history_point *point)
 {
     output->words = output->words || word_was_asked(&point->guest);
     snprintf(output->missing, sizeof(output->missing), "%s", point->guest.missing);
+    output->row.point = *point;
+    show_time(output->row.time, sizeof(output->row.time), point->time_s, 3);
     switch (output->format) {
     case SHOW_JSON:
-        return print_json(output, point);
+        return print_json(&output->row);
     case SHOW_CSV:
-        print_csv(output, point);
+        print_csv(&output->row, put_csv);
         return 0;
     default:
         return add_row(output, point);
@@ -285,9 +336,9 @@ void history_output_end(struct history_output *output)
 {
     if (!output)
         return;
-    for (size_t c = WORD_COLUMNS_FIRST; output->table && !output->words && c <= WORD_COLUMNS_LAST;
-         c++)
-        table_hide(output->table, c);
+    for (size_t i = 0; output->table && !output->words && i < N_COLUMNS; i++)
+        if (columns[i].of_word)
+            table_hide(output->table, i);
     if (output->table)
         table_print(output->table, true);
     utf8_printable(output->missing);

@@ -10,28 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct table_column columns[] = {
-    {.name = "DOMAIN"},
-    {.name = "WINDOW", .right = true},
-    {.name = "EST", .right = true},
-    {.name = "WSS", .right = true},
-    {.name = "±", .right = true},
-    {.name = "TOUCHED", .right = true},
-    {.name = "RESIDENT", .right = true},
-    {.name = "RAM", .right = true},
-    {.name = "VCPU", .right = true},
-    {.name = "METHOD"},
-    {.name = "AGE", .right = true},
-    {.name = "GUEST AVAIL", .right = true},
-    {.name = "NEEDS"},
-    {.name = "FLAGS", .last = true},
-};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
-
-/* What the guest itself says: only there if somebody asked it. */
-#define COLUMN_AVAIL (N_COLUMNS - 3)
-#define COLUMN_NEEDS (N_COLUMNS - 2)
-
 static double age_s(const struct timespec *time)
 {
     struct timespec now;
@@ -92,91 +70,178 @@ void sample_head_print(const struct sample_record *record)
            record->vcpu_s, record->cpu_s);
 }
 
-static void add_window(struct table *table, const struct sample_record *record, size_t w)
-{
-    const struct window_record *window = &record->windows[w];
-    char cell[N_COLUMNS][256];
-    const char *cells[N_COLUMNS];
-    const size_t size = sizeof(cell[0]);
+/* --- the columns ------------------------------------------------------------------------------ */
 
-    sample_name(cell[0], size, record);
-    show_seconds(cell[1], size, window->window_s);
-    snprintf(cell[2], size, "%.2fs", window->est_window_s);
-    show_bytes(cell[3], size, window->wss_bytes);
-    show_error(cell[4], size, window->wss_bytes, window->wss_low_bytes, window->wss_high_bytes);
-    snprintf(cell[5], size, "%.1f%%", 100 * window->touched_fraction);
-    show_bytes(cell[6], size, record->resident_bytes);
-    show_bytes(cell[7], size, record->ram_bytes);
-    snprintf(cell[8], size, "%.2fs", record->vcpu_s);
-    sample_method(cell[9], size, record);
-    show_seconds(cell[10], size, age_s(&record->time));
-    word_bytes_text(cell[11], size,
-                    record->guest.source == WORD_NONE ? AGENT_UNKNOWN
-                                                      : record->guest.available_bytes);
-    word_verdict_text(cell[12], size, &record->guest);
-    sample_flags_text(cell[13], size, record->flags);
+#define CELL_MAX 256
+
+/* A row is of a window of the record, or of what --fine adds; or of neither, when it is not
+ * measured. */
+struct row {
+    const struct sample_record *record;
+    const struct window_record *window;
+    const struct fine_record *fine;
+};
+
+static void cell_domain(char *text, const struct row *row)
+{
+    sample_name(text, CELL_MAX, row->record);
+}
+
+static void cell_window(char *text, const struct row *row)
+{
+    show_seconds(text, CELL_MAX, row->fine ? row->fine->window_s : row->window->window_s);
+}
+
+static void cell_est(char *text, const struct row *row)
+{
+    snprintf(text, CELL_MAX, "%.2fs",
+             row->fine ? row->fine->est_window_s : row->window->est_window_s);
+}
+
+static void cell_wss(char *text, const struct row *row)
+{
+    show_bytes(text, CELL_MAX, row->fine ? row->fine->wss_bytes : row->window->wss_bytes);
+}
+
+static void cell_error(char *text, const struct row *row)
+{
+    if (row->fine)
+        show_error(text, CELL_MAX, row->fine->wss_bytes, row->fine->wss_low_bytes,
+                   row->fine->wss_high_bytes);
+    else
+        show_error(text, CELL_MAX, row->window->wss_bytes, row->window->wss_low_bytes,
+                   row->window->wss_high_bytes);
+}
+
+static void cell_touched(char *text, const struct row *row)
+{
+    snprintf(text, CELL_MAX, "%.1f%%", 100 * row->window->touched_fraction);
+}
+
+static void cell_resident(char *text, const struct row *row)
+{
+    show_bytes(text, CELL_MAX, row->record->resident_bytes);
+}
+
+static void cell_ram(char *text, const struct row *row)
+{
+    show_bytes(text, CELL_MAX, row->record->ram_bytes);
+}
+
+static void cell_vcpu(char *text, const struct row *row)
+{
+    snprintf(text, CELL_MAX, "%.2fs", row->record->vcpu_s);
+}
+
+static void cell_method(char *text, const struct row *row)
+{
+    if (row->fine)
+        snprintf(text, CELL_MAX, "fine, %llu huge pages split%s",
+                 (unsigned long long)row->fine->huge_pages_sampled,
+                 row->fine->huge_pages_not_joined ? ", some not joined" : "");
+    else if (row->window)
+        sample_method(text, CELL_MAX, row->record);
+    else
+        snprintf(text, CELL_MAX, "%s", row->record->method);
+}
+
+static void cell_age(char *text, const struct row *row)
+{
+    show_seconds(text, CELL_MAX, age_s(&row->record->time));
+}
+
+static void cell_avail(char *text, const struct row *row)
+{
+    const struct guest_word *word = &row->record->guest;
+
+    word_bytes_text(text, CELL_MAX,
+                    word->source == WORD_NONE ? AGENT_UNKNOWN : word->available_bytes);
+}
+
+static void cell_needs(char *text, const struct row *row)
+{
+    word_verdict_text(text, CELL_MAX, &row->record->guest);
+}
+
+static void cell_flags(char *text, const struct row *row)
+{
+    sample_flags_text(text, CELL_MAX, row->record->flags);
+}
+
+/* In which rows a column has something. */
+#define OF_WINDOW 1
+#define OF_FINE 2
+#define OF_NEITHER 4
+#define OF_ALL (OF_WINDOW | OF_FINE | OF_NEITHER)
+
+static const struct {
+    struct table_column head;
+    void (*text)(char *text, const struct row *row);
+    unsigned rows;
+    bool of_word; /* only there if somebody asked the guest */
+} columns[] = {
+    {.head = {.name = "DOMAIN"}, .text = cell_domain, .rows = OF_ALL},
+    {.head = {.name = "WINDOW", .right = true}, .text = cell_window, .rows = OF_WINDOW | OF_FINE},
+    {.head = {.name = "EST", .right = true}, .text = cell_est, .rows = OF_WINDOW | OF_FINE},
+    {.head = {.name = "WSS", .right = true}, .text = cell_wss, .rows = OF_WINDOW | OF_FINE},
+    {.head = {.name = "±", .right = true}, .text = cell_error, .rows = OF_WINDOW | OF_FINE},
+    {.head = {.name = "TOUCHED", .right = true}, .text = cell_touched, .rows = OF_WINDOW},
+    {.head = {.name = "RESIDENT", .right = true},
+     .text = cell_resident,
+     .rows = OF_WINDOW | OF_NEITHER},
+    {.head = {.name = "RAM", .right = true}, .text = cell_ram, .rows = OF_WINDOW | OF_NEITHER},
+    {.head = {.name = "VCPU", .right = true}, .text = cell_vcpu, .rows = OF_WINDOW},
+    {.head = {.name = "METHOD"}, .text = cell_method, .rows = OF_ALL},
+    {.head = {.name = "AGE", .right = true}, .text = cell_age, .rows = OF_WINDOW | OF_NEITHER},
+    {.head = {.name = "GUEST AVAIL", .right = true},
+     .text = cell_avail,
+     .rows = OF_WINDOW,
+     .of_word = true},
+    {.head = {.name = "NEEDS"}, .text = cell_needs, .rows = OF_WINDOW, .of_word = true},
+    {.head = {.name = "FLAGS", .last = true}, .text = cell_flags, .rows = OF_WINDOW | OF_NEITHER},
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static struct table *make_table(void)
+{
+    struct table_column heads[N_COLUMNS];
+
     for (size_t i = 0; i < N_COLUMNS; i++)
+        heads[i] = columns[i].head;
+    return table_new(heads, N_COLUMNS);
+}
+
+/* What is not there is left empty beside a window, and a dash where there is none. */
+static void add_row(struct table *table, const struct row *row)
+{
+    const unsigned of = row->fine ? OF_FINE : row->window ? OF_WINDOW : OF_NEITHER;
+    char cell[N_COLUMNS][CELL_MAX];
+    const char *cells[N_COLUMNS];
+
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        snprintf(cell[i], CELL_MAX, "%s", row->fine ? "" : "-");
+        if (columns[i].rows & of)
+            columns[i].text(cell[i], row);
         cells[i] = cell[i];
-    table_row(table, cells);
-}
-
-/* It runs, and its size is all that is known. */
-static void add_unmeasured(struct table *table, const struct sample_record *record)
-{
-    char cell[5][256];
-    const size_t size = sizeof(cell[0]);
-
-    sample_name(cell[0], size, record);
-    show_bytes(cell[1], size, record->resident_bytes);
-    show_bytes(cell[2], size, record->ram_bytes);
-    show_seconds(cell[3], size, age_s(&record->time));
-    sample_flags_text(cell[4], size, record->flags);
-
-    const char *cells[N_COLUMNS] = {cell[0], "-", "-",    "-",     "-", "-", cell[1],
-                                    cell[2], "-", "none", cell[3], "-", "-", cell[4]};
-
-    table_row(table, cells);
-}
-
-/* The last window again, in base pages. What its other columns would hold stands in the line above
- * it. */
-static void add_fine(struct table *table, const struct sample_record *record)
-{
-    const struct fine_record *fine = &record->fine;
-    char cell[6][256];
-    const size_t size = sizeof(cell[0]);
-
-    sample_name(cell[0], size, record);
-    show_seconds(cell[1], size, fine->window_s);
-    snprintf(cell[2], size, "%.2fs", fine->est_window_s);
-    show_bytes(cell[3], size, fine->wss_bytes);
-    show_error(cell[4], size, fine->wss_bytes, fine->wss_low_bytes, fine->wss_high_bytes);
-    snprintf(cell[5], size, "fine, %llu huge pages split%s",
-             (unsigned long long)fine->huge_pages_sampled,
-             fine->huge_pages_not_joined ? ", some not joined" : "");
-
-    const char *cells[N_COLUMNS] = {cell[0], cell[1], cell[2], cell[3], cell[4], "", "",
-                                    "",      "",      cell[5], "",      "",      "", ""};
-
+    }
     table_row(table, cells);
 }
 
 void sample_table_print(const struct sample_record *record, bool heading)
 {
-    struct table *table = table_new(columns, N_COLUMNS);
+    struct table *table = make_table();
 
     if (!table)
         return;
     for (size_t w = 0; w < record->n_windows; w++)
-        add_window(table, record, w);
+        add_row(table, &(struct row){.record = record, .window = &record->windows[w]});
     if (record->flags & FLAG_NOT_MEASURED)
-        add_unmeasured(table, record);
+        add_row(table, &(struct row){.record = record});
     if (record->fine.present)
-        add_fine(table, record);
-    if (!word_was_asked(&record->guest)) {
-        table_hide(table, COLUMN_AVAIL);
-        table_hide(table, COLUMN_NEEDS);
-    }
+        add_row(table, &(struct row){.record = record, .fine = &record->fine});
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        if (columns[i].of_word && !word_was_asked(&record->guest))
+            table_hide(table, i);
     table_print(table, heading);
     table_free(table);
 }

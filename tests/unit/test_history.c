@@ -129,7 +129,7 @@ START_TEST(minutes_and_hours_hold_what_they_must)
     ck_assert_uint_eq(points.at[0].wss_max_bytes, 200 * MIB);
     ck_assert_uint_eq(points.at[0].records, 2);
     ck_assert_double_eq_tol(points.at[0].period_s, 40, 1e-9);
-    ck_assert_double_eq_tol(points.at[0].cpu_s, 0.5, 1e-9);
+    ck_assert_double_eq_tol(points.at[0].summary.cpu_s, 0.5, 1e-9);
     ck_assert_uint_eq(points.at[1].wss_bytes, 400 * MIB);
 
     read_points(&points, BUCKET_HOUR, 60);
@@ -140,7 +140,7 @@ START_TEST(minutes_and_hours_hold_what_they_must)
     ck_assert_uint_eq(points.at[0].wss_max_bytes, 800 * MIB);
     ck_assert_double_eq_tol(points.at[0].time_s, T0, 1e-6);
     ck_assert_double_eq_tol(points.at[0].est_window_s, 60.01, 1e-9);
-    ck_assert_str_eq(points.at[0].flags, "thp,partial");
+    ck_assert_uint_eq(points.at[0].summary.flags, FLAG_THP | FLAG_PARTIAL);
 }
 END_TEST
 
