@@ -3,27 +3,9 @@
 #include "cli/cli.h"
 
 #include "base/parse.h"
-#include "sample/method.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
-void cli_print_help(const char *help)
-{
-    static const char *const tokens[] = {"@methods@", "@followers@"};
-    char names[128];
-    const char *at;
-
-    for (size_t i = 0; i < 2; i++)
-        if ((at = strstr(help, tokens[i]))) {
-            printf("%.*s%s%s", (int)(at - help), help, method_names(names, sizeof(names), i == 1),
-                   at + strlen(tokens[i]));
-            return;
-        }
-    fputs(help, stdout);
-}
 
 int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows)
 {
@@ -33,14 +15,10 @@ int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_
     return 0;
 }
 
-int guest_choice_option(struct guest_choice *choice, int option, const char *value)
+int guest_choice_set_pid(struct guest_choice *choice, const char *value)
 {
     uint64_t pid;
 
-    if (option == 'c') {
-        choice->uri = value;
-        return 0;
-    }
     if (parse_u64(value, 1, INT_MAX, &pid) < 0) {
         command_error("--pid %s: not a process id", value);
         return -EINVAL;

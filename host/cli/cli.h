@@ -7,6 +7,7 @@
 
 #include "base/command.h"
 #include "base/fsroot.h"
+#include "cli/option.h"
 #include "domain/domain.h"
 
 #include <getopt.h>
@@ -25,11 +26,6 @@ int cmd_top(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_bugreport(int argc, char **argv);
 
-/** Prints a command's help, in which @methods@ stands for the names of all methods, and @followers@
- * for those that can follow
- *  a panel over time. */
-void cli_print_help(const char *help);
-
 /** The guest that a command is asked about. */
 struct guest_choice {
     const char *uri;    /* --connect; NULL: qemu:///system */
@@ -37,15 +33,20 @@ struct guest_choice {
     pid_t pid;          /* --pid; 0 if DOMAIN was given */
 };
 
-/** Long options that every command with a guest understands; see guest_choice_option(). */
-#define GUEST_CHOICE_OPTIONS                   \
-    {"connect", required_argument, NULL, 'c'}, \
-    {                                          \
-        "pid", required_argument, NULL, 'p'    \
+/* The lines of its options; @p guest: the offset of the struct guest_choice. */
+#define OPTION_CONNECT(guest)                                                             \
+    {                                                                                     \
+        OPTION_TEXT, 'c', "connect", "URI", (guest) + offsetof(struct guest_choice, uri), \
+            .help = "libvirt connection (qemu:///system)"                                 \
+    }
+#define OPTION_PID(set)                                                               \
+    {                                                                                 \
+        OPTION_CALL, 'p', "pid", "PID", 0, .help = "a QEMU process, without libvirt", \
+                                           .call = (set)                              \
     }
 
-/** Handles 'c' and 'p'. 0; -EINVAL after printing what is wrong. */
-int guest_choice_option(struct guest_choice *choice, int option, const char *value);
+/** Sets --pid. 0; -EINVAL after printing what is wrong. */
+int guest_choice_set_pid(struct guest_choice *choice, const char *value);
 
 /** Opens the guest; prints nothing. Errors as guest_open_domain() and guest_open_pid(). */
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cli/advising.h"
-#include "cli/cli.h"
+#include "cli/kept.h"
 #include "show/progress.h"
 
 #include <errno.h>
@@ -24,79 +24,57 @@ struct options {
     size_t n_domains;
 };
 
-static const char help[] =
-    "Usage: vmwss advise [DOMAIN...] [OPTIONS]\n\n"
-    "How much memory each guest should have, what it could give back, and why, or why not: from what vmwssd\n"
-    "has kept. Nothing is changed. Guests by name or UUID; all that have a record of the last hour if none\n"
-    "is named.\n\n"
-    "      --explain        every term of the formula, with its value and where that is from\n"
-    "      --backtest TIME  replay what is kept, as in 7d: how often the WSS of the next hour would have\n"
-    "                       exceeded the advice, how much it would have saved, with how many changes\n"
-    "  -w, --window S,S,S   the windows of the demand (60,600,3600)\n"
-    "  -c, --connect URI    ask libvirt, read-only, what the balloon leaves each guest\n"
-    "  -D, --database FILE  the history (" STORE_DEFAULT_PATH ")\n"
-    "  -j, --json           one JSON object per line, schema vmwss.advice.v1 or vmwss.backtest.v1\n"
-    "  -h, --help           this text\n";
-
-static int set_windows(struct decide_windows *windows, const char *value)
+static int set_windows(void *base, const char *value)
 {
+    struct options *options = base;
     double window_s[3];
     size_t n = 0;
 
     if (parse_seconds_list(value, window_s, 3, &n) < 0 || n == 0)
         return command_bad_value("--window", value,
                                  "up to three times, as in 60,600,3600 or 1m,10m,1h");
-    *windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
+    options->advising.windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0],
+                                                        window_s[n - 1]};
     return 0;
 }
 
-static int set_option(struct options *options, int option, const char *value)
-{
-    switch (option) {
-    case 'e':
-        options->explain = true;
-        return 0;
-    case 'b':
-        return parse_span(value, &options->backtest_s) == 0
-                   ? 0
-                   : command_bad_value("--backtest", value, PARSE_SPAN_EXPECTED);
-    case 'w':
-        return set_windows(&options->advising.windows, value);
-    case 'c':
-        options->uri = value;
-        return 0;
-    case 'D':
-        options->database = value;
-        return 0;
-    case 'j':
-        options->json = true;
-        return 0;
-    default:
-        return -EINVAL; /* getopt has printed the reason */
-    }
-}
+#define AT(member) offsetof(struct options, member)
 
-/* 0, 1 for "help was shown", or -EINVAL. */
+static const struct option_line lines[] = {
+    {OPTION_FLAG, 0, "explain", NULL, AT(explain),
+     .help = "every term of the formula, with its value and where that is from"},
+    {OPTION_SPAN, 0, "backtest", "TIME", AT(backtest_s),
+     .help = "replay what is kept, as in 7d: how often the WSS of the next hour would have\n"
+             "exceeded the advice, how much it would have saved, with how many changes"},
+    {OPTION_CALL, 'w', "window", "S,S,S", 0, .help = "the windows of the demand (60,600,3600)",
+     .call = set_windows},
+    {OPTION_TEXT, 'c', "connect", "URI", AT(uri),
+     .help = "ask libvirt, read-only, what the balloon leaves each guest"},
+    KEPT_DATABASE(AT(database)),
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object per line, schema vmwss.advice.v1 or vmwss.backtest.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss advise [DOMAIN...] [OPTIONS]\n\n"
+        "How much memory each guest should have, what it could give back, and why, or why not: from what vmwssd\n"
+        "has kept. Nothing is changed. Guests by name or UUID; all that have a record of the last hour if none\n"
+        "is named.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"explain", no_argument, NULL, 'e'},        {"backtest", required_argument, NULL, 'b'},
-        {"window", required_argument, NULL, 'w'},   {"connect", required_argument, NULL, 'c'},
-        {"database", required_argument, NULL, 'D'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},           {0},
-    };
-    int option;
-
     *options = (struct options){.advising.windows = decide_windows_default,
                                 .database = STORE_DEFAULT_PATH};
-    while ((option = getopt_long(argc, argv, "w:c:D:jh", longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (set_option(options, option, optarg) < 0)
-            return -EINVAL;
-    }
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
     options->domains = argv + optind;
     options->n_domains = (size_t)(argc - optind);
     if (options->explain && (options->json || options->backtest_s > 0)) {
@@ -249,7 +227,7 @@ int cmd_advise(int argc, char **argv)
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     rc = history_open(options.database, &store, &error);
     if (rc == 0)
         rc = run(&options, store, &error);

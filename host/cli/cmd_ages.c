@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_ages.c  vmwss ages: follows one panel, and says how long ago each byte was touched. */
 #include "base/clock.h"
-#include "base/parse.h"
 #include "base/random.h"
 #include "cli/session.h"
 #include "domain/qemu_vcpus.h"
@@ -18,55 +17,51 @@
 #include <string.h>
 
 struct options {
-    struct sampling_choice sampling;
-    double tick_s;     /* 0: not given */
-    double interval_s; /* 0: one record, when the longest window has passed */
-    uint64_t count;    /* 0: until interrupted */
+    struct sampling_choice sampling; /* first: see session.h */
+    double tick_s;                   /* 0: not given */
+    double interval_s;               /* 0: one record, when the longest window has passed */
+    uint64_t count;                  /* 0: until interrupted */
 };
 
-static const char help[] =
-    "Usage: vmwss ages (DOMAIN | --pid PID) [OPTIONS]\n\n"
-    "How long ago each byte of a guest's memory was touched, and with that its working set over every\n"
-    "window, from one panel of pages that is followed over time.\n\n"
-    "  -p, --pid PID       a QEMU process, without libvirt\n"
-    "  -c, --connect URI   libvirt connection (qemu:///system)\n"
-    "  -w, --window S,...  the ages asked about, in seconds (1,10,60)\n"
-    "  -t, --tick S        look at the pages so often (the shortest window)\n"
-    "  -i, --interval S    print every S seconds, windows as they become known (default: once, when\n"
-    "                      the longest window has passed)\n"
-    "  -k, --count N       how often (with --interval; default: until interrupted)\n"
-    "  -m, --method NAME   auto, @followers@: one that can follow pages\n"
-    "  -n, --samples N     pages in the panel (2000)\n"
-    "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n"
-    "      --svg FILE      draw the histogram into FILE too\n"
-    "      --wait S        how long to wait while another vmwss measures the guest (0)\n"
-    "  -j, --json          one JSON object per line, schema vmwss.ages.v1\n"
-    "  -h, --help          this text\n";
-
-static int bad_seconds(const char *option, const char *value)
+static int set_windows(void *base, const char *value)
 {
-    return command_bad_value(option, value, PARSE_SECONDS_EXPECTED);
+    struct options *options = base;
+
+    return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
+                             &options->sampling.n_windows);
 }
 
-static int set_option(struct options *options, int option, const char *value)
-{
-    switch (option) {
-    case 'w':
-        return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
-                                 &options->sampling.n_windows);
-    case 't':
-        return parse_seconds(value, &options->tick_s) == 0 ? 0 : bad_seconds("--tick", value);
-    case 'i':
-        return parse_seconds(value, &options->interval_s) == 0 ? 0
-                                                               : bad_seconds("--interval", value);
-    case 'k':
-        return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
-                   ? 0
-                   : command_bad_value("--count", value, "a whole number above 0");
-    default:
-        return sampling_option(&options->sampling, option, value);
-    }
-}
+#define AT(member) offsetof(struct options, member)
+
+static const struct option_line lines[] = {
+    SAMPLING_GUEST,
+    {OPTION_CALL, 'w', "window", "S,...", 0, .help = "the ages asked about, in seconds (1,10,60)",
+     .call = set_windows},
+    {OPTION_SECONDS, 't', "tick", "S", AT(tick_s),
+     .help = "look at the pages so often (the shortest window)"},
+    {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s),
+     .help = "print every S seconds, windows as they become known (default: once, when\n"
+             "the longest window has passed)"},
+    {OPTION_COUNT, 'k', "count", "N", AT(count),
+     .help = "how often (with --interval; default: until interrupted)", 1, UINT64_MAX,
+     "a whole number above 0"},
+    SAMPLING_METHOD("auto, @followers@: one that can follow pages"),
+    SAMPLING_SAMPLES("pages in the panel (2000)"),
+    SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),
+    SAMPLING_CENSUS(NULL), /* it is told that there is none */
+    SAMPLING_SVG("draw the histogram into FILE too"),
+    SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
+    SAMPLING_JSON("one JSON object per line, schema vmwss.ages.v1"),
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss ages (DOMAIN | --pid PID) [OPTIONS]\n\n"
+        "How long ago each byte of a guest's memory was touched, and with that its working set over every\n"
+        "window, from one panel of pages that is followed over time.\n",
+    .lines = lines,
+};
 
 static int check_options(struct options *options, int argc, char **argv)
 {
@@ -97,32 +92,15 @@ static int check_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* 0, 1 for "help was shown", or -EINVAL. */
+/* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        SAMPLING_LONG_OPTIONS,
-        {"window", required_argument, NULL, 'w'},
-        {"tick", required_argument, NULL, 't'},
-        {"interval", required_argument, NULL, 'i'},
-        {"count", required_argument, NULL, 'k'},
-        {"svg", required_argument, NULL, 'V'},
-        {0},
-    };
-    int option;
-
     *options = (struct options){
         .sampling = {.n_windows = 3, .window_s = {1, 10, 60}, .follow = true}};
-    while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS "w:t:i:k:", longs, NULL)) >=
-           0) {
-        if (option == 'h') {
-            cli_print_help(help);
-            return 1;
-        }
-        if (set_option(options, option, optarg) < 0)
-            return -EINVAL;
-    }
-    return check_options(options, argc, argv);
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    return rc == 0 ? check_options(options, argc, argv) : rc;
 }
 
 /* --- following -------------------------------------------------------------------------------- */
@@ -368,6 +346,6 @@ int cmd_ages(int argc, char **argv)
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     return session_run(&options.sampling, follow, &options);
 }

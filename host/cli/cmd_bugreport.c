@@ -8,19 +8,6 @@
 #include <limits.h>
 #include <string.h>
 
-static void print_help(void)
-{
-    puts(
-        "Usage: vmwss bugreport [DOMAIN | --pid PID] [OPTIONS]\n\n"
-        "Copies what a bug report or a test fixture needs into a new directory: files of /proc and /sys\n"
-        "about the host, and about one guest if it is named, with its libvirt XML. No guest memory, no\n"
-        "disk content. Names, paths and the QEMU command line are in it: read it before you send it.\n\n"
-        "  -p, --pid PID      a QEMU process, without libvirt\n"
-        "  -c, --connect URI  libvirt connection (qemu:///system)\n"
-        "  -o, --output DIR   the directory to make (vmwss-bugreport-PID, or -host)\n"
-        "  -h, --help         this text");
-}
-
 static void capture_entry(struct capture *capture, const char *directory, const char *name)
 {
     capture_file(capture, "%s/%s", directory, name);
@@ -143,35 +130,38 @@ static int write_report(const struct choice *choice, struct error *error)
     return rc;
 }
 
+static int set_pid(void *base, const char *value)
+{
+    struct choice *choice = base;
+
+    return guest_choice_set_pid(&choice->guest, value);
+}
+
+static const struct option_line lines[] = {
+    OPTION_PID(set_pid),
+    OPTION_CONNECT(offsetof(struct choice, guest)),
+    {OPTION_TEXT, 'o', "output", "DIR", offsetof(struct choice, output),
+     .help = "the directory to make (vmwss-bugreport-PID, or -host)"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss bugreport [DOMAIN | --pid PID] [OPTIONS]\n\n"
+        "Copies what a bug report or a test fixture needs into a new directory: files of /proc and /sys\n"
+        "about the host, and about one guest if it is named, with its libvirt XML. No guest memory, no\n"
+        "disk content. Names, paths and the QEMU command line are in it: read it before you send it.\n",
+    .lines = lines,
+};
+
 int cmd_bugreport(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        GUEST_CHOICE_OPTIONS,
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
     struct choice choice = {0};
     struct error error = {0};
-    int option;
+    int rc = options_read(&command_options, &choice, argc, argv);
 
-    while ((option = getopt_long(argc, argv, "c:p:o:h", longs, NULL)) >= 0) {
-        switch (option) {
-        case 'c':
-        case 'p':
-            if (guest_choice_option(&choice.guest, option, optarg) < 0)
-                return EXIT_USAGE;
-            break;
-        case 'o':
-            choice.output = optarg;
-            break;
-        case 'h':
-            print_help();
-            return 0;
-        default:
-            return EXIT_USAGE;
-        }
-    }
+    if (rc != 0)
+        return options_exit(rc);
     if (optind < argc)
         choice.guest.domain = argv[optind++];
     if (optind < argc || (choice.guest.domain && choice.guest.pid)) {
@@ -179,8 +169,7 @@ int cmd_bugreport(int argc, char **argv)
         return EXIT_USAGE;
     }
 
-    int rc = write_report(&choice, &error);
-
+    rc = write_report(&choice, &error);
     if (rc < 0)
         command_error("%s", *error.text ? error.text : strerror(-rc));
     return rc < 0 ? EXIT_CANNOT : 0;

@@ -5,7 +5,6 @@
  * Both mark once and read again and again; touches add up. They differ in when they read: profile
  * after windows that double (wss.pl -P), grow at equal steps (wss.pl -C).
  */
-#include "base/parse.h"
 #include "cli/session.h"
 #include "show/curve.h"
 #include "show/sample_json.h"
@@ -22,21 +21,43 @@ struct curve_kind {
     const char *last_name;  /* option for the last */
     double first_s, last_s; /* defaults */
     bool doubling;          /* windows double; else they are multiples of the first */
-    const char *help;
+    struct command_options options;
 };
 
-#define COMMON_HELP                                                                          \
-    "  -p, --pid PID       a QEMU process, without libvirt\n"                                \
-    "  -c, --connect URI   libvirt connection (qemu:///system)\n"                            \
-    "  -m, --method NAME   auto, @methods@\n"                                                \
-    "  -n, --samples N     pages in the panel (2000)\n"                                      \
-    "  -P, --precision P%  as many as a 95 % interval of ± P % of the resident RAM needs\n" \
-    "      --census        every page; slower to read than a short window is long\n"         \
-    "      --svg FILE      draw the curve into FILE too\n"                                   \
-    "      --wait S        how long to wait while another vmwss measures the guest (0)\n"    \
-    "  -j, --json          one JSON object, schema vmwss.sample.v1\n"                        \
-    "  -h, --help          this text\n\n"                                                    \
-    "EST is what was really measured, from the midpoint of marking to that of reading.\n"
+struct options {
+    struct sampling_choice sampling; /* first: see session.h */
+    const struct curve_kind *kind;
+    double first_s, last_s;
+};
+
+#define AT(member) offsetof(struct options, member)
+#define COMMON_LINES                                                                         \
+    SAMPLING_GUEST, SAMPLING_METHOD("auto, @methods@"),                                      \
+        SAMPLING_SAMPLES("pages in the panel (2000)"),                                       \
+        SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"), \
+        SAMPLING_CENSUS("every page; slower to read than a short window is long"),           \
+        SAMPLING_SVG("draw the curve into FILE too"),                                        \
+        SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),        \
+        SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),                            \
+    {                                                                                        \
+        .type = OPTION_END                                                                   \
+    }
+
+static const struct option_line profile_lines[] = {
+    {OPTION_SECONDS, 0, "from", "S", AT(first_s), .help = "the shortest window in seconds (0.01)"},
+    {OPTION_SECONDS, 0, "to", "S", AT(last_s), .help = "the longest (10.24)"},
+    COMMON_LINES,
+};
+
+static const struct option_line grow_lines[] = {
+    {OPTION_SECONDS, 0, "every", "S", AT(first_s),
+     .help = "seconds from one reading to the next (1)"},
+    {OPTION_SECONDS, 0, "duration", "S", AT(last_s), .help = "how long (20)"},
+    COMMON_LINES,
+};
+
+static const char est_help[] =
+    "EST is what was really measured, from the midpoint of marking to that of reading.\n";
 
 static const struct curve_kind profile = {
     .title = "WSS over windows that double",
@@ -45,10 +66,13 @@ static const struct curve_kind profile = {
     .first_s = 0.01,
     .last_s = 10.24,
     .doubling = true,
-    .help = "Usage: vmwss profile (DOMAIN | --pid PID) [OPTIONS]\n\n"
-            "The working set over windows that double: how it depends on the window.\n\n"
-            "      --from S        the shortest window in seconds (0.01)\n"
-            "      --to S          the longest (10.24)\n" COMMON_HELP,
+    .options =
+        {
+            .usage = "Usage: vmwss profile (DOMAIN | --pid PID) [OPTIONS]\n\n"
+                     "The working set over windows that double: how it depends on the window.\n",
+            .lines = profile_lines,
+            .after = est_help,
+        },
 };
 
 static const struct curve_kind grow = {
@@ -57,60 +81,26 @@ static const struct curve_kind grow = {
     .last_name = "--duration",
     .first_s = 1,
     .last_s = 20,
-    .help =
-        "Usage: vmwss grow (DOMAIN | --pid PID) [OPTIONS]\n\n"
-        "The cumulative growth of the working set: what was touched since the begin, step by step.\n\n"
-        "      --every S       seconds from one reading to the next (1)\n"
-        "      --duration S    how long (20)\n" COMMON_HELP,
+    .options =
+        {
+            .usage =
+                "Usage: vmwss grow (DOMAIN | --pid PID) [OPTIONS]\n\n"
+                "The cumulative growth of the working set: what was touched since the begin, step by step.\n",
+            .lines = grow_lines,
+            .after = est_help,
+        },
 };
 
-struct options {
-    const struct curve_kind *kind;
-    struct sampling_choice sampling;
-    double first_s, last_s;
-};
-
-static int set_option(struct options *options, const struct curve_kind *kind, int option,
-                      const char *value)
-{
-    switch (option) {
-    case 'F':
-        return parse_seconds(value, &options->first_s) == 0
-                   ? 0
-                   : command_bad_value(kind->first_name, value, PARSE_SECONDS_EXPECTED);
-    case 'L':
-        return parse_seconds(value, &options->last_s) == 0
-                   ? 0
-                   : command_bad_value(kind->last_name, value, PARSE_SECONDS_EXPECTED);
-    default:
-        return sampling_option(&options->sampling, option, value);
-    }
-}
-
-/* 0, 1 for "help was shown", or -EINVAL. */
+/* As options_read(). */
 static int parse_options(struct options *options, const struct curve_kind *kind, int argc,
                          char **argv)
 {
-    const struct option longs[] = {
-        SAMPLING_LONG_OPTIONS,
-        {kind->first_name + 2, required_argument, NULL, 'F'},
-        {kind->last_name + 2, required_argument, NULL, 'L'},
-        {"svg", required_argument, NULL, 'V'},
-        {0},
-    };
-    int option;
-
     *options = (struct options){.kind = kind, .first_s = kind->first_s, .last_s = kind->last_s};
     options->sampling.prefer_panel = true;
-    while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS, longs, NULL)) >= 0) {
-        if (option == 'h') {
-            cli_print_help(kind->help);
-            return 1;
-        }
-        if (set_option(options, kind, option, optarg) < 0)
-            return -EINVAL;
-    }
-    return sampling_check(&options->sampling, argc, argv);
+
+    int rc = options_read(&kind->options, options, argc, argv);
+
+    return rc == 0 ? sampling_check(&options->sampling, argc, argv) : rc;
 }
 
 static int make_windows(struct options *options)
@@ -172,7 +162,7 @@ static int run(const struct curve_kind *kind, int argc, char **argv)
     if (rc == 0)
         rc = make_windows(&options);
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     return session_run(&options.sampling, measure, &options);
 }
 

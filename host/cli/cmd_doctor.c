@@ -10,20 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_help(void)
-{
-    puts(
-        "Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
-        "Says for every method whether this host can do it and, given a guest, whether it can see that\n"
-        "guest; and who else on this host disturbs a measurement. The guest is tried out for real: some of\n"
-        "its pages are marked; all of its mappings are dropped once if its working set is tiny.\n\n"
-        "  -p, --pid PID      a QEMU process, without libvirt\n"
-        "  -c, --connect URI  libvirt connection (qemu:///system)\n"
-        "  -j, --json         one JSON object, schema vmwss.doctor.v1\n"
-        "  -h, --help         this text\n\n"
-        "Exit status: 0 some method works, 2 none does or the guest cannot be opened.");
-}
-
 enum outcome {
     OUTCOME_YES,
     OUTCOME_NO,
@@ -41,7 +27,6 @@ struct finding {
 #define MAX_FINDINGS 24
 
 struct report {
-    bool json;
     size_t n;
     struct finding findings[MAX_FINDINGS];
 };
@@ -199,45 +184,54 @@ static int examine(struct report *report, const struct guest_choice *choice)
     return works ? 0 : EXIT_CANNOT;
 }
 
+struct choice {
+    struct guest_choice guest;
+    bool json;
+};
+
+static int set_pid(void *base, const char *value)
+{
+    struct choice *choice = base;
+
+    return guest_choice_set_pid(&choice->guest, value);
+}
+
+static const struct option_line lines[] = {
+    OPTION_PID(set_pid),
+    OPTION_CONNECT(offsetof(struct choice, guest)),
+    {OPTION_FLAG, 'j', "json", NULL, offsetof(struct choice, json),
+     .help = "one JSON object, schema vmwss.doctor.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
+        "Says for every method whether this host can do it and, given a guest, whether it can see that\n"
+        "guest; and who else on this host disturbs a measurement. The guest is tried out for real: some of\n"
+        "its pages are marked; all of its mappings are dropped once if its working set is tiny.\n",
+    .lines = lines,
+    .after = "Exit status: 0 some method works, 2 none does or the guest cannot be opened.\n",
+};
+
 int cmd_doctor(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        GUEST_CHOICE_OPTIONS,
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
+    struct choice choice = {0};
     struct report report = {0};
-    struct guest_choice choice = {0};
-    int option;
+    int rc = options_read(&command_options, &choice, argc, argv);
 
-    while ((option = getopt_long(argc, argv, "c:p:jh", longs, NULL)) >= 0) {
-        switch (option) {
-        case 'c':
-        case 'p':
-            if (guest_choice_option(&choice, option, optarg) < 0)
-                return EXIT_USAGE;
-            break;
-        case 'j':
-            report.json = true;
-            break;
-        case 'h':
-            print_help();
-            return 0;
-        default:
-            return EXIT_USAGE;
-        }
-    }
+    if (rc != 0)
+        return options_exit(rc);
     if (optind < argc)
-        choice.domain = argv[optind++];
-    if (optind < argc || (choice.domain && choice.pid)) {
+        choice.guest.domain = argv[optind++];
+    if (optind < argc || (choice.guest.domain && choice.guest.pid)) {
         command_error("name one DOMAIN or one --pid; see vmwss doctor --help");
         return EXIT_USAGE;
     }
 
-    int code = examine(&report, &choice);
+    int code = examine(&report, &choice.guest);
 
-    if (report.json)
+    if (choice.json)
         print_json(&report);
     else
         print_table(&report);

@@ -4,7 +4,6 @@
 #include "agent/agent_way.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/guest_kept.h"
 #include "guest_ram/resident.h"
@@ -14,25 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static void print_help(void)
-{
-    puts(
-        "Usage: vmwss guest DOMAIN [OPTIONS]\n\n"
-        "What the guest says of its own memory, asked of the agent vmwss-guest in it: memory, pressure,\n"
-        "paging, its largest processes. It is the guest's word, checked for form and range only; beside it\n"
-        "stands what the host knows without the guest. Of a guest without an agent the statistics of its\n"
-        "balloon driver are shown, if there are any. Every answer has a deadline of 2 seconds.\n"
-        "While vmwssd asks the agent nobody else can: what it told vmwssd is shown then, and how old that\n"
-        "is. vmwssd's last measurement stands beside it.\n\n"
-        "  -c, --connect URI  libvirt connection (qemu:///system)\n"
-        "  -D, --database F   vmwssd's history (" STORE_DEFAULT_PATH ")\n"
-        "  -i, --interval S   seconds between two questions (5); paging is shown as rates between them\n"
-        "  -k, --count N      ask N times (1; with --interval 2)\n"
-        "  -j, --json         one JSON object per line, schema vmwss.guest.v1\n"
-        "  -h, --help         this text\n\n"
-        "Exit status: 0 the guest told something, 1 usage, 2 it did not, 3 the guest vanished.");
-}
 
 struct choice {
     const char *uri, *domain, *database;
@@ -263,54 +243,42 @@ static int run(const struct choice *choice)
     return inquiry.told ? EXIT_DONE : EXIT_CANNOT;
 }
 
-/* 0; 1: help was shown; -EINVAL after printing what is wrong. */
-static int take_option(struct choice *choice, int option, const char *value)
-{
-    switch (option) {
-    case 'c':
-        choice->uri = value;
-        return 0;
-    case 'D':
-        choice->database = value;
-        return 0;
-    case 'i':
-        return parse_seconds(value, &choice->interval_s) < 0
-                   ? command_bad_value("--interval", value, PARSE_SECONDS_EXPECTED)
-                   : 0;
-    case 'k':
-        return parse_u64(value, 1, UINT64_MAX, &choice->count) < 0
-                   ? command_bad_value("--count", value, "a number, 1 or more")
-                   : 0;
-    case 'j':
-        choice->json = true;
-        return 0;
-    case 'h':
-        print_help();
-        return 1;
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
-}
+#define AT(member) offsetof(struct choice, member)
+
+static const struct option_line lines[] = {
+    {OPTION_TEXT, 'c', "connect", "URI", AT(uri), .help = "libvirt connection (qemu:///system)"},
+    {OPTION_TEXT, 'D', "database", "F", AT(database),
+     .help = "vmwssd's history (" STORE_DEFAULT_PATH ")"},
+    {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s),
+     .help = "seconds between two questions (5); paging is shown as rates between them"},
+    {OPTION_COUNT, 'k', "count", "N", AT(count), .help = "ask N times (1; with --interval 2)", 1,
+     UINT64_MAX, "a number, 1 or more"},
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object per line, schema vmwss.guest.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss guest DOMAIN [OPTIONS]\n\n"
+        "What the guest says of its own memory, asked of the agent vmwss-guest in it: memory, pressure,\n"
+        "paging, its largest processes. It is the guest's word, checked for form and range only; beside it\n"
+        "stands what the host knows without the guest. Of a guest without an agent the statistics of its\n"
+        "balloon driver are shown, if there are any. Every answer has a deadline of 2 seconds.\n"
+        "While vmwssd asks the agent nobody else can: what it told vmwssd is shown then, and how old that\n"
+        "is. vmwssd's last measurement stands beside it.\n",
+    .lines = lines,
+    .after =
+        "Exit status: 0 the guest told something, 1 usage, 2 it did not, 3 the guest vanished.\n",
+};
 
 int cmd_guest(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"connect", required_argument, NULL, 'c'},
-        {"database", required_argument, NULL, 'D'},
-        {"interval", required_argument, NULL, 'i'},
-        {"count", required_argument, NULL, 'k'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
     struct choice choice = {0};
-    int option, rc;
+    int rc = options_read(&command_options, &choice, argc, argv);
 
-    while ((option = getopt_long(argc, argv, "c:D:i:k:jh", longs, NULL)) >= 0) {
-        rc = take_option(&choice, option, optarg);
-        if (rc != 0)
-            return rc < 0 ? EXIT_USAGE : EXIT_DONE;
-    }
+    if (rc != 0)
+        return options_exit(rc);
     if (optind != argc - 1) {
         command_error("name one DOMAIN; see vmwss guest --help");
         return EXIT_USAGE;

@@ -8,24 +8,14 @@
 #include <string.h>
 
 struct options {
-    struct kept_choice kept;
+    struct kept_choice kept; /* first: see kept.h */
     const char *domain;
     int level_s; /* --step; -1: by the span */
 };
 
-static const char help[] =
-    "Usage: vmwss history DOMAIN [OPTIONS]\n\n"
-    "The working set of one guest over time, as vmwssd has kept it.\n\n"
-    "  -s, --since TIME     how far back: 90m, 12h, 7d, 2w (7d)\n"
-    "  -w, --window S       the window, in seconds, among those that are kept (60)\n"
-    "      --step STEP      record, minute or hour (what shows the time in some hundred rows)\n"
-    "  -D, --database FILE  the history (" STORE_DEFAULT_PATH ")\n"
-    "  -j, --json           one JSON object per line, schema vmwss.history.v1\n"
-    "      --csv            comma-separated values, with a heading\n"
-    "  -h, --help           this text\n";
-
-static int set_step(struct options *options, const char *value)
+static int set_step(void *base, const char *value)
 {
+    struct options *options = base;
     static const struct {
         const char *name;
         int level_s;
@@ -39,26 +29,32 @@ static int set_step(struct options *options, const char *value)
     return command_bad_value("--step", value, "record, minute or hour");
 }
 
-/* 0, 1 for "help was shown", or -EINVAL. */
+static const struct option_line lines[] = {
+    KEPT_SPAN,
+    KEPT_WINDOW,
+    {OPTION_CALL, 0, "step", "STEP", 0,
+     .help = "record, minute or hour (what shows the time in some hundred rows)", .call = set_step},
+    KEPT_DATABASE(offsetof(struct options, kept.database)),
+    KEPT_JSON("one JSON object per line, schema vmwss.history.v1"),
+    KEPT_CSV,
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage = "Usage: vmwss history DOMAIN [OPTIONS]\n\n"
+             "The working set of one guest over time, as vmwssd has kept it.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        KEPT_LONG_OPTIONS,
-        {"step", required_argument, NULL, 'S'},
-        {0},
-    };
-    int option;
-
     *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .level_s = -1};
-    while ((option = getopt_long(argc, argv, KEPT_SHORT_OPTIONS, longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if ((option == 'S' ? set_step(options, optarg)
-                           : kept_option(&options->kept, option, optarg)) < 0)
-            return -EINVAL;
-    }
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
     if (optind != argc - 1) {
         command_error("history needs one DOMAIN, by name or UUID; see vmwss history --help");
         return -EINVAL;
@@ -162,7 +158,7 @@ int cmd_history(int argc, char **argv)
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     rc = kept_open(&options.kept, &store, &error);
     if (rc == 0)
         rc = read_and_print(store, &options, &error);

@@ -10,20 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-static void print_help(void)
-{
-    puts(
-        "Usage: vmwss list [OPTIONS]\n\n"
-        "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, how it\n"
-        "is backed, and the method that `measure` would take. Running guests are tried out for that:\n"
-        "some of their pages are marked, as by `doctor`. Of a guest that vmwssd follows its method is told,\n"
-        "and nothing is tried.\n\n"
-        "  -c, --connect URI  libvirt connection (qemu:///system)\n"
-        "  -P, --processes    look for QEMU processes instead of asking libvirt\n"
-        "  -j, --json         one JSON object per line, schema vmwss.list.v1\n"
-        "  -h, --help         this text");
-}
-
 /* One guest of the list; what could not be found out stays empty. */
 struct row {
     char name[256];
@@ -248,38 +234,40 @@ static int list_domains(const struct fsroot *root, const char *uri, const struct
     return n < 0 ? (int)n : 0;
 }
 
+struct choice {
+    const char *uri;
+    bool processes, json;
+};
+
+#define AT(member) offsetof(struct choice, member)
+
+static const struct option_line lines[] = {
+    {OPTION_TEXT, 'c', "connect", "URI", AT(uri), .help = "libvirt connection (qemu:///system)"},
+    {OPTION_FLAG, 'P', "processes", NULL, AT(processes),
+     .help = "look for QEMU processes instead of asking libvirt"},
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object per line, schema vmwss.list.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss list [OPTIONS]\n\n"
+        "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, how it\n"
+        "is backed, and the method that `measure` would take. Running guests are tried out for that:\n"
+        "some of their pages are marked, as by `doctor`. Of a guest that vmwssd follows its method is told,\n"
+        "and nothing is tried.\n",
+    .lines = lines,
+};
+
 int cmd_list(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"connect", required_argument, NULL, 'c'},
-        {"processes", no_argument, NULL, 'P'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
+    struct choice choice = {0};
     struct output output = {0};
-    const char *uri = NULL;
-    bool processes = false;
-    int option;
+    int rc = options_read(&command_options, &choice, argc, argv);
 
-    while ((option = getopt_long(argc, argv, "c:Pjh", longs, NULL)) >= 0) {
-        switch (option) {
-        case 'c':
-            uri = optarg;
-            break;
-        case 'P':
-            processes = true;
-            break;
-        case 'j':
-            output.json = true;
-            break;
-        case 'h':
-            print_help();
-            return 0;
-        default:
-            return EXIT_USAGE;
-        }
-    }
+    if (rc != 0)
+        return options_exit(rc);
     if (optind < argc) {
         command_error("list takes no argument ('%s')", argv[optind]);
         return EXIT_USAGE;
@@ -288,13 +276,13 @@ int cmd_list(int argc, char **argv)
     struct fsroot root;
     struct error error = {0};
 
+    output.json = choice.json;
     output.table = table_new(columns, N_COLUMNS);
     if (!output.table || fsroot_open(&root, "/") < 0)
         return EXIT_CANNOT;
 
-    int rc = processes ? list_processes(&root, &output, &error)
-                       : list_domains(&root, uri, &output, &error);
-
+    rc = choice.processes ? list_processes(&root, &output, &error)
+                          : list_domains(&root, choice.uri, &output, &error);
     if (rc == 0 && !output.json)
         table_print(output.table, true);
     table_free(output.table);

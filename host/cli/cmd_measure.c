@@ -26,44 +26,34 @@
 #define DEFAULT_FINE 32
 
 struct options {
-    struct sampling_choice sampling;
-    double interval_s; /* 0: not given */
-    uint64_t count;    /* 0: until interrupted */
-    uint64_t stretch;  /* up to so many intervals from one measurement to the next */
-    bool agent;        /* ask the guest, too */
+    struct sampling_choice sampling; /* first: see session.h */
+    double interval_s;               /* 0: not given */
+    uint64_t count;                  /* 0: until interrupted */
+    uint64_t stretch;                /* up to so many intervals from one measurement to the next */
+    bool agent;                      /* ask the guest, too */
 };
 
-static const char help[] =
-    "Usage: vmwss measure (DOMAIN | --pid PID) [OPTIONS]\n\n"
-    "Measures the working set size of a running guest: bytes of its RAM touched within a window.\n\n"
-    "  DOMAIN              name, UUID or id of a libvirt domain\n"
-    "  -p, --pid PID       a QEMU process, without libvirt\n"
-    "  -c, --connect URI   libvirt connection (qemu:///system)\n"
-    "  -w, --window S,...  windows in seconds (10); several are answered by one run\n"
-    "  -m, --method NAME   auto, @methods@ (auto)\n"
-    "      --census        look at every page\n"
-    "  -n, --samples N     look at a panel of N pages chosen at random\n"
-    "                      (default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
-    "                      zap takes a panel by default)\n"
-    "  -P, --precision P%  a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs\n"
-    "      --fine[=N]      where there are huge pages: split N of those that were touched (32), measure them\n"
-    "                      by pages of 4 KiB for another window, join them again\n"
-    "  -i, --interval S    measure every S seconds\n"
-    "      --stretch N     while successive intervals overlap, measure more and more seldom, down to\n"
-    "                      every N-th time; back to every time when they do not\n"
-    "      --wait S        how long to wait while another vmwss measures the guest (default: not at\n"
-    "                      all; with --interval, what a period leaves beside the longest window)\n"
-    "      --pause[=MS]    suspend the guest while it is marked and while it is read, each time for at\n"
-    "                      most MS milliseconds (100): no touch falls in between\n"
-    "      --agent         ask the agent in the guest, too, and show what it says\n"
-    "  -k, --count N       how often (with --interval; default: until interrupted)\n"
-    "  -j, --json          one JSON object per line, schema vmwss.sample.v1\n"
-    "  -h, --help          this text\n\n"
-    "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
-    "130 interrupted.\n";
-
-static int set_pause(struct options *options, const char *value)
+static int set_windows(void *base, const char *value)
 {
+    struct options *options = base;
+
+    return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
+                             &options->sampling.n_windows);
+}
+
+static int set_fine(void *base, const char *value)
+{
+    struct options *options = base;
+
+    options->sampling.fine = DEFAULT_FINE;
+    return !value || parse_u64(value, 2, FINE_MAX_HUGE_PAGES, &options->sampling.fine) == 0
+               ? 0
+               : command_bad_value("--fine", value, "a number of huge pages, 2 to 512");
+}
+
+static int set_pause(void *base, const char *value)
+{
+    struct options *options = base;
     uint64_t ms = DEFAULT_PAUSE_MS;
 
     if (value && parse_u64(value, 1, MAX_PAUSE_MS, &ms) < 0)
@@ -72,38 +62,53 @@ static int set_pause(struct options *options, const char *value)
     return 0;
 }
 
-static int set_option(struct options *options, int option, const char *value)
-{
-    switch (option) {
-    case 'w':
-        return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
-                                 &options->sampling.n_windows);
-    case 'i':
-        return parse_seconds(value, &options->interval_s) == 0
-                   ? 0
-                   : command_bad_value("--interval", value, PARSE_SECONDS_EXPECTED);
-    case 'Z':
-        return set_pause(options, value);
-    case 'k':
-        return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
-                   ? 0
-                   : command_bad_value("--count", value, "a whole number above 0");
-    case 'F':
-        options->sampling.fine = DEFAULT_FINE;
-        return !value || parse_u64(value, 2, FINE_MAX_HUGE_PAGES, &options->sampling.fine) == 0
-                   ? 0
-                   : command_bad_value("--fine", value, "a number of huge pages, 2 to 512");
-    case 'A':
-        options->agent = true;
-        return 0;
-    case 'S':
-        return parse_u64(value, 1, 1000, &options->stretch) == 0
-                   ? 0
-                   : command_bad_value("--stretch", value, "a whole number, 1 to 1000");
-    default:
-        return sampling_option(&options->sampling, option, value);
-    }
-}
+#define AT(member) offsetof(struct options, member)
+
+static const struct option_line lines[] = {
+    SAMPLING_GUEST,
+    {OPTION_CALL, 'w', "window", "S,...", 0,
+     .help = "windows in seconds (10); several are answered by one run", .call = set_windows},
+    SAMPLING_METHOD("auto, @methods@ (auto)"),
+    SAMPLING_CENSUS("look at every page"),
+    SAMPLING_SAMPLES(
+        "look at a panel of N pages chosen at random\n"
+        "(default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
+        "zap takes a panel by default)"),
+    SAMPLING_PRECISION(
+        "a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs"),
+    {OPTION_CALL, 0, "fine", "[=N]", 0,
+     .help = "where there are huge pages: split N of those that were touched (32), measure them\n"
+             "by pages of 4 KiB for another window, join them again",
+     .call = set_fine},
+    {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s), .help = "measure every S seconds"},
+    {OPTION_COUNT, 0, "stretch", "N", AT(stretch),
+     .help = "while successive intervals overlap, measure more and more seldom, down to\n"
+             "every N-th time; back to every time when they do not",
+     1, 1000, "a whole number, 1 to 1000"},
+    SAMPLING_WAIT("how long to wait while another vmwss measures the guest (default: not at\n"
+                  "all; with --interval, what a period leaves beside the longest window)"),
+    {OPTION_CALL, 0, "pause", "[=MS]", 0,
+     .help = "suspend the guest while it is marked and while it is read, each time for at\n"
+             "most MS milliseconds (100): no touch falls in between",
+     .call = set_pause},
+    {OPTION_FLAG, 0, "agent", NULL, AT(agent),
+     .help = "ask the agent in the guest, too, and show what it says"},
+    {OPTION_COUNT, 'k', "count", "N", AT(count),
+     .help = "how often (with --interval; default: until interrupted)", 1, UINT64_MAX,
+     "a whole number above 0"},
+    SAMPLING_JSON("one JSON object per line, schema vmwss.sample.v1"),
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss measure (DOMAIN | --pid PID) [OPTIONS]\n\n"
+        "Measures the working set size of a running guest: bytes of its RAM touched within a window.\n\n"
+        "  DOMAIN              name, UUID or id of a libvirt domain",
+    .lines = lines,
+    .after = "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
+             "130 interrupted.\n",
+};
 
 static int check_options(struct options *options, int argc, char **argv)
 {
@@ -138,33 +143,15 @@ static int check_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* 0, 1 for "help was shown", or -EINVAL. */
+/* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        SAMPLING_LONG_OPTIONS,
-        {"window", required_argument, NULL, 'w'},
-        {"pause", optional_argument, NULL, 'Z'},
-        {"interval", required_argument, NULL, 'i'},
-        {"count", required_argument, NULL, 'k'},
-        {"fine", optional_argument, NULL, 'F'},
-        {"stretch", required_argument, NULL, 'S'},
-        {"agent", no_argument, NULL, 'A'},
-        {0},
-    };
-    int option;
-
     *options = (struct options){.sampling = {.n_windows = 1, .window_s = {DEFAULT_WINDOW_S}},
                                 .stretch = 1};
-    while ((option = getopt_long(argc, argv, SAMPLING_SHORT_OPTIONS "w:i:k:", longs, NULL)) >= 0) {
-        if (option == 'h') {
-            cli_print_help(help);
-            return 1;
-        }
-        if (set_option(options, option, optarg) < 0)
-            return -EINVAL;
-    }
-    return check_options(options, argc, argv);
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    return rc == 0 ? check_options(options, argc, argv) : rc;
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
@@ -273,6 +260,6 @@ int cmd_measure(int argc, char **argv)
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     return session_run(&options.sampling, measure_repeatedly, &options);
 }

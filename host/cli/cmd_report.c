@@ -2,7 +2,6 @@
 /** @file cmd_report.c  vmwss report: what all guests needed, what could be given back, and what
  * more would fit. */
 #include "base/clock.h"
-#include "base/parse.h"
 #include "cli/kept.h"
 #include "keep/report.h"
 #include "show/progress.h"
@@ -16,35 +15,16 @@
 #include <unistd.h>
 
 struct options {
-    struct kept_choice kept;
+    struct kept_choice kept; /* first: see kept.h */
     struct report_options report;
 };
 
 /* Of this host's own memory what its kernel and daemons need is not for guests. */
 #define HOST_SHARE 0.05
 
-static const char help[] =
-    "Usage: vmwss report [OPTIONS]\n\n"
-    "What the guests of a host needed, one by one and together, what could be given back, and how many\n"
-    "more would fit: from what vmwssd has kept.\n\n"
-    "  -s, --since TIME       how far back: 90m, 12h, 7d, 2w (7d)\n"
-    "  -w, --window S         the window, in seconds, among those that are kept (60)\n"
-    "      --guest-size SIZE  how many more guests of so much RAM would fit, as in 4G\n"
-    "      --risk P%          the share of the time that memory may not suffice for (1%)\n"
-    "      --capacity SIZE    memory for guests (this host's less 5 %, if it is this host's history)\n"
-    "      --host NAME        of several hosts in one history\n"
-    "  -D, --database FILE    the history (" STORE_DEFAULT_PATH ")\n"
-    "  -j, --json             one JSON object, schema vmwss.report.v1\n"
-    "      --csv              comma-separated values, with a heading\n"
-    "  -h, --help             this text\n";
-
-static int set_size(const char *option, const char *value, uint64_t *bytes)
+static int set_risk(void *base, const char *value)
 {
-    return parse_size(value, bytes) == 0 ? 0 : command_bad_value(option, value, "a size, as in 4G");
-}
-
-static int set_risk(struct options *options, const char *value)
-{
+    struct options *options = base;
     char *end;
     double percent = strtod(value, &end);
 
@@ -54,45 +34,43 @@ static int set_risk(struct options *options, const char *value)
     return 0;
 }
 
-static int set_option(struct options *options, int option, const char *value)
-{
-    switch (option) {
-    case 'g':
-        return set_size("--guest-size", value, &options->report.guest_bytes);
-    case 'C':
-        return set_size("--capacity", value, &options->report.capacity_bytes);
-    case 'r':
-        return set_risk(options, value);
-    case 'H':
-        options->report.host = value;
-        return 0;
-    default:
-        return kept_option(&options->kept, option, value);
-    }
-}
+#define AT(member) offsetof(struct options, member)
+#define SIZE_EXPECTED "a size, as in 4G"
 
-/* 0, 1 for "help was shown", or -EINVAL. */
+static const struct option_line lines[] = {
+    KEPT_SPAN,
+    KEPT_WINDOW,
+    {OPTION_SIZE, 0, "guest-size", "SIZE", AT(report.guest_bytes),
+     .help = "how many more guests of so much RAM would fit, as in 4G", .expect = SIZE_EXPECTED},
+    {OPTION_CALL, 0, "risk", "P%", 0,
+     .help = "the share of the time that memory may not suffice for (1%)", .call = set_risk},
+    {OPTION_SIZE, 0, "capacity", "SIZE", AT(report.capacity_bytes),
+     .help = "memory for guests (this host's less 5 %, if it is this host's history)",
+     .expect = SIZE_EXPECTED},
+    {OPTION_TEXT, 0, "host", "NAME", AT(report.host), .help = "of several hosts in one history"},
+    KEPT_DATABASE(AT(kept.database)),
+    KEPT_JSON("one JSON object, schema vmwss.report.v1"),
+    KEPT_CSV,
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss report [OPTIONS]\n\n"
+        "What the guests of a host needed, one by one and together, what could be given back, and how many\n"
+        "more would fit: from what vmwssd has kept.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        KEPT_LONG_OPTIONS,
-        {"guest-size", required_argument, NULL, 'g'},
-        {"capacity", required_argument, NULL, 'C'},
-        {"risk", required_argument, NULL, 'r'},
-        {"host", required_argument, NULL, 'H'},
-        {0},
-    };
-    int option;
-
     *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .report = {.risk = 0.01}};
-    while ((option = getopt_long(argc, argv, KEPT_SHORT_OPTIONS, longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (set_option(options, option, optarg) < 0)
-            return -EINVAL;
-    }
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
     if (optind != argc) {
         command_error("report is of all guests; vmwss history %s is of one", argv[optind]);
         return -EINVAL;
@@ -175,7 +153,7 @@ int cmd_report(int argc, char **argv)
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     rc = kept_open(&options.kept, &store, &error);
     if (rc == 0)
         rc = print(store, &options, &error);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_top.c  vmwss top: the options of the live table. */
-#include "base/parse.h"
 #include "cli/kept.h"
 #include "screen/screen.h"
 
@@ -8,17 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "Usage: vmwss top [OPTIONS]\n\n"
-    "The working set of every guest on the whole screen, as vmwssd keeps it.\n\n"
-    "  -d, --delay S        look for new records so often (1)\n"
-    "  -s, --sort KEY       name, ram, resident, wss, share, back or age (wss)\n"
-    "  -D, --database FILE  the history (" STORE_DEFAULT_PATH ")\n"
-    "  -h, --help           this text\n\n"
-    "Keys: arrows select, Enter shows more of a guest, < > sort, r reverses, h helps, q quits.\n";
-
-static int set_sort(struct screen_options *options, const char *value)
+static int set_sort(void *base, const char *value)
 {
+    struct screen_options *options = base;
     static const char *const names[ROW_N_KEYS] = {"name",  "ram",  "resident", "wss",
                                                   "share", "back", "age"};
 
@@ -30,45 +21,33 @@ static int set_sort(struct screen_options *options, const char *value)
     return command_bad_value("--sort", value, "name, ram, resident, wss, share, back or age");
 }
 
-static int set_option(struct screen_options *options, int option, const char *value)
-{
-    switch (option) {
-    case 'd':
-        return parse_seconds(value, &options->delay_s) == 0
-                   ? 0
-                   : command_bad_value("--delay", value, PARSE_SECONDS_EXPECTED);
-    case 's':
-        return set_sort(options, value);
-    case 'D':
-        options->database = value;
-        return 0;
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
-}
+static const struct option_line lines[] = {
+    {OPTION_SECONDS, 'd', "delay", "S", offsetof(struct screen_options, delay_s),
+     .help = "look for new records so often (1)"},
+    {OPTION_CALL, 's', "sort", "KEY", 0,
+     .help = "name, ram, resident, wss, share, back or age (wss)", .call = set_sort},
+    KEPT_DATABASE(offsetof(struct screen_options, database)),
+    {.type = OPTION_END},
+};
 
-/* 0, 1 for "help was shown", or -EINVAL. */
+static const struct command_options command_options = {
+    .usage = "Usage: vmwss top [OPTIONS]\n\n"
+             "The working set of every guest on the whole screen, as vmwssd keeps it.\n",
+    .lines = lines,
+    .after = "Keys: arrows select, Enter shows more of a guest, < > sort, r reverses, h helps, q "
+             "quits.\n",
+};
+
+/* As options_read(). */
 static int parse_options(struct screen_options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"delay", required_argument, NULL, 'd'},
-        {"sort", required_argument, NULL, 's'},
-        {"database", required_argument, NULL, 'D'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    int option;
-
     *options = (struct screen_options){
         .database = STORE_DEFAULT_PATH, .delay_s = 1, .key = ROW_BY_WSS};
-    while ((option = getopt_long(argc, argv, "d:s:D:h", longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (set_option(options, option, optarg) < 0)
-            return -EINVAL;
-    }
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
     if (optind < argc) {
         command_error("top shows all guests: '%s' is too much", argv[optind]);
         return -EINVAL;
@@ -83,7 +62,7 @@ int cmd_top(int argc, char **argv)
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     rc = screen_run(&options, &error);
     return kept_end(NULL, rc, &error);
 }

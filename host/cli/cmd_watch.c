@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_watch.c  vmwss watch: the daemon's records as they are added. */
 #include "base/clock.h"
-#include "base/parse.h"
 #include "cli/kept.h"
 #include "keep/stream.h"
 #include "show/ages.h"
@@ -26,54 +25,35 @@ struct options {
     int n_domains;
 };
 
-static const char help[] =
-    "Usage: vmwss watch [DOMAIN...] [OPTIONS]\n\n"
-    "Prints the last record that vmwssd has kept of each guest, or of these, and then each new one\n"
-    "as it is added.\n\n"
-    "  -k, --count N        end after N records (default: when interrupted)\n"
-    "  -D, --database FILE  the history (" STORE_DEFAULT_PATH ")\n"
-    "  -j, --json           one JSON object per line, schema vmwss.ages.v1\n"
-    "  -h, --help           this text\n";
+#define AT(member) offsetof(struct options, member)
 
-static int set_option(struct options *options, int option, const char *value)
-{
-    switch (option) {
-    case 'D':
-        options->database = value;
-        return 0;
-    case 'j':
-        options->json = true;
-        return 0;
-    case 'k':
-        return parse_u64(value, 1, UINT64_MAX, &options->count) == 0
-                   ? 0
-                   : command_bad_value("--count", value, "a whole number above 0");
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
-}
+static const struct option_line lines[] = {
+    {OPTION_COUNT, 'k', "count", "N", AT(count),
+     .help = "end after N records (default: when interrupted)", 1, UINT64_MAX,
+     "a whole number above 0"},
+    KEPT_DATABASE(AT(database)),
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object per line, schema vmwss.ages.v1"},
+    {.type = OPTION_END},
+};
 
-/* 0, 1 for "help was shown", or -EINVAL. */
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss watch [DOMAIN...] [OPTIONS]\n\n"
+        "Prints the last record that vmwssd has kept of each guest, or of these, and then each new one\n"
+        "as it is added.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"count", required_argument, NULL, 'k'},
-        {"database", required_argument, NULL, 'D'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    int option;
-
     *options = (struct options){.database = STORE_DEFAULT_PATH};
-    while ((option = getopt_long(argc, argv, "k:D:jh", longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (set_option(options, option, optarg) < 0)
-            return -EINVAL;
-    }
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
     options->domains = argv + optind;
     options->n_domains = argc - optind;
     return 0;
@@ -203,7 +183,7 @@ int cmd_watch(int argc, char **argv)
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     rc = stream_open(options.database, &stream, &error);
     if (rc == 0)
         rc = watch(stream, &options, &error);

@@ -2,8 +2,6 @@
 /** @file kept.c  See kept.h. */
 #include "cli/kept.h"
 
-#include "base/parse.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,27 +18,16 @@ static int set_format(struct kept_choice *choice, enum show_format format)
     return 0;
 }
 
-int kept_option(struct kept_choice *choice, int option, const char *value)
+int kept_set_json(void *choice, const char *value)
 {
-    switch (option) {
-    case 'D':
-        choice->database = value;
-        return 0;
-    case 's':
-        return parse_span(value, &choice->since_s) == 0
-                   ? 0
-                   : command_bad_value("--since", value, PARSE_SPAN_EXPECTED);
-    case 'w':
-        return parse_seconds(value, &choice->window_s) == 0
-                   ? 0
-                   : command_bad_value("--window", value, PARSE_SECONDS_EXPECTED);
-    case 'j':
-        return set_format(choice, SHOW_JSON);
-    case 'v':
-        return set_format(choice, SHOW_CSV);
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
+    (void)value;
+    return set_format(choice, SHOW_JSON);
+}
+
+int kept_set_csv(void *choice, const char *value)
+{
+    (void)value;
+    return set_format(choice, SHOW_CSV);
 }
 
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s)

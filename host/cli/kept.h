@@ -18,17 +18,34 @@ struct kept_choice {
         .database = STORE_DEFAULT_PATH, .since_s = 7 * 86400, .window_s = 60 \
     }
 
-#define KEPT_LONG_OPTIONS                                                                \
-    {"database", required_argument, NULL, 'D'}, {"since", required_argument, NULL, 's'}, \
-        {"window", required_argument, NULL, 'w'}, {"json", no_argument, NULL, 'j'},      \
-        {"csv", no_argument, NULL, 'v'},                                                 \
-    {                                                                                    \
-        "help", no_argument, NULL, 'h'                                                   \
+/* The lines of the options; the command's struct begins with its struct kept_choice. */
+#define KEPT_SPAN                                                                 \
+    {                                                                             \
+        OPTION_SPAN, 's', "since", "TIME", offsetof(struct kept_choice, since_s), \
+            .help = "how far back: 90m, 12h, 7d, 2w (7d)"                         \
     }
-#define KEPT_SHORT_OPTIONS "D:s:w:jh"
+#define KEPT_WINDOW                                                                 \
+    {                                                                               \
+        OPTION_SECONDS, 'w', "window", "S", offsetof(struct kept_choice, window_s), \
+            .help = "the window, in seconds, among those that are kept (60)"        \
+    }
+#define KEPT_DATABASE(offset)                              \
+    {                                                      \
+        OPTION_TEXT, 'D', "database", "FILE", offset,      \
+            .help = "the history (" STORE_DEFAULT_PATH ")" \
+    }
+#define KEPT_JSON(text)                                                          \
+    {                                                                            \
+        OPTION_CALL, 'j', "json", NULL, 0, .help = (text), .call = kept_set_json \
+    }
+#define KEPT_CSV                                                                          \
+    {                                                                                     \
+        OPTION_CALL, 0, "csv", NULL, 0, .help = "comma-separated values, with a heading", \
+                                        .call = kept_set_csv                              \
+    }
 
-/** Handles the options above but 'h'. 0; -EINVAL after printing what is wrong. */
-int kept_option(struct kept_choice *choice, int option, const char *value);
+int kept_set_json(void *choice, const char *value);
+int kept_set_csv(void *choice, const char *value);
 
 /** The span ends now. */
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s);

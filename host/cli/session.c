@@ -3,7 +3,6 @@
 #include "cli/session.h"
 
 #include "base/clock.h"
-#include "base/parse.h"
 #include "base/random.h"
 #include "cli/unhurried.h"
 #include "estimate/precision.h"
@@ -19,7 +18,6 @@
 #include <string.h>
 
 #define DEFAULT_SAMPLES 2000
-#define MAX_SAMPLES 10000000
 
 /* Up to here a census of every page is the default: it has no sampling error, and marking a GiB
  * page by page costs well under a second. Above, the panel: its cost does not grow with the
@@ -61,50 +59,31 @@ static int bad_method(const char *name)
     return command_bad_value("--method", name, expected);
 }
 
-static int parse_precision(struct sampling_choice *choice, const char *text)
+static struct sampling_choice *sampling(void *choice)
 {
-    char *end;
-    double percent = strtod(text, &end);
-
-    if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0.1 && percent <= 50))
-        return -EINVAL;
-    choice->precision = percent / 100;
-    return 0;
+    return choice;
 }
 
-int sampling_option(struct sampling_choice *choice, int option, const char *value)
+int sampling_set_pid(void *choice, const char *value)
 {
-    switch (option) {
-    case 'c':
-    case 'p':
-        return guest_choice_option(&choice->guest, option, value);
-    case 'm':
-        choice->method = strcmp(value, "auto") ? value : NULL;
-        return !choice->method || method_by_name(value) ? 0 : bad_method(value);
-    case 'C':
-        choice->census = true;
-        return 0;
-    case 'n':
-        return parse_u64(value, 1, MAX_SAMPLES, &choice->samples) == 0
-                   ? 0
-                   : command_bad_value("--samples", value, "a number of pages, 1 to 10000000");
-    case 'P':
-        return parse_precision(choice, value) == 0
-                   ? 0
-                   : command_bad_value("--precision", value, "a percentage, 0.1% to 50%");
-    case 'j':
-        choice->json = true;
-        return 0;
-    case 'V':
-        choice->svg = value;
-        return 0;
-    case 'W':
-        return parse_seconds(value, &choice->wait_s) == 0
-                   ? 0
-                   : command_bad_value("--wait", value, PARSE_SECONDS_EXPECTED);
-    default:
-        return -ENOENT;
-    }
+    return guest_choice_set_pid(&sampling(choice)->guest, value);
+}
+
+int sampling_set_method(void *choice, const char *value)
+{
+    sampling(choice)->method = strcmp(value, "auto") ? value : NULL;
+    return !sampling(choice)->method || method_by_name(value) ? 0 : bad_method(value);
+}
+
+int sampling_set_precision(void *choice, const char *value)
+{
+    char *end;
+    double percent = strtod(value, &end);
+
+    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.1 && percent <= 50))
+        return command_bad_value("--precision", value, "a percentage, 0.1% to 50%");
+    sampling(choice)->precision = percent / 100;
+    return 0;
 }
 
 int sampling_check(struct sampling_choice *choice, int argc, char **argv)

@@ -3,7 +3,7 @@
  * @file session.h  One guest, opened and ready to be sampled: what measure, profile, grow and ages
  * share.
  *
- * sampling_option() for each option → sampling_check() → session_run(), in which the command's work
+ * options_read() → sampling_check() → session_run(), in which the command's work
  * calls session_measure() as often as wanted.
  */
 #pragma once
@@ -35,19 +35,43 @@ struct sampling_choice {
     const char *svg; /* --svg; NULL: no picture */
 };
 
-#define SAMPLING_LONG_OPTIONS                                                                \
-    GUEST_CHOICE_OPTIONS, {"method", required_argument, NULL, 'm'},                          \
-        {"census", no_argument, NULL, 'C'}, {"samples", required_argument, NULL, 'n'},       \
-        {"precision", required_argument, NULL, 'P'}, {"wait", required_argument, NULL, 'W'}, \
-        {"json", no_argument, NULL, 'j'},                                                    \
-    {                                                                                        \
-        "help", no_argument, NULL, 'h'                                                       \
+/* The lines of the options; the command's struct begins with its struct sampling_choice. Commands
+ * differ in what they say of some. */
+#define SAMPLING_AT(member) offsetof(struct sampling_choice, member)
+#define SAMPLING_GUEST OPTION_PID(sampling_set_pid), OPTION_CONNECT(SAMPLING_AT(guest))
+#define SAMPLING_METHOD(text)                                                              \
+    {                                                                                      \
+        OPTION_CALL, 'm', "method", "NAME", 0, .help = (text), .call = sampling_set_method \
     }
-#define SAMPLING_SHORT_OPTIONS "c:p:m:n:P:jh"
+#define SAMPLING_CENSUS(text)                                               \
+    {                                                                       \
+        OPTION_FLAG, 0, "census", NULL, SAMPLING_AT(census), .help = (text) \
+    }
+#define SAMPLING_SAMPLES(text)                                              \
+    {                                                                       \
+        OPTION_COUNT, 'n', "samples", "N", SAMPLING_AT(samples),            \
+            .help = (text), 1, 10000000, "a number of pages, 1 to 10000000" \
+    }
+#define SAMPLING_PRECISION(text)                                                               \
+    {                                                                                          \
+        OPTION_CALL, 'P', "precision", "P%", 0, .help = (text), .call = sampling_set_precision \
+    }
+#define SAMPLING_SVG(text)                                              \
+    {                                                                   \
+        OPTION_TEXT, 0, "svg", "FILE", SAMPLING_AT(svg), .help = (text) \
+    }
+#define SAMPLING_WAIT(text)                                                 \
+    {                                                                       \
+        OPTION_SECONDS, 0, "wait", "S", SAMPLING_AT(wait_s), .help = (text) \
+    }
+#define SAMPLING_JSON(text)                                               \
+    {                                                                     \
+        OPTION_FLAG, 'j', "json", NULL, SAMPLING_AT(json), .help = (text) \
+    }
 
-/** Handles the options above but 'h'. 0; -EINVAL after printing what is wrong; -ENOENT: not one of
- * them. */
-int sampling_option(struct sampling_choice *choice, int option, const char *value);
+int sampling_set_pid(void *choice, const char *value);
+int sampling_set_method(void *choice, const char *value);
+int sampling_set_precision(void *choice, const char *value);
 
 /** Takes DOMAIN from what getopt left, and checks that the choices go together. 0; -EINVAL after
  * printing. */

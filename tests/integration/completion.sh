@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # What Tab offers in bash: of each program and command the options that --help has and no others, values of some of them,
-# and the domains of a libvirt connection.
+# and the domains of a libvirt connection. And the options of the manual pages of vmwss's commands: those of --help.
 
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -61,6 +61,25 @@ for name in vmwss vmwss-guest; do
 	for command in $(commands_of "$name"); do
 		check "$name $command: the options of --help, and no others" has_all "$name" "$command"
 	done
+done
+
+# The entries of the section OPTIONS, which may have been formatted in some ways.
+in_page() { sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$1" | grep -E '^\.(B|BR|BI) \\-' | grep -oE '\\-\\-[a-z\-]+' | tr -d '\134' | sort -u; }
+# page_has_all PAGE COMMAND...
+page_has_all() {
+	local command
+	in_page "$1" >"$dir/page"
+	for command in "${@:2}"; do documented vmwss "$command"; done | sort -u >"$dir/documented"
+	diff "$dir/documented" "$dir/page" | sed -n 's/^</# not in the page:/p; s/^>/# not in --help:/p'
+	[[ -s $dir/page ]] && cmp -s "$dir/documented" "$dir/page"
+}
+for command in $(commands_of vmwss); do
+	case $command in
+	grow) continue ;;
+	profile) check "vmwss-profile(1): the options of --help" page_has_all "$root/host/man/vmwss-profile.1" profile grow ;;
+	guest) check "vmwss-guest(1vmwss): the options of --help" page_has_all "$root/host/man/vmwss-guest.1vmwss" guest ;;
+	*) check "vmwss-$command(1): the options of --help" page_has_all "$root/host/man/vmwss-$command.1" "$command" ;;
+	esac
 done
 
 same_methods() {

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file option.c  See option.h; getopt_long(3) reads, and says what it does not understand. */
+#include "cli/option.h"
+
+#include "base/parse.h"
+#include "sample/method.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct option_line help_line = {OPTION_FLAG, 'h',         "help",      NULL,
+                                             0,           "this text", .call = NULL};
+
+/* --- help ------------------------------------------------------------------------------------- */
+
+/* "-w, --window S,..." */
+static int left_side(char *text, size_t size, const struct option_line *line)
+{
+    char letter[8] = "    ";
+    bool optional = line->value && *line->value == '[';
+
+    if (line->letter)
+        snprintf(letter, sizeof(letter), "-%c, ", line->letter);
+    return snprintf(text, size, "  %s--%s%s%s", letter, line->name,
+                    line->value && !optional ? " " : "", line->value ? line->value : "");
+}
+
+static int widest(const struct option_line *lines)
+{
+    char text[80];
+    int width = left_side(text, sizeof(text), &help_line);
+
+    for (; lines->type; lines++) {
+        int n = lines->help ? left_side(text, sizeof(text), lines) : 0;
+
+        width = n > width ? n : width;
+    }
+    return width;
+}
+
+static void print_text(const char *text)
+{
+    static const char *const tokens[] = {"@methods@", "@followers@"};
+    char names[128];
+    const char *at;
+
+    for (size_t i = 0; i < 2; i++)
+        if ((at = strstr(text, tokens[i]))) {
+            printf("%.*s%s%s", (int)(at - text), text, method_names(names, sizeof(names), i == 1),
+                   at + strlen(tokens[i]));
+            return;
+        }
+    fputs(text, stdout);
+}
+
+static void print_line(const struct option_line *line, int width)
+{
+    char text[80];
+    const char *end;
+
+    left_side(text, sizeof(text), line);
+    printf("%-*s  ", width, text);
+    for (const char *rest = line->help; (end = strchr(rest, '\n')); rest = end + 1)
+        printf("%.*s\n%*s", (int)(end - rest), rest, width + 2, "");
+    end = strrchr(line->help, '\n');
+    print_text(end ? end + 1 : line->help);
+    putchar('\n');
+}
+
+static void print_help(const struct command_options *options)
+{
+    int width = widest(options->lines);
+
+    printf("%s\n", options->usage);
+    for (const struct option_line *line = options->lines; line->type; line++)
+        if (line->help)
+            print_line(line, width);
+    print_line(&help_line, width);
+    if (options->after)
+        printf("\n%s", options->after);
+}
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+static int bad_value(const struct option_line *line, const char *value, const char *expected)
+{
+    char name[40];
+
+    snprintf(name, sizeof(name), "--%s", line->name);
+    return command_bad_value(name, value, expected);
+}
+
+static int set_value(const struct option_line *line, void *base, const char *value)
+{
+    void *at = (char *)base + line->offset;
+
+    switch (line->type) {
+    case OPTION_FLAG:
+        *(bool *)at = true;
+        return 0;
+    case OPTION_TEXT:
+        *(const char **)at = value;
+        return 0;
+    case OPTION_SECONDS:
+        return parse_seconds(value, at) == 0 ? 0 : bad_value(line, value, PARSE_SECONDS_EXPECTED);
+    case OPTION_SPAN:
+        return parse_span(value, at) == 0 ? 0 : bad_value(line, value, PARSE_SPAN_EXPECTED);
+    case OPTION_SIZE:
+        return parse_size(value, at) == 0 ? 0 : bad_value(line, value, line->expect);
+    case OPTION_COUNT:
+        return parse_u64(value, line->min, line->max, at) == 0
+                   ? 0
+                   : bad_value(line, value, line->expect);
+    default:
+        return line->call(base, value);
+    }
+}
+
+/* What getopt takes; an option's number is 256 and its place, that of -h 'h'. */
+#define OPTIONS_MAX 32
+#define FIRST_NUMBER 256
+
+struct getopt_tables {
+    char shorts[3 * OPTIONS_MAX + 2];
+    struct option longs[OPTIONS_MAX + 2];
+    size_t n;
+};
+
+static int argument_of(const struct option_line *line)
+{
+    if (!line->value)
+        return no_argument;
+    return *line->value == '[' ? optional_argument : required_argument;
+}
+
+static void make_tables(struct getopt_tables *tables, const struct option_line *lines)
+{
+    char *letter = tables->shorts;
+    size_t n = 0;
+
+    for (; n < OPTIONS_MAX && lines[n].type; n++) {
+        tables->longs[n] = (struct option){lines[n].name, argument_of(&lines[n]), NULL,
+                                           FIRST_NUMBER + (int)n};
+        if (!lines[n].letter)
+            continue;
+        *letter++ = lines[n].letter;
+        if (lines[n].value)
+            *letter++ = ':';
+    }
+    *letter++ = 'h';
+    *letter = '\0';
+    tables->longs[n] = (struct option){"help", no_argument, NULL, 'h'};
+    tables->longs[n + 1] = (struct option){0};
+    tables->n = n;
+}
+
+static const struct option_line *find_line(const struct getopt_tables *tables,
+                                           const struct option_line *lines, int number)
+{
+    if (number >= FIRST_NUMBER)
+        return &lines[number - FIRST_NUMBER];
+    for (size_t i = 0; i < tables->n; i++)
+        if (lines[i].letter == number)
+            return &lines[i];
+    return NULL; /* getopt has said why */
+}
+
+int options_read(const struct command_options *options, void *base, int argc, char **argv)
+{
+    struct getopt_tables tables = {0};
+    int number;
+
+    make_tables(&tables, options->lines);
+    while ((number = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) >= 0) {
+        if (number == 'h') {
+            print_help(options);
+            return 1;
+        }
+        const struct option_line *line = find_line(&tables, options->lines, number);
+
+        if (!line || set_value(line, base, optarg) < 0)
+            return -EINVAL;
+    }
+    return 0;
+}

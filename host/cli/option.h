@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file option.h  A command's options as one table, from which its help is printed and its command
+ * line is read.
+ *
+ * A line says how the option is written, what its value is called, what it is for, and where the
+ * value goes: into a member of the command's own struct, or to a function. -h, --help is every
+ * command's, and its last line.
+ */
+#pragma once
+
+#include "base/command.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_type {
+    OPTION_END,
+    OPTION_FLAG,    /* bool: it becomes true */
+    OPTION_TEXT,    /* const char *, of the command line */
+    OPTION_SECONDS, /* double: parse_seconds() */
+    OPTION_SPAN,    /* double: parse_span() */
+    OPTION_SIZE,    /* uint64_t: parse_size() */
+    OPTION_COUNT,   /* uint64_t, from .min to .max */
+    OPTION_CALL,    /* .call */
+};
+
+struct option_line {
+    enum option_type type;
+    char letter;       /* 0: it has none */
+    const char *name;  /* after "--" */
+    const char *value; /* what its value is called: "PID"; "[=N]": it may be left out; NULL: none */
+    size_t offset;     /* of the member */
+    const char *help;  /* lines; NULL: understood, but not shown */
+    uint64_t min, max; /* OPTION_COUNT */
+    const char *expect; /* OPTION_COUNT, OPTION_SIZE: for command_bad_value() */
+    /* OPTION_CALL. @p base: the command's struct. @p value: NULL if it may be left out, and was.
+     * 0; -EINVAL after printing what is wrong. */
+    int (*call)(void *base, const char *value);
+};
+
+struct command_options {
+    const char *usage; /* what stands above the options: "Usage: ..." and sentences */
+    const struct option_line *lines;
+    const char *after; /* and below them; NULL: nothing */
+};
+
+/**
+ * Reads the command line into the struct at @p base, which has the defaults. optind is then the
+ * first argument that is no option. In a help text @methods@ stands for the names of all methods,
+ * and @followers@ for those that can follow a panel over time.
+ * @return 0; 1: help was printed; -EINVAL after printing what is wrong
+ */
+int options_read(const struct command_options *options, void *base, int argc, char **argv);
+
+/** The exit code of a command whose options_read() has not returned 0. */
+static inline int options_exit(int rc)
+{
+    return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+}
