@@ -26,6 +26,11 @@
 #define KIB 1024ULL
 #define PIECE_BYTES (32UL << 10) /* more than the longest line */
 
+/* The kernel prints whole VMAs into a buffer of a page until it has what was asked for. One that
+ * does not fit any more is looked at, page by page, dropped, and looked at again by the next read:
+ * guest RAM twice. Half of a page leaves room for any VMA whose path is short. */
+#define READ_BYTES 2048
+
 /* One line without its newline. */
 struct line {
     const char *at;
@@ -279,13 +284,12 @@ int smaps_parse(const char *text, size_t length, vma_visitor visit, void *contex
     return rc == 0 && vma.end ? visit(&vma, context) : rc;
 }
 
-/* As much as there is at once: about a page, of the kernel. */
 static ssize_t read_some(int fd, char *text, size_t size)
 {
     ssize_t n;
 
     do
-        n = read(fd, text, size);
+        n = read(fd, text, size < READ_BYTES ? size : READ_BYTES);
     while (n < 0 && errno == EINTR);
     return n < 0 ? -errno : n;
 }
