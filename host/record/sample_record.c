@@ -3,6 +3,7 @@
 #include "record/sample_record.h"
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "domain/qemu_vcpus.h"
 #include "estimate/fine.h"
 #include "guest_ram/ram_backing.h"
@@ -197,6 +198,15 @@ static void fill_identity(struct sample_record *record, const struct guest *gues
     record->ram_bytes = ram_bytes;
 }
 
+/* What is asked of the guest after the last reading takes time, too, of a large guest much. */
+static void set_back(struct timespec *time, uint64_t ns)
+{
+    uint64_t at_ns = (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec - ns;
+
+    time->tv_sec = (time_t)(at_ns / 1000000000);
+    time->tv_nsec = (long)(at_ns % 1000000000);
+}
+
 void sample_record_not_measured(struct sample_record *record, const struct guest *guest,
                                 uint64_t ram_bytes, uint64_t resident_bytes)
 {
@@ -316,6 +326,10 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     record->vcpu_s = result->vcpu_s;
     record->cpu_s = result->cpu_s;
     record->paused_s = (double)result->paused_ns / 1e9;
+    record->marking_s = result->marking_s;
+    record->reading_s = result->windows[plan->n_windows - 1].reading_s;
+    if (result->ended_ns > 0)
+        set_back(&record->time, clock_ns() - result->ended_ns);
     record->n_windows = plan->n_windows;
     for (size_t w = 0; w < plan->n_windows; w++)
         if (fill_window(record, plan, result, w, &memory) < 0)

@@ -106,7 +106,9 @@ struct sample_record {
     uint64_t ram_bytes, resident_bytes, unmeasurable_bytes; /* as of the last window */
     double vcpu_s;
     double cpu_s;
-    double paused_s; /* how long the guest was suspended for it */
+    double marking_s, reading_s; /* how long all pages took; of reading, in the last window. Not
+                                    kept */
+    double paused_s;             /* how long the guest was suspended for it */
     unsigned flags;
     size_t n_windows;
     struct window_record windows[RUN_MAX_WINDOWS];

@@ -128,6 +128,20 @@ static void note_read_all(const struct target *target, const struct sample_plan 
         *plan->jobs |= QEMU_JOB_DUMP;
 }
 
+static double span_s(const struct span *span)
+{
+    return (double)(span->end_ns - span->begin_ns) / 1e9;
+}
+
+static void note_times(const struct span *marking, const struct span *reading,
+                       struct sample_result *result, struct sample_window *window)
+{
+    window->est_window_s = (double)(midpoint(reading) - midpoint(marking)) / 1e9;
+    window->reading_s = span_s(reading);
+    result->marking_s = span_s(marking);
+    result->ended_ns = reading->end_ns + result->paused_ns;
+}
+
 static int run_windows(const struct target *target, const struct sample_plan *plan, void *state,
                        struct sample_result *result, struct error *error)
 {
@@ -166,7 +180,7 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         if (rc == 0)
             note_read_all(target, plan, &own, &window->tally, &share);
         if (rc == 0)
-            window->est_window_s = (double)(midpoint(&reading) - midpoint(&marking)) / 1e9;
+            note_times(&marking, &reading, result, window);
     }
     return rc;
 }

@@ -40,11 +40,15 @@ struct sample_plan {
 
 struct sample_window {
     double est_window_s;
+    double reading_s; /* how long all pages took, on the guest's clock; est_window_s is to its
+                         middle */
     struct tally tally;
 };
 
 struct sample_result {
     struct sample_window windows[RUN_MAX_WINDOWS];
+    double marking_s;   /* as reading_s, before the first window */
+    uint64_t ended_ns;  /* the end of the last reading, CLOCK_MONOTONIC */
     double vcpu_s;      /* vCPU time from before marking to after the last reading */
     double cpu_s;       /* our own, and that of kernel threads that worked for us alone */
     uint64_t paused_ns; /* how long the guest was made to stand still, in sum */

@@ -82,6 +82,8 @@ int sample_json_print(const struct sample_record *record)
 {
     json_t *object = sample_json(record, "vmwss.sample.v1");
 
+    json_object_set_new(object, "marking_seconds", rounded(record->marking_s, 0.0001));
+    json_object_set_new(object, "reading_seconds", rounded(record->reading_s, 0.0001));
     json_object_set_new(object, "fine", fine_json(&record->fine));
     return json_print_line(object);
 }

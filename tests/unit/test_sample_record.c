@@ -2,6 +2,7 @@
 /** @file test_sample_record.c  From what a panel saw in each window to a record. */
 #include "record/sample_record.h"
 
+#include "base/clock.h"
 #include "fake_kernel.h"
 #include "fixture.h"
 #include "sample/method.h"
@@ -51,6 +52,23 @@ static void fill(void)
                                      &error) == 0,
                   "%s", error.text);
 }
+
+/* What is asked of the guest after the last reading takes time: here 5 s. */
+START_TEST(the_time_is_that_of_the_last_reading)
+{
+    struct timespec now;
+
+    window(60, PAGES, 10, 0);
+    result.windows[0].reading_s = 0.5;
+    result.marking_s = 0.25;
+    result.ended_ns = clock_ns() - 5000000000;
+    fill();
+    clock_gettime(CLOCK_REALTIME, &now);
+    ck_assert_int_le(record.time.tv_sec, now.tv_sec - 5);
+    ck_assert_double_eq(record.marking_s, 0.25);
+    ck_assert_double_eq(record.reading_s, 0.5);
+}
+END_TEST
 
 /* Pages that became huge an hour ago, and were not touched since, are unmeasurable in the longest
  * window alone. */
@@ -187,6 +205,7 @@ int main(void)
     TCase *tcase = tcase_create("sample_record");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, the_time_is_that_of_the_last_reading);
     tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
     tcase_add_test(tcase, damon_is_nothing_to_some);
     tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
