@@ -2,6 +2,7 @@
 /** @file answer.c  See answer.h. */
 #include "answer.h"
 #include "layout.h"
+#include "sweep.h"
 
 #include "base/cleanup.h"
 
@@ -147,6 +148,23 @@ static json_t *answer_object(const struct oracle_map *map, const struct oracle_w
     return object;
 }
 
+/* Of each page in its own window, as bounds again: own_low and own_high. */
+static int add_own(const struct oracle_map *map, const struct oracle_window *w,
+                   const struct oracle_frames *frames, json_t *object, struct error *error)
+{
+    struct bound bound = {w->outer_first, w->outer_last, w->outer_from_ns,
+                          w->outer_to_ns, frames->n,     calloc(frames->n ? frames->n : 1, 1)};
+    int rc = bound.touched ? 0 : error_set(error, -ENOMEM, "no memory");
+
+    for (int outer = 0; rc == 0 && outer <= 1; outer++) {
+        rc = oracle_sweep(map, w, frames, outer, bound.touched, error);
+        if (rc == 0)
+            json_object_set_new(object, outer ? "own_high" : "own_low", bound_object(&bound, true));
+    }
+    free(bound.touched);
+    return rc;
+}
+
 int oracle_answer(const struct oracle_map *map, const struct oracle_window *w,
                   const struct oracle_frames *frames, json_t **out, struct error *error)
 {
@@ -160,6 +178,10 @@ int oracle_answer(const struct oracle_map *map, const struct oracle_window *w,
         *out = answer_object(map, w, &inner, &outer);
         if (frames)
             json_object_set_new(*out, "moved_pages", json_integer((json_int_t)count_moved(frames)));
+        if (frames && (w->marked_ns > w->from_ns || w->read_ns < w->to_ns) && w->marked_ns)
+            rc = add_own(map, w, frames, *out, error);
+        if (rc < 0)
+            json_decref(*out);
     }
     free(inner.touched);
     free(outer.touched);

@@ -21,7 +21,9 @@ struct oracle_frames {
  * Counts the slots of a window that oracle_map_find() found: the object that `oracle --help`
  * explains.
  * @param frames  NULL: all of the map. Pages that moved count as not touched in low, as touched in
- *                high.
+ *                high. With them and marked_ns the object has own_low and own_high, too (sweep.h):
+ *                low is then what was touched after all pages had been marked and before the first
+ *                was read, high what was since the first was marked and until the last was read.
  * @return 0, and *out is the caller's; -EINVAL: a frame beyond the map; -ESTALE, see
  * oracle_map_touched(); -ENOMEM.
  */

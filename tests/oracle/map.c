@@ -142,9 +142,15 @@ static void take_inner(struct oracle_window *window, const struct oracle_slot *s
 int oracle_map_find(const struct oracle_map *map, struct oracle_window *window, struct error *error)
 {
     uint64_t from = window->from_ns, to = window->to_ns, found = 0;
+    uint64_t marked = window->marked_ns ? window->marked_ns : from;
+    uint64_t read = window->read_ns ? window->read_ns : to;
 
-    *window = (struct oracle_window){
-        .from_ns = from, .to_ns = to, .outer_first = UINT64_MAX, .inner_first = UINT64_MAX};
+    *window = (struct oracle_window){.from_ns = from,
+                                     .to_ns = to,
+                                     .marked_ns = window->marked_ns,
+                                     .read_ns = window->read_ns,
+                                     .outer_first = UINT64_MAX,
+                                     .inner_first = UINT64_MAX};
     for (uint64_t i = 0; i < map->slots; i++) {
         struct oracle_slot slot;
 
@@ -153,7 +159,7 @@ int oracle_map_find(const struct oracle_map *map, struct oracle_window *window, 
             continue;
         found++;
         take_outer(window, &slot);
-        if (slot.begin_realtime_ns >= from && slot.end_realtime_ns <= to)
+        if (slot.begin_realtime_ns >= marked && slot.end_realtime_ns <= read)
             take_inner(window, &slot);
     }
     if (!found || window->outer_from_ns > from || window->outer_to_ns < to ||
@@ -189,4 +195,20 @@ int oracle_map_touched(const struct oracle_map *map, uint64_t first, uint64_t la
                              "the ring came round while it was read: take more slots");
     }
     return 0;
+}
+
+bool oracle_map_slot(const struct oracle_map *map, uint64_t sequence, struct oracle_slot *out)
+{
+    return read_slot(map, sequence % map->slots, out) && out->sequence == sequence;
+}
+
+uint8_t oracle_map_page(const struct oracle_map *map, uint64_t sequence, uint64_t page)
+{
+    const uint8_t *at = (const uint8_t *)map->header + map->maps_at +
+                        sequence % map->slots * ORACLE_KINDS * map->pages + page;
+    uint8_t bits = 0;
+
+    for (unsigned kind = 0; kind < ORACLE_KINDS; kind++, at += map->pages)
+        bits |= (uint8_t)((*at != 0) << kind);
+    return bits;
 }

@@ -3,6 +3,8 @@
  * outside it is read. */
 #pragma once
 
+#include "layout.h"
+
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -27,15 +29,18 @@ uint64_t oracle_map_unwalked(const struct oracle_map *map);
 /** What was asked for, and the slots that answer it. Times are CLOCK_REALTIME, in ns. */
 struct oracle_window {
     uint64_t from_ns, to_ns;
-    /* Slots that overlap the window: the upper bound. Those wholly within it, the lower bound, may
-     * be none. */
+    /* Each page was marked at a time of its own between from and marked, and read between read and
+     * to. Both 0: all at once. */
+    uint64_t marked_ns, read_ns;
+    /* Slots that overlap the window: the upper bound. Those wholly within it (between marked and
+     * read, if these are set), the lower bound, may be none. */
     uint64_t outer_first, outer_last; /* sequences, inclusive */
     uint64_t inner_first, inner_last; /* first > last: none */
     uint64_t outer_from_ns, outer_to_ns, inner_from_ns, inner_to_ns;
 };
 
 /**
- * Finds the slots of a window; from_ns and to_ns are set before.
+ * Finds the slots of a window; from_ns, to_ns, marked_ns and read_ns are set before.
  * @return 0; -ERANGE: the ring no longer, or not yet, covers the window.
  */
 int oracle_map_find(const struct oracle_map *map, struct oracle_window *window,
@@ -48,3 +53,10 @@ int oracle_map_find(const struct oracle_map *map, struct oracle_window *window,
  */
 int oracle_map_touched(const struct oracle_map *map, uint64_t first, uint64_t last,
                        uint8_t *touched, struct error *error);
+
+/** The times of the slot with this sequence; false when it is no longer, or not yet, complete. */
+bool oracle_map_slot(const struct oracle_map *map, uint64_t sequence, struct oracle_slot *out);
+
+/** What touched this page in the slot with this sequence, as bits; the caller asks
+ * oracle_map_slot() afterwards whether the slot still was that. */
+uint8_t oracle_map_page(const struct oracle_map *map, uint64_t sequence, uint64_t page);

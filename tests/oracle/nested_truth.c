@@ -26,6 +26,9 @@ static const char usage[] =
     "\n"
     "  mark           notes the frames of the guest's RAM, and what time it is here and outside\n"
     "  count FROM TO  counts a window between the last two marks, times as seconds since 1970 by the lab's clock\n"
+    "  count FROM MARKED READ TO\n"
+    "                 likewise, where a measurement marked its pages one after the other until MARKED, and read them\n"
+    "                 since READ: own_low and own_high count each page in its own window (sweep.h)\n"
     "\n"
     "  --port FILE    the oracle's port; else $VMWSS_LAB_ORACLE\n"
     "  --help         print this\n"
@@ -168,21 +171,29 @@ static uint64_t outside_ns(const struct nested *n, uint64_t lab_ns)
     return a->outside_ns + (uint64_t)(share * (double)(b->outside_ns - a->outside_ns));
 }
 
-static int print_count(struct nested *n, uint64_t from_ns, uint64_t to_ns, struct error *error)
+/* @p lab: by the lab's clock. */
+static int print_count(struct nested *n, const struct oracle_window *lab, struct error *error)
 {
+    const struct oracle_window outside = {
+        .from_ns = outside_ns(n, lab->from_ns),
+        .marked_ns = outside_ns(n, lab->marked_ns),
+        .read_ns = outside_ns(n, lab->read_ns),
+        .to_ns = outside_ns(n, lab->to_ns),
+    };
     cleanup_free uint32_t *frame = calloc(n->ram.n_pages, sizeof(*frame));
     const struct oracle_frames frames = {n->ram.n_pages, frame};
     struct counts counts = {0};
     json_t *answer = NULL;
     int rc;
 
-    if (from_ns < n->before.moment.lab_ns || to_ns > n->last.moment.lab_ns || from_ns >= to_ns)
+    if (lab->from_ns < n->before.moment.lab_ns || lab->to_ns > n->last.moment.lab_ns ||
+        lab->from_ns > lab->marked_ns || lab->marked_ns >= lab->read_ns ||
+        lab->read_ns > lab->to_ns)
         return error_set(error, -ERANGE, "not a window between the last two marks");
     if (!frame || make_frames(n, frame, &counts) < 0)
         return error_set(error, -ENOMEM, "no memory for %llu pages",
                          (unsigned long long)n->ram.n_pages);
-    rc = oracle_port_count(n->port, outside_ns(n, from_ns), outside_ns(n, to_ns), &frames, &answer,
-                           error);
+    rc = oracle_port_count(n->port, &outside, &frames, &answer, error);
     if (rc < 0)
         return rc;
     json_object_set_new(answer, "shared_pages", json_integer((json_int_t)counts.shared));
@@ -195,6 +206,36 @@ static int print_count(struct nested *n, uint64_t from_ns, uint64_t to_ns, struc
 
 /* --- commands --------------------------------------------------------------------------------- */
 
+static int print_plain(struct nested *n, uint64_t from_ns, uint64_t to_ns, struct error *error)
+{
+    return print_count(
+        n,
+        &(struct oracle_window){
+            .from_ns = from_ns, .marked_ns = from_ns, .read_ns = to_ns, .to_ns = to_ns},
+        error);
+}
+
+static uint64_t ns(double seconds)
+{
+    return (uint64_t)(seconds * 1e9);
+}
+
+static int count_line(struct nested *n, const char *line, struct error *error)
+{
+    double at[4];
+    int given = sscanf(line, "count %lf %lf %lf %lf", &at[0], &at[1], &at[2], &at[3]);
+
+    if (given == 2)
+        return print_plain(n, ns(at[0]), ns(at[1]), error);
+    if (given != 4)
+        return error_set(error, -EINVAL, "not a command: %.*s", (int)strcspn(line, "\n"), line);
+    return print_count(
+        n,
+        &(struct oracle_window){
+            .from_ns = ns(at[0]), .marked_ns = ns(at[1]), .read_ns = ns(at[2]), .to_ns = ns(at[3])},
+        error);
+}
+
 static int one_window(struct nested *n, double seconds, struct error *error)
 {
     int rc = take_mark(n, error);
@@ -205,13 +246,11 @@ static int one_window(struct nested *n, double seconds, struct error *error)
                   NULL);
         rc = take_mark(n, error);
     }
-    return rc < 0 ? rc : print_count(n, n->before.moment.lab_ns, n->last.moment.lab_ns, error);
+    return rc < 0 ? rc : print_plain(n, n->before.moment.lab_ns, n->last.moment.lab_ns, error);
 }
 
 static int obey(struct nested *n, const char *line, struct error *error)
 {
-    double from_s, to_s;
-
     if (strcmp(line, "mark\n") == 0) {
         int rc = take_mark(n, error);
 
@@ -219,9 +258,7 @@ static int obey(struct nested *n, const char *line, struct error *error)
                       : json_print_line(
                             json_pack("{s:f}", "time_s", (double)n->last.moment.lab_ns / 1e9));
     }
-    if (sscanf(line, "count %lf %lf", &from_s, &to_s) == 2)
-        return print_count(n, (uint64_t)(from_s * 1e9), (uint64_t)(to_s * 1e9), error);
-    return error_set(error, -EINVAL, "not a command: %.*s", (int)strcspn(line, "\n"), line);
+    return count_line(n, line, error);
 }
 
 /* A window that cannot be counted is answered with an error; the next may be. */

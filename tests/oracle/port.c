@@ -118,14 +118,15 @@ int oracle_port_moment(int port, struct oracle_moment *out, struct error *error)
     return 0;
 }
 
-int oracle_port_count(int port, uint64_t from_ns, uint64_t to_ns,
+int oracle_port_count(int port, const struct oracle_window *window,
                       const struct oracle_frames *frames, json_t **out, struct error *error)
 {
     char line[128];
     int rc;
 
-    snprintf(line, sizeof(line), "count %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", from_ns, to_ns,
-             frames->n);
+    snprintf(line, sizeof(line),
+             "count %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", window->from_ns,
+             window->marked_ns, window->read_ns, window->to_ns, frames->n);
     rc = send(port, line, strlen(line), error);
     if (!rc)
         rc = send(port, frames->frame, frames->n * sizeof(*frames->frame), error);

@@ -17,7 +17,7 @@ struct oracle_moment {
 /** Asks for the time, several times; the quickest answer counts. */
 int oracle_port_moment(int port, struct oracle_moment *out, struct error *error);
 
-/** Asks what was touched of these frames, from and to by the clock outside; *out is the
- * caller's. */
-int oracle_port_count(int port, uint64_t from_ns, uint64_t to_ns,
+/** Asks what was touched of these frames in a window, of which the four times are set, by the clock
+ * outside; *out is the caller's. */
+int oracle_port_count(int port, const struct oracle_window *window,
                       const struct oracle_frames *frames, json_t **out, struct error *error);

@@ -53,10 +53,9 @@ static int find_window(const struct oracle_map *map, struct oracle_window *windo
     return rc;
 }
 
-static int answer(const char *map_path, uint64_t from_ns, uint64_t to_ns,
+static int answer(const char *map_path, struct oracle_window window,
                   const struct oracle_frames *frames, json_t **out, struct error *error)
 {
-    struct oracle_window window = {.from_ns = from_ns, .to_ns = to_ns};
     struct oracle_map *map = NULL;
     int rc = oracle_map_open(map_path, &map, error);
 
@@ -72,12 +71,15 @@ static int answer(const char *map_path, uint64_t from_ns, uint64_t to_ns,
 
 static int serve_count(const char *map_path, const char *line, FILE *in, FILE *out)
 {
-    uint64_t from_ns, to_ns, n;
+    struct oracle_window w = {0};
+    uint64_t n;
     struct error error = {0};
     json_t *object = NULL;
 
-    if (sscanf(line, "count %" SCNu64 " %" SCNu64 " %" SCNu64 "\n", &from_ns, &to_ns, &n) != 3 ||
-        n == 0 || n > ORACLE_MAX_PAGES)
+    if (sscanf(line, "count %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "\n",
+               &w.from_ns, &w.marked_ns, &w.read_ns, &w.to_ns, &n) != 5 ||
+        w.from_ns > w.marked_ns || w.marked_ns > w.read_ns || w.read_ns > w.to_ns || n == 0 ||
+        n > ORACLE_MAX_PAGES)
         return -EPROTO;
 
     cleanup_free uint32_t *frame = calloc(n, sizeof(*frame));
@@ -86,7 +88,7 @@ static int serve_count(const char *map_path, const char *line, FILE *in, FILE *o
         return -ENOMEM;
     if (fread(frame, sizeof(*frame), n, in) != n)
         return -EPROTO;
-    if (answer(map_path, from_ns, to_ns, &(struct oracle_frames){n, frame}, &object, &error) < 0)
+    if (answer(map_path, w, &(struct oracle_frames){n, frame}, &object, &error) < 0)
         return reply_error(out, &error);
     return reply(out, object);
 }

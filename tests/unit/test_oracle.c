@@ -192,7 +192,7 @@ START_TEST(counts_the_frames_of_a_guest)
     touch(2, ORACLE_WALK, 505);
     touch(2, ORACLE_DATA, 99);
     touch(3, ORACLE_DATA, 502);
-    answer = served("count 101000000000 103000000000 7\n", frame, 7, 0);
+    answer = served("count 101000000000 101000000000 103000000000 103000000000 7\n", frame, 7, 0);
     ck_assert_int_eq(pages_of(answer, "low", "data"), 1);
     ck_assert_int_eq(pages_of(answer, "low", "both"), 2);
     ck_assert_int_eq(pages_of(answer, "low", "tables"), 1);
@@ -200,6 +200,41 @@ START_TEST(counts_the_frames_of_a_guest)
     ck_assert_int_eq(pages_of(answer, "low", "visible"), 4);
     ck_assert_int_eq(pages_of(answer, "high", "visible"), 5);
     ck_assert_int_eq(json_integer_value(json_object_get(answer, "moved_pages")), 1);
+    json_decref(answer);
+    remove_map();
+}
+END_TEST
+
+/* Four pages present, marked from 101 to 102, read from 103 to 104: the first from 101 to 103, the
+ * last from 101.75 to 103.75. */
+START_TEST(counts_each_page_in_its_own_window)
+{
+    const uint32_t frame[] = {500, 0, 501, 502, 503};
+    const char *line = "count 101000000000 102000000000 103000000000 104000000000 5\n";
+    json_t *answer;
+
+    make_map();
+    touch(1, ORACLE_DATA, 500); /* certain of this page alone, which was marked first */
+    touch(1, ORACLE_DATA, 502);
+    touch(2, ORACLE_DATA, 501);
+    touch(3, ORACLE_DATA, 503); /* only until 103.75 */
+    answer = served(line, frame, 5, 0);
+    ck_assert_int_eq(pages_of(answer, "low", "both"), 1);
+    ck_assert_int_eq(pages_of(answer, "own_low", "both"), 2);
+    ck_assert_int_eq(pages_of(answer, "own_high", "both"), 4);
+    ck_assert_int_eq(pages_of(answer, "high", "both"), 4);
+    json_decref(answer);
+
+    /* After this page was read. */
+    touch(1, ORACLE_DATA, 500)[500] = 0;
+    touch(3, ORACLE_DATA, 500);
+    answer = served(line, frame, 5, 0);
+    ck_assert_int_eq(pages_of(answer, "own_low", "both"), 1);
+    ck_assert_int_eq(pages_of(answer, "own_high", "both"), 3);
+    ck_assert_int_eq(pages_of(answer, "high", "both"), 4);
+    json_decref(answer);
+    answer = served("count 101000000000 101000000000 104000000000 104000000000 5\n", frame, 5, 0);
+    ck_assert_ptr_null(json_object_get(answer, "own_low"));
     json_decref(answer);
     remove_map();
 }
@@ -215,19 +250,23 @@ static void expect_error(const char *line, const uint32_t *frame, size_t n, cons
     json_decref(answer);
 }
 
+#define SECOND_101 "count 101000000000 101000000000 102000000000 102000000000 1\n"
+
 START_TEST(refuses_what_it_cannot_count)
 {
     const uint32_t beyond = PAGES, good = 5;
 
     make_map();
-    expect_error("count 101000000000 102000000000 1\n", &beyond, 1, "frame 1024 is not of the lab");
-    expect_error("count 1000000000 2000000000 1\n", &good, 1, "does not cover");
+    expect_error(SECOND_101, &beyond, 1, "frame 1024 is not of the lab");
+    expect_error("count 1000000000 1000000000 2000000000 2000000000 1\n", &good, 1,
+                 "does not cover");
     header->lab = 0;
-    expect_error("count 101000000000 102000000000 1\n", &good, 1, "not of a lab");
+    expect_error(SECOND_101, &good, 1, "not of a lab");
     remove_map();
-    expect_error("count 101000000000 102000000000 1\n", &good, 1, "No such file");
-    ck_assert_ptr_null(served("count 1 2\n", NULL, 0, -EPROTO));
-    ck_assert_ptr_null(served("count 1 2 3\n", &good, 1, -EPROTO));
+    expect_error(SECOND_101, &good, 1, "No such file");
+    ck_assert_ptr_null(served("count 1 1 2 2\n", NULL, 0, -EPROTO));
+    ck_assert_ptr_null(served("count 1 1 2 2 3\n", &good, 1, -EPROTO));
+    ck_assert_ptr_null(served("count 1 3 2 4 1\n", &good, 1, -EPROTO));
 }
 END_TEST
 
@@ -250,6 +289,7 @@ static Suite *suite(void)
     tcase_add_test(tables, a_large_page_of_the_lab);
     tcase_add_test(tables, a_table_that_is_not_mapped);
     tcase_add_test(answers, counts_the_frames_of_a_guest);
+    tcase_add_test(answers, counts_each_page_in_its_own_window);
     tcase_add_test(answers, refuses_what_it_cannot_count);
     tcase_add_test(answers, tells_the_time);
     suite_add_tcase(suite, tables);

@@ -144,20 +144,32 @@ class NestedLinuxGuest(LinuxGuest):
 
     def truth_bytes(self, record, phase=None):
         """Bounds, at the record's granularity: data, instructions, page tables that the MMU walked, and what QEMU touched for
-        the guest. All of it is seen by the lab, and all of it is memory that the guest needs."""
+        the guest. All of it is seen by the lab, and all of it is memory that the guest needs. Each page has a window of its
+        own, from when it was marked to when it was read: they are as sure as pages take their turn at a steady pace. What
+        was touched from when all were marked until the first was read, or since the first was marked until the last was
+        read, are bounds without that: any_low_bytes, any_high_bytes."""
         self._ask("mark")
-        end = iso_seconds(record["time"])
-        answer = self._ask(f"count {end - record['windows'][-1]['est_window_s']:.6f} {end:.6f}")
-        low, high = (touched_bytes(answer[bound]["visible"], record) for bound in ("low", "high"))
+        answer = self._ask("count " + " ".join(f"{moment:.6f}" for moment in moments(record)))
+        low, high, own_low, own_high = (
+            touched_bytes(answer[bound]["visible"], record) for bound in ("low", "high", "own_low", "own_high")
+        )
         parts = {f"{kind}_bytes": touched_bytes(answer["low"][kind], record) for kind in ("both", "tables", "host")}
         told = {key: answer[key] for key in ("moved_pages", "unresolved", "unwalked", "clock_error_s")}
-        return {"bytes": (low + high) / 2, "low_bytes": low, "high_bytes": high} | parts | told
+        truth = {"bytes": (own_low + own_high) / 2, "low_bytes": own_low, "high_bytes": own_high}
+        return truth | {"any_low_bytes": low, "any_high_bytes": high} | parts | told
 
     def stop(self):
         if self.truth_process:
             self.truth_process.stdin.close()
             self.truth_process.wait()
         super().stop()
+
+
+def moments(record):
+    """When the first and the last page was marked, and read."""
+    end, marking, reading = iso_seconds(record["time"]), record["marking_seconds"], record["reading_seconds"]
+    middle_of_marking = end - reading / 2 - record["windows"][-1]["est_window_s"]
+    return middle_of_marking - marking / 2, middle_of_marking + marking / 2, end - reading, end
 
 
 def iso_seconds(text):

@@ -75,6 +75,7 @@ def error_of(line):
 
 # What the oracle says beside the truth: of TCG guests the first two, of KVM guests the others.
 PARTS = ("visible_bytes", "page_table_bytes", "both_bytes", "tables_bytes", "host_bytes", "moved_pages")
+PARTS += ("low_bytes", "high_bytes", "any_low_bytes", "any_high_bytes")
 
 
 def parts_of_truth(good):
@@ -242,14 +243,19 @@ def nested_lines(rows):
     rows = [row for row in rows if row["both_bytes"] is not None]
     if rows:
         yield ""
-        yield "Linux at work under KVM: what of the truth which was touched by whom (MiB), and pages that moved meanwhile:"
+        yield (
+            "Linux at work under KVM (MiB, means): the truth as an interval, each page in its own window [whatever the order of "
+            "pages];\nwhat of it was touched by whom; pages that moved meanwhile; error beyond the truth's interval, worst:"
+        )
     for row in rows:
         cell = row["cell"]
         both, tables, host = (row[key] / MIB for key in ("both_bytes", "tables_bytes", "host_bytes"))
         yield (
-            f"{cell['pattern']:8} {cell['method']:8} {mode_text(cell):7} {row['wss_bytes'] / MIB:6.2f} of {row['truth_bytes'] / MIB:6.2f}: "
-            f"{both:6.2f} by instructions, {tables:.2f} page tables that only the MMU read, {host:.2f} only by QEMU; "
-            f"{row['moved_pages']:.1f} pages moved; {row['bias_percent']:+.2f} %, {row['bias_points']:+.2f} points"
+            f"{cell['pattern']:8} {cell['kernel']:9} {cell['method']:8} {mode_text(cell):7} {row['wss_bytes'] / MIB:6.2f} of "
+            f"{row['low_bytes'] / MIB:.2f}..{row['high_bytes'] / MIB:.2f} "
+            f"[{row['any_low_bytes'] / MIB:.2f}..{row['any_high_bytes'] / MIB:.2f}]: {both:6.2f} by instructions, {tables:.2f} page tables that only the MMU read, {host:.2f} only by QEMU; "
+            f"{row['moved_pages']:.1f} pages moved; {row['bias_percent']:+.2f} %, {row['bias_points']:+.2f} points, "
+            f"worst {row['beyond_percent']:+.2f} %; holds {row['covered_periods']}/{row['periods']}"
         )
 
 
