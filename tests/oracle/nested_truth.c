@@ -34,7 +34,8 @@ static const char usage[] =
     "  --help         print this\n"
     "\n"
     "The answer is that of oracle (see its --help): data and fetch are the guest's, visible has also what QEMU touched\n"
-    "for it. moved_pages were in other frames, or absent, at one of the two marks: not in low, in high. shared_pages\n"
+    "for it. moved_pages were in other frames at the two marks, or are gone: not in low, in high. new_pages were absent\n"
+    "at the first: in a frame that was none of the guest's they are counted like others. shared_pages\n"
     "have a frame with others (the zero page), and are taken for moved. swapped_pages were swapped out at the end.\n"
     "clock_error_s: how well the lab's time is known outside.\n";
 
@@ -104,21 +105,54 @@ static int take_mark(struct nested *n, struct error *error)
 /* --- the window between two marks ------------------------------------------------------------- */
 
 struct counts {
-    uint64_t swapped, shared;
+    uint64_t swapped, shared, came;
 };
 
-/* One page, from its entries at both marks. */
-static uint32_t frame_of(uint64_t before, uint64_t last)
+/* The guest's frames at the first mark, ascending. */
+struct frames_before {
+    uint64_t *pfn;
+    uint64_t n;
+};
+
+static int compare_pfns(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+static int make_before(const struct nested *n, struct frames_before *out)
+{
+    out->pfn = calloc(n->ram.n_pages + 1, sizeof(*out->pfn));
+    out->n = 0;
+    if (!out->pfn)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < n->ram.n_pages; i++)
+        if (n->before.entries[i] & PAGEMAP_PRESENT)
+            out->pfn[out->n++] = PAGEMAP_PFN(n->before.entries[i]);
+    qsort(out->pfn, out->n, sizeof(*out->pfn), compare_pfns);
+    return 0;
+}
+
+static bool was_used(const struct frames_before *before, uint64_t pfn)
+{
+    return bsearch(&pfn, before->pfn, before->n, sizeof(pfn), compare_pfns) != NULL;
+}
+
+/* One page, from its entries at both marks. A page that came meanwhile, into a frame that had been
+ * none of this guest's, did not move: whatever the guest touched there it touched in this page. */
+static uint32_t frame_of(uint64_t before, uint64_t last, const struct frames_before *used)
 {
     bool was = before & PAGEMAP_PRESENT, is = last & PAGEMAP_PRESENT;
 
     if (!was && !is)
         return 0;
 
-    uint32_t frame = (uint32_t)PAGEMAP_PFN(is ? last : before) & ~ORACLE_FRAME_MOVED;
+    uint64_t pfn = PAGEMAP_PFN(is ? last : before);
+    bool stayed = was && is && PAGEMAP_PFN(before) == pfn;
+    bool came = !was && !(before & PAGEMAP_SWAPPED) && !was_used(used, pfn);
 
-    return was && is && PAGEMAP_PFN(before) == PAGEMAP_PFN(last) ? frame
-                                                                 : frame | ORACLE_FRAME_MOVED;
+    return ((uint32_t)pfn & ~ORACLE_FRAME_MOVED) | (stayed || came ? 0 : ORACLE_FRAME_MOVED);
 }
 
 static int compare_frames(const void *a, const void *b)
@@ -155,10 +189,18 @@ static int flag_shared(uint32_t *frame, uint64_t n, uint64_t *shared)
 
 static int make_frames(const struct nested *n, uint32_t *frame, struct counts *counts)
 {
+    struct frames_before used;
+
+    if (make_before(n, &used) < 0)
+        return -ENOMEM;
     for (uint64_t i = 0; i < n->ram.n_pages; i++) {
-        frame[i] = frame_of(n->before.entries[i], n->last.entries[i]);
-        counts->swapped += (n->last.entries[i] & PAGEMAP_SWAPPED) != 0;
+        uint64_t before = n->before.entries[i], last = n->last.entries[i];
+
+        frame[i] = frame_of(before, last, &used);
+        counts->swapped += (last & PAGEMAP_SWAPPED) != 0;
+        counts->came += !(before & PAGEMAP_PRESENT) && (last & PAGEMAP_PRESENT);
     }
+    free(used.pfn);
     return flag_shared(frame, n->ram.n_pages, &counts->shared);
 }
 
@@ -197,6 +239,7 @@ static int print_count(struct nested *n, const struct oracle_window *lab, struct
     if (rc < 0)
         return rc;
     json_object_set_new(answer, "shared_pages", json_integer((json_int_t)counts.shared));
+    json_object_set_new(answer, "new_pages", json_integer((json_int_t)counts.came));
     json_object_set_new(answer, "swapped_pages", json_integer((json_int_t)counts.swapped));
     json_object_set_new(
         answer, "clock_error_s",
