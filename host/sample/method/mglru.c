@@ -34,8 +34,9 @@
  * gives up a walk when QEMU's mmap lock is taken.
  *
  * Left behind: two or three generations younger than there would have been, no setting. Reclaim
- * then evicts what the window did not touch, in the order in which it would have; of what was older
- * than the four generations that are kept it no longer knows which was older.
+ * then evicts what the window did not touch, and sooner than page cache (tests/bench/reclaim: 0 of
+ * 23.9 MiB were hot, 16.0 of 16.1 without); of what was older than the four generations that are
+ * kept it no longer knows which was older.
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
