@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # In the lab, kernel page_idle, two NUMA nodes: what the host does to guest RAM on its own account, NUMA balancing and
-# KSM. Each is flagged while it runs, and the truth stays within the bounds.
+# KSM. Each is flagged while it runs, and the truth stays within the bounds. And mglru of memory on both nodes.
 
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -52,6 +52,25 @@ if start_payload ksm kvm "$params populate=all" -m 256; then
 	echo 2 >/sys/kernel/mm/ksm/run
 	look "KSM off again"
 	check "no flag any more" lacks_flag ksm
+	stop_guest "$pid"
+fi
+
+echo "# MGLRU on two nodes"
+group=/sys/fs/cgroup/guest
+# To be read, not judged: pages of each node in the group's generations.
+pages_of_nodes() {
+	awk '$1 == "memcg" { ours = $3 == "/guest" } !ours || $1 == "memcg" { next } $1 == "node" { node = $2; next }
+		NF >= 4 { sum[node] += $3 } END { for (node in sum) printf "# node %s: %d pages\n", node, sum[node] }' /sys/kernel/debug/lru_gen
+}
+echo y >/sys/kernel/mm/lru_gen/enabled
+echo "+memory" >/sys/fs/cgroup/cgroup.subtree_control
+mkdir $group
+echo $$ >$group/cgroup.procs
+if MACHINE=pc,memory-backend=mem start_payload nodes kvm "$params" -m 256 \
+	-object memory-backend-ram,id=mem,size=256M,host-nodes=0-1,policy=interleave; then
+	echo $$ >/sys/fs/cgroup/cgroup.procs
+	check_census "mglru, memory on two nodes" "$t" 1 --pid "$pid" -w 2 -m mglru
+	pages_of_nodes
 	stop_guest "$pid"
 fi
 
