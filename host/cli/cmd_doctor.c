@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/survey.h"
 #include "record/disturbance.h"
+#include "sample/kernel/numa_balancing.h"
 #include "show/json.h"
 #include "show/table.h"
 
@@ -81,7 +82,7 @@ static void look_at_disturbances(struct report *report, const struct fsroot *roo
         add(report, "damon-active", OUTCOME_WARNING,
             "a kdamond runs: it clears accessed bits too if it watches the same memory; `idle` may "
             "read low");
-    if (disturbance_numa_balancing(root))
+    if (numa_balancing_on(root))
         add(report, "numa-balancing", OUTCOME_WARNING,
             "NUMA balancing is on: it unmaps pages now and then (sysctl kernel.numa_balancing)");
     if (disturbance_ksm(root))

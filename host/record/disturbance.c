@@ -25,14 +25,6 @@ bool disturbance_damon(const struct fsroot *root)
     return false;
 }
 
-bool disturbance_numa_balancing(const struct fsroot *root)
-{
-    uint64_t mode = 0;
-
-    return fsroot_read_u64(root, &mode, "proc/sys/kernel/numa_balancing") == 0 && mode > 0 &&
-           fsroot_exists(root, "sys/devices/system/node/node1");
-}
-
 bool disturbance_merged(const struct fsroot *root, pid_t pid)
 {
     uint64_t pages = 0;

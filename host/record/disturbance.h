@@ -8,10 +8,6 @@
  * (Documentation/admin-guide/mm/damon/usage.rst)? */
 bool disturbance_damon(const struct fsroot *root);
 
-/** Automatic NUMA balancing on, and more than one node
- * (Documentation/admin-guide/sysctl/kernel.rst)? */
-bool disturbance_numa_balancing(const struct fsroot *root);
-
 /** ksmd running (Documentation/admin-guide/mm/ksm.rst)? */
 bool disturbance_ksm(const struct fsroot *root);
 

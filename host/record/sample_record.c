@@ -9,6 +9,7 @@
 #include "guest_ram/ram_backing.h"
 #include "record/disturbance.h"
 #include "sample/kernel/kvm_stats.h"
+#include "sample/kernel/numa_balancing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -163,7 +164,7 @@ static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
     const struct target target = {.root = root, .process = &guest->process, .ram = ram};
 
     return (damon_disturbs(root, method) ? FLAG_DAMON_ACTIVE : 0) |
-           (disturbance_numa_balancing(root) ? FLAG_NUMA_BALANCING : 0) |
+           (numa_balancing_on(root) ? FLAG_NUMA_BALANCING : 0) |
            (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0) |
            job_flags(guest);
 }

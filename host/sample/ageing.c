@@ -4,8 +4,10 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "sample/kernel/carried_bits.h"
 #include "sample/kernel/lru_gen.h"
 #include "sample/kernel/memcg.h"
+#include "sample/kernel/numa_balancing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +93,13 @@ struct ageing {
     uint64_t scanned;
 };
 
+/* NUMA balancing drops KVM's mappings, with their accessed bits unless those are carried. */
+static bool unmapping_takes_bits(const struct target *target, enum method_signal signal)
+{
+    return signal == SIGNAL_IDLE_FLAG && target->process->accel == ACCEL_KVM &&
+           !accessed_bits_are_carried(target);
+}
+
 static bool is_of_bits(enum method_signal signal)
 {
     return signal == SIGNAL_IDLE_FLAG || signal == SIGNAL_REFERENCED;
@@ -120,14 +129,18 @@ static struct ageing look(const struct target *target, enum method_signal signal
 uint64_t ageing_odometer(const struct target *target, enum method_signal signal)
 {
     struct ageing ageing = look(target, signal);
+    uint64_t unmapped = unmapping_takes_bits(target, signal) ? numa_balancing_unmapped(target->root)
+                                                             : 0;
 
-    return ageing.generations.sum + ageing.scanned;
+    return ageing.generations.sum + ageing.scanned + unmapped;
 }
 
 bool ageing_goes_on(const struct target *target, enum method_signal signal)
 {
     struct ageing ageing = look(target, signal);
 
+    if (unmapping_takes_bits(target, signal) && numa_balancing_on(target->root))
+        return true;
     if (!ageing.generations.known)
         return ageing.scanned > 0;
     return ageing.generations.aged && ageing.generations.youngest_ms <= RECENT_MS;

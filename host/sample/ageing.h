@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file ageing.h  Has the host's reclaim taken accessed bits of this guest's memory?
+ * @file ageing.h  Has the host taken accessed bits of this guest's memory: its reclaim, or NUMA
+ * balancing?
  *
  * Reclaim reads and clears the bits that some methods wait for (enum method_signal). MGLRU, on by
  * default in many kernels since 6.1, walks through all of a process's page tables and clears them,
@@ -16,6 +17,10 @@
  * Where debugfs cannot be read, a walk that evicts nothing in this group leaves no trace in it, so
  * the whole host's counters are taken: reclaim anywhere may have aged this guest. Not seen: at most
  * 64 pages per CPU, scanned within the last two seconds, that memory.stat does not have yet.
+ *
+ * Automatic NUMA balancing takes away mappings to see who touches a page. Where KVM's accessed bits
+ * are lost by that (kernel/carried_bits.h) a page that was touched before, and not after, reads
+ * idle. How many were taken away is counted for the whole host only.
  */
 #pragma once
 
@@ -24,12 +29,12 @@
 /**
  * A number that grows whenever accessed bits may have been taken that @p signal relies on: if it is
  * the same before and after a window, none were. It has no other meaning. Always 0 for SIGNAL_MMU
- * and SIGNAL_GENERATIONS, and for SIGNAL_IDLE_FLAG without MGLRU.
+ * and SIGNAL_GENERATIONS, and for SIGNAL_IDLE_FLAG without MGLRU where accessed bits are carried.
  */
 uint64_t ageing_odometer(const struct target *target, enum method_signal signal);
 
 /** Does the host age this guest's memory from time to time: within the last hour or, where no
- * generation tells, ever? */
+ * generation tells, ever? Likewise by NUMA balancing. */
 bool ageing_goes_on(const struct target *target, enum method_signal signal);
 
 /** Notes in @p tally that bits were taken since its touches began to count. */

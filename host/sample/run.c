@@ -201,13 +201,13 @@ int sample_make_set(const struct target *target, const struct sample_plan *plan,
     return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 
-/* Where the host took the bits, the method need not be blind. */
+/* Where the host took the bits, or moved most pages, the method need not be blind. */
 static bool saw_nothing(const struct sample_plan *plan, const struct sample_result *result)
 {
     const struct tally *last = &result->windows[plan->n_windows - 1].tally;
 
     return plan->census && last->touched_bytes == 0 && last->missed_bytes == 0 &&
-           !(last->doubts & DOUBT_AGEING);
+           last->unmeasurable_bytes <= last->resident_bytes / 2 && !(last->doubts & DOUBT_AGEING);
 }
 
 static int run_method(const struct target *target, const struct sample_plan *plan,

@@ -138,6 +138,28 @@ START_TEST(faults_do_not_mind)
 }
 END_TEST
 
+/* Whether it is this guest that loses bits to NUMA balancing nobody counts. */
+START_TEST(numa_balancing_takes_bits_that_are_not_carried)
+{
+    fake_write(&fake, MGLRU, "0x0000\n");
+    fake_write(&fake, "proc/sys/kernel/osrelease", "6.13.0\n");
+    fake_write(&fake, "proc/vmstat", "numa_pte_updates 7\n");
+
+    uint64_t before = odometer();
+
+    ck_assert(!ageing_goes_on(&fake.target, SIGNAL_IDLE_FLAG));
+    fake_write(&fake, "proc/vmstat", "numa_pte_updates 519\n");
+    ck_assert_uint_eq(odometer(), before + 512);
+    fake_write(&fake, "proc/sys/kernel/numa_balancing", "1\n");
+    fake_write(&fake, "sys/devices/system/node/node1/cpulist", "1\n");
+    ck_assert(ageing_goes_on(&fake.target, SIGNAL_IDLE_FLAG));
+    ck_assert(!ageing_goes_on(&fake.target, SIGNAL_MMU));
+    fake_write(&fake, "proc/sys/kernel/osrelease", "6.12.0\n");
+    ck_assert(!ageing_goes_on(&fake.target, SIGNAL_IDLE_FLAG));
+    ck_assert_uint_eq(odometer(), 0);
+}
+END_TEST
+
 START_TEST(goes_on)
 {
     /* All generations of a young group began at once. */
@@ -289,6 +311,7 @@ int main(void)
     tcase_add_test(tcase, groups_of_version_1_count_no_scans);
     tcase_add_test(tcase, classic_reclaim_clears_the_idle_flag_itself);
     tcase_add_test(tcase, faults_do_not_mind);
+    tcase_add_test(tcase, numa_balancing_takes_bits_that_are_not_carried);
     tcase_add_test(tcase, goes_on);
     tcase_add_test(tcase, a_window_that_reaches_back_over_it_is_in_doubt);
     suite_add_tcase(suite, tcase);

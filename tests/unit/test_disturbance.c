@@ -3,6 +3,7 @@
 #include "domain/qemu_vcpus.h"
 #include "fixture.h"
 #include "record/disturbance.h"
+#include "sample/kernel/numa_balancing.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static void put(const char *path, const char *text)
 START_TEST(nobody_in_an_empty_tree)
 {
     ck_assert(!disturbance_damon(&root));
-    ck_assert(!disturbance_numa_balancing(&root));
+    ck_assert(!numa_balancing_on(&root));
     ck_assert(!disturbance_ksm(&root));
     ck_assert(!disturbance_merged(&root, 7));
     ck_assert(!disturbance_swap(&root));
@@ -119,11 +120,11 @@ START_TEST(numa_balancing_needs_two_nodes)
 {
     put("sys/devices/system/node/node0/cpulist", "0\n");
     put("proc/sys/kernel/numa_balancing", "1\n");
-    ck_assert(!disturbance_numa_balancing(&root));
+    ck_assert(!numa_balancing_on(&root));
     put("sys/devices/system/node/node1/cpulist", "1\n");
-    ck_assert(disturbance_numa_balancing(&root));
+    ck_assert(numa_balancing_on(&root));
     put("proc/sys/kernel/numa_balancing", "0\n");
-    ck_assert(!disturbance_numa_balancing(&root));
+    ck_assert(!numa_balancing_on(&root));
 }
 END_TEST
 

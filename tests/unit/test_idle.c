@@ -283,6 +283,114 @@ START_TEST(migrated_page_keeps_its_flag)
 }
 END_TEST
 
+/* Pages 0 and 1 are touched, then all four migrated; KVM's bit of page 0 is lost. */
+static struct tally migrate_four(enum accel accel, const char *release, const char *mglru)
+{
+    static const uint64_t still_idle = 1ULL << 0 | 1ULL << 2 | 1ULL << 3;
+
+    fake.process.accel = accel;
+    fake_write(&fake, "proc/sys/kernel/osrelease", release);
+    fake_write(&fake, "sys/kernel/mm/lru_gen/enabled", mglru);
+    for (uint64_t i = 0; i < 5; i++)
+        fake_map(&fake, i, 300 + i, PLAIN);
+    begin();
+    for (uint64_t i = 0; i < 4; i++)
+        fake_map(&fake, i, 640 + i, PLAIN);
+    fake_set_u64(&fake, IDLE_BITMAP_PATH, 640 / 64, still_idle);
+    return collect();
+}
+
+START_TEST(idle_page_that_was_migrated_is_unmeasurable)
+{
+    static const struct {
+        enum accel accel;
+        const char *release;
+        const char *mglru;
+        uint64_t unmeasurable;
+    } cases[] = {
+        {ACCEL_KVM, "6.12.117-amd64\n", "0x0007\n", 3},
+        {ACCEL_KVM, "6.12.117-amd64\n", "0x0000\n", 0},
+        {ACCEL_KVM, "6.13.1\n", "0x0000\n", 3},
+        {ACCEL_KVM, "5.14.0-611.el9.x86_64\n", "0x0000\n", 3},
+        {ACCEL_KVM, "?\n", "0x0000\n", 3},
+        {ACCEL_TCG, "6.13.1\n", "0x0007\n", 0},
+        {ACCEL_TCG, "5.10.0-32-amd64\n", "0x0000\n", 3},
+    };
+
+    struct tally tally = migrate_four(cases[_i].accel, cases[_i].release, cases[_i].mglru);
+
+    ck_assert_uint_eq(tally.touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, cases[_i].unmeasurable * BASE_PAGE_BYTES);
+    ck_assert_int_eq(set.state[4], PAGE_IDLE); /* where it was */
+}
+END_TEST
+
+/* Until it is marked again: a new period. */
+START_TEST(migrated_page_is_measured_again_once_it_is_marked)
+{
+    struct error error = {0};
+
+    migrate_four(ACCEL_KVM, "6.13.1\n", "0x0000\n");
+    ck_assert_int_eq(set.state[0], PAGE_UNMEASURABLE);
+    ck_assert_int_eq(method_idle.rearm(state, &error), 0);
+    ck_assert_uint_eq(collect().unmeasurable_bytes, 0);
+    ck_assert_int_eq(set.state[0], PAGE_IDLE);
+}
+END_TEST
+
+/* The frames stay, and carry the flag. */
+START_TEST(idle_rest_of_a_huge_page_that_was_split_is_unmeasurable)
+{
+    map_thp(512);
+    begin();
+    for (uint64_t i = 0; i < 512; i++)
+        fake_map(&fake, 512 + i, 1024 + i, PLAIN);
+    for (uint64_t word = 16; word < 24; word++)
+        fake_set_u64(&fake, IDLE_BITMAP_PATH, word, word == 16 ? ~1ULL : ~0ULL);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 511 * BASE_PAGE_BYTES);
+}
+END_TEST
+
+/* Its mapping was split, it was not: nothing tells that but a counter, and how it is mapped now. */
+START_TEST(idle_huge_page_of_a_host_that_split_mappings_is_asked_for)
+{
+    map_thp(512);
+    fake_write(&fake, "proc/vmstat", "thp_split_pmd 7\n");
+    begin();
+    ck_assert_uint_eq(collect().unmeasurable_bytes, 0);
+    fake_write(&fake, "proc/vmstat", "thp_split_pmd_failed 3\nthp_split_pmd 8\n");
+    ck_assert_uint_eq(collect().unmeasurable_bytes, 2 << 20); /* not huge any more */
+}
+END_TEST
+
+/* A migration entry looks swapped: 28 is the type of one on the lab's kernel. */
+START_TEST(page_in_motion_is_not_swapped)
+{
+    const uint64_t in_motion = PAGEMAP_SWAPPED | 300 << 5 | 28;
+
+    for (uint64_t i = 0; i < 3; i++)
+        fake_map(&fake, i, 300 + i, PLAIN);
+    fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES + 3, in_motion);
+    begin();
+    ck_assert_int_eq(set.state[3], PAGE_UNMEASURABLE);
+    fake_touch(&fake, 300);
+    ck_assert_uint_eq(collect().touched_bytes, BASE_PAGE_BYTES);
+    for (uint64_t i = 0; i < 2; i++)
+        fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES + i, in_motion);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.swapped_pages, 0);
+    ck_assert_uint_eq(tally.resident_bytes, 4 * BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 2 * BASE_PAGE_BYTES);
+}
+END_TEST
+
 START_TEST(collapse_into_a_huge_page_is_not_a_touch)
 {
     for (uint64_t i = 0; i < 512; i++)
@@ -497,6 +605,11 @@ int main(void)
     tcase_add_test(tcase, page_that_vanishes_is_not_resident);
     tcase_add_test(tcase, touched_page_that_vanishes_is_gone);
     tcase_add_test(tcase, migrated_page_keeps_its_flag);
+    tcase_add_test(tcase, page_in_motion_is_not_swapped);
+    tcase_add_loop_test(tcase, idle_page_that_was_migrated_is_unmeasurable, 0, 7);
+    tcase_add_test(tcase, migrated_page_is_measured_again_once_it_is_marked);
+    tcase_add_test(tcase, idle_rest_of_a_huge_page_that_was_split_is_unmeasurable);
+    tcase_add_test(tcase, idle_huge_page_of_a_host_that_split_mappings_is_asked_for);
     tcase_add_test(tcase, hole_that_khugepaged_fills_is_not_a_touch);
     tcase_add_test(tcase, huge_page_that_appears_was_touched);
     tcase_add_test(tcase, collapse_into_a_huge_page_is_not_a_touch);

@@ -4,10 +4,16 @@
  *
  * Source: Documentation/admin-guide/mm/pagemap.rst. A swapped entry carries a swap offset where the
  * frame number would be, so PAGEMAP_PRESENT is to be tested first. Without CAP_SYS_ADMIN frame
- * numbers read as 0.
+ * numbers read as 0. A page whose frame is just being migrated looks swapped, too (is_swap_pte(),
+ * fs/proc/task_mmu.c); what tells is the type of its entry, beyond those of swap devices, of which
+ * there are 23 at least (MAX_SWAPFILES, include/linux/swap.h).
  */
 #pragma once
 
 #define PAGEMAP_PRESENT (1ULL << 63)
 #define PAGEMAP_SWAPPED (1ULL << 62)
 #define PAGEMAP_PFN(entry) ((entry) & ((1ULL << 55) - 1))
+#define PAGEMAP_SWAP_TYPE(entry) ((entry)&31)
+#define PAGEMAP_IN_MOTION(entry)                                           \
+    (((entry) & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)) == PAGEMAP_SWAPPED && \
+     PAGEMAP_SWAP_TYPE(entry) >= 23)

@@ -17,8 +17,9 @@
  * What DAMON cannot look at reads "not accessed" there, which must not be taken for cold. A page is
  * believed idle only if it was told of, and carried the idle flag (/proc/kpageflags) after marking
  * and after the last look: pages off the LRU (isolated, in a per-CPU batch), or whose frame was
- * replaced, do not. The zero page counts as absent, and pages that came or went within the window
- * as touched or absent, as with `idle`.
+ * replaced by khugepaged, do not. Nor is one believed idle that was migrated meanwhile, where KVM's
+ * accessed bit is lost then (carried_bits.h). The zero page counts as absent, and pages that came
+ * or went within the window as touched or absent, as with `idle`.
  *
  * Granularity is the mapping's, for the accessed bit is that of the page-table entry: 4 KiB also
  * within a large folio that is mapped page by page, 2 MiB for a THP, the page size for hugetlb. One
@@ -39,6 +40,7 @@
  * -9. Left behind: idle flags on pages nobody has touched since, as with `idle`.
  */
 #include "base/cleanup.h"
+#include "sample/kernel/carried_bits.h"
 #include "sample/kernel/collapses.h"
 #include "sample/kernel/damon_sysfs.h"
 #include "sample/kernel/damon_trace.h"
@@ -65,6 +67,7 @@
 struct region {
     uint64_t hva;
     uint64_t at;   /* which page of the set */
+    uint64_t pfn;  /* of its page, as it was marked */
     bool marked;   /* the last marking took */
     bool told;     /* DAMON looked at it since, and ... */
     bool accessed; /* ... saw an access */
@@ -78,6 +81,7 @@ struct damon {
     struct damon_slot *slot;
     struct damon_trace *trace; /* of the kdamond; NULL while it is off */
     int wake_fd;
+    bool carried;                /* accessed bits outlive their mapping */
     bool stale_now;              /* no flush followed when it last cleared the accessed bits */
     bool stale;                  /* or at some time since the touches began to add up */
     uint64_t lost;               /* records of it, this window */
@@ -304,6 +308,7 @@ static int begin(struct damon *damon, struct error *error)
         struct region *region = &damon->regions[r];
 
         region->marked = carries_mark(damon, r);
+        region->pfn = damon->pfn[r];
         region->told = region->accessed = false;
     }
     if (rc == 0)
@@ -363,6 +368,8 @@ static enum page_state verdict(const struct damon *damon, uint64_t r)
         return PAGE_UNMEASURABLE;
     if (region->accessed)
         return PAGE_TOUCHED;
+    if (!damon->carried && damon->pfn[r] != region->pfn)
+        return PAGE_UNMEASURABLE;
     return damon->lost > 0 || !carries_mark(damon, r) ? PAGE_UNMEASURABLE : PAGE_IDLE;
 }
 
@@ -438,6 +445,7 @@ static int open_all(struct damon *damon, struct error *error)
         return error_set(error, damon->wake_fd, "damon: %s", strerror(-damon->wake_fd));
     damon->collapses = collapses_read(target->root);
     damon->devices = swap_devices_read(target->root);
+    damon->carried = accessed_bits_are_carried(target);
     rc = page_look_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
     if (rc < 0)
         return error_set(error, rc, "pagemap: %s", strerror(-rc));

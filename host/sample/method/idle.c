@@ -17,7 +17,9 @@
  * another to read it, is nearly all of the cost.
  *
  * A page that changes its frame keeps its idle flag when it is migrated or split (mm/migrate.c,
- * mm/huge_memory.c), so each collection looks at today's frame. When khugepaged collapses pages
+ * mm/huge_memory.c), so each collection looks at today's frame. But KVM's accessed bit may be lost
+ * then (carried_bits.h): a page that was migrated or split since it was marked, and reads idle, is
+ * unmeasurable. When khugepaged collapses pages
  * into a new huge page the flag is lost: such a page is unmeasurable from then on, not hot. It
  * fills holes, too: a page that appeared in a huge page was touched only if khugepaged made none
  * meanwhile. Nor was each that came back from swap while swapoff was at work. The frame that KSM
@@ -37,12 +39,18 @@
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/swap_ins.h"
+#include "sample/kernel/vmstat.h"
 #include "sample/method.h"
 #include "sample/method/idle_frames.h"
 #include "sample/method/tlb_flush.h"
 
 #include <errno.h>
 #include <string.h>
+
+struct unit_mapping {
+    uint64_t hva; /* 0: none */
+    bool huge;
+};
 
 struct idle {
     const struct target *target;
@@ -55,6 +63,9 @@ struct idle {
     bool swapped;                /* some pages were swapped out then, and ... */
     struct swap_devices devices; /* ... where to */
     bool swapoff;                /* it was at work since */
+    uint64_t splits;             /* of mappings of huge pages on this host, likewise */
+    bool splits_more;            /* there were more since */
+    struct unit_mapping last;    /* the unit that was asked about last */
     struct frames frames;        /* of one batch */
 };
 
@@ -91,6 +102,7 @@ static int mark_batch(struct idle *idle)
 {
     int rc = frames_read(&idle->frames, lost_at_mark);
 
+    frames_remember(&idle->frames);
     if (rc == 0)
         rc = frames_resolve(&idle->frames);
     if (rc < 0)
@@ -105,7 +117,12 @@ static int mark_batch(struct idle *idle)
  * more. */
 static void lost_at_collect(struct page_set *set, uint64_t i, enum page_state state)
 {
-    set->state[i] = (uint8_t)page_lost((enum page_state)set->state[i], state);
+    enum page_state was = (enum page_state)set->state[i];
+
+    if (state != PAGE_UNMEASURABLE)
+        set->state[i] = (uint8_t)page_lost(was, state);
+    else if (was != PAGE_TOUCHED)
+        set->state[i] = PAGE_UNMEASURABLE;
 }
 
 static bool keep_open(struct page_set *set, const struct frame *frame)
@@ -145,7 +162,8 @@ static int read_bits(struct idle *idle,
 
 static bool keep_not_idle(struct page_set *set, const struct frame *frame)
 {
-    (void)set;
+    if (frame->bit == 1 && frame->moved)
+        set->state[frame->i] = PAGE_UNMEASURABLE;
     return frame->bit != 1;
 }
 
@@ -205,16 +223,38 @@ static bool keep_not_swapped(struct page_set *set, const struct frame *frame)
     return set->state[frame->i] != PAGE_SWAPPED || drop_untold(set, frame);
 }
 
+/* A huge page may be mapped page by page without being split itself; the kernel is asked once for
+ * each, and only if some mapping was split on this host. */
+static bool is_mapped_huge(struct idle *idle, const struct frame *frame)
+{
+    struct page_mapping mapping = {0};
+
+    if (idle->last.hva != frame->unit_hva) {
+        pagemap_mapping(idle->frames.pagemap_fd, page_set_hva(idle->set, frame->i), &mapping);
+        idle->last = (struct unit_mapping){.hva = frame->unit_hva, .huge = mapping.huge};
+    }
+    return idle->last.huge;
+}
+
+/* Was its mapping dropped meanwhile, and a touch forgotten that was before that? */
+static bool may_be_forgotten(struct idle *idle, const struct frame *frame)
+{
+    if (!idle->frames.was)
+        return false;
+    return frame->moved || frame->order < idle->set->order[frame->i] ||
+           (frame->order >= HUGE_ORDER && idle->splits_more && !is_mapped_huge(idle, frame));
+}
+
 /* What the bits of the frames that are left say. */
 static void settle(struct idle *idle)
 {
     for (uint64_t i = 0; i < idle->frames.n_frames; i++) {
         const struct frame *frame = &idle->frames.frame[i];
 
-        if (frame->bit == IDLE_BITMAP_UNKNOWN)
-            idle->set->state[frame->i] = PAGE_UNMEASURABLE;
-        else if (!frame->bit)
+        if (!frame->bit)
             idle->set->state[frame->i] = PAGE_TOUCHED;
+        else if (frame->bit == IDLE_BITMAP_UNKNOWN || may_be_forgotten(idle, frame))
+            idle->set->state[frame->i] = PAGE_UNMEASURABLE;
     }
 }
 
@@ -337,6 +377,20 @@ static void look_for_merging(struct idle *idle)
     idle->merged = merged;
 }
 
+static uint64_t splits_read(const struct idle *idle)
+{
+    return idle->frames.was ? vmstat_read(idle->target->root, "thp_split_pmd") : 0;
+}
+
+static void look_for_splits(struct idle *idle)
+{
+    uint64_t splits = splits_read(idle);
+
+    idle->splits_more = splits != idle->splits;
+    idle->splits = splits;
+    idle->last = (struct unit_mapping){0};
+}
+
 static int idle_mark(void *state, struct error *error)
 {
     struct idle *idle = state;
@@ -344,6 +398,7 @@ static int idle_mark(void *state, struct error *error)
 
     idle->collapses = collapses_read(idle->target->root);
     idle->merged = frames_merged(idle->target);
+    idle->splits = splits_read(idle);
     rc = for_each_batch(state, page_any, mark_batch, error);
     remember_swap(idle);
     if (rc == 0)
@@ -368,6 +423,7 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
 
     look_for_swapoff(idle);
     look_for_merging(idle);
+    look_for_splits(idle);
 
     int rc = for_each_batch(idle, page_any, collect_batch, error);
 

@@ -3,6 +3,7 @@
 #include "sample/method/idle_frames.h"
 
 #include "base/cleanup.h"
+#include "sample/kernel/carried_bits.h"
 #include "sample/kernel/kpage_shared.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
@@ -10,8 +11,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-#define HUGE_ORDER 9 /* 2 MiB */
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -37,12 +36,19 @@ int frames_open(struct frames *frames, const struct target *target, struct page_
     if (frames->flags_fd < 0)
         return frames->flags_fd;
     frames->pagemap_fd = pagemap_open(target, error);
-    return frames->pagemap_fd < 0 ? frames->pagemap_fd : 0;
+    if (frames->pagemap_fd < 0)
+        return frames->pagemap_fd;
+    if (accessed_bits_are_carried(target))
+        return 0;
+    frames->was = calloc(set->n ? set->n : 1, sizeof(*frames->was));
+    return frames->was ? 0 : error_set(error, -ENOMEM, "page_idle: out of memory");
 }
 
 void frames_close(struct frames *frames)
 {
     frames_end(frames);
+    free(frames->was);
+    frames->was = NULL;
     cleanup_close_at(&frames->pagemap_fd);
     kpage_release(&frames->flags_fd);
     kpage_release(&frames->count_fd);
@@ -141,6 +147,29 @@ static const uint64_t *sort_keys(struct frames *frames)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+static uint16_t hash_of(uint64_t pfn)
+{
+    return (uint16_t)((pfn * 0x9e3779b97f4a7c15ULL) >> 48);
+}
+
+void frames_remember(struct frames *frames)
+{
+    for (uint64_t i = 0; frames->was && i < frames->n_frames; i++)
+        frames->was[frames->frame[i].i] = hash_of(frames->frame[i].pfn);
+}
+
+static enum page_state without_frame(uint64_t entry)
+{
+    if (PAGEMAP_IN_MOTION(entry))
+        return PAGE_UNMEASURABLE;
+    return entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT;
+}
+
+static bool has_moved(const struct frames *frames, uint64_t i, uint64_t pfn)
+{
+    return frames->was && frames->was[i] != hash_of(pfn);
+}
+
 int frames_read(struct frames *frames,
                 void (*lost)(struct page_set *set, uint64_t i, enum page_state state))
 {
@@ -158,17 +187,19 @@ int frames_read(struct frames *frames,
         if (entry & PAGEMAP_PRESENT)
             frames->key[0][n++] = PAGEMAP_PFN(entry) << FRAMES_BATCH_BITS | i;
         else
-            lost(frames->set, frames->index[i],
-                 entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT);
+            lost(frames->set, frames->index[i], without_frame(entry));
     }
     frames->n_frames = n;
 
     const uint64_t *key = sort_keys(frames);
 
-    for (uint64_t i = 0; i < n; i++)
-        frames->frame[i] = (struct frame){.pfn = key[i] >> FRAMES_BATCH_BITS,
-                                          .i = frames->index[key[i] % FRAMES_BATCH],
-                                          .bit = FRAME_UNREAD};
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t pfn = key[i] >> FRAMES_BATCH_BITS;
+        uint64_t page = frames->index[key[i] % FRAMES_BATCH];
+
+        frames->frame[i] = (struct frame){
+            .pfn = pfn, .i = page, .bit = FRAME_UNREAD, .moved = has_moved(frames, page, pfn)};
+    }
     return rc;
 }
 

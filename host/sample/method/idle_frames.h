@@ -19,6 +19,8 @@
 
 #define FRAME_UNREAD 255
 
+#define HUGE_ORDER 9 /* 2 MiB */
+
 /** One present page of the batch. */
 struct frame {
     uint64_t pfn;      /* its own, and after frames_resolve() that of the head of its folio */
@@ -28,6 +30,7 @@ struct frame {
     uint8_t order;
     bool trackable;
     bool zero_page; /* the shared zero page: nothing of its own is behind it */
+    bool moved;     /* it is another frame than was remembered: accessed bits may be lost */
 };
 
 struct frames {
@@ -53,6 +56,9 @@ struct frames {
     uint8_t *bit;       /* of the idle bitmap */
     struct folio folio; /* the last one of more than one page: its tails follow one another */
     unsigned guess;     /* the order of the last one */
+    uint16_t *was;      /* for every page of the set a hash of its frame as it was marked, 16 bits
+                           of which one in 65,536 that moved is missed; NULL: accessed bits are
+                           carried along */
 };
 
 /** How many pages of this process KSM has merged (Linux 5.19), or of any on an older kernel; 0
@@ -75,11 +81,16 @@ void frames_end(struct frames *frames);
 
 /**
  * Reads the pagemap for the pages of the batch. Present ones become frames, ascending; of the
- * others @p lost is told whether they are absent or swapped.
+ * others @p lost is told whether they are absent, swapped, or on their way to another frame:
+ * PAGE_UNMEASURABLE.
  * @return 0 or a negative errno.
  */
 int frames_read(struct frames *frames,
                 void (*lost)(struct page_set *set, uint64_t i, enum page_state state));
+
+/** Notes each present page's frame, before frames_resolve(); of one that was migrated since then
+ * frames_read() says so. */
+void frames_remember(struct frames *frames);
 
 /** Drops the frames for which @p keep answers false. */
 void frames_filter(struct frames *frames,

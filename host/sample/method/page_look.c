@@ -36,7 +36,9 @@ static struct page_look look_at(struct looker *looker, uint64_t i, uint64_t entr
     uint64_t hva = page_set_hva(set, i);
     struct page_look look = {.state = PAGE_IDLE, .pfn = PAGEMAP_PFN(entry)};
 
-    if (!(entry & PAGEMAP_PRESENT)) {
+    if (PAGEMAP_IN_MOTION(entry)) {
+        look.pfn = 0;
+    } else if (!(entry & PAGEMAP_PRESENT)) {
         look.state = entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT;
     } else if (block->page_bytes > BASE_PAGE_BYTES) {
         look.order = (unsigned)__builtin_ctzll(block->page_bytes / BASE_PAGE_BYTES);

@@ -9,10 +9,11 @@
 
 struct page_look {
     enum page_state state; /* PAGE_ABSENT (the shared zero page too: it is nobody's memory),
-                              PAGE_SWAPPED, or PAGE_IDLE for one that is present */
+                              PAGE_SWAPPED, or PAGE_IDLE for one that is present, also if it is
+                              just being migrated */
     unsigned order;        /* of the mapping: 4096 << order bytes */
     uint64_t unit_hva;     /* where that begins */
-    uint64_t pfn;          /* of the page itself; 0 without CAP_SYS_ADMIN */
+    uint64_t pfn; /* of the page itself; 0 without CAP_SYS_ADMIN, and while it is migrated */
 };
 
 /**
