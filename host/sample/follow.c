@@ -381,7 +381,7 @@ static int read_all(struct follower *follower, struct error *error)
 }
 
 /* Of the pages watched since that tick. */
-static double touched_since(const struct follower *follower, uint64_t since)
+static struct tally touched_since(const struct follower *follower, uint64_t since)
 {
     struct tally tally = {0};
 
@@ -402,7 +402,18 @@ static double touched_since(const struct follower *follower, uint64_t since)
             units->touched_units += cohort->last[i] > since;
         }
     }
-    return read_all_share(&tally);
+    return tally;
+}
+
+/* Of the last tick: no vCPU ran in it, and yet pages were touched. */
+static bool qemu_read_alone(const struct follower *follower)
+{
+    const struct tick *now = tick_of(follower, follower->now);
+    const struct tick *last = tick_of(follower, follower->now - 1);
+    struct tally tally = touched_since(follower, follower->now - 1);
+
+    return follower->target->process && now->vcpu_ns == last->vcpu_ns &&
+           read_without_guest(&tally, less(now->own_ns, last->own_ns));
 }
 
 /* Of two ticks, for a job may have begun before the last; compared with the two before, so a job
@@ -410,13 +421,18 @@ static double touched_since(const struct follower *follower, uint64_t since)
 static void note_read_all(struct follower *follower)
 {
     uint64_t since = follower->now > 1 ? follower->now - 2 : 0;
-    double share = follower->plan.method->sees_qemu ? touched_since(follower, since) : 0;
+    struct tally tally = touched_since(follower, since);
+    double share = read_all_share(&tally);
+    double before = follower->share[1];
     uint64_t now_ns = tick_of(follower, follower->now)->own_ns;
     uint64_t then_ns = tick_of(follower, since)->own_ns;
     double resident_bytes = follower->plan.presence * (double)follower->target->ram->bytes;
 
-    follower->read_all = read_all_likely(follower->share[1], share, less(now_ns, then_ns),
-                                         (uint64_t)resident_bytes);
+    follower->read_all =
+        follower->plan.method->sees_qemu &&
+        (qemu_read_alone(follower) ||
+         ((before > 0 || read_all_tells_alone(&tally)) &&
+          read_all_likely(before, share, less(now_ns, then_ns), (uint64_t)resident_bytes)));
     follower->share[1] = follower->share[0];
     follower->share[0] = share;
 }

@@ -22,6 +22,10 @@
  * tick. */
 #define LEAST_NS 10000000ULL
 
+/* Of a step in which no vCPU ran: commands of a monitor take less, and a dump to a slow disk more.
+ */
+#define LEAST_OF_STEP 20
+
 /* A shorter period says nothing of what QEMU uses anyhow. */
 #define PERIOD_NS 200000000ULL
 
@@ -37,6 +41,24 @@ void own_time_begin(struct own_time *own, const struct target *target)
 
     *own = (struct own_time){
         .begun_ns = now_ns, .begun_at_ns = at_ns, .looked_ns = now_ns, .looked_at_ns = at_ns};
+    own_time_step(own, target);
+}
+
+void own_time_step(struct own_time *own, const struct target *target)
+{
+    const struct own_step last = own->step;
+    struct own_step now = {.at_ns = clock_ns(), .own_ns = own_ns(target)};
+
+    /* 0: not known. */
+    if (now.own_ns > 0)
+        now.vcpu_ns = qemu_process_vcpu_ns(target->root, target->process);
+    own->step = now;
+
+    uint64_t used_ns = less(now.own_ns, last.own_ns);
+
+    if (last.own_ns > 0 && now.vcpu_ns == last.vcpu_ns &&
+        used_ns * LEAST_OF_STEP >= now.at_ns - last.at_ns)
+        own->alone_ns += used_ns;
 }
 
 static void note_period(struct own_time *own, uint64_t used_ns, uint64_t passed_ns)
@@ -86,15 +108,42 @@ static double census_share(const struct tally *tally)
                : 0;
 }
 
+/* Each stratum by the draws in it, for these are what it stands for. */
+static double panel_share(const struct tally *tally)
+{
+    double draws = 0;
+    double touched = 0;
+    uint64_t units = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++) {
+        const struct stratum *stratum = &tally->strata[i];
+
+        if (stratum->units == 0)
+            continue;
+        units += stratum->units;
+        draws += (double)stratum->draws;
+        touched += (double)stratum->draws * (double)stratum->touched_units / (double)stratum->units;
+    }
+    return units >= FEWEST_UNITS ? touched / draws : 0;
+}
+
 double read_all_share(const struct tally *tally)
 {
-    const struct stratum *units = tally->strata;
+    return tally->census ? census_share(tally) : panel_share(tally);
+}
 
-    if (tally->n_strata == 0 || has_larger_units(tally))
-        return 0;
-    if (tally->census)
-        return census_share(tally);
-    return units->units >= FEWEST_UNITS ? (double)units->touched_units / (double)units->units : 0;
+bool read_all_tells_alone(const struct tally *tally)
+{
+    return !has_larger_units(tally);
+}
+
+bool read_without_guest(const struct tally *tally, uint64_t own_ns)
+{
+    uint64_t touched = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++)
+        touched += tally->strata[i].touched_units;
+    return touched >= FEWEST_UNITS && own_ns >= LEAST_NS;
 }
 
 bool read_all_likely(double before, double share, uint64_t own_ns, uint64_t bytes)

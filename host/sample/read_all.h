@@ -7,6 +7,11 @@
  * thread. What no such job can hide are two things together: every page reads touched, and QEMU's
  * threads that are no vCPUs used the CPU time that reading takes. Either alone says nothing: a
  * guest may touch all of its memory, and a disk may keep QEMU busy.
+ *
+ * Of a job that began before the window, or goes on after it, only a part shows, and one touch of a
+ * huge page makes all of it touched. But QEMU stops the vCPUs while it writes a dump or a snapshot
+ * (dump_init(), save_snapshot()): what is touched while they do not run, and QEMU works, is its own
+ * doing.
  */
 #pragma once
 
@@ -22,17 +27,29 @@ struct own_time {
     uint64_t looked_at_ns;
     unsigned periods;  /* between two looks */
     double least_rate; /* of the calmest of them: what QEMU uses anyhow */
+    struct own_step {
+        uint64_t at_ns, own_ns, vcpu_ns;
+    } step;            /* as of the last own_time_step() */
+    uint64_t alone_ns; /* CPU time in steps in which no vCPU ran */
 };
 
 void own_time_begin(struct own_time *own, const struct target *target);
 void own_time_look(struct own_time *own, const struct target *target);
 
+/** Likewise, more often: did QEMU work since the last time while no vCPU ran? */
+void own_time_step(struct own_time *own, const struct target *target);
+
 /** CPU time from the begin to the last look that is more than what QEMU uses anyhow. */
 uint64_t own_time_excess_ns(const struct own_time *own);
 
-/** Which share of the base pages measured was touched; 0 where they are too few to tell, or pages
- * are larger. */
+/** Which share of what was measured was touched; 0 where the units are too few to tell. */
 double read_all_share(const struct tally *tally);
+
+/** Does a share say something with none before to hold it against? Not of huge pages. */
+bool read_all_tells_alone(const struct tally *tally);
+
+/** Did QEMU touch what was touched, for no vCPU ran? @p own_ns of CPU time without. */
+bool read_without_guest(const struct tally *tally, uint64_t own_ns);
 
 /**
  * @param before  the share of the period before, which shows what the guest does; 0: not known

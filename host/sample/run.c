@@ -122,9 +122,12 @@ static void note_read_all(const struct target *target, const struct sample_plan 
     double before = *share;
 
     *share = read_all_share(tally);
-    if (plan->jobs && plan->method->sees_qemu &&
-        read_all_likely(before, *share, own_time_excess_ns(own),
-                        resident_bytes(target, plan, tally)))
+    if (!plan->jobs || !plan->method->sees_qemu)
+        return;
+    if (read_without_guest(tally, own->alone_ns) ||
+        ((before > 0 || read_all_tells_alone(tally)) &&
+         read_all_likely(before, *share, own_time_excess_ns(own),
+                         resident_bytes(target, plan, tally))))
         *plan->jobs |= QEMU_JOB_DUMP;
 }
 

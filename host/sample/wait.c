@@ -61,6 +61,8 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
         int rc = ppoll(events, wait->poll ? 2 : 1, &timeout, NULL);
 
         look_for_jobs(target, wait, now, &jobs);
+        if (wait->own)
+            own_time_step(wait->own, target);
         if (wait->interrupted && *wait->interrupted)
             return error_set(error, -EINTR, "interrupted");
         if (rc > 0 && events[0].revents)

@@ -140,6 +140,39 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	stop_guest "$pid"
 fi
 
+echo "# a dump of which the window has a part only"
+rm -f -- "$guests_dir"/hmp.* "$guests_dir/dump"
+mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out" "$guests_dir/dump"
+if MACHINE=pc,memory-backend=mem start_payload part tcg "$params" -m 128 -object memory-backend-memfd,id=mem,size=128M,share=on \
+	-chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline; then
+	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m pageout -w 4 --json >"$guests_dir/first" &
+	first=$!
+	settles measured_by "$pid" "$first"
+	sleep 1
+	# QEMU's main thread writes, with the vCPUs stopped, and waits for whoever reads: the rest comes after the window.
+	{
+		head -c 20M
+		sleep 0.7
+		head -c 30M
+		settles test -s "$guests_dir/first"
+		cat
+	} <"$guests_dir/dump" >/dev/null &
+	reader=$!
+	hmp dump-guest-memory "$guests_dir/dump"
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	printf '# %s [%s, %s], flags %s\n' "$(field wss_bytes)" "$(field wss_low_bytes)" "$(field wss_high_bytes)" "$(jq -c .flags <<<"$record")"
+	check "flag dump" has_flag dump
+	check "and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$params") and .wss_high_bytes >= $(truth "$params")"
+	wait "$reader"
+	look_at_part() { measure --pid "$pid" -m pageout -w 1; }
+	check "then it is measured" look_at_part
+	check "without that flag" lacks_flags dump
+	stop_guest "$pid"
+fi
+
 echo "# a guest that spins without touching anything"
 # Instead of a BIOS, 64 KiB of ROM, so that nothing else runs in it: for twenty changes of the clock's second it adds to
 # a word in memory, then it jumps to itself. A processor begins 16 bytes below the end, with a jump to the first.

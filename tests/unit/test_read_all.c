@@ -37,15 +37,36 @@ START_TEST(shares)
 }
 END_TEST
 
-/* One touch of a huge page makes all of it touched: so does an idle guest. */
-START_TEST(huge_pages_say_nothing)
+/* One touch of a huge page makes all of it touched: so does an idle guest. What it did before
+ * tells. */
+START_TEST(huge_pages_say_nothing_alone)
 {
     struct tally tally = panel(100, 100);
 
     tally.strata[1] = (struct stratum){
         .granularity_bytes = 2 << 20, .draws = 10, .units = 10, .touched_units = 10};
     tally.n_strata = 2;
-    ck_assert(share_of(tally) == 0);
+    ck_assert(!read_all_tells_alone(&tally));
+    ck_assert(share_of(tally) == 1);
+    tally.strata[1].touched_units = 0;
+    ck_assert(share_of(tally) > 0.9 && share_of(tally) < 0.91); /* by draws */
+    tally = panel(100, 100);
+    ck_assert(read_all_tells_alone(&tally));
+}
+END_TEST
+
+START_TEST(no_vcpu_ran)
+{
+    struct tally tally = panel(40, 100);
+
+    ck_assert(read_without_guest(&tally, 20 * MS));
+    ck_assert(!read_without_guest(&tally, 5 * MS)); /* a timer's */
+    tally = panel(20, 100);                         /* a device's rings */
+    ck_assert(!read_without_guest(&tally, 20 * MS));
+    tally.strata[1] = (struct stratum){
+        .granularity_bytes = 2 << 20, .draws = 100, .units = 20, .touched_units = 15};
+    tally.n_strata = 2;
+    ck_assert(read_without_guest(&tally, 20 * MS));
 }
 END_TEST
 
@@ -83,7 +104,8 @@ int main(void)
     Suite *suite = suite_create("read_all");
 
     tcase_add_test(tcase, shares);
-    tcase_add_test(tcase, huge_pages_say_nothing);
+    tcase_add_test(tcase, huge_pages_say_nothing_alone);
+    tcase_add_test(tcase, no_vcpu_ran);
     tcase_add_test(tcase, both_are_needed);
     tcase_add_test(tcase, what_is_used_anyhow);
     suite_add_tcase(suite, tcase);
