@@ -14,17 +14,18 @@
 int proc_stat_parse(const char *text, struct proc_stat *stat)
 {
     const char *name_end = strrchr(text, ')');
-    struct proc_stat s;
+    struct proc_stat s = {0};
 
     if (!name_end)
         return -EINVAL;
-    /* Fields 4..13 and 16..21 are skipped; 16..19 and the like may be negative. */
+    /* Fields 4..13, 16..21 and 23..42 are skipped; 16..19 and the like may be negative. */
     int n = sscanf(name_end + 1,
                    " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64
-                   " %*s %*s %*s %*s %*s %*s %" SCNu64,
-                   &s.state, &s.utime_ticks, &s.stime_ticks, &s.start_ticks);
+                   " %*s %*s %*s %*s %*s %*s %" SCNu64 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+                   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+                   &s.state, &s.utime_ticks, &s.stime_ticks, &s.start_ticks, &s.guest_ticks);
 
-    if (n != 4)
+    if (n < 4)
         return -EINVAL;
     *stat = s;
     return 0;

@@ -258,6 +258,29 @@ uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_proce
                                                : vcpu_threads_ns(root, process);
 }
 
+/* The whole process first: what the others do meanwhile is then no time of ended ones. */
+uint64_t qemu_process_ended_guest_ticks(const struct fsroot *root,
+                                        const struct qemu_process *process)
+{
+    struct proc_stat stat = {0};
+    uint64_t living = 0;
+
+    if (proc_stat_read(root, process->pid, &stat) < 0)
+        return 0;
+
+    const uint64_t all = stat.guest_ticks;
+
+    for (size_t i = 0; i < process->n_vcpus; i++) {
+        char text[1024];
+
+        if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/stat", (int)process->pid,
+                        (int)process->vcpus[i]) > 0 &&
+            proc_stat_parse(text, &stat) == 0)
+            living += stat.guest_ticks;
+    }
+    return all > living ? all - living : 0;
+}
+
 uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process)
 {
     if (!root->live || !process->vcpus_known)

@@ -46,6 +46,14 @@ uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu
  */
 uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process);
 
+/**
+ * For how long its threads that have ended were in guest mode, in clock ticks: what grows when a
+ * vCPU is unplugged, whoever saw it come. At most so long: living ones may run while it is read.
+ * @param process  with the vCPUs of now
+ */
+uint64_t qemu_process_ended_guest_ticks(const struct fsroot *root,
+                                        const struct qemu_process *process);
+
 /** Has it a guest_memfd open? Then that is where (part of) the guest's RAM is, whatever its options
  * say. */
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process);

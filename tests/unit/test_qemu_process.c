@@ -257,6 +257,36 @@ START_TEST(a_clock_of_vcpus_that_come_and_go)
 }
 END_TEST
 
+static void put_guest_ticks(const char *path, unsigned ticks)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line),
+             "1 (CPU 0/KVM) R 1 1 1 0 -1 4 0 0 0 0 900 12 0 0 20 0 3 0 999 "
+             "1 2 18446744073709551615 4 5 6 7 8 9 10 11 12 0 0 0 -1 0 0 0 0 %u 0 1 2\n",
+             ticks);
+    write_file(path, line);
+}
+
+START_TEST(guest_time_of_vcpus_that_have_ended)
+{
+    struct fsroot root = copy_fixture("kvm-named");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+    put_guest_ticks("task/1002/stat", 300);
+    put_guest_ticks("task/1003/stat", 100);
+    put_guest_ticks("stat", 400);
+    ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
+    put_guest_ticks("stat", 425);
+    ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 25);
+    put_guest_ticks("task/1002/stat", 350); /* it ran while this was read */
+    ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
+    remove_copy(&root);
+}
+END_TEST
+
 START_TEST(other_executables_are_refused)
 {
     struct fsroot root = copy_fixture("anon-thp");
@@ -417,6 +447,7 @@ int main(void)
     tcase_add_test(c, what_was_written);
     tcase_add_test(c, cpu_time_without_schedstat);
     tcase_add_test(c, a_clock_of_vcpus_that_come_and_go);
+    tcase_add_test(c, guest_time_of_vcpus_that_have_ended);
     tcase_add_test(c, other_executables_are_refused);
     tcase_add_test(c, an_upgrade_is_no_replacement);
     tcase_add_test(c, reused_dead_and_stopped);

@@ -25,6 +25,7 @@ struct fault_trace {
     unsigned ring_pages;
     int wake_fd;
     bool on;
+    uint64_t ended_ticks; /* of vCPUs that have ended */
     size_t n_rings;
     struct vcpu_ring *rings;
 };
@@ -113,12 +114,26 @@ int fault_trace_open(const struct target *target, const char *filter, unsigned r
 
     if (rc == 0)
         rc = open_rings(trace, target->process, &grown, error);
+    trace->ended_ticks = qemu_process_ended_guest_ticks(target->root, target->process);
     if (rc < 0) {
         fault_trace_free(trace);
         return rc;
     }
     *out = trace;
     return 0;
+}
+
+/* Nor are the faults known of one that came and went since the last time. Each vCPU's time is
+ * rounded down by itself. */
+static bool any_ended(struct fault_trace *trace, const struct target *target,
+                      const struct qemu_process *now)
+{
+    uint64_t ticks = qemu_process_ended_guest_ticks(target->root, now);
+    bool more = ticks > trace->ended_ticks + now->n_vcpus;
+
+    if (more)
+        trace->ended_ticks = ticks;
+    return more;
 }
 
 int fault_trace_follow(struct fault_trace *trace, const struct target *target, bool *grown,
@@ -135,6 +150,7 @@ int fault_trace_follow(struct fault_trace *trace, const struct target *target, b
     if (rc < 0)
         return error_set(error, rc, "process %d: the guest vanished", now.pid);
     rc = open_rings(trace, &now, grown, error);
+    *grown |= any_ended(trace, target, &now);
     free(now.vcpus);
     return rc;
 }

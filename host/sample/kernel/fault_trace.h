@@ -31,7 +31,7 @@ void fault_trace_free(struct fault_trace *trace);
 
 /**
  * Looks for vCPUs that were plugged since, whose faults are recorded from now on.
- * @param grown  there are any: what they faulted on so far is not known
+ * @param grown  there are any, or one has run and ended: what they faulted on so far is not known
  * @return 0; -ESRCH the guest vanished; as fault_trace_open()
  */
 int fault_trace_follow(struct fault_trace *trace, const struct target *target, bool *grown,

@@ -22,7 +22,8 @@
  *
  * With a huge mapping one drop removes all of it and any touch in it faults: one observation. A
  * vCPU that is plugged within a window is found at its end: until then its faults are not seen,
- * which is a doubt.
+ * which is a doubt. One that has been unplugged by then is known by the time that it was in the
+ * guest, if it was there at a timer tick; no difference is made from one whose faults were seen.
  *
  * A fault says nothing of pages that leave or that others bring, so each collection looks at the
  * page table too: what is missing there is no longer resident. What has appeared without a fault of
