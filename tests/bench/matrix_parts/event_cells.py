@@ -81,6 +81,7 @@ def make(accel, event, method, mode, repeat):
         "backing": backing_of(method, event),
         "group": event,
         "event": event,
+        "numa": events.EVENTS[event].numa,
         "method": method,
         "mode": mode,
         "periods": repeat,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What happens to a guest's memory within a window: a balloon, swapping, huge pages that come and go, ageing by MGLRU, a
-vCPU that is plugged, a dump. The guest touches the same pages before, during and after, so its truth stays known."""
+"""What happens to a guest's memory within a window: a balloon, swapping, huge pages that come and go, ageing by MGLRU,
+migration to other frames, a vCPU that is plugged, a dump. The guest touches the same pages before, during and after, so its truth stays known."""
 
 import ctypes
 import mmap
@@ -23,8 +23,10 @@ MOVED_MIB = 32
 MOST_VCPUS = 32
 AGEINGS = 3
 GENERATIONS = "/sys/kernel/debug/lru_gen"
+NUMA_BALANCING = "/proc/sys/kernel/numa_balancing"
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 
+MIGRATE_PAGES = 256
 PROCESS_MADVISE = 440
 MADV_COLD = 20
 MADV_PAGEOUT = 21
@@ -163,6 +165,7 @@ class Event:
 
     backings = ("anon", "memfd")
     lab_only = False  # it would change this machine
+    numa = False  # it needs two nodes
 
     def before(self, guest):
         pass
@@ -283,6 +286,42 @@ def age_orders():
     return orders
 
 
+class Migration(Event):
+    """The guest is suspended, and all of its pages go to the other node: to other frames. As compaction and NUMA balancing
+    do it, KVM's mappings are dropped; MGLRU is on, so their accessed bits are lost."""
+
+    lab_only = True
+    numa = True
+
+    def before(self, guest):
+        guests.write(guests.MGLRU, "y")
+        guests.write(NUMA_BALANCING, "0")
+        migrate(guest.pid, 1, 0)
+
+    def during(self, guest):
+        guest.stand_still()
+        moved = migrated_pages()
+        migrate(guest.pid, 0, 1)
+        if migrated_pages() - moved < TOTAL_MIB * 256:
+            raise guests.CannotStart(f"only {migrated_pages() - moved} pages were migrated")
+
+    def after(self, guest):
+        guest.go_on()
+        guests.write(guests.MGLRU, "n")
+
+
+def migrate(pid, old, new):
+    nodes = [ctypes.byref(ctypes.c_ulong(1 << node)) for node in (old, new)]
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(MIGRATE_PAGES, pid, ctypes.c_ulong(64), *nodes) < 0:
+        raise guests.CannotStart(f"migrate_pages: {os.strerror(ctypes.get_errno())}")
+
+
+def migrated_pages():
+    with open("/proc/vmstat", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("pgmigrate_success "))
+
+
 class VcpuPlug(Event):
     """One more vCPU. The payload leaves it halted."""
 
@@ -326,6 +365,7 @@ EVENTS = {
     "collapse": Collapse,
     "split": Split,
     "ageing": Ageing,
+    "migration": Migration,
     "vcpu-plug": VcpuPlug,
     "dump": Dump,
 }

@@ -140,12 +140,17 @@ def world(cell):
     return event_cells if "event" in cell else cells
 
 
+def place_of(cell):
+    """Which lab it is measured in, if in any: its kernel, whether with the oracle, whether with two nodes."""
+    return cell["kernel"], cells.under_lab_oracle(cell), cell.get("numa", False)
+
+
 def pieces(chosen):
     """Lists of cells, each for one place; the cells of one guest stay together."""
     result = []
-    for kernel, oracle in itertools.product(cells.KERNELS, (False, True)):
+    for kernel, oracle, numa in itertools.product(cells.KERNELS, (False, True), (False, True)):
         piece, cost = [], 0
-        here = [cell for cell in chosen if (cell["kernel"], cells.under_lab_oracle(cell)) == (kernel, oracle)]
+        here = [cell for cell in chosen if place_of(cell) == (kernel, oracle, numa)]
         for key in dict.fromkeys(world(cell).guest_key(cell) for cell in here):
             group = [cell for cell in here if world(cell).guest_key(cell) == key]
             group_cost = world(group[0]).guest_cost_s(group[0]) + sum(map(world(group[0]).cell_cost_s, group))
@@ -183,6 +188,7 @@ def command_of(piece, directory, options):
             str(round(300 + 5 * piece_cost(piece))),
             *shown,
             *(ORACLE if cells.under_lab_oracle(piece[0]) else []),
+            *(["--numa"] if piece[0].get("numa") else []),
         ]
         + me
         + ["/mnt/out/plan", "/mnt/out/lines"]
