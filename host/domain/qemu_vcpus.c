@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 /* "CPU 3/KVM" → KVM; UNKNOWN for every thread that is no vCPU's. */
@@ -256,6 +257,26 @@ uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_proce
 {
     return root->live && !process->vcpus_known ? process_ns(process->pid)
                                                : vcpu_threads_ns(root, process);
+}
+
+/* "NUMBER ...", "running", or nothing where the kernel does not tell. */
+static bool waits_outside_kvm(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    char text[256];
+    int number;
+
+    return fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/syscall", (int)pid, (int)tid) >
+               0 &&
+           sscanf(text, "%d", &number) == 1 && number != SYS_ioctl;
+}
+
+bool qemu_process_vcpus_stopped(const struct fsroot *root, const struct qemu_process *process)
+{
+    bool stopped = process->vcpus_known && process->n_vcpus > 0;
+
+    for (size_t i = 0; stopped && i < process->n_vcpus; i++)
+        stopped = waits_outside_kvm(root, process->pid, process->vcpus[i]);
+    return stopped;
 }
 
 /* The whole process first: what the others do meanwhile is then no time of ended ones. */

@@ -54,6 +54,13 @@ uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_proces
 uint64_t qemu_process_ended_guest_ticks(const struct fsroot *root,
                                         const struct qemu_process *process);
 
+/**
+ * Does QEMU have its vCPUs stand still? A KVM vCPU that is halted waits in KVM_RUN, an ioctl; one
+ * that QEMU has stopped waits for a condition of QEMU's (/proc/PID/task/TID/syscall). Under TCG
+ * both wait for that, so then it only means that none is running.
+ */
+bool qemu_process_vcpus_stopped(const struct fsroot *root, const struct qemu_process *process);
+
 /** Has it a guest_memfd open? Then that is where (part of) the guest's RAM is, whatever its options
  * say. */
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process);

@@ -413,6 +413,7 @@ static bool qemu_read_alone(const struct follower *follower)
     struct tally tally = touched_since(follower, follower->now - 1);
 
     return follower->target->process && now->vcpu_ns == last->vcpu_ns &&
+           qemu_process_vcpus_stopped(follower->target->root, follower->target->process) &&
            read_without_guest(&tally, less(now->own_ns, last->own_ns));
 }
 

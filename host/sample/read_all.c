@@ -22,9 +22,8 @@
  * tick. */
 #define LEAST_NS 10000000ULL
 
-/* Of a step in which no vCPU ran: commands of a monitor take less, and a dump to a slow disk more.
- */
-#define LEAST_OF_STEP 20
+/* Of a step: commands of a monitor take less, and a dump to a slow disk more. */
+#define LEAST_OF_STEP 50
 
 /* A shorter period says nothing of what QEMU uses anyhow. */
 #define PERIOD_NS 200000000ULL
@@ -57,7 +56,8 @@ void own_time_step(struct own_time *own, const struct target *target)
     uint64_t used_ns = less(now.own_ns, last.own_ns);
 
     if (last.own_ns > 0 && now.vcpu_ns == last.vcpu_ns &&
-        used_ns * LEAST_OF_STEP >= now.at_ns - last.at_ns)
+        used_ns * LEAST_OF_STEP >= now.at_ns - last.at_ns &&
+        qemu_process_vcpus_stopped(target->root, target->process))
         own->alone_ns += used_ns;
 }
 

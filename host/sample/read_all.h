@@ -36,7 +36,7 @@ struct own_time {
 void own_time_begin(struct own_time *own, const struct target *target);
 void own_time_look(struct own_time *own, const struct target *target);
 
-/** Likewise, more often: did QEMU work since the last time while no vCPU ran? */
+/** Likewise, more often: did QEMU work since the last time while it had all vCPUs stand still? */
 void own_time_step(struct own_time *own, const struct target *target);
 
 /** CPU time from the begin to the last look that is more than what QEMU uses anyhow. */

@@ -147,13 +147,15 @@ if MACHINE=pc,memory-backend=mem start_payload part tcg "$params" -m 128 -object
 	-chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline; then
 	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
 	rm -f -- "$guests_dir/first"
-	"$vmwss" measure --pid "$pid" -m pageout -w 4 --json >"$guests_dir/first" &
+	"$vmwss" measure --pid "$pid" -m pageout -w 6 --json >"$guests_dir/first" &
 	first=$!
 	settles measured_by "$pid" "$first"
 	sleep 1
 	# QEMU's main thread writes, with the vCPUs stopped, and waits for whoever reads: the rest comes after the window.
 	{
 		head -c 20M
+		sleep 0.7
+		head -c 30M
 		sleep 0.7
 		head -c 30M
 		settles test -s "$guests_dir/first"

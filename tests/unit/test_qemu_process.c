@@ -287,6 +287,23 @@ START_TEST(guest_time_of_vcpus_that_have_ended)
 }
 END_TEST
 
+START_TEST(vcpus_that_qemu_has_stopped)
+{
+    struct fsroot root = copy_fixture("kvm-named");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert(!qemu_process_vcpus_stopped(&root, &process)); /* not known */
+    write_file("task/1002/syscall", "202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ff 0x7f1\n");
+    write_file("task/1003/syscall", "16 0x1d 0xae80 0x0 0x0 0x0 0x0 0x7ff 0x7f1\n"); /* halted */
+    ck_assert(!qemu_process_vcpus_stopped(&root, &process));
+    write_file("task/1003/syscall", "running\n");
+    ck_assert(!qemu_process_vcpus_stopped(&root, &process));
+    write_file("task/1003/syscall", "202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ff 0x7f1\n");
+    ck_assert(qemu_process_vcpus_stopped(&root, &process));
+    remove_copy(&root);
+}
+END_TEST
+
 START_TEST(other_executables_are_refused)
 {
     struct fsroot root = copy_fixture("anon-thp");
@@ -448,6 +465,7 @@ int main(void)
     tcase_add_test(c, cpu_time_without_schedstat);
     tcase_add_test(c, a_clock_of_vcpus_that_come_and_go);
     tcase_add_test(c, guest_time_of_vcpus_that_have_ended);
+    tcase_add_test(c, vcpus_that_qemu_has_stopped);
     tcase_add_test(c, other_executables_are_refused);
     tcase_add_test(c, an_upgrade_is_no_replacement);
     tcase_add_test(c, reused_dead_and_stopped);
