@@ -57,7 +57,10 @@ static int fill_bin(struct age_bin *bin, const struct follower *follower, double
 
     if (rc == 0)
         rc = wss_estimate(&tally, memory, &estimate);
-    if (rc < 0)
+    /* Nothing is known of these ages: all pages were moved within them, say. */
+    if (rc == -ENODATA)
+        estimate.wss_high_bytes = estimate.resident_bytes;
+    else if (rc < 0)
         return rc;
     bin->bytes = estimate.wss_bytes;
     widen(bin, &estimate, older);

@@ -289,7 +289,13 @@ static int fill_window(struct sample_record *record, const struct sample_plan *p
     };
     if (estimate.unsettled)
         record->flags |= FLAG_UNSETTLED;
-    return rc;
+    if (rc != -ENODATA || w + 1 == plan->n_windows)
+        return rc;
+    /* The longest window tells whether anything can be measured; in this one all pages were moved,
+     * say. */
+    record->windows[w].wss_high_bytes = estimate.resident_bytes;
+    record->flags |= FLAG_PARTIAL;
+    return 0;
 }
 
 /* A DIMM that the command line does not know may be used, all of it. */

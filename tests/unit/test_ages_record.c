@@ -21,6 +21,7 @@ static struct ages_record record;
 static struct error error;
 static uint64_t time_ns;
 static bool touched[HUGE_PAGES];
+static bool moved; /* what was not touched is unmeasurable */
 
 static uint64_t test_clock(void *context)
 {
@@ -57,6 +58,8 @@ static int huge_collect(void *state, struct tally *tally, struct error *e)
     for (uint64_t i = 0; i < set->n; i++)
         if (touched[page_set_page(set, i) / PER_HUGE])
             set->state[i] = PAGE_TOUCHED;
+        else if (moved)
+            set->state[i] = PAGE_UNMEASURABLE;
     page_set_tally(set, tally);
     return 0;
 }
@@ -89,6 +92,7 @@ static void setup(void)
 
     fake_kernel_make(&fake, (uint64_t)HUGE_PAGES * PER_HUGE);
     fake.target.process = NULL;
+    moved = false;
     time_ns = 100 * SECOND;
     ck_assert_int_eq(follower_open(&fake.target, &plan, &follower, &error), 0);
 }
@@ -143,6 +147,26 @@ START_TEST(what_is_older_than_its_huge_page)
 }
 END_TEST
 
+/* Two huge pages are touched, then all are moved, and nothing is known of the last second, nor of
+ * what is older than three. */
+START_TEST(what_is_not_known_may_be_all)
+{
+    second(0, 1);
+    second(0, 1);
+    moved = true;
+    second(7, 6);
+    fill();
+    ck_assert_uint_eq(record.sample.n_windows, 2);
+    ck_assert_uint_eq(record.sample.windows[0].wss_low_bytes, 0);
+    ck_assert_uint_eq(record.sample.windows[0].wss_high_bytes, fake.ram.bytes);
+    ck_assert_uint_eq(record.sample.windows[1].unit_low_bytes, 2 * HUGE_BYTES);
+    ck_assert_uint_eq(record.sample.windows[1].wss_high_bytes, fake.ram.bytes);
+    ck_assert_uint_ne(record.sample.flags & FLAG_PARTIAL, 0);
+    check_bin(0, 0, 0, fake.ram.bytes);
+    ck_assert_uint_eq(record.bins[2].high_bytes, fake.ram.bytes);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ages_record");
@@ -150,6 +174,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, what_is_older_than_its_huge_page);
+    tcase_add_test(tcase, what_is_not_known_may_be_all);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
