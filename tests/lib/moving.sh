@@ -66,3 +66,59 @@ check_gone() {
 		[.[$first:][] | window($only).gone_bytes] | "\(min) \(max)"' "$followed")
 	check "$1: $3 bytes touched and gone: $least to $most" holds "${least:-0} > 0.86 * $3 && ${most:-0} < 1.14 * $3"
 }
+
+# during WHAT EVENT ARGS...: measures $pid in a window of 8 s; in its middle the guest is suspended and EVENT done, so that
+# no touch comes after. Sets record and status; $t is the truth.
+during() {
+	local what=$1 event=$2
+	shift 2
+	"$vmwss" measure --json --pid "$pid" -w 8 "$@" >"$guests_dir/record" 2>"$guests_dir/messages" &
+	local measuring=$!
+	settles measured_by "$pid" "$measuring"
+	sleep 4
+	hmp stop
+	$event
+	check "$what: within the window" kill -0 "$measuring"
+	wait "$measuring"
+	status=$?
+	hmp cont
+	cat "$guests_dir/messages"
+	record=$(<"$guests_dir/record")
+	[[ -n $record ]] || record='{}'
+	printf '# %s: %s [%s, %s] of %s, unmeasurable %s, flags %s\n' "$what" "$(field wss_bytes)" \
+		"$(field wss_low_bytes)" "$(field wss_high_bytes)" "$t" "$(field unmeasurable_bytes)" "$(jq -c .flags <<<"$record")"
+}
+
+# bounds_hold: a panel's bounds miss the truth now and then; here they are twice as wide.
+bounds_hold() {
+	holds "$(field wss_low_bytes) - ($(field wss_bytes) - $(field wss_low_bytes)) <= $t && 2 * $(field wss_high_bytes) - $(field wss_bytes) >= 0.99 * $t"
+}
+
+# mover_begin: a process that moves pages between NUMA nodes, of others and of its own 24 MiB; it is there, for in the lab
+# an interpreter takes seconds to start.
+mover_begin() {
+	rm -f -- "$guests_dir"/mover.*
+	mkfifo "$guests_dir/mover.in" "$guests_dir/mover.out"
+	python3 - "$guests_dir/mover" <<-'END' &
+	import ctypes, sys
+	own = bytearray(b"x" * (24 << 20))
+	libc = ctypes.CDLL(None)
+	nodes = [ctypes.byref(ctypes.c_ulong(1 << node)) for node in (0, 1)]
+	with open(sys.argv[1] + ".in") as orders, open(sys.argv[1] + ".out", "w") as answers:
+	    for line in orders:
+	        pid, old, new = map(int, line.split())
+	        left = libc.syscall(256, pid, ctypes.c_ulong(64), nodes[old], nodes[new])  # migrate_pages(2)
+	        print(left, file=answers, flush=True)
+	END
+	pids+=("$!")
+	disown # so that its end is no message
+	exec {mover_in}>"$guests_dir/mover.in" {mover_out}<"$guests_dir/mover.out"
+}
+
+# migrated PID FROM TO: all that the process has on one node goes to the other; 0 is the mover itself.
+migrated() {
+	local left
+	echo "$@" >&"$mover_in"
+	read -r left <&"$mover_out"
+	((left >= 0))
+}
