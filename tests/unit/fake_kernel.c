@@ -3,6 +3,7 @@
 #include "fake_kernel.h"
 
 #include "sample/kernel/idle_bitmap.h"
+#include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
 
 #include <check.h>
@@ -105,6 +106,13 @@ void fake_map(struct fake_kernel *fake, uint64_t page, uint64_t pfn, uint64_t fl
 }
 
 void fake_touch(struct fake_kernel *fake, uint64_t pfn)
+{
+    fake_isolate(fake, pfn);
+    fake_set_u64(fake, "proc/kpageflags", pfn,
+                 fake_get_u64(fake, "proc/kpageflags", pfn) & ~KPF_IDLE);
+}
+
+void fake_isolate(struct fake_kernel *fake, uint64_t pfn)
 {
     uint64_t word = fake_get_u64(fake, IDLE_BITMAP_PATH, pfn / 64);
 

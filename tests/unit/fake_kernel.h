@@ -37,5 +37,8 @@ uint64_t fake_get_u64(struct fake_kernel *fake, const char *path, uint64_t index
 /** Puts frame @p pfn, with flags, behind page number @p page. */
 void fake_map(struct fake_kernel *fake, uint64_t page, uint64_t pfn, uint64_t flags);
 
-/** The guest touches frame @p pfn: its idle bit goes. */
+/** The guest touches frame @p pfn: its idle bit goes, and its idle flag. */
 void fake_touch(struct fake_kernel *fake, uint64_t pfn);
+
+/** The frame is off its LRU list: the bitmap reads 0, and it keeps its idle flag. */
+void fake_isolate(struct fake_kernel *fake, uint64_t pfn);

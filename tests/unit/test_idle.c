@@ -208,6 +208,36 @@ START_TEST(touched_huge_page_counts_whole)
 }
 END_TEST
 
+/* As reclaim and compaction do it: the bit says nothing of touches then. */
+START_TEST(isolated_page_is_unmeasurable)
+{
+    for (uint64_t page = 0; page < 3; page++)
+        fake_map(&fake, page, 500 + page, PLAIN);
+    begin();
+    fake_touch(&fake, 500);
+    fake_isolate(&fake, 501);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.touched_bytes, BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, BASE_PAGE_BYTES);
+    ck_assert_int_eq(set.state[2], PAGE_IDLE);
+}
+END_TEST
+
+START_TEST(isolated_huge_page_is_unmeasurable)
+{
+    map_thp(512);
+    begin();
+    fake_isolate(&fake, 1024);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.touched_bytes, 0);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 2 << 20);
+}
+END_TEST
+
 START_TEST(draws_of_one_huge_page_are_one_unit)
 {
     struct error error = {0};
@@ -295,7 +325,7 @@ static struct tally migrate_four(enum accel accel, const char *release, const ch
         fake_map(&fake, i, 300 + i, PLAIN);
     begin();
     for (uint64_t i = 0; i < 4; i++)
-        fake_map(&fake, i, 640 + i, PLAIN);
+        fake_map(&fake, i, 640 + i, still_idle >> i & 1 ? PLAIN : KPF_LRU);
     fake_set_u64(&fake, IDLE_BITMAP_PATH, 640 / 64, still_idle);
     return collect();
 }
@@ -332,6 +362,7 @@ START_TEST(migrated_page_is_measured_again_once_it_is_marked)
 
     migrate_four(ACCEL_KVM, "6.13.1\n", "0x0000\n");
     ck_assert_int_eq(set.state[0], PAGE_UNMEASURABLE);
+    fake_map(&fake, 1, 641, PLAIN); /* marking sets the flag of what was touched, too */
     ck_assert_int_eq(method_idle.rearm(state, &error), 0);
     ck_assert_uint_eq(collect().unmeasurable_bytes, 0);
     ck_assert_int_eq(set.state[0], PAGE_IDLE);
@@ -346,7 +377,8 @@ START_TEST(idle_rest_of_a_huge_page_that_was_split_is_unmeasurable)
     for (uint64_t i = 0; i < 512; i++)
         fake_map(&fake, 512 + i, 1024 + i, PLAIN);
     for (uint64_t word = 16; word < 24; word++)
-        fake_set_u64(&fake, IDLE_BITMAP_PATH, word, word == 16 ? ~1ULL : ~0ULL);
+        fake_set_u64(&fake, IDLE_BITMAP_PATH, word, ~0ULL);
+    fake_touch(&fake, 1024);
 
     struct tally tally = collect();
 
@@ -600,6 +632,8 @@ int main(void)
     tcase_add_test(tcase, zero_page_is_not_resident);
     tcase_add_test(tcase, idle_huge_page_is_idle_to_the_last_tail);
     tcase_add_test(tcase, touched_huge_page_counts_whole);
+    tcase_add_test(tcase, isolated_page_is_unmeasurable);
+    tcase_add_test(tcase, isolated_huge_page_is_unmeasurable);
     tcase_add_test(tcase, draws_of_one_huge_page_are_one_unit);
     tcase_add_test(tcase, page_that_appears_was_touched);
     tcase_add_test(tcase, page_that_vanishes_is_not_resident);

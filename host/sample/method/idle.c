@@ -245,17 +245,46 @@ static bool may_be_forgotten(struct idle *idle, const struct frame *frame)
            (frame->order >= HUGE_ORDER && idle->splits_more && !is_mapped_huge(idle, frame));
 }
 
-/* What the bits of the frames that are left say. */
-static void settle(struct idle *idle)
+/* What the bits of the frames that are left say; those that read as touched are left. */
+static bool keep_touched(struct page_set *set, const struct frame *frame)
+{
+    if (frame->bit == IDLE_BITMAP_UNKNOWN)
+        set->state[frame->i] = PAGE_UNMEASURABLE;
+    return frame->bit == 0;
+}
+
+static void drop_forgotten(struct idle *idle)
 {
     for (uint64_t i = 0; i < idle->frames.n_frames; i++) {
         const struct frame *frame = &idle->frames.frame[i];
 
-        if (!frame->bit)
-            idle->set->state[frame->i] = PAGE_TOUCHED;
-        else if (frame->bit == IDLE_BITMAP_UNKNOWN || may_be_forgotten(idle, frame))
+        if (frame->bit == 1 && may_be_forgotten(idle, frame))
             idle->set->state[frame->i] = PAGE_UNMEASURABLE;
     }
+}
+
+/* A page that reclaim or compaction has isolated from its LRU list reads as touched, though nobody
+ * asked its mappings (mm/page_idle.c, page_idle_get_folio()). It still has its idle flag, which
+ * asking takes away from one that was touched. */
+static int settle_touched(struct idle *idle)
+{
+    struct frames *frames = &idle->frames;
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < frames->n_frames; i++) /* the pages of a huge one have one flag */
+        if (n == 0 || frames->pfn[n - 1] != frames->frame[i].pfn)
+            frames->pfn[n++] = frames->frame[i].pfn;
+
+    int rc = kpageflags_read(frames->flags_fd, frames->pfn, n, frames->flags);
+
+    n = 0;
+    for (uint64_t i = 0; rc == 0 && i < frames->n_frames; i++) {
+        const struct frame *frame = &frames->frame[i];
+
+        n += frames->pfn[n] != frame->pfn;
+        idle->set->state[frame->i] = frames->flags[n] & KPF_IDLE ? PAGE_UNMEASURABLE : PAGE_TOUCHED;
+    }
+    return rc;
 }
 
 /* The bits first, for most pages are idle: a frame whose bit is set is on an LRU list and the head
@@ -283,9 +312,11 @@ static int collect_batch(struct idle *idle)
         frames_filter(frames, keep_faulted_in);
     frames_filter(frames, keep_marked);
     rc = read_bits(idle, is_unread);
-    if (rc == 0)
-        settle(idle);
-    return rc;
+    if (rc < 0)
+        return rc;
+    drop_forgotten(idle);
+    frames_filter(frames, keep_touched);
+    return settle_touched(idle);
 }
 
 /* Does @p work on the pages whose state is @p wanted, a batch at a time. */
