@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file prepare.c  See prepare.h. */
+#include "plan/prepare.h"
+
+#include "plan/trend.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY_S 86400.0
+#define CODES (PLAN_CODE_MAX + 1)
+/* The margin of the vertical pod autoscaler. */
+#define SIZE_MARGIN 1.15
+/* Touched to such a share, it may need more than it has: no measurement can tell. */
+#define SIZE_FULL 0.95
+#define SIZE_MAX_GROWTH 4
+
+/* How often a series has each code. */
+struct codes {
+    uint32_t n[CODES];
+    uint32_t total;
+};
+
+static void count(struct codes *codes, const uint8_t *series, size_t n)
+{
+    memset(codes, 0, sizeof(*codes));
+    for (size_t t = 0; t < n; t++)
+        if (series[t] != PLAN_CODE_NONE) {
+            codes->n[series[t]]++;
+            codes->total++;
+        }
+}
+
+static unsigned quantile(const struct codes *codes, double q)
+{
+    const double wanted = q * codes->total * (1 - 1e-12);
+    double seen = 0;
+    unsigned code = 0;
+
+    for (unsigned c = 0; c < CODES; c++) {
+        if (codes->n[c] == 0)
+            continue;
+        seen += codes->n[c];
+        code = c;
+        if (seen >= wanted)
+            break;
+    }
+    return code;
+}
+
+/* --- the profile ------------------------------------------------------------------------------ */
+
+/* The p99 of each day; NAN where most of it is not known. */
+static void daily_p99(const struct plan_fleet *fleet, size_t guest, double *day, size_t n_days)
+{
+    const size_t each = (size_t)(DAY_S / fleet->step_s);
+    const uint8_t *series = plan_series(fleet, guest);
+    struct codes codes;
+
+    for (size_t d = 0; d < n_days; d++) {
+        count(&codes, series + d * each, each);
+        day[d] = codes.total * 2 < each ? NAN
+                                        : quantile(&codes, 0.99) * plan_unit(&fleet->guests[guest]);
+    }
+}
+
+static void profile(const struct plan_fleet *fleet, size_t g, double *day, size_t n_days)
+{
+    struct plan_guest *guest = &fleet->guests[g];
+    const double unit = plan_unit(guest);
+    struct codes codes;
+    struct trend trend;
+
+    count(&codes, plan_series(fleet, g), fleet->n_times);
+    guest->days = (double)codes.total * fleet->step_s / DAY_S;
+    guest->p50_bytes = quantile(&codes, 0.50) * unit;
+    guest->p95_bytes = quantile(&codes, 0.95) * unit;
+    guest->p99_bytes = quantile(&codes, 0.99) * unit;
+    guest->max_bytes = quantile(&codes, 1) * unit;
+    daily_p99(fleet, g, day, n_days);
+    trend = trend_of(day, n_days);
+    guest->trend_bytes_day = trend.pairs > 0 && trend.low > 0 ? trend.slope : 0;
+}
+
+int plan_profile(struct plan_fleet *fleet)
+{
+    const size_t n_days = (size_t)plan_days(fleet);
+    double *day = malloc((n_days + 1) * sizeof(*day));
+
+    if (!day)
+        return -ENOMEM;
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        profile(fleet, g, day, n_days);
+    free(day);
+    return 0;
+}
+
+/* --- what is planned with --------------------------------------------------------------------- */
+
+static double factor(const struct plan_guest *guest, const struct plan_options *options)
+{
+    const double growth = guest->trend_bytes_day * options->horizon_s / DAY_S;
+
+    if (options->bare)
+        return 1;
+    return (1 + 1 / fmax(guest->days, 1.0 / 24)) * (1 + growth / fmax(guest->p99_bytes, 1));
+}
+
+/* Every code as it is planned with. */
+static void fill_and_scale(const struct plan_guest *guest, uint8_t *series, size_t n, unsigned gap)
+{
+    uint8_t planned[256];
+
+    for (unsigned c = 0; c < CODES; c++)
+        planned[c] = (uint8_t)fmin(ceil(c * guest->factor * (1 - 1e-12)), PLAN_CODE_MAX);
+    planned[PLAN_CODE_NONE] = planned[gap];
+    for (size_t t = 0; t < n; t++)
+        series[t] = planned[series[t]];
+}
+
+static void summarise(const struct codes *codes, double unit, struct plan_slot *slot)
+{
+    double sum = 0;
+    double squares = 0;
+
+    for (unsigned c = 0; c < CODES; c++) {
+        sum += (double)codes->n[c] * c;
+        squares += (double)codes->n[c] * c * c;
+    }
+
+    const double total = codes->total;
+    const double mean = total > 0 ? sum / total : 0;
+
+    slot->p95_bytes = (float)(quantile(codes, 0.95) * unit);
+    slot->mean_bytes = (float)(mean * unit);
+    slot->variance = total > 0 ? (float)(fmax(squares / total - mean * mean, 0) * unit * unit) : 0;
+}
+
+static void fill_slots(const struct plan_fleet *fleet, size_t g, struct codes all[PLAN_SLOTS])
+{
+    struct plan_guest *guest = &fleet->guests[g];
+    const uint8_t *series = plan_series(fleet, g);
+
+    memset(all, 0, PLAN_SLOTS * sizeof(all[0]));
+    for (size_t t = 0; t < fleet->n_times; t++) {
+        struct codes *codes = &all[fleet->slot_of[t]];
+
+        codes->n[series[t]]++;
+        codes->total++;
+    }
+    for (size_t s = 0; s < PLAN_SLOTS; s++)
+        summarise(&all[s], plan_unit(guest), &guest->slots[s]);
+}
+
+double plan_prepare(struct plan_fleet *fleet, const struct plan_options *options)
+{
+    struct codes slots[PLAN_SLOTS]; /* 48 KiB */
+    double unknown = 0;
+
+    for (size_t g = 0; g < fleet->n_guests; g++) {
+        struct plan_guest *guest = &fleet->guests[g];
+        uint8_t *series = plan_series(fleet, g);
+        struct codes codes;
+
+        count(&codes, series, fleet->n_times);
+        unknown += (double)(fleet->n_times - codes.total);
+        guest->factor = factor(guest, options);
+        fill_and_scale(guest, series, fleet->n_times,
+                       codes.total > 0 ? quantile(&codes, 0.99) : PLAN_CODE_MAX);
+        fill_slots(fleet, g, slots);
+    }
+    return unknown / fmax((double)fleet->n_guests * (double)fleet->n_times, 1);
+}
+
+double plan_z(double risk)
+{
+    double low = -8;
+    double high = 8;
+
+    for (int i = 0; i < 60; i++) {
+        const double z = (low + high) / 2;
+
+        if (erfc(z / M_SQRT2) / 2 > risk)
+            low = z;
+        else
+            high = z;
+    }
+    return high;
+}
+
+double plan_right_size(const struct plan_guest *guest)
+{
+    const double ram = (double)guest->ram_bytes;
+    double size = fmax(SIZE_MARGIN * guest->size_p99_bytes, (double)guest->used_bytes);
+
+    if (guest->size_p99_bytes <= 0 || guest->days <= 0)
+        return 0;
+    size *= 1 + 1 / guest->days;
+    if (guest->size_p99_bytes >= SIZE_FULL * ram)
+        size = fmax(size, ram);
+    return fmin(size, SIZE_MAX_GROWTH * ram);
+}
