@@ -11,16 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 struct options {
     struct kept_choice kept; /* first: see kept.h */
     struct report_options report;
 };
-
-/* Of this host's own memory what its kernel and daemons need is not for guests. */
-#define HOST_SHARE 0.05
 
 static int set_risk(void *base, const char *value)
 {
@@ -94,15 +90,6 @@ static bool is_this_host(struct store *store, const char *named)
     return same;
 }
 
-static uint64_t own_capacity(void)
-{
-    struct sysinfo info;
-
-    if (sysinfo(&info) < 0)
-        return 0;
-    return (uint64_t)((double)info.totalram * (double)info.mem_unit * (1 - HOST_SHARE));
-}
-
 struct reading {
     struct progress progress;
     uint64_t began_ns;
@@ -126,7 +113,7 @@ static int print(struct store *store, struct options *options, struct error *err
     options->report.window_s = options->kept.window_s;
     kept_span(&options->kept, &options->report.from_s, &options->report.to_s);
     if (!options->report.capacity_bytes && is_this_host(store, options->report.host))
-        options->report.capacity_bytes = own_capacity();
+        options->report.capacity_bytes = kept_own_capacity();
     if (!options->report.capacity_bytes && options->report.guest_bytes)
         return error_set(error, -EINVAL,
                          "--guest-size: it is another host's history: say with --capacity how "

@@ -18,6 +18,8 @@ static const struct command commands[] = {
      cmd_report},
     {"advise", "how much memory each guest should have, and why, from what the daemon has kept",
      cmd_advise},
+    {"plan", "what the hosts of a fleet need, what more fits where, and which could be emptied",
+     cmd_plan},
     {"doctor", "what this host, or one guest, can be measured with, and the remedies", cmd_doctor},
     {"bugreport", "collect what a bug report or a test fixture needs, without guest data",
      cmd_bugreport},

@@ -206,14 +206,14 @@ int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
 
 /* --- what if ---------------------------------------------------------------------------------- */
 
-int plan_host_fails(struct plan_state *state, size_t host, size_t *homeless, double *homeless_bytes)
+int plan_host_fails(struct plan_state *state, size_t host, size_t *unplaced, double *unplaced_bytes)
 {
     cleanup_free struct ordered *guests = calloc(state->fleet->n_guests + 1, sizeof(*guests));
     struct plan_moves moves;
     int rc = plan_moves_make(&moves, state->fleet);
 
-    *homeless = 0;
-    *homeless_bytes = 0;
+    *unplaced = 0;
+    *unplaced_bytes = 0;
     if (!guests)
         rc = -ENOMEM;
 
@@ -224,8 +224,8 @@ int plan_host_fails(struct plan_state *state, size_t host, size_t *homeless, dou
         const size_t to = plan_best_host(state, &shape, host, true);
 
         if (to == PLAN_NOWHERE) {
-            ++*homeless;
-            *homeless_bytes += shape.ram_bytes;
+            ++*unplaced;
+            *unplaced_bytes += shape.ram_bytes;
         } else {
             move(state, &moves, guests[i].index, to, PLAN_RELIEVE);
         }

@@ -37,8 +37,8 @@ int plan_consolidate(struct plan_state *state, struct plan_moves *moves);
 
 /** If the host fails: how many of its guests, and of how much RAM, find no place on the others.
  * *state is as before. 0; -ENOMEM */
-int plan_host_fails(struct plan_state *state, size_t host, size_t *homeless,
-                    double *homeless_bytes);
+int plan_host_fails(struct plan_state *state, size_t host, size_t *unplaced,
+                    double *unplaced_bytes);
 
 /** The best host for it: the fullest that it fits on, none of them @p but; PLAN_NOWHERE. */
 #define PLAN_NOWHERE ((size_t)-1)

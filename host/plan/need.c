@@ -109,14 +109,9 @@ void plan_joint(const struct plan_fleet *fleet, size_t host, float *joint)
     for (size_t g = 0; g < fleet->n_guests; g++) {
         const struct plan_guest *guest = &fleet->guests[g];
         const uint8_t *series = plan_series(fleet, g);
-        float bytes[256];
+        const float unit = (float)plan_unit(guest);
 
-        if (guest->host != host)
-            continue;
-        for (unsigned c = 0; c <= PLAN_CODE_MAX; c++)
-            bytes[c] = (float)(c * plan_unit(guest));
-        bytes[PLAN_CODE_NONE] = (float)guest->p99_bytes;
-        for (size_t t = 0; t < fleet->n_times; t++)
-            joint[t] += bytes[series[t]];
+        for (size_t t = 0; guest->host == host && t < fleet->n_times; t++)
+            joint[t] += unit * series[t];
     }
 }

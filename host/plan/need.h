@@ -36,6 +36,6 @@ struct plan_runway {
 int plan_runway_of(const float *joint, size_t n, int step_s, double limit_bytes, float *draft,
                    struct plan_runway *runway);
 
-/** The sum over the guests that are on the host, of their series as they were read: after
- * plan_profile(), before plan_prepare(). What is not known of a guest counts as its p99. */
+/** The sum over the guests that are on the host, of their series: after plan_profile() as it was,
+ * after plan_prepare() as it is planned with. */
 void plan_joint(const struct plan_fleet *fleet, size_t host, float *joint);

@@ -79,7 +79,7 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
             rc = plan_how_many(state, h, request->place_bytes[0], random_state, draws,
                                &host->how_many);
         if (rc == 0)
-            rc = plan_host_fails(state, h, &host->homeless, &host->homeless_bytes);
+            rc = plan_host_fails(state, h, &host->unplaced, &host->unplaced_bytes);
         report(request, PART_FAILS, h + 1, n);
     }
     return rc;
@@ -141,6 +141,15 @@ static int plan_with(struct plan_state *state, const struct plan_request *reques
     return place(state, request, result, &random_state);
 }
 
+static double unknown(const struct plan_fleet *fleet)
+{
+    double known = 0;
+
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        known += fleet->guests[g].days;
+    return fleet->n_guests ? 1 - known / (plan_days(fleet) * (double)fleet->n_guests) : 0;
+}
+
 int plan_make(struct plan_fleet *fleet, const struct plan_request *request,
               struct plan_result *result)
 {
@@ -153,7 +162,8 @@ int plan_make(struct plan_fleet *fleet, const struct plan_request *request,
     if (rc == 0)
         rc = need_of_hosts(fleet, request, result);
     if (rc == 0) {
-        result->unknown = plan_prepare(fleet, &request->options);
+        result->unknown = unknown(fleet);
+        plan_prepare(fleet, &request->options);
         rc = plan_state_make(&state, fleet, &request->options);
     }
     if (rc == 0) {

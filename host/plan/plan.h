@@ -17,8 +17,8 @@ struct plan_host_result {
     double planned_bytes;            /* the need at the risk with the factors of prepare.h, */
     double planned_after_bytes;      /* and after the moves */
     double swap_bytes;               /* needed if all guests touch all they have */
-    size_t homeless;                 /* guests without a place if this host fails, */
-    double homeless_bytes;           /* and their RAM; before the moves */
+    size_t unplaced;                 /* guests without a place if this host fails, */
+    double unplaced_bytes;           /* and their RAM; before the moves */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */
 };
@@ -40,7 +40,7 @@ struct plan_result {
     struct plan_moves moves;
     size_t place[PLAN_PLACE_MAX]; /* the host of each new guest, after the moves; PLAN_NOWHERE */
     struct plan_ratio ratio;
-    double unknown; /* share of guest time of which nothing is known: counted as the guest's p99 */
+    double unknown; /* share of guest time of which nothing is known; see prepare.h */
     size_t emptied, short_before, short_after; /* hosts */
 };
 

@@ -2,6 +2,7 @@
 /** @file prepare.c  See prepare.h. */
 #include "plan/prepare.h"
 
+#include "base/cleanup.h"
 #include "plan/trend.h"
 
 #include <errno.h>
@@ -84,16 +85,50 @@ static void profile(const struct plan_fleet *fleet, size_t g, double *day, size_
     guest->trend_bytes_day = trend.pairs > 0 && trend.low > 0 ? trend.slope : 0;
 }
 
+/* The code at the same time of another week, the nearest first, or else of another day. */
+static uint8_t likeness(const uint8_t *known, size_t n, size_t t, size_t each)
+{
+    static const size_t strides[] = {7, 1};
+
+    for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++)
+        for (size_t by = strides[i] * each; by <= t || t + by < n; by += strides[i] * each) {
+            if (by <= t && known[t - by] != PLAN_CODE_NONE)
+                return known[t - by];
+            if (t + by < n && known[t + by] != PLAN_CODE_NONE)
+                return known[t + by];
+        }
+    return PLAN_CODE_NONE;
+}
+
+static void fill_gaps(const struct plan_fleet *fleet, size_t g, uint8_t *known)
+{
+    const struct plan_guest *guest = &fleet->guests[g];
+    const size_t n = fleet->n_times;
+    const size_t each = (size_t)(DAY_S / fleet->step_s);
+    const uint8_t p99 = (uint8_t)lround(guest->p99_bytes / plan_unit(guest));
+    uint8_t *series = plan_series(fleet, g);
+
+    memcpy(known, series, n);
+    for (size_t t = 0; t < n; t++) {
+        if (known[t] == PLAN_CODE_NONE)
+            series[t] = likeness(known, n, t, each);
+        if (series[t] == PLAN_CODE_NONE)
+            series[t] = guest->days > 0 ? p99 : PLAN_CODE_MAX;
+    }
+}
+
 int plan_profile(struct plan_fleet *fleet)
 {
     const size_t n_days = (size_t)plan_days(fleet);
-    double *day = malloc((n_days + 1) * sizeof(*day));
+    cleanup_free double *day = malloc((n_days + 1) * sizeof(*day));
+    cleanup_free uint8_t *known = malloc(fleet->n_times);
 
-    if (!day)
+    if (!day || !known)
         return -ENOMEM;
-    for (size_t g = 0; g < fleet->n_guests; g++)
+    for (size_t g = 0; g < fleet->n_guests; g++) {
         profile(fleet, g, day, n_days);
-    free(day);
+        fill_gaps(fleet, g, known);
+    }
     return 0;
 }
 
@@ -109,13 +144,12 @@ static double factor(const struct plan_guest *guest, const struct plan_options *
 }
 
 /* Every code as it is planned with. */
-static void fill_and_scale(const struct plan_guest *guest, uint8_t *series, size_t n, unsigned gap)
+static void scale(const struct plan_guest *guest, uint8_t *series, size_t n)
 {
-    uint8_t planned[256];
+    uint8_t planned[CODES];
 
     for (unsigned c = 0; c < CODES; c++)
         planned[c] = (uint8_t)fmin(ceil(c * guest->factor * (1 - 1e-12)), PLAN_CODE_MAX);
-    planned[PLAN_CODE_NONE] = planned[gap];
     for (size_t t = 0; t < n; t++)
         series[t] = planned[series[t]];
 }
@@ -154,24 +188,17 @@ static void fill_slots(const struct plan_fleet *fleet, size_t g, struct codes al
         summarise(&all[s], plan_unit(guest), &guest->slots[s]);
 }
 
-double plan_prepare(struct plan_fleet *fleet, const struct plan_options *options)
+void plan_prepare(struct plan_fleet *fleet, const struct plan_options *options)
 {
     struct codes slots[PLAN_SLOTS]; /* 48 KiB */
-    double unknown = 0;
 
     for (size_t g = 0; g < fleet->n_guests; g++) {
         struct plan_guest *guest = &fleet->guests[g];
-        uint8_t *series = plan_series(fleet, g);
-        struct codes codes;
 
-        count(&codes, series, fleet->n_times);
-        unknown += (double)(fleet->n_times - codes.total);
         guest->factor = factor(guest, options);
-        fill_and_scale(guest, series, fleet->n_times,
-                       codes.total > 0 ? quantile(&codes, 0.99) : PLAN_CODE_MAX);
+        scale(guest, plan_series(fleet, g), fleet->n_times);
         fill_slots(fleet, g, slots);
     }
-    return unknown / fmax((double)fleet->n_guests * (double)fleet->n_times, 1);
 }
 
 double plan_z(double risk)

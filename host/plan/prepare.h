@@ -8,7 +8,10 @@
  *
  * The first is the confidence multiplier of the Kubernetes vertical pod autoscaler
  * (recommender/logic/estimator.go), the second is trend.h. A guest never needs more than its RAM.
- * Where nothing is known of a guest, before it was there above all, it counts with its p99.
+ *
+ * What is not known of a guest is filled in before: with what it needed at the same time of another
+ * week, the nearest first, or else of another day, so that guests that are busy together stay so;
+ * with its p99 only where there is none, and with all its RAM if nothing is known of it at all.
  */
 #pragma once
 
@@ -21,12 +24,12 @@ struct plan_options {
     size_t max_moves;
 };
 
-/** The quantiles, the days and the trend of all guests, from their series. 0; -ENOMEM */
+/** The quantiles, the days and the trend of all guests, from their series, and then fills these in;
+ * once. 0; -ENOMEM */
 int plan_profile(struct plan_fleet *fleet);
 
-/** Fills the gaps of the series, applies the factors, and summarises the slots; after
- * plan_profile(), once. Returns the share of guest time that was not known. */
-double plan_prepare(struct plan_fleet *fleet, const struct plan_options *options);
+/** Applies the factors to the series, and summarises the slots; after plan_profile(), once. */
+void plan_prepare(struct plan_fleet *fleet, const struct plan_options *options);
 
 /** How many deviations above the mean are exceeded with probability @p risk, of a normal
  * distribution. */

@@ -96,6 +96,8 @@ check "only what goes on as it begins" test "$(tab vmwssd --log-level n)" = noti
 check "a value after =" offers yes vmwssd --publish = y
 touch "$dir/a.conf"
 check "a file" offers "$dir/a.conf" vmwssd --config "$dir/a"
+check "a history" offers "$dir/a.conf" vmwss plan --risk 1% "$dir/a"
+check "likewise after --from" offers "$dir/a.conf" vmwss plan --from "$dir/a"
 # libvirt's own test driver has one domain, of this name.
 check "a domain" settles offers test vmwss measure --connect test:///default te
 check "one is enough" test -z "$(tab vmwss measure --connect test:///default test t)"

@@ -235,20 +235,43 @@ START_TEST(the_runway)
 }
 END_TEST
 
-/* What is not known of a young guest is its p99, and its need is doubled after one day. */
+/* One day of twenty is known, its night busy: so are all nights, and the need is doubled. */
 START_TEST(a_young_guest_counts_for_more)
 {
-    struct plan_fleet fleet = make_fleet(1, 1, 20);
+    struct plan_fleet fleet = make_fleet(1, 2, 20);
+    const double unit = plan_unit(&fleet.guests[0]);
     struct plan_options options = bare;
 
     options.bare = false;
-    plan_note(&fleet, 0, MONDAY_S + 19 * DAY_S, DAY_S, 2.0 * GIB);
+    plan_note(&fleet, 0, MONDAY_S + 19 * DAY_S, DAY_S, 1.0 * GIB);
+    plan_note(&fleet, 0, MONDAY_S + 19 * DAY_S, 3600, 2.0 * GIB);
     ck_assert_int_eq(plan_profile(&fleet), 0);
     ck_assert_double_eq_tol(fleet.guests[0].days, 1, 1e-9);
-    ck_assert_double_eq_tol(plan_prepare(&fleet, &options), 0.95, 1e-9);
-    ck_assert_double_eq_tol(plan_series(&fleet, 0)[0] * plan_unit(&fleet.guests[0]), 4.0 * GIB,
-                            0.1 * GIB);
-    ck_assert_double_eq_tol(fleet.guests[0].slots[5].mean_bytes, 4.0 * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(plan_series(&fleet, 0)[0] * unit, 2.0 * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(plan_series(&fleet, 0)[60] * unit, 1.0 * GIB, 0.1 * GIB);
+    ck_assert_uint_eq(plan_series(&fleet, 1)[0], PLAN_CODE_MAX); /* nothing is known of it */
+    plan_prepare(&fleet, &options);
+    ck_assert_double_eq_tol(plan_series(&fleet, 0)[0] * unit, 4.0 * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(fleet.guests[0].slots[5].mean_bytes, 2.0 * GIB, 0.1 * GIB);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+/* An hour in which nothing was recorded is as a week before: guests that are not busy together do
+ * not become so. */
+START_TEST(a_gap_is_as_a_week_before)
+{
+    struct plan_fleet fleet = make_fleet(1, 1, 21);
+    const double gap_s = MONDAY_S + 10 * DAY_S + 3600;
+
+    note_all(&fleet, 0, 1);
+    plan_note(&fleet, 0, gap_s - 7 * DAY_S, 60, 5.0 * GIB);
+    plan_note(&fleet, 0, gap_s - 1 * DAY_S, 60, 7.0 * GIB);
+    memset(plan_series(&fleet, 0) + 10 * 1440 + 60, PLAN_CODE_NONE, 60);
+    ck_assert_int_eq(plan_profile(&fleet), 0);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[10 * 1440 + 60],
+                      plan_series(&fleet, 0)[3 * 1440 + 60]);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[10 * 1440 + 61], plan_series(&fleet, 0)[0]);
     plan_fleet_free(&fleet);
 }
 END_TEST
@@ -447,7 +470,7 @@ static void check_plan(uint64_t seed)
     for (size_t h = 0; h < fleet.n_hosts; h++) {
         ck_assert_double_ge(result.hosts[h].planned_bytes, 0);
         ck_assert_double_ge(result.hosts[h].swap_bytes, 0);
-        ck_assert_uint_le(result.hosts[h].homeless, result.hosts[h].n_guests);
+        ck_assert_uint_le(result.hosts[h].unplaced, result.hosts[h].n_guests);
     }
     plan_result_free(&result);
     plan_fleet_free(&fleet);
@@ -474,7 +497,7 @@ START_TEST(hosts_are_emptied)
         ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
         ck_assert_uint_eq(result.emptied, max / 2);
         ck_assert_uint_eq(result.moves.n, max);
-        ck_assert_uint_eq(result.hosts[0].homeless, 0);
+        ck_assert_uint_eq(result.hosts[0].unplaced, 0);
         plan_result_free(&result);
         plan_fleet_free(&fleet);
     }
@@ -499,7 +522,7 @@ START_TEST(a_host_that_is_short_is_relieved)
     ck_assert_uint_eq(result.moves.n, 1);
     ck_assert_uint_eq(result.moves.move[0].guest, 0);
     ck_assert_double_eq_tol(result.hosts[0].swap_bytes, 16.0 * GIB, 1);
-    ck_assert_uint_gt(result.hosts[0].homeless, 0);
+    ck_assert_uint_gt(result.hosts[0].unplaced, 0);
     plan_result_free(&result);
     plan_fleet_free(&fleet);
 }
@@ -522,6 +545,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, little_history_is_five_sigmas);
     tcase_add_test(tcase, the_runway);
     tcase_add_test(tcase, a_young_guest_counts_for_more);
+    tcase_add_test(tcase, a_gap_is_as_a_week_before);
     tcase_add_test(tcase, a_guest_fits_by_its_moments);
     tcase_add_test(tcase, how_many_more);
     tcase_add_test(tcase, the_ratio);

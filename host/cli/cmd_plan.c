@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_plan.c  vmwss plan: what the hosts of a fleet need together, what more fits where, and
+ * which could be emptied. */
+#include "base/clock.h"
+#include "base/parse.h"
+#include "cli/kept.h"
+#include "cli/plan_choice.h"
+#include "plan/from_history.h"
+#include "show/plan.h"
+#include "show/progress.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* As options_read(). */
+static int parse_options(struct plan_choice *choice, int argc, char **argv)
+{
+    int rc = options_read(&plan_options_table, choice, argc, argv);
+
+    for (; rc == 0 && optind < argc; optind++)
+        rc = plan_choice_source(choice, argv[optind]);
+    if (rc == 0 && choice->n_sources == 0) {
+        command_error("plan of which hosts? Name their histories, as in vmwss plan --from "
+                      "a=/srv/a.db --from b=/srv/b.db");
+        return -EINVAL;
+    }
+    return rc;
+}
+
+struct showing {
+    struct progress progress;
+    uint64_t began_ns;
+    const char *what;
+};
+
+static void show_progress(double done, void *context)
+{
+    struct showing *showing = context;
+    char text[32];
+
+    snprintf(text, sizeof(text), "%.0f%% %s", 100 * done, showing->what);
+    progress_say((double)(clock_ns() - showing->began_ns) / 1e9, text, &showing->progress);
+}
+
+static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
+                          struct showing *showing, struct error *error)
+{
+    struct plan_result result;
+    int rc = plan_choice_apply(choice, fleet, error);
+
+    if (rc < 0)
+        return rc;
+    showing->what = "planned";
+    choice->request.progress = show_progress;
+    choice->request.context = showing;
+    rc = plan_make(fleet, &choice->request, &result);
+    progress_clear(&showing->progress);
+    if (rc < 0)
+        return error_set(error, rc, "no memory to plan %zu guests: look less far back with --since",
+                         fleet->n_guests);
+
+    const struct plan_shown shown = {fleet, &choice->request, &result, choice->kept.window_s};
+
+    rc = plan_print(&shown, choice->kept.format);
+    plan_result_free(&result);
+    return rc;
+}
+
+static int run(struct plan_choice *choice, struct error *error)
+{
+    struct showing showing = {.began_ns = clock_ns(), .what = "read"};
+    struct plan_reading reading = {
+        .sources = choice->sources,
+        .n_sources = choice->n_sources,
+        .window_s = choice->kept.window_s,
+        .progress = show_progress,
+        .context = &showing,
+    };
+    struct plan_fleet fleet;
+    int rc;
+
+    progress_init(&showing.progress, "plan");
+    kept_span(&choice->kept, &reading.from_s, &reading.to_s);
+    rc = plan_read(&reading, &fleet, error);
+    if (rc == 0) {
+        rc = make_and_print(choice, &fleet, &showing, error);
+        plan_fleet_free(&fleet);
+    }
+    progress_clear(&showing.progress);
+    return rc;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+    struct plan_choice choice = PLAN_CHOICE_DEFAULT;
+    struct error error = {0};
+    int rc = parse_options(&choice, argc, argv);
+    int status;
+
+    if (rc != 0)
+        status = options_exit(rc);
+    else
+        status = kept_end(NULL, run(&choice, &error), &error);
+    plan_choice_free(&choice);
+    return status;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file from_history.c  See from_history.h. */
+#include "plan/from_history.h"
+
+#include "plan/roster.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* So much later than its period says may a record come; as in keep/report.c. */
+#define LATE 1.1
+/* Reading hours takes about so much of the time. */
+#define HOURS_SHARE 0.05
+
+struct minutes {
+    const struct plan_reading *reading;
+    struct roster *roster;
+    struct plan_fleet *fleet;
+    size_t source, noted;
+};
+
+static void report(const struct plan_reading *reading, double done)
+{
+    if (reading->progress)
+        reading->progress(done, reading->context);
+}
+
+static double done_by(const struct minutes *minutes, double time_s)
+{
+    const struct plan_reading *reading = minutes->reading;
+    const double of_file = (time_s - minutes->fleet->from_s) /
+                           fmax(reading->to_s - minutes->fleet->from_s, 1);
+    const double files = ((double)minutes->source + of_file) / (double)reading->n_sources;
+
+    return HOURS_SHARE + (1 - HOURS_SHARE) * files;
+}
+
+static double need_of(const struct bucket *bucket)
+{
+    const struct bucket_window *window = &bucket->windows[0];
+
+    if (bucket->n_windows == 0)
+        return bucket->summary.resident_bytes;
+    return fmax(window->wss_high, (double)window->sketch.max);
+}
+
+static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
+{
+    struct minutes *minutes = context;
+    const struct roster_guest *guest = roster_find(minutes->roster, minutes->source, id);
+    double each_s;
+
+    if (!guest || guest->number == PLAN_NOT_THERE || bucket->records == 0)
+        return 0;
+    if (bucket->n_windows == 0 && !(bucket->summary.flags & FLAG_NOT_MEASURED))
+        return 0;
+    each_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
+    plan_note(minutes->fleet, guest->number, (double)start_s,
+              each_s > BUCKET_MINUTE ? LATE * each_s : BUCKET_MINUTE,
+              fmin(need_of(bucket), bucket->summary.ram_bytes));
+    minutes->noted++;
+    report(minutes->reading, done_by(minutes, (double)start_s));
+    return 0;
+}
+
+/* What there is instead of the window that was asked for. */
+static int no_such_window(const struct plan_reading *reading, size_t source, struct store *store,
+                          struct error *error)
+{
+    double window_s[RUN_MAX_WINDOWS];
+    char list[512] = "";
+    size_t used = 0;
+    ssize_t n = history_windows(store, 0, window_s, error);
+
+    for (ssize_t w = 0; w < n && used < sizeof(list); w++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
+                                 window_s[w]);
+    return n < 0 ? (int)n
+                 : error_set(error, -ENODATA,
+                             "%s: no minutes are kept of that time with a window of %g s: choose "
+                             "with --window; of late there are %s",
+                             reading->sources[source].path, reading->window_s, list);
+}
+
+static bool has_guests(const struct roster *roster, size_t source)
+{
+    for (size_t r = 0; r < roster->n_rows; r++)
+        if (roster->rows[r].source == source &&
+            roster->guests[roster->rows[r].guest].number != PLAN_NOT_THERE)
+            return true;
+    return false;
+}
+
+static int read_minutes(struct minutes *minutes, struct error *error)
+{
+    const struct plan_reading *reading = minutes->reading;
+    const struct history_query query = {BUCKET_MINUTE, reading->from_s, reading->to_s,
+                                        reading->window_s};
+    struct store *store;
+    int rc = history_open(reading->sources[minutes->source].path, &store, error);
+
+    if (rc < 0)
+        return rc;
+    minutes->noted = 0;
+    rc = history_buckets(store, &query, see_minute, minutes, error);
+    if (rc == 0 && minutes->noted == 0 && has_guests(minutes->roster, minutes->source))
+        rc = no_such_window(reading, minutes->source, store, error);
+    store_close(store);
+    return rc;
+}
+
+static int read_roster(const struct plan_reading *reading, struct roster *roster,
+                       struct error *error)
+{
+    int rc = 0;
+
+    for (size_t s = 0; rc == 0 && s < reading->n_sources; s++) {
+        struct store *store;
+
+        rc = history_open(reading->sources[s].path, &store, error);
+        if (rc < 0)
+            break;
+        rc = roster_read(roster, reading, s, store, error);
+        store_close(store);
+        report(reading, HOURS_SHARE * (double)(s + 1) / (double)reading->n_sources);
+    }
+    return rc;
+}
+
+static int make_fleet(const struct plan_reading *reading, struct roster *roster,
+                      struct plan_fleet *fleet, struct error *error)
+{
+    const size_t n = roster_number(roster, reading->to_s);
+    const double from_s = fmax(reading->from_s, roster->first_s);
+    double end_s = from_s;
+
+    for (size_t h = 0; h < roster->n_hosts; h++)
+        end_s = fmax(end_s, fmin(roster->hosts[h].last_s + BUCKET_HOUR, reading->to_s));
+    if (plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, plan_step_s(end_s - from_s, n)) <
+        0)
+        return error_set(error, -ENOMEM,
+                         "no memory for %zu guests over %.0f days: look less far "
+                         "back with --since",
+                         n, (end_s - from_s) / 86400);
+    memcpy(fleet->hosts, roster->hosts, roster->n_hosts * sizeof(*fleet->hosts));
+    for (size_t g = 0; g < roster->n_guests; g++)
+        if (roster->guests[g].number != PLAN_NOT_THERE)
+            fleet->guests[roster->guests[g].number] = roster->guests[g].guest;
+    return 0;
+}
+
+int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, struct error *error)
+{
+    struct roster roster = {0};
+    struct minutes minutes = {.reading = reading, .roster = &roster, .fleet = fleet};
+    int rc = read_roster(reading, &roster, error);
+
+    if (rc == 0)
+        rc = make_fleet(reading, &roster, fleet, error);
+    if (rc < 0) {
+        roster_free(&roster);
+        return rc;
+    }
+    for (; rc == 0 && minutes.source < reading->n_sources; minutes.source++)
+        rc = read_minutes(&minutes, error);
+    roster_free(&roster);
+    if (rc < 0)
+        plan_fleet_free(fleet);
+    return rc;
+}

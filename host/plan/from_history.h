@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file from_history.h  A fleet out of the histories of its hosts: keep/history.h read twice, hours
+ * for which guests there are and how large they should be, minutes for what they needed.
+ *
+ * A guest's need in a minute is the upper bound of its WSS, or the largest WSS of that minute; of
+ * one that is measured less often it stands until the next record may be due. A guest that cannot
+ * be measured needs what is resident. Of guests that were on several hosts (one UUID) the host with
+ * the last record has them, with all their history. Guests that have ended, or have had no record
+ * for an hour while others of the host had, are left out.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "plan/fleet.h"
+
+/** So much later than everything else, and it is not there any more; a host: than the end. */
+#define PLAN_RECENT_S 3600
+
+struct plan_source {
+    const char *path;
+    const char *host; /* the name to use for it; NULL: the one in its records */
+};
+
+struct plan_reading {
+    const struct plan_source *sources;
+    size_t n_sources;
+    double from_s, to_s; /* Unix time */
+    double window_s;     /* of the needs; sizes are from the longest up to an hour */
+    /* Called with what is done, 0 .. 1; NULL: not. */
+    void (*progress)(double done, void *context);
+    void *context;
+};
+
+/**
+ * Capacities and reserves of the hosts, and pinned, apart of the guests, are left for the caller to
+ * set.
+ * @return 0: free it with plan_fleet_free(). -ENODATA: a file has nothing of that time or window;
+ * -ENOTUNIQ: a file that was given a name is of several hosts; or as the history: the message names
+ * the file
+ */
+int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, struct error *error);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file plan.h  The plan of a fleet as tables, one JSON object, or CSV. */
+#pragma once
+
+#include "plan/plan.h"
+#include "show/history.h"
+#include "show/json.h"
+
+/** What the tables say beside the plan itself. */
+struct plan_shown {
+    const struct plan_fleet *fleet;
+    const struct plan_request *request;
+    const struct plan_result *result;
+    double window_s;
+};
+
+/** 0 or -ENOMEM */
+int plan_print(const struct plan_shown *shown, enum show_format format);
+
+/** The JSON alone: one object of schema vmwss.plan.v1, to be released. */
+json_t *plan_json(const struct plan_shown *shown);
+
+/** The CSV alone. */
+void plan_csv(const struct plan_shown *shown);

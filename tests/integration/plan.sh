@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# vmwss plan over the histories of three hosts whose needs are known: what it says of needs, places, moves, groups, pins
+# and hosts that are gone, and what it says of input that is wrong.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+
+writer=$build/tests/integration/keep_writer
+vmwss=$build/host/vmwss
+dir=$(mktemp -d /dev/shm/vmwss-plan.XXXX)
+trap 'rm -rf -- "$dir"' EXIT
+
+now=$(date +%s)
+day=86400 period=1800 # measured every half hour
+
+# history FILE FROM TO NAME:UUID:LOW:HIGH:HOUR...: a guest that needs twice LOW MiB (keep_writer's upper bound is twice the
+# WSS), and for the two hours of the day from HOUR on twice HIGH.
+history() {
+	local file=$1 from=$2 to=$3
+	shift 3
+	awk -v from="$from" -v to="$to" -v period=$period -v guests="$*" 'BEGIN {
+		n = split(guests, all, " ")
+		for (t = from; t <= to; t += period)
+			for (i = 1; i <= n; i++) {
+				split(all[i], g, ":")
+				hour = int(t % 86400 / 3600)
+				busy = hour == g[5] || hour == g[5] + 1
+				printf "%s %08d-1111-4111-8111-111111111111 %d %d %d %d\n", g[1], g[2], t, busy ? g[4] : g[3], period, t
+			}
+	}' | "$writer" "$file" ask | awk '$1 != 0 { print; bad = 1 } END { exit bad }'
+}
+
+begin=$((now - 16 * day))
+check "three histories" history "$dir/a.db" $begin "$now" web1:1:50:150:2 web2:2:50:150:2
+check "of which one is of a host where all is busy at once" history "$dir/b.db" $begin "$now" db1:3:50:150:10 db2:4:50:150:14
+check "and one has a guest that is gone" history "$dir/c.db" $begin "$now" ci:5:25:25:0
+history "$dir/c.db" $((now - 16 * day)) $((now - 3 * day)) old:6:200:200:0
+
+plan() { "$vmwss" plan --from a="$dir/a.db" --from b="$dir/b.db" c="$dir/c.db" --capacity 1G "$@"; }
+# says FILTER [OPTION...]: true of its JSON.
+says() { plan --json "${@:2}" | jq -e "$1" >/dev/null; }
+
+plan --empty --place 512M | sed 's/^/# /'
+
+echo "# needs"
+mib='def mib: . / 1048576; def near($want): mib | . >= $want * 0.99 and . <= $want + 12;'
+check "the schema, three hosts, and the guests that run" says '.schema == "vmwss.plan.v1" and
+	[.hosts[].host] == ["a", "b", "c"] and [.guests[].domain] == ["web1", "web2", "db1", "db2", "ci"] and .step_s == 60'
+check "where guests are busy at once, peaks add up" says "$mib"' .hosts[0] | (.need_p50_bytes | near(200)) and
+	(.need_p99_bytes | near(600)) and (.need_risk_bytes | near(600))'
+check "where they are not, they do not" says "$mib"' .hosts[1] | (.need_p50_bytes | near(200)) and
+	(.need_p99_bytes | near(400)) and (.need_risk_bytes | near(400))'
+check "what is planned for has the margin of 16 days" says '.hosts[0] | .planned_bytes / .need_risk_bytes | . > 1.05 and . < 1.08'
+check "nothing was short, and all is known" says '[.hosts[] | .short_share == 0 and .longest_short_seconds == 0] | all'
+check "with less memory it was, for two hours at a stretch" says '.hosts[0] |
+	.longest_short_seconds >= 7200 and .longest_short_seconds <= 9300 and (.short_share * 12 | . > 0.95 and . < 1.3)' --capacity a=512M
+check "the worst case: both touch all they have" says '.hosts[0].swap_bytes == 1024 * 1048576'
+check "a right size has its margins" says "$mib"' .guests[0].right_size_bytes | mib | . > 300 * 1.15 and . < 300 * 1.3'
+check "the memory of the fleet does not run out" says '[.hosts[].runway | .slope_bytes_day == 0 and .days == null] | all'
+check "a ratio above 1" says '.overcommit.ratio > 1'
+
+echo "# places and moves"
+check "c can be emptied" says '.emptied >= 1 and (.moves | length >= 1) and .moves[0].from == "c" and .short_after == 0' --empty
+check "not with no moves" says '.emptied == 0 and .moves == []' --moves 0
+check "nor are moves given unasked" says '.moves == null'
+check "nor when its guest is pinned" says '[.moves[] | select(.domain == "ci")] == []' --empty --pin ci
+check "guests that are to be apart do not meet" says '[.moves[] | select(.to == "a")] == []' --empty --apart ci,web1 --pin web1,web2
+check "a new guest has a place" says '.place[0].host != null and .hosts[0].more_guests >= 1' --place 512M
+check "one that is too large has none" says '.place == [{"ram_bytes": 68719476736, "host": null}]' --place 64G
+check "with a reserve there is less" says '.hosts[0].headroom_bytes < 200 * 1048576' --reserve 256M
+check "another host takes c's guest when c fails" says '.hosts[2].unplaced_guests == 0'
+
+echo "# formats"
+check "csv" test "$(plan --csv --empty | cut -d, -f1 | sort | uniq -c | awk '{ print $2 $1 }' | tr -d '\n')" = \
+	"guest5host3move$(plan --json --empty | jq '.moves | length')scope1"
+check "csv has as many fields in each line" test "$(plan --csv --empty | tr -d '\r' | awk -F, '{ print NF }' | sort -u | wc -l)" = 1
+check "the table has the hosts" test "$(plan | grep -cE '^[abc] ')" = 3
+
+echo "# a host that is gone, one file of a guest that moved"
+history "$dir/stale.db" $((now - 16 * day)) $((now - 2 * day)) lost:7:50:50:0
+check "stale, and nothing is moved to it" says '(.hosts[] | select(.host == "d")).stale and
+	([.moves[] | select(.to == "d" or .from == "d")] == [])' --from d="$dir/stale.db" --empty
+check "and said" quietly grep -F 'd: no record since' <(plan --from d="$dir/stale.db")
+history "$dir/moved.db" $((now - 16 * day)) $((now - 4 * day)) ci:5:100:100:0
+check "a guest that moved is where it is now, with all its history" says '[.guests[] | select(.domain == "ci")] |
+	length == 1 and .[0].host == "c" and (.[0].need_p99_bytes > 190 * 1048576)' --from e="$dir/moved.db"
+
+echo "# input that is wrong"
+expect_exit "no history" 1 'Name their histories' "$vmwss" plan
+expect_exit "no such file" 2 'none\.db: no history there' "$vmwss" plan "$dir/none.db"
+echo text >"$dir/text"
+expect_exit "no history in it" 2 'text: is not a history' "$vmwss" plan "$dir/text"
+expect_exit "no capacity" 2 'host b: say with --capacity b=SIZE' "$vmwss" plan --capacity a=1G a="$dir/a.db" b="$dir/b.db"
+expect_exit "a capacity of no host" 2 '--capacity x=1G: no such host' plan --capacity x=1G
+expect_exit "a reserve of everything" 2 'host a: --reserve leaves nothing' plan --reserve 1G
+expect_exit "a guest that is not there" 2 '--pin nobody: no guest of that name' plan --pin nobody
+expect_exit "no such window" 2 'a\.db: no minutes are kept .* of 7 s.*--window.* 10, 60' plan --window 7
+expect_exit "nothing of that time" 2 'stale\.db: nothing is kept of that time' "$vmwss" plan "$dir/stale.db" --since 1d --capacity 1G
+expect_exit "a size that is none" 1 '--place 4G,8X: expected' plan --place 4G,8X
+expect_exit "a risk that is none" 1 '--risk 0' plan --risk 0
+finish
