@@ -72,26 +72,27 @@ static size_t choose_likenesses(const struct plan_state *state, size_t host, uin
     return n;
 }
 
-int plan_how_many(const struct plan_state *state, size_t host, double ram_bytes,
-                  uint64_t *random_state, double *draws, double *how_many)
+double plan_how_many(const struct plan_state *state, size_t host, double ram_bytes,
+                     uint64_t *random_state, double *draws)
 {
     const struct plan_fleet *fleet = state->fleet;
     const struct plan_load *load = &state->loads[host];
     struct packing_guest like[LIKENESSES];
     struct sketch_step step[LIKENESSES];
     size_t chosen[LIKENESSES];
+    const size_t stride = fleet->n_times / PLAN_FIT_STEPS + 1;
+    size_t n_draws = 0;
     const size_t n = choose_likenesses(state, host, random_state, chosen);
 
     for (size_t i = 0; i < n; i++)
         like[i] = (struct packing_guest){&step[i], 1, PLAN_CODE_MAX};
-    for (size_t t = 0; t < fleet->n_times; t++) {
+    for (size_t t = 0; t < fleet->n_times; t += stride) {
         for (size_t i = 0; i < n; i++)
             step[i] = (struct sketch_step){plan_series(fleet, chosen[i])[t], 1};
-        draws[t] = packing_fit(like, n, load->limit_bytes - (double)load->joint[t], ram_bytes,
-                               random_state);
+        draws[n_draws++] = packing_fit(like, n, load->limit_bytes - (double)load->joint[t],
+                                       ram_bytes, random_state);
     }
-    *how_many = packing_reached(draws, fleet->n_times, state->options.risk);
-    return 0;
+    return packing_reached(draws, n_draws, state->options.risk);
 }
 
 /* --- the ratio -------------------------------------------------------------------------------- */

@@ -16,11 +16,16 @@
 struct plan_shape plan_new_guest(const struct plan_fleet *fleet, double ram_bytes,
                                  uint64_t *random_state, uint8_t *series, struct plan_slot *slots);
 
+/** So many steps at most, evenly spaced, are drawn at. */
+#define PLAN_FIT_STEPS 5000
+
 /** How many more guests of that size fit on a host at the risk: the number that at least 1 - risk
- * of the steps have room for, each guest drawn anew (packing_fit()). @p draws: n_times; 0 of a host
- * without a guest, whose likeness it would take: see *fleet_wide. 0; -ENOMEM */
-int plan_how_many(const struct plan_state *state, size_t host, double ram_bytes,
-                  uint64_t *random_state, double *draws, double *how_many);
+ * of the steps have room for, each guest drawn anew (packing_fit()) and like one of the host's, or
+ * where it has none like any of the fleet's. Of a risk below 1 / PLAN_FIT_STEPS: that each of them
+ * has room for.
+ * @p draws: n_times. */
+double plan_how_many(const struct plan_state *state, size_t host, double ram_bytes,
+                     uint64_t *random_state, double *draws);
 
 struct plan_ratio {
     double ratio;  /* assigned to capacity less reserve; 0: not known */

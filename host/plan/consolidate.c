@@ -73,7 +73,7 @@ static double guest_peak(const struct plan_state *state, size_t g)
     double peak = 0;
 
     for (size_t s = 0; s < PLAN_SLOTS; s++)
-        peak = fmax(peak, slots[s].mean_bytes + state->z * sqrt(slots[s].variance));
+        peak = fmax(peak, slots[s].mean_bytes + state->z * sqrt((double)slots[s].variance));
     return peak;
 }
 

@@ -79,16 +79,16 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
 {
     const double code = ceil(bytes / plan_unit(&fleet->guests[guest]) * (1 - 1e-12));
     const uint8_t value = (uint8_t)fmin(fmax(code, 0), PLAN_CODE_MAX);
-    const double first = floor((time_s - fleet->from_s) / fleet->step_s);
-    const double end = ceil((time_s + for_s - fleet->from_s) / fleet->step_s);
+    const double last = (double)fleet->n_times;
+    const double from = floor((time_s - fleet->from_s) / fleet->step_s);
+    const double to = ceil((time_s + for_s - fleet->from_s) / fleet->step_s);
+    const size_t first = (size_t)fmin(fmax(from, 0), last);
+    const size_t end = (size_t)fmin(fmax(to, 0), last);
     uint8_t *series = plan_series(fleet, guest);
 
-    for (double t = fmax(first, 0); t < fmin(end, (double)fleet->n_times); t++) {
-        uint8_t *cell = &series[(size_t)t];
-
-        if (*cell == PLAN_CODE_NONE || *cell < value)
-            *cell = value;
-    }
+    for (size_t t = first; t < end; t++)
+        if (series[t] == PLAN_CODE_NONE || series[t] < value)
+            series[t] = value;
 }
 
 double plan_days(const struct plan_fleet *fleet)

@@ -21,7 +21,7 @@
 /** The hours of a weekday, then those of a Saturday or Sunday; UTC. */
 #define PLAN_SLOTS 48
 /** What the series of all guests may take. */
-#define PLAN_SERIES_BYTES (256ULL << 20)
+#define PLAN_SERIES_BYTES (320ULL << 20)
 /** With less history a host's need is taken from mean and deviation as well. */
 #define PLAN_DAYS_ENOUGH 14
 

@@ -153,13 +153,19 @@ void plan_move_guest(struct plan_state *state, size_t guest, size_t to)
 
 /* --- does it fit? ----------------------------------------------------------------------------- */
 
+/* fmaxf() is a call, for it minds what is not a number. */
+static float larger_of(float a, float b)
+{
+    return a > b ? a : b;
+}
+
 /* Variances that were taken away again may be a trifle below 0. */
 static float peak_of_slot(const struct plan_state *state, const struct plan_load *load, size_t s,
                           const struct plan_slot *more)
 {
     const float mean = load->mean_bytes[s] + more->mean_bytes;
 
-    return mean + (float)state->z * sqrtf(fmaxf(load->variance[s] + more->variance, 0));
+    return mean + (float)state->z * sqrtf(larger_of(load->variance[s] + more->variance, 0));
 }
 
 double plan_load_peak(const struct plan_state *state, const struct plan_load *load,
@@ -169,14 +175,14 @@ double plan_load_peak(const struct plan_state *state, const struct plan_load *lo
     float peak = 0;
 
     for (size_t s = 0; s < PLAN_SLOTS; s++)
-        peak = fmaxf(peak, peak_of_slot(state, load, s, shape ? &shape->slots[s] : &nothing));
+        peak = larger_of(peak, peak_of_slot(state, load, s, shape ? &shape->slots[s] : &nothing));
     return peak;
 }
 
 static size_t count_above(const float *joint, const uint8_t *series, size_t n, float unit,
                           float limit)
 {
-    size_t above = 0;
+    unsigned above = 0; /* n is at most BLOCK: as wide as a float, for vectors */
 
     for (size_t t = 0; t < n; t++)
         above += joint[t] + unit * series[t] > limit;

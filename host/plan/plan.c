@@ -76,10 +76,8 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
         host->planned_bytes = planned(state, load);
         result->short_before += !plan_load_holds(state, load);
         if (request->n_place > 0)
-            rc = plan_how_many(state, h, request->place_bytes[0], random_state, draws,
-                               &host->how_many);
-        if (rc == 0)
-            rc = plan_host_fails(state, h, &host->unplaced, &host->unplaced_bytes);
+            host->how_many = plan_how_many(state, h, request->place_bytes[0], random_state, draws);
+        rc = plan_host_fails(state, h, &host->unplaced, &host->unplaced_bytes);
         report(request, PART_FAILS, h + 1, n);
     }
     return rc;

@@ -62,7 +62,7 @@ static void daily_p99(const struct plan_fleet *fleet, size_t guest, double *day,
 
     for (size_t d = 0; d < n_days; d++) {
         count(&codes, series + d * each, each);
-        day[d] = codes.total * 2 < each ? NAN
+        day[d] = codes.total < each / 2 ? NAN
                                         : quantile(&codes, 0.99) * plan_unit(&fleet->guests[guest]);
     }
 }

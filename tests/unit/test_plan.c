@@ -71,7 +71,7 @@ END_TEST
 START_TEST(the_step_is_as_short_as_memory_allows)
 {
     ck_assert_int_eq(plan_step_s(28 * DAY_S, 20), 60);
-    ck_assert_int_eq(plan_step_s(28 * DAY_S, 20000), 300);
+    ck_assert_int_eq(plan_step_s(28 * DAY_S, 20000), 180);
     ck_assert_int_eq(plan_step_s(14 * DAY_S, 20000), 120);
     ck_assert_int_eq(plan_step_s(36500 * DAY_S, 1000000), 3600);
 }
@@ -308,17 +308,15 @@ END_TEST
  * needed, take 14 more. */
 START_TEST(how_many_more)
 {
-    struct plan_fleet fleet = make_fleet(1, 2, 14);
+    struct plan_fleet fleet = make_fleet_by(600, 1, 2, 14);
     struct plan_state state;
     uint64_t random_state = 1;
     double *draws = calloc(fleet.n_times, sizeof(*draws));
-    double how_many;
 
     note_all(&fleet, 0, 4);
     note_all(&fleet, 1, 4);
     state = prepare(&fleet, &bare);
-    ck_assert_int_eq(plan_how_many(&state, 0, 8.0 * GIB, &random_state, draws, &how_many), 0);
-    ck_assert_double_eq(how_many, 14);
+    ck_assert_double_eq(plan_how_many(&state, 0, 8.0 * GIB, &random_state, draws), 14);
     plan_state_free(&state);
     plan_fleet_free(&fleet);
     free(draws);
@@ -329,7 +327,7 @@ END_TEST
  * next guest would have needed. */
 START_TEST(the_ratio)
 {
-    struct plan_fleet fleet = make_fleet(4, 200, 14);
+    struct plan_fleet fleet = make_fleet_by(1800, 4, 200, 14);
     struct plan_state state;
     struct plan_ratio ratio;
     uint64_t random_state = 1;
@@ -478,7 +476,7 @@ static void check_plan(uint64_t seed)
 
 START_TEST(plans_hold_what_they_must)
 {
-    for (uint64_t seed = 0; seed < 150; seed++)
+    for (uint64_t seed = 0; seed < 60; seed++)
         check_plan(seed);
 }
 END_TEST
