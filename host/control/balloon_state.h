@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file balloon_state.h  What a balloon does after it was given a target. Pure functions.
+ *
+ * Theory of operation. A target is a wish: the guest's driver follows it, slowly, in part, or not
+ * at all, and even a balloon that inflates may return nothing to the host (VFIO, locked memory, a
+ * background snapshot). So a balloon is watched:
+ *   - while it moves to its target it gets no other, but for a panic;
+ *   - five seconds without any progress, and what it has becomes its target: a Linux driver
+ *     otherwise retries for ever. Three times in a row without a single byte: there is no driver,
+ *     and the guest is inhibited;
+ *   - 30 s after it has shrunk to its target the resident memory must be no more than the target
+ *     and 64 MiB. If it is more, the host got nothing: the guest is inhibited, and gets back what
+ * it had;
+ *   - a balloon that moves without a target of ours is moved by another hand (MOM, virsh setmem):
+ *     it is left alone for an hour after the last such move, and no longer ours to restore.
+ *
+ * Resident memory of a guest that grew is to be expected: what it was given and has not touched yet
+ * is pending, and counts as gone from the host's free memory.
+ */
+#pragma once
+
+#include "decide/step.h"
+
+enum balloon_trouble {
+    TROUBLE_NONE,
+    TROUBLE_NO_DRIVER, /* three targets, and it did not move: inhibited */
+    TROUBLE_NO_RETURN, /* it inflates, and the host gets nothing: inhibited */
+    TROUBLE_FOREIGN,   /* another hand moves it */
+};
+
+struct balloon_policy {
+    double progress_s;     /* 5 */
+    unsigned stalls_max;   /* 3 */
+    double return_s;       /* 30 */
+    uint64_t return_bytes; /* 64 MiB */
+    double foreign_s;      /* 3600 */
+    uint64_t still_bytes;  /* less than this is no move: 1 MiB */
+};
+extern const struct balloon_policy balloon_policy_default;
+
+/** All zero in the beginning. Times are of a clock that is never set back. */
+struct balloon_state {
+    struct decide_pace pace;
+    uint64_t before_bytes; /* what it had before our first target; 0: it had none of ours */
+    uint64_t seen_bytes;   /* what it had last; 0: not seen yet */
+    bool moving;           /* to set_bytes, from from_bytes */
+    bool stalled;          /* what it has is to become its target */
+    bool quiet;   /* what it had became its target a moment ago: what comes late is its own */
+    bool proving; /* it has shrunk to set_bytes, and resident is to show it */
+    uint64_t set_bytes, from_bytes;
+    double progress_at_s, settled_at_s;
+    unsigned n_stalls; /* in a row */
+    enum balloon_trouble trouble;
+    double trouble_until_s; /* of TROUBLE_FOREIGN */
+    uint64_t pending_bytes; /* given and not touched yet */
+};
+
+/** Takes in what the guest has now; for every guest, at each decision. */
+void balloon_observe(struct balloon_state *state, const struct balloon_policy *policy,
+                     const struct decide_input *input, double now_s);
+
+/** A target has been set. @p input: what balloon_observe() has seen. */
+void balloon_issued(struct balloon_state *state, const struct decide_input *input,
+                    uint64_t target_bytes, double now_s);
+
+/** What it has, or will have once its balloon has moved up. */
+uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input);
+
+/** No driver, or nothing comes back: it is not tried again. */
+static inline bool balloon_is_inhibited(const struct balloon_state *state)
+{
+    return state->trouble == TROUBLE_NO_DRIVER || state->trouble == TROUBLE_NO_RETURN;
+}

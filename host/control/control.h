@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file control.h  What all guests of a host are given and asked for: the control law of the host,
+ * as pure functions over plain structs. No clock, no libvirt, no allocation.
+ *
+ * Theory of operation. decide/ says of each guest alone how much memory it should have; here the
+ * host's free memory limits what can be given, and its shortage says who is asked to give:
+ *
+ *   who gives   Nobody while the host is ample, unless proactive. Else those with the lowest rho
+ *               first (idle memory taxed: Waldspurger, OSDI 2002, section 5.1), as much as is
+ *               missing: to the level's end, to the room that was asked for, to the growth that
+ *               waits. What balloons on their way down will return counts as there.
+ *   how fast    decide_step(): three decisions and ten minutes, then at most 5 %, 256 MiB and half
+ *               of what is available to the guest, each time.
+ *   growth      At once and all of it, but never from the last free memory: the sum of what is
+ *               given, and was given and is not touched yet, leaves the threshold hard free. What
+ *               does not fit waits until free memory shows that the donors' resident memory has
+ *               fallen: growth in two phases. Panics first, then the highest rho.
+ *   trust       What the host measured itself (the working set) and the reservation may take free
+ *               memory down to hard. What only the guest claims (its statistics, its pressure) may
+ *               do so up to the guest's share of the memory that guests can have; beyond it only
+ *               what is free above high. So a guest that lies cannot bring others to be asked.
+ *   never       below the decision's target, its floor and the reservation; above M; a guest that
+ *               is excluded, inhibited or moved by another hand (balloon_state.h).
+ *
+ * The caller decides every ten seconds, and at once when a guest panics. It sets what is ordered,
+ * and reports that by balloon_issued(); a dry run does not, and the next decision starts from the
+ * same state.
+ */
+#pragma once
+
+#include "control/balloon_state.h"
+#include "control/levels.h"
+
+/** What is to be done with one balloon. */
+enum control_action {
+    CONTROL_NONE,
+    CONTROL_SHRINK,
+    CONTROL_GROW,
+    CONTROL_FULL,    /* all that is assigned, at once */
+    CONTROL_SETTLE,  /* it does not come further: what it has becomes its target */
+    CONTROL_RESTORE, /* what it had before our first target */
+};
+#define N_CONTROL_ACTIONS 6
+
+/** Why it is no more than that. */
+enum control_hold {
+    HOLD_NONE,
+    HOLD_DECISION, /* decide_why() says it: a veto, the band, or it has what it needs */
+    HOLD_UNKNOWN,  /* what its balloon leaves it is not known, or it has none */
+    HOLD_EXCLUDED,
+    HOLD_FOREIGN,   /* another hand moves its balloon */
+    HOLD_INHIBITED, /* no driver, or nothing comes back */
+    HOLD_MOVING,    /* its balloon is on its way */
+    HOLD_WAITING,   /* less is enough, but not for long enough yet */
+    HOLD_PAUSE,     /* after a panic */
+    HOLD_AMPLE,     /* the host has enough, and lazy takes nothing then */
+    HOLD_OTHERS,    /* others give enough */
+    HOLD_ROOM,      /* it needs more: donors have not returned enough yet */
+    HOLD_SHARE,     /* it claims more than its share, and the host is short */
+};
+#define N_HOLDS 13
+
+struct control_policy {
+    struct decide_policy decide;
+    struct levels_policy levels;
+    struct balloon_policy balloon;
+    bool proactive; /* false: lazy, takes only what is missing */
+};
+
+/** The defaults: lazy. */
+void control_policy_init(struct control_policy *policy);
+
+struct control_host {
+    uint64_t total_bytes;
+    uint64_t free_bytes;      /* what can be used without swapping: MemAvailable */
+    uint64_t growth_bytes;    /* p99.9 of the guests' joint growth in 60 s; 0: not known */
+    uint64_t room_bytes;      /* that is wanted free (make-room); 0: no more than the levels want */
+    double now_s;             /* of any clock that is never set back */
+    enum control_level level; /* in: the last one; out: this one's */
+    struct levels levels;     /* out */
+    uint64_t budget_bytes;    /* out: what growth may have had */
+    uint64_t missing_bytes;   /* out: what donors are asked for in all; UINT64_MAX: all they can */
+};
+
+struct control_guest {
+    /* In. panic_bytes and panic_age_s of the input are taken from the state. */
+    struct decide_input input;
+    bool excluded;
+    struct balloon_state state; /* kept from one decision to the next */
+    /* Out. */
+    struct decide_decision decision;
+    enum control_action action;
+    enum control_hold hold;
+    uint64_t target_bytes; /* what its balloon is to be set to; with CONTROL_NONE what it has */
+    uint64_t wish_bytes;   /* what it would be without the host's limits */
+    uint64_t share_bytes;  /* what it may claim while the host is short */
+    bool served;           /* within a decision */
+};
+
+/** One decision for the whole host. Sets the fields that are out, and advances the states. */
+void control_run(const struct control_policy *policy, struct control_host *host,
+                 struct control_guest *guests, size_t n);
+
+/** What is left when the controller ends. */
+enum control_restore { RESTORE_BEFORE, RESTORE_MAX, RESTORE_HOLD };
+
+/** Orders what the balloons of which we set the target are to be left with, within the host's free
+ * memory; after control_run(). A balloon is lowered to what it had before only as far as the guest
+ * needs no more. */
+void control_restore(const struct control_host *host, enum control_restore restore,
+                     struct control_guest *guests, size_t n);

@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_control.c  The control law of the host: each rule, and what must hold whatever the
+ * guests do and claim. */
+#include "base/bytes.h"
+#include "base/random.h"
+#include "control/control_words.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#define MIB DECIDE_MIB
+#define EVERY_S 10
+
+static struct control_policy policy;
+
+static void setup(void)
+{
+    control_policy_init(&policy);
+}
+
+/* 4 GiB, all resident, 200 MiB touched: after ten minutes it may go to 505 MiB. */
+static struct decide_input idle(void)
+{
+    return (struct decide_input){
+        .assigned_bytes = 4096 * MIB,
+        .actual_bytes = 4096 * MIB,
+        .resident_bytes = 4096 * MIB,
+        .short_wss = {60, 190 * MIB, 200 * MIB},
+        .mid_wss = {600, 190 * MIB, 200 * MIB},
+        .long_wss = {3600, 190 * MIB, 200 * MIB},
+        .day_bytes = 200 * MIB,
+        .day_s = 86400,
+        .age_s = 1,
+        .period_s = 10,
+        .up_s = 86400,
+        .panic_age_s = NAN,
+        .guest = {.reported = true,
+                  .age_s = 1,
+                  .agreement = 1,
+                  .available_bytes = 3796 * MIB,
+                  .swap_total_bytes = 0,
+                  .swap_free_bytes = 0,
+                  .cold_anon_bytes = 0},
+    };
+}
+
+/* Idle, as long as it uses 300 MiB. */
+static struct control_guest guest(void)
+{
+    return (struct control_guest){.input = idle()};
+}
+
+static void resize(struct control_guest *guest, uint64_t actual, uint64_t resident)
+{
+    uint64_t used = decide_actual(&guest->input) - guest->input.guest.available_bytes;
+
+    guest->input.actual_bytes = actual;
+    guest->input.resident_bytes = resident;
+    guest->input.guest.available_bytes = less(actual, used);
+}
+
+/* 64 GiB: high is 2621 MiB, hard 838. */
+static struct control_host host(uint64_t free_mib)
+{
+    return (struct control_host){
+        .total_bytes = 65536 * MIB, .free_bytes = free_mib * MIB, .now_s = 1000};
+}
+
+static void run(struct control_host *host, struct control_guest *guests, size_t n)
+{
+    control_run(&policy, host, guests, n);
+    host->now_s += EVERY_S;
+}
+
+/* Decisions without any being carried out, until ten minutes and more have passed. */
+static void settle(struct control_host *host, struct control_guest *guests, size_t n)
+{
+    for (int i = 0; i <= 61; i++)
+        run(host, guests, n);
+}
+
+static const char *why(const struct control_host *host, const struct control_guest *guest)
+{
+    static char text[CONTROL_WHY_TEXT];
+
+    return control_why(text, &policy, host, guest);
+}
+
+static void issue(const struct control_host *host, struct control_guest *guest)
+{
+    balloon_issued(&guest->state, &guest->input, guest->target_bytes, host->now_s - EVERY_S);
+}
+
+/* --- levels ----------------------------------------------------------------------------------- */
+
+START_TEST(levels_have_hysteresis)
+{
+    struct levels levels = levels_of(&policy.levels, 100000, 0);
+
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 4000);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_SOFT], 2560);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HARD], 1280);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_LOW], 640);
+
+    static const struct {
+        uint64_t free_bytes;
+        enum control_level level;
+    } steps[] = {
+        {4000, LEVEL_AMPLE}, {3999, LEVEL_HIGH}, {4999, LEVEL_HIGH}, {5000, LEVEL_AMPLE},
+        {639, LEVEL_LOW},    {799, LEVEL_LOW},   {800, LEVEL_HARD},  {1599, LEVEL_HARD},
+        {1600, LEVEL_SOFT},  {3199, LEVEL_SOFT}, {3200, LEVEL_HIGH}, {9000, LEVEL_AMPLE},
+    };
+    enum control_level level = LEVEL_AMPLE;
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        level = levels_next(&policy.levels, &levels, level, steps[i].free_bytes);
+        ck_assert_int_eq(level, steps[i].level);
+    }
+    levels = levels_of(&policy.levels, 100000, 10000);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 10000);
+    ck_assert_str_eq(levels_name(LEVEL_LOW), "low");
+}
+END_TEST
+
+/* --- who gives -------------------------------------------------------------------------------- */
+
+START_TEST(lazy_takes_nothing_while_the_host_is_ample)
+{
+    struct control_host h = host(30000);
+    struct control_guest g = guest();
+
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    ck_assert_int_eq(g.hold, HOLD_AMPLE);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "the host has enough: 30000 MiB are free"));
+    h.free_bytes = 2000 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+    ck_assert_uint_eq(g.target_bytes, 3892 * MIB); /* 5 % of 4096 are 204.8 */
+    ck_assert_int_eq(h.level, LEVEL_HIGH);
+}
+END_TEST
+
+START_TEST(proactive_takes_from_all)
+{
+    struct control_host h = host(30000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    policy.proactive = true;
+    run(&h, g, 2);
+    ck_assert_int_eq(g[0].hold, HOLD_WAITING);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "less is enough, for "));
+    settle(&h, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
+}
+END_TEST
+
+START_TEST(the_idlest_gives_first)
+{
+    struct control_host h = host(3250);
+    struct control_guest g[3] = {guest(), guest(), guest()};
+
+    g[1].input.mid_wss.high_bytes = 100 * MIB; /* its rho is the lowest */
+    g[2].input.shares = 100000;
+    settle(&h, g, 3);
+    ck_assert_int_eq(g[1].hold, HOLD_AMPLE);
+    h.free_bytes = 2620 * MIB; /* 656 MiB are missing to 3276: two of 205 are not enough */
+    run(&h, g, 3);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    h.free_bytes = 3172 * MIB; /* 104 are missing */
+    run(&h, g, 3);
+    ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+    ck_assert_int_eq(g[2].action, CONTROL_NONE);
+    ck_assert_int_eq(g[0].hold, HOLD_OTHERS);
+    issue(&h, &g[1]);
+    resize(&g[1], 4000 * MIB, 4000 * MIB);
+    run(&h, g, 3); /* what is on its way counts */
+    ck_assert_int_eq(g[1].hold, HOLD_MOVING);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+}
+END_TEST
+
+START_TEST(room_is_made_on_demand)
+{
+    struct control_host h = host(30000);
+    struct control_guest g = guest();
+
+    settle(&h, &g, 1);
+    h.room_bytes = 30100 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+    ck_assert_uint_eq(h.missing_bytes, 100 * MIB);
+}
+END_TEST
+
+START_TEST(a_veto_holds)
+{
+    struct control_host h = host(100);
+    struct control_guest g = guest();
+
+    g.input.vetoes = VETO_VFIO;
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    ck_assert_int_eq(g.hold, HOLD_DECISION);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "VFIO"));
+}
+END_TEST
+
+START_TEST(the_excluded_and_the_unknown_are_left_alone)
+{
+    struct control_host h = host(100);
+    struct control_guest g[2] = {guest(), guest()};
+
+    g[0].excluded = true;
+    g[1].input.actual_bytes = DECIDE_UNKNOWN;
+    settle(&h, g, 2);
+    ck_assert_int_eq(g[0].hold, HOLD_EXCLUDED);
+    ck_assert_int_eq(g[1].hold, HOLD_UNKNOWN);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+    ck_assert_int_eq(g[1].action, CONTROL_NONE);
+}
+END_TEST
+
+/* --- growth and panic ------------------------------------------------------------------------- */
+
+/* Needs 3000 MiB, as the host has measured, and has 1000. */
+static struct control_guest hungry(void)
+{
+    struct control_guest g = guest();
+
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    g.input.short_wss = (struct decide_wss){60, 850 * MIB, 2400 * MIB};
+    return g;
+}
+
+START_TEST(growth_is_at_once)
+{
+    struct control_host h = host(10000);
+    struct control_guest g = hungry();
+
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_eq(g.target_bytes, 3000 * MIB);
+}
+END_TEST
+
+START_TEST(growth_has_two_phases_when_the_host_is_short)
+{
+    struct control_host h = host(1338); /* 500 above hard */
+    struct control_guest g[2] = {guest(), hungry()};
+
+    h.level = LEVEL_HIGH;
+    settle(&h, g, 2);
+    uint64_t had = g[1].target_bytes - 1000 * MIB;
+
+    ck_assert_int_eq(g[1].action, CONTROL_GROW);
+    ck_assert_int_eq(g[1].hold, HOLD_ROOM);
+    ck_assert(had >= 499 * MIB && had <= 500 * MIB);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    issue(&h, &g[0]);
+    issue(&h, &g[1]);
+    resize(&g[1], g[1].target_bytes, 1000 * MIB); /* given, not touched */
+    run(&h, g, 2);
+    ck_assert_uint_eq(g[1].target_bytes,
+                      g[1].input.actual_bytes); /* nothing from what is pending */
+    ck_assert_int_eq(g[1].hold, HOLD_ROOM);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[1]), "until others have returned memory"));
+    resize(&g[0], 3892 * MIB, 3892 * MIB); /* the donor has returned */
+    h.free_bytes += 204 * MIB;
+    run(&h, g, 2);
+    ck_assert_int_eq(g[1].action, CONTROL_GROW);
+    ck_assert_uint_le(g[1].target_bytes - g[1].input.actual_bytes, 205 * MIB);
+    ck_assert_uint_ge(g[1].target_bytes - g[1].input.actual_bytes, 203 * MIB);
+}
+END_TEST
+
+START_TEST(panic_gives_all_at_once_and_holds_off_for_longer_each_time)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    policy.proactive = true;
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    g.input.guest.psi_some = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+    issue(&h, &g);
+    resize(&g, 4096 * MIB, 4096 * MIB);
+    g.input.guest.psi_some = 0;
+
+    double calm_s = h.now_s;
+
+    while (g.action != CONTROL_SHRINK && h.now_s < calm_s + 7200)
+        run(&h, &g, 1);
+    ck_assert_double_ge(h.now_s - calm_s, 600);
+    ck_assert_double_le(h.now_s - calm_s, 700);
+    g.input.guest.psi_some = 0.5;
+    run(&h, &g, 1);
+    g.input.guest.psi_some = 0;
+    calm_s = h.now_s;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_PAUSE);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "its last panic forbids"));
+    while (g.action != CONTROL_SHRINK && h.now_s < calm_s + 7200)
+        run(&h, &g, 1);
+    ck_assert_double_ge(h.now_s - calm_s, 1180);
+}
+END_TEST
+
+START_TEST(panics_are_served_first)
+{
+    struct control_host h = host(2838); /* 2000 above hard */
+    struct control_guest g[2] = {hungry(), hungry()};
+
+    g[1].input.shares = 1; /* its rho is the lower */
+    g[1].input.short_wss.low_bytes = 950 * MIB;
+    run(&h, g, 2);
+    ck_assert(g[1].decision.panics & PANIC_WSS);
+    ck_assert_uint_ge(g[1].target_bytes, 2998 * MIB);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+    ck_assert_int_eq(g[0].hold, HOLD_ROOM);
+}
+END_TEST
+
+/* --- trust ------------------------------------------------------------------------------------ */
+
+START_TEST(a_claim_beyond_the_share_takes_only_what_is_free_above_high)
+{
+    struct control_host h = host(3000); /* high is 2621 */
+    struct control_guest g[8];
+
+    for (size_t i = 0; i < 8; i++)
+        g[i] = guest();
+    settle(&h, g, 8);
+    resize(&g[0], 4000 * MIB, 4000 * MIB);
+    g[0].state = (struct balloon_state){0};
+    g[0].input.assigned_bytes = 8192 * MIB;
+    g[0].input.shares = 1000;
+    g[0].input.guest.psi_full = 0.5;
+    run(&h, g, 8);
+    ck_assert_uint_lt(g[0].share_bytes, 4000 * MIB);
+    ck_assert_uint_le(g[0].target_bytes, 4379 * MIB);
+    ck_assert_int_eq(g[0].hold, HOLD_SHARE);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "it claims 8192 MiB, its share"));
+    for (size_t i = 1; i < 8; i++)
+        ck_assert_int_eq(g[i].action, CONTROL_NONE);
+}
+END_TEST
+
+/* --- what balloons do ------------------------------------------------------------------------- */
+
+/* Orders a proactive shrink; the guest is as before. */
+static void begin_shrink(struct control_host *h, struct control_guest *g)
+{
+    policy.proactive = true;
+    settle(h, g, 1);
+    ck_assert_int_eq(g->action, CONTROL_SHRINK);
+    issue(h, g);
+}
+
+START_TEST(a_balloon_that_stalls_settles_where_it_is)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, 4000 * MIB, 4000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_MOVING);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SETTLE);
+    ck_assert_uint_eq(g.target_bytes, 4000 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "does not come further"));
+    issue(&h, &g);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+}
+END_TEST
+
+START_TEST(a_guest_without_driver_is_inhibited)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    for (int i = 0; i < 10; i++) {
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
+    ck_assert_int_eq(g.hold, HOLD_INHIBITED);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "no driver"));
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+}
+END_TEST
+
+START_TEST(a_balloon_that_returns_nothing_is_inhibited_and_restored)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, g.target_bytes, 4096 * MIB);
+    run(&h, &g, 1);
+    for (int i = 0; i < 3 && g.state.trouble == TROUBLE_NONE; i++) {
+        ck_assert(!balloon_is_inhibited(&g.state));
+        g.state.moving = false; /* no further step */
+        run(&h, &g, 1);
+    }
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_RETURN);
+    ck_assert_int_eq(g.action, CONTROL_RESTORE);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "it gets back what it had; inhibited"));
+}
+END_TEST
+
+START_TEST(another_hand_is_noticed_under_way)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 4000 * MIB, 4000 * MIB);
+    begin_shrink(&h, &g);
+    resize(&g, 4096 * MIB, 4096 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+}
+END_TEST
+
+START_TEST(another_hand_is_left_alone_for_an_hour)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, g.target_bytes, g.target_bytes);
+    run(&h, &g, 1);
+    g.state.moving = false;
+    resize(&g, 3000 * MIB, 3000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "another hand moved its balloon"));
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    control_restore(&h, RESTORE_BEFORE, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE); /* and not restored */
+    h.now_s += 3600;
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+}
+END_TEST
+
+START_TEST(the_end_restores_within_what_is_free)
+{
+    struct control_host h = host(20000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    policy.proactive = true;
+    settle(&h, g, 2);
+    for (int i = 0; i < 2; i++) {
+        issue(&h, &g[i]);
+        resize(&g[i], g[i].target_bytes, g[i].target_bytes);
+        balloon_observe(&g[i].state, &policy.balloon, &g[i].input, h.now_s);
+    }
+    control_restore(&h, RESTORE_BEFORE, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_RESTORE);
+    ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
+    ck_assert_uint_eq(g[1].target_bytes, 4096 * MIB);
+    h.free_bytes = 1138 * MIB + MIB; /* 300 above hard */
+    control_restore(&h, RESTORE_BEFORE, g, 2);
+    ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
+    ck_assert_uint_lt(g[1].target_bytes, 4000 * MIB);
+    ck_assert_int_eq(g[1].hold, HOLD_ROOM);
+    control_restore(&h, RESTORE_HOLD, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+}
+END_TEST
+
+/* --- what must hold of anything ----------------------------------------------------------------
+ */
+
+#define N_GUESTS 6
+
+struct world {
+    uint64_t random;
+    struct control_host host;
+    struct control_guest guests[N_GUESTS];
+    uint64_t used[N_GUESTS];
+};
+
+static uint64_t any(struct world *world, uint64_t most)
+{
+    return most == 0 ? 0 : random_next(&world->random) % most;
+}
+
+/* Any working set within what is resident; any claims. */
+static void change_guest(struct world *world, struct control_guest *g)
+{
+    struct decide_input *in = &g->input;
+    struct decide_wss *wss[] = {&in->short_wss, &in->mid_wss, &in->long_wss};
+    uint64_t high = 0;
+
+    for (size_t w = 0; w < 3; w++) {
+        high = larger(high, any(world, in->resident_bytes + 1));
+        wss[w]->high_bytes = high;
+        wss[w]->low_bytes = any(world, high + 1);
+    }
+    in->guest.reported = any(world, 4) != 0;
+    in->guest.agreement = (double)any(world, 100) / 100;
+    in->guest.available_bytes = any(world, in->actual_bytes + 1);
+    in->guest.psi_some = any(world, 8) == 0 ? 0.3 : 0;
+    in->guest.oom_kill = any(world, 50) == 0;
+    in->vetoes = any(world, 10) == 0 ? VETO_VFIO : 0;
+}
+
+static void make_world(struct world *world, uint64_t seed)
+{
+    *world = (struct world){0};
+    world->random = seed;
+    world->host = host(0);
+    world->host.free_bytes = 4000 * MIB + any(world, 4000 * MIB);
+    for (size_t i = 0; i < N_GUESTS; i++) {
+        struct control_guest *g = &world->guests[i];
+
+        *g = guest();
+        g->input.reserved_bytes = any(world, 2) ? any(world, 4096 * MIB) : 0;
+        g->input.shares = any(world, 3) ? 0 : (double)(1 + any(world, 10000));
+    }
+    policy.proactive = any(world, 2);
+}
+
+/* Balloons follow as drivers do: all the way, in part, or not at all; grown guests touch what they
+ * were given some time. */
+static void carry_out(struct world *world, struct control_guest *g)
+{
+    struct decide_input *in = &g->input;
+    uint64_t set = g->state.moving ? g->state.set_bytes : in->actual_bytes;
+    uint64_t before = in->resident_bytes;
+
+    if (set < in->actual_bytes)
+        in->actual_bytes -= any(world, in->actual_bytes - set + 1);
+    else
+        in->actual_bytes = set;
+    if (in->actual_bytes < before)
+        in->resident_bytes = in->actual_bytes;
+    else if (any(world, 4) == 0)
+        in->resident_bytes += any(world, in->actual_bytes - before + 1);
+    world->host.free_bytes = world->host.free_bytes + before - in->resident_bytes;
+}
+
+static void check_orders(struct world *world)
+{
+    uint64_t granted = 0;
+
+    for (size_t i = 0; i < N_GUESTS; i++) {
+        const struct control_guest *g = &world->guests[i];
+        uint64_t actual = g->input.actual_bytes;
+
+        ck_assert_uint_le(g->target_bytes, g->input.assigned_bytes);
+        if (g->action == CONTROL_SHRINK) {
+            ck_assert_uint_lt(g->target_bytes, actual);
+            ck_assert_uint_ge(g->target_bytes, g->decision.floor_bytes);
+            ck_assert_uint_ge(g->target_bytes, g->decision.wanted_bytes);
+            ck_assert_uint_ge(g->target_bytes, g->input.reserved_bytes);
+            ck_assert_uint_ge(g->target_bytes, actual - actual / 20 - MIB);
+            ck_assert_uint_eq(g->decision.vetoes, 0);
+        } else {
+            ck_assert_uint_ge(g->target_bytes, actual);
+        }
+        granted += less(g->target_bytes, balloon_given(&g->state, &g->input));
+        ck_assert(*why(&world->host, g));
+    }
+    ck_assert_uint_le(granted, world->host.budget_bytes);
+}
+
+START_TEST(nothing_goes_below_its_floor_and_the_host_never_below_hard)
+{
+    struct world world;
+    unsigned shrinks = 0, grows = 0;
+
+    make_world(&world, (uint64_t)_i + 1);
+    for (int step = 0; step < 3000; step++) {
+        for (size_t i = 0; i < N_GUESTS; i++)
+            if (any(&world, 100) == 0)
+                change_guest(&world, &world.guests[i]);
+        run(&world.host, world.guests, N_GUESTS);
+        check_orders(&world);
+        for (size_t i = 0; i < N_GUESTS; i++) {
+            struct control_guest *g = &world.guests[i];
+
+            shrinks += g->action == CONTROL_SHRINK;
+            grows += g->action == CONTROL_GROW || g->action == CONTROL_FULL;
+            if (g->action != CONTROL_NONE)
+                issue(&world.host, g);
+            carry_out(&world, g);
+        }
+        ck_assert_uint_ge(world.host.free_bytes, world.host.levels.threshold_bytes[LEVEL_HARD]);
+    }
+    if (policy.proactive)
+        ck_assert_uint_gt(shrinks, 0);
+    ck_assert(!shrinks || grows > 0);
+}
+END_TEST
+
+/* One of them claims whatever it likes; the others are as they were, and the host is ample. */
+START_TEST(a_lying_guest_takes_from_no_other)
+{
+    struct world world;
+
+    make_world(&world, (uint64_t)_i + 1000);
+    policy.proactive = false;
+    resize(&world.guests[0], 1024 * MIB, 1024 * MIB);
+    world.guests[0].input.shares = 1; /* next to none: what it claims is beyond its share */
+    world.guests[0].input.reserved_bytes = 0;
+    for (int step = 0; step < 3000; step++) {
+        struct decide_guest *claims = &world.guests[0].input.guest;
+
+        claims->available_bytes = any(&world, 2) ? 0 : world.guests[0].input.actual_bytes;
+        claims->psi_full = any(&world, 3) ? 0.9 : 0;
+        claims->oom_kill = any(&world, 3) == 0;
+        run(&world.host, world.guests, N_GUESTS);
+        check_orders(&world);
+        for (size_t i = 1; i < N_GUESTS; i++)
+            if (world.guests[i].action != CONTROL_NONE)
+                ck_assert_uint_gt(world.guests[i].target_bytes, world.guests[i].input.actual_bytes);
+        if (world.guests[0].action != CONTROL_NONE)
+            issue(&world.host, &world.guests[0]);
+        carry_out(&world, &world.guests[0]);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("control");
+    TCase *rules = tcase_create("rules");
+    TCase *always = tcase_create("always");
+
+    tcase_add_checked_fixture(rules, setup, NULL);
+    tcase_add_test(rules, levels_have_hysteresis);
+    tcase_add_test(rules, lazy_takes_nothing_while_the_host_is_ample);
+    tcase_add_test(rules, proactive_takes_from_all);
+    tcase_add_test(rules, the_idlest_gives_first);
+    tcase_add_test(rules, room_is_made_on_demand);
+    tcase_add_test(rules, a_veto_holds);
+    tcase_add_test(rules, the_excluded_and_the_unknown_are_left_alone);
+    tcase_add_test(rules, growth_is_at_once);
+    tcase_add_test(rules, growth_has_two_phases_when_the_host_is_short);
+    tcase_add_test(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time);
+    tcase_add_test(rules, panics_are_served_first);
+    tcase_add_test(rules, a_claim_beyond_the_share_takes_only_what_is_free_above_high);
+    tcase_add_test(rules, a_balloon_that_stalls_settles_where_it_is);
+    tcase_add_test(rules, a_guest_without_driver_is_inhibited);
+    tcase_add_test(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored);
+    tcase_add_test(rules, another_hand_is_noticed_under_way);
+    tcase_add_test(rules, another_hand_is_left_alone_for_an_hour);
+    tcase_add_test(rules, the_end_restores_within_what_is_free);
+    suite_add_tcase(suite, rules);
+    tcase_add_checked_fixture(always, setup, NULL);
+    tcase_add_loop_test(always, nothing_goes_below_its_floor_and_the_host_never_below_hard, 0, 40);
+    tcase_add_loop_test(always, a_lying_guest_takes_from_no_other, 0, 20);
+    suite_add_tcase(suite, always);
+    return run_suite(suite);
+}
