@@ -22,12 +22,13 @@ struct levels levels_of(const struct levels_policy *policy, uint64_t total_bytes
 enum control_level levels_next(const struct levels_policy *policy, const struct levels *levels,
                                enum control_level level, uint64_t free_bytes)
 {
-    while (level < LEVEL_LOW && free_bytes < levels->threshold_bytes[level + 1])
-        level++;
-    while (level > LEVEL_AMPLE &&
-           (double)free_bytes >= policy->leave_factor * (double)levels->threshold_bytes[level])
-        level--;
-    return level;
+    for (unsigned lower = LEVEL_LOW; lower > LEVEL_AMPLE; lower--) {
+        double threshold = (double)levels->threshold_bytes[lower];
+
+        if ((double)free_bytes < (lower <= level ? policy->leave_factor : 1) * threshold)
+            return (enum control_level)lower;
+    }
+    return LEVEL_AMPLE;
 }
 
 const char *levels_name(enum control_level level)

@@ -129,6 +129,7 @@ struct decide_policy {
     double down_share;                       /* of B, each: 0.05 */
     uint64_t down_max_bytes;                 /* 256 MiB */
     double panic_pause_s, panic_pause_max_s; /* 600, 3600 */
+    double turn_pause_s;                     /* from growth to the next shrinking: 3600 */
 };
 extern const struct decide_policy decide_policy_default;
 

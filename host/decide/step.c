@@ -50,7 +50,23 @@ static bool settled(struct decide_pace *pace, const struct decide_policy *policy
     if (pace->n_lower < policy->down_decisions)
         pace->n_lower++;
     return pace->n_lower >= policy->down_decisions &&
-           now_s - pace->lower_since_s >= policy->down_after_s && now_s >= pace->paused_until_s;
+           now_s - pace->lower_since_s >= policy->down_after_s && now_s >= pace->paused_until_s &&
+           !(pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s);
+}
+
+/* Little by little counts as well; after a panic its own pause rules. */
+static void note_growth(struct decide_pace *pace, const struct decide_input *input,
+                        const struct decide_decision *decision, double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    pace->low_bytes = pace->low_bytes == 0 ? actual : smaller(pace->low_bytes, actual);
+    if (decision->action != ACTION_GROW || decision->panics ||
+        decision->target_bytes <= pace->low_bytes + decision->band_bytes)
+        return;
+    pace->low_bytes = actual;
+    pace->turned = true;
+    pace->turned_at_s = now_s;
 }
 
 uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *policy,
@@ -63,6 +79,7 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
         panic(pace, policy, input, now_s);
     else
         pace->panicking = false;
+    note_growth(pace, input, decision, now_s);
     if (decision->action != ACTION_SHRINK) {
         pace->n_lower = 0;
         return decision->target_bytes;

@@ -8,6 +8,10 @@
  * available, each decision. After a panic nothing is taken for ten minutes; after one that comes
  * within an hour of the end of that pause for twice as long as the last time, up to an hour.
  *
+ * After growth of more than the band nothing is taken for an hour, so that a balloon turns at most
+ * twice an hour: without that a load that comes and goes every half hour is followed up by the
+ * factor of the short window, and down by that of the long one, four times an hour.
+ *
  * A panic teaches a size only where the guest had less than all: at full size no balloon caused it.
  */
 #pragma once
@@ -19,6 +23,9 @@ struct decide_pace {
     unsigned n_lower; /* decisions in a row that wanted less */
     double lower_since_s;
     bool panicking;
+    uint64_t low_bytes; /* the least that it had since it was last taken something; 0: unknown */
+    bool turned;        /* it has grown since */
+    double turned_at_s;
     double pause_s, paused_until_s; /* the last pause; 0: there was none */
     uint64_t panic_bytes;           /* for decide_input */
     double panic_at_s;

@@ -734,6 +734,26 @@ START_TEST(after_a_panic_it_is_left_alone_for_longer_and_longer)
 }
 END_TEST
 
+START_TEST(after_growth_nothing_is_taken_for_an_hour)
+{
+    struct decide_pace pace = {0};
+    struct decide_input input = healthy();
+    double now_s = 0;
+
+    input.actual_bytes = 1000 * MIB;
+    input.guest.available_bytes = 500 * MIB;
+    for (uint64_t mib = 950; mib <= 1150; mib += 10) { /* more than the band in the end */
+        input.short_wss.high_bytes = mib * MIB;
+        input.actual_bytes = step(&pace, &input, now_s++);
+    }
+    ck_assert_uint_eq(input.actual_bytes, 1438 * MIB);
+    input.short_wss.high_bytes = 200 * MIB;
+    for (; now_s < 3600; now_s += 10)
+        ck_assert_uint_eq(step(&pace, &input, now_s), 1438 * MIB);
+    ck_assert_uint_lt(step(&pace, &input, now_s + 30), 1438 * MIB);
+}
+END_TEST
+
 START_TEST(a_panic_at_full_size_teaches_nothing)
 {
     struct decide_input alarmed = healthy();
@@ -807,6 +827,7 @@ int main(void)
     tcase_add_test(steps, no_step_is_too_large);
     tcase_add_test(steps, up_at_once);
     tcase_add_test(steps, after_a_panic_it_is_left_alone_for_longer_and_longer);
+    tcase_add_test(steps, after_growth_nothing_is_taken_for_an_hour);
     tcase_add_test(steps, a_panic_at_full_size_teaches_nothing);
     suite_add_tcase(suite, terms);
     suite_add_tcase(suite, rules);

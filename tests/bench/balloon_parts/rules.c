@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file rules.c  See rules.h. */
+#include "rules.h"
+
+#include "base/bytes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_every(const struct sim *sim, unsigned seconds)
+{
+    return (uint64_t)sim->now_s % seconds == 0;
+}
+
+static void nothing(struct rules_state *state, struct sim *sim)
+{
+    (void)state, (void)sim;
+}
+
+/* --- ours ------------------------------------------------------------------------------------- */
+
+/* An agent's pressure is seen within 2 s, a balloon driver's statistics within 5. */
+static bool panics_now(const struct rules_state *state, const struct sim *sim, size_t i)
+{
+    const struct sim_guest *guest = &sim->guests[i];
+    unsigned every = guest->statistics == STATISTICS_AGENT ? 2 : 5;
+
+    return guest->statistics != STATISTICS_NONE && is_every(sim, every) &&
+           guest->target_bytes < guest->assigned_bytes &&
+           decide_panics(&state->policy.decide, &state->guests[i].input);
+}
+
+static void run_ours(struct rules_state *state, struct sim *sim)
+{
+    struct control_host host = {.total_bytes = sim->total_bytes,
+                                .free_bytes = sim_free(sim),
+                                .now_s = sim->now_s,
+                                .level = state->level};
+
+    control_run(&state->policy, &host, state->guests, sim->n);
+    state->level = host.level;
+    for (size_t i = 0; i < sim->n; i++) {
+        struct control_guest *guest = &state->guests[i];
+
+        sim->guests[i].oom_kill = false;
+        if (guest->action == CONTROL_NONE)
+            continue;
+        balloon_issued(&guest->state, &guest->input, guest->target_bytes, sim->now_s);
+        sim_set(&sim->guests[i], guest->target_bytes);
+    }
+}
+
+static void ours(struct rules_state *state, struct sim *sim)
+{
+    bool panic = false;
+
+    if (!is_every(sim, 2) && !is_every(sim, 5))
+        return;
+    for (size_t i = 0; i < sim->n; i++) {
+        sim_input(&sim->guests[i], sim->now_s, &state->guests[i].input);
+        panic = panic || panics_now(state, sim, i);
+    }
+    if (panic || is_every(sim, SIM_BUCKET_S))
+        run_ours(state, sim);
+}
+
+/* --- MOM's ------------------------------------------------------------------------------------ */
+
+static uint64_t mean_used(struct rules_state *state, const struct sim *sim, size_t i)
+{
+    const struct sim_guest *guest = &sim->guests[i];
+    unsigned n = (unsigned)smaller(state->n_used + 1, 10);
+    uint64_t sum = 0;
+
+    state->used[i][state->n_used % 10] = sim_used(guest) + guest->cache_bytes;
+    for (unsigned k = 0; k < n; k++)
+        sum += state->used[i][k];
+    return sum / n;
+}
+
+static void mom(struct rules_state *state, struct sim *sim)
+{
+    if (!is_every(sim, 10))
+        return;
+
+    bool pressure = (double)sim_free(sim) < 0.20 * (double)sim->total_bytes;
+
+    for (size_t i = 0; i < sim->n; i++) {
+        struct sim_guest *guest = &sim->guests[i];
+        double size = (double)guest->actual_bytes;
+        double wanted = (double)mean_used(state, sim, i) + 0.20 * size;
+
+        if (pressure && wanted < size)
+            sim_set(guest, (uint64_t)fmax(wanted, 0.95 * size));
+        else if (!pressure && size < (double)guest->assigned_bytes)
+            sim_set(guest, (uint64_t)fmax(wanted, 1.05 * size));
+    }
+    state->n_used++;
+}
+
+/* --- Proxmox's -------------------------------------------------------------------------------- */
+
+#define STEP_BYTES (100 * MIB)
+
+static uint64_t minimum(const struct sim_guest *guest)
+{
+    return guest->assigned_bytes / 4;
+}
+
+static void proxmox_begin(struct rules_state *state, struct sim *sim)
+{
+    (void)state;
+    for (size_t i = 0; i < sim->n; i++)
+        sim_set(&sim->guests[i], minimum(&sim->guests[i]));
+}
+
+static void proxmox(struct rules_state *state, struct sim *sim)
+{
+    double goal = 0.80 * (double)sim->total_bytes - (double)(sim->total_bytes - sim_free(sim));
+    double pool = goal, shares = 0;
+
+    (void)state;
+    if (!is_every(sim, 10) || fabs(goal) < 10 * (double)MIB)
+        return;
+    for (size_t i = 0; i < sim->n; i++) {
+        pool += (double)less(sim->guests[i].actual_bytes, minimum(&sim->guests[i]));
+        shares += (double)sim->guests[i].assigned_bytes;
+    }
+    for (size_t i = 0; i < sim->n; i++) {
+        struct sim_guest *guest = &sim->guests[i];
+        double part = fmax(pool, 0) * (double)guest->assigned_bytes / shares;
+        double wanted = fmin((double)minimum(guest) + part, (double)guest->assigned_bytes);
+        double size = (double)guest->actual_bytes;
+
+        wanted = fmin(fmax(wanted, size - (double)STEP_BYTES), size + (double)STEP_BYTES);
+        if ((goal > 0) == (wanted > size))
+            sim_set(guest, (uint64_t)wanted);
+    }
+}
+
+/* --- WSS + 25 % ------------------------------------------------------------------------------- */
+
+static void wss_and_a_quarter(struct rules_state *state, struct sim *sim)
+{
+    (void)state;
+    if (!is_every(sim, 60) || sim->now_s < 60)
+        return;
+    for (size_t i = 0; i < sim->n; i++) {
+        struct sim_guest *guest = &sim->guests[i];
+        struct decide_input input;
+
+        sim_input(guest, sim->now_s, &input);
+        uint64_t wss = (input.short_wss.low_bytes + input.short_wss.high_bytes) / 2;
+
+        sim_set(guest, larger(guest->assigned_bytes / 4, wss + wss / 4));
+    }
+}
+
+const struct rule rules[N_RULES] = {
+    {"nothing", false, NULL, nothing},
+    {"vmwss", true, NULL, ours},
+    {"MOM's", false, NULL, mom},
+    {"Proxmox's", false, proxmox_begin, proxmox},
+    {"WSS + 25 %", false, NULL, wss_and_a_quarter},
+};

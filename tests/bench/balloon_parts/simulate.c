@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file simulate.c  Weeks of generated guests in seconds, under each rule of rules.h, as one table.
+ */
+#include "rules.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_GUESTS 8
+#define ASSIGNED (4096 * MIB)
+#define BASE (2048 * MIB)
+
+struct scenario {
+    const char *name, *what;
+    enum sim_trace trace[4]; /* guest i has number i % 4 */
+    bool overcommitted;      /* twice; and lazy */
+    double ramp_mib_s;
+    double period_s[4];
+};
+
+static const struct scenario scenarios[] = {
+    {"square",
+     "square waves of 5, 30, 60 and 120 minutes",
+     {TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE},
+     false,
+     50,
+     {300, 1800, 3600, 7200}},
+    {"random",
+     "independent levels, 40 minutes each in the mean",
+     {TRACE_RANDOM, TRACE_RANDOM, TRACE_RANDOM, TRACE_RANDOM},
+     false,
+     50,
+     {2400, 2400, 2400, 2400}},
+    {"day",
+     "day and night",
+     {TRACE_DAY, TRACE_DAY, TRACE_DAY, TRACE_DAY},
+     false,
+     50,
+     {86400, 86400, 86400, 86400}},
+    {"step",
+     "half as much again, for an hour a day, at 100 MiB/s",
+     {TRACE_STEP, TRACE_STEP, TRACE_STEP, TRACE_STEP},
+     false,
+     100,
+     {86400, 86400, 86400, 86400}},
+    {"explode",
+     "nearly all memory for two minutes, every six hours, at 20 MiB/s",
+     {TRACE_EXPLODING, TRACE_EXPLODING, TRACE_EXPLODING, TRACE_EXPLODING},
+     false,
+     20,
+     {21600, 21600, 21600, 21600}},
+    {"overcommit",
+     "all of these, on half the memory; vmwss is lazy here, and proactive above",
+     {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
+     true,
+     50,
+     {3600, 2400, 86400, 86400}},
+};
+#define N_SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
+
+struct options {
+    double days;
+    uint64_t seed;
+    bool json;
+};
+
+struct outcome {
+    uint64_t oom_kills, short_s, below_hard_s, below_zero_s;
+    double reversals_h; /* of the guest that has most */
+    double saved_byte_s;
+};
+
+static void make_guest(struct sim_guest *guest, const struct scenario *scenario, size_t i,
+                       uint64_t seed, uint64_t *need)
+{
+    bool explodes = scenario->trace[i % 4] == TRACE_EXPLODING;
+    bool small = scenario->overcommitted;
+
+    *guest = (struct sim_guest){
+        .trace = scenario->trace[i % 4],
+        .statistics = i % 4 == 3 ? STATISTICS_NONE
+                                 : (i % 2 ? STATISTICS_BALLOON : STATISTICS_AGENT),
+        .keeps_heap = i >= 6 && !explodes,
+        .assigned_bytes = ASSIGNED,
+        .kernel_bytes = 150 * MIB,
+        .low_bytes = 350 * MIB,
+        .high_bytes = explodes ? 3500 * MIB : (small ? 1000 : 1800) * MIB,
+        .file_bytes = (small ? 200 : 500) * MIB,
+        .period_s = scenario->period_s[i % 4],
+        .phase_s = scenario->period_s[i % 4] * (double)i / N_GUESTS,
+        .ramp_bytes_s = scenario->ramp_mib_s * (double)MIB,
+        .read_bytes_s = 0.02 * (double)MIB,
+        .random = seed * 1000 + i,
+        .next_s = explodes ? 21600 : 0,
+        .actual_bytes = scenario->overcommitted ? ASSIGNED * 45 / 100 : ASSIGNED,
+        .need = need,
+    };
+    guest->target_bytes = guest->actual_bytes;
+    guest->extreme_bytes = guest->actual_bytes;
+    guest->anon_bytes = guest->low_bytes;
+    guest->resident_bytes = guest->actual_bytes;
+    guest->cache_bytes = less(guest->actual_bytes, sim_used(guest));
+}
+
+static void begin(struct sim *sim, struct rules_state *state, const struct scenario *scenario,
+                  const struct options *options, uint64_t *needs)
+{
+    const size_t buckets = (size_t)(options->days * 86400 / SIM_BUCKET_S) + 1;
+
+    *sim = (struct sim){.base_bytes = BASE, .n = N_GUESTS, .end_s = options->days * 86400};
+    sim->total_bytes = BASE + N_GUESTS * ASSIGNED / (scenario->overcommitted ? 2 : 1) +
+                       (scenario->overcommitted ? 0 : 4096 * MIB);
+    memset(needs, 0, N_GUESTS * buckets * sizeof(*needs));
+    for (size_t i = 0; i < N_GUESTS; i++)
+        make_guest(&sim->guests[i], scenario, i, options->seed, needs + i * buckets);
+    *state = (struct rules_state){0};
+    control_policy_init(&state->policy);
+    state->policy.proactive = !scenario->overcommitted;
+    sim->hard_bytes =
+        levels_of(&state->policy.levels, sim->total_bytes, 0).threshold_bytes[LEVEL_HARD];
+}
+
+static struct outcome outcome_of(const struct sim *sim)
+{
+    struct outcome outcome = {.below_hard_s = sim->below_hard_s, .below_zero_s = sim->below_zero_s};
+
+    for (size_t i = 0; i < sim->n; i++) {
+        const struct sim_guest *guest = &sim->guests[i];
+
+        outcome.oom_kills += guest->oom_kills;
+        outcome.short_s += guest->short_s;
+        outcome.saved_byte_s += guest->saved_byte_s;
+        outcome.reversals_h = fmax(outcome.reversals_h,
+                                   3600 * (double)guest->reversals / sim->end_s);
+    }
+    return outcome;
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* @p possible: by one who knows the next hour, and the next day. */
+static void print(const struct options *options, const char *scenario, const char *rule,
+                  const struct outcome *outcome, const double possible[2])
+{
+    const char *format = options->json
+                             ? "{\"scenario\":\"%s\",\"rule\":\"%s\",\"oom_kills\":%llu,"
+                               "\"short_minutes\":%.1f,\"reversals_per_hour\":%.2f,"
+                               "\"saved_percent_of_hour_oracle\":%.1f,"
+                               "\"saved_percent_of_day_oracle\":%.1f,\"below_hard_s\":%llu,"
+                               "\"nothing_free_s\":%llu}\n"
+                             : "%-10s %-10s %9llu %9.1f %11.2f %7.1f%% %7.1f%% %10llu %12llu\n";
+
+    printf(format, scenario, rule, (unsigned long long)outcome->oom_kills,
+           (double)outcome->short_s / 60, outcome->reversals_h,
+           percent(outcome->saved_byte_s, possible[0]), percent(outcome->saved_byte_s, possible[1]),
+           (unsigned long long)outcome->below_hard_s, (unsigned long long)outcome->below_zero_s);
+    fflush(stdout);
+}
+
+/* What is asked of our rule on any trace. */
+static int check(const char *scenario, const struct outcome *outcome)
+{
+    if (outcome->oom_kills == 0 && outcome->below_hard_s == 0 && outcome->reversals_h <= 2)
+        return 0;
+    fprintf(stderr,
+            "%s: vmwss must kill nothing, turn at most twice an hour, and leave hard free\n",
+            scenario);
+    return -1;
+}
+
+/* The first rule, which sets nothing, says what was possible. */
+static int run(const struct options *options, const struct scenario *scenario)
+{
+    const size_t buckets = (size_t)(options->days * 86400 / SIM_BUCKET_S) + 1;
+    cleanup_free uint64_t *needs = calloc(N_GUESTS * buckets, sizeof(*needs));
+    cleanup_free struct sim *sim = malloc(sizeof(*sim));
+    cleanup_free struct rules_state *state = malloc(sizeof(*state));
+    double possible[2] = {0};
+    int rc = 0;
+
+    if (!needs || !sim || !state)
+        return -1;
+    for (size_t r = 0; r < N_RULES; r++) {
+        begin(sim, state, scenario, options, needs);
+        if (rules[r].begin)
+            rules[r].begin(state, sim);
+        while (sim->now_s < sim->end_s) {
+            rules[r].second(state, sim);
+            sim_step(sim);
+        }
+        for (size_t i = 0; r == 0 && i < sim->n; i++)
+            for (size_t day = 0; day < 2; day++)
+                possible[day] += sim_oracle(&sim->guests[i], buckets - 1,
+                                            SIM_HOUR_BUCKETS * (day ? 24 : 1));
+
+        struct outcome outcome = outcome_of(sim);
+
+        print(options, scenario->name, rules[r].name, &outcome, possible);
+        if (rules[r].ours)
+            rc = check(scenario->name, &outcome);
+    }
+    return rc;
+}
+
+static const char help[] =
+    "Usage: balloon_simulate [--days N] [--seed N] [--scenario NAME] [--json]\n\n"
+    "Generated guests under each rule, for 7 days each. Eight guests of 4 GiB, of which two have no\n"
+    "statistics and two keep the heap that they allocated once. SHORT MIN: guest minutes with less\n"
+    "than they needed; REVERSALS/H: of the guest that has most; OF HOUR, OF DAY: memory saved, of what\n"
+    "one could who knows the next hour, or day; BELOW HARD, NOTHING FREE: seconds of the host. Exit\n"
+    "status 1: vmwss killed, turned more than twice an hour, or left the host below hard.\n\n";
+
+static int parse(struct options *options, const char **only, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"days", required_argument, NULL, 'd'},     {"seed", required_argument, NULL, 's'},
+        {"scenario", required_argument, NULL, 'o'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},           {0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", longs, NULL)) >= 0) {
+        if (option == 'd')
+            options->days = strtod(optarg, NULL);
+        else if (option == 's')
+            options->seed = strtoull(optarg, NULL, 10);
+        else if (option == 'o')
+            *only = optarg;
+        else if (option == 'j')
+            options->json = true;
+        else
+            return option == 'h' ? 1 : -1;
+    }
+    return options->days > 0 && options->days <= 3650 && optind == argc ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.days = 7, .seed = 1};
+    const char *only = NULL;
+    int rc = parse(&options, &only, argc, argv);
+
+    if (rc != 0) {
+        fputs(help, rc > 0 ? stdout : stderr);
+        for (size_t s = 0; s < N_SCENARIOS; s++)
+            fprintf(rc > 0 ? stdout : stderr, "  %-10s  %s\n", scenarios[s].name,
+                    scenarios[s].what);
+        return rc < 0;
+    }
+    if (!options.json)
+        printf("%-10s %-10s %9s %9s %11s %8s %8s %10s %12s\n", "SCENARIO", "RULE", "OOM KILLS",
+               "SHORT MIN", "REVERSALS/H", "OF HOUR", "OF DAY", "BELOW HARD", "NOTHING FREE");
+    for (size_t s = 0; s < N_SCENARIOS; s++)
+        if (!only || strcmp(only, scenarios[s].name) == 0)
+            rc |= run(&options, &scenarios[s]);
+    return rc != 0;
+}
