@@ -3,7 +3,6 @@
  * replays the past. */
 #pragma once
 
-#include "cli/kept.h"
 #include "domain/domain_memory.h"
 #include "show/advice.h"
 

@@ -20,6 +20,7 @@ static const struct command commands[] = {
      cmd_advise},
     {"plan", "what the hosts of a fleet need, what more fits where, and which could be emptied",
      cmd_plan},
+    {"balloon", "what vmwss-balloond decided and why; release what it took", cmd_balloon},
     {"doctor", "what this host, or one guest, can be measured with, and the remedies", cmd_doctor},
     {"bugreport", "collect what a bug report or a test fixture needs, without guest data",
      cmd_bugreport},

@@ -3,8 +3,8 @@
  * @file domain.h  The guest a measurement is about: found by libvirt name, UUID, id, or by pid.
  *
  * The only room that speaks libvirt. Connections are opened read-only, but for one that is to
- * suspend a domain or to change its metadata; no monitor command that taints a domain is ever sent.
- * Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
+ * suspend a domain, to change its metadata or to set its balloon; no monitor command that taints a
+ * domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
  */
 #pragma once
 

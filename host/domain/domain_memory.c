@@ -149,3 +149,16 @@ int domain_memory_fetch(struct domain_connection *connection, const char *name,
     virDomainStatsRecordListFree(records);
     return runs ? 0 : error_set(error, -ENOENT, "domain %s: it does not run", name);
 }
+
+int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
+                      struct error *error)
+{
+    struct error missing = {0};
+    cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &missing);
+
+    if (!domain)
+        return error_set(error, missing.code, "%s", missing.text);
+    if (virDomainSetMemoryFlags(domain, (unsigned long)(bytes / 1024), VIR_DOMAIN_AFFECT_LIVE) == 0)
+        return 0;
+    return libvirt_failed(connection, name, error);
+}

@@ -44,6 +44,12 @@ ssize_t domain_memory_all(struct domain_connection *connection, struct domain_me
 int domain_memory_fetch(struct domain_connection *connection, const char *name,
                         struct domain_memory *out, struct error *error);
 
+/** Sets the target of a running domain's balloon, by name, UUID or id; the configuration stays. The
+ * connection is a writable one. libvirt returns once QEMU knows: the guest follows, or does not.
+ * 0; -ENOENT; -EIO (it has no balloon, say) or -ENOTCONN with libvirt's words. */
+int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
+                      struct error *error);
+
 /**
  * Forgets what the driver has told when that is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s
  * (Unix time), or cannot be: more than the domain has, or more free than there is. The functions

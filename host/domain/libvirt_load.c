@@ -96,6 +96,8 @@ PASS_ON(int, virDomainListGetStats,
 PASS_ON(virDomainPtr, virDomainLookupByUUIDString, (virConnectPtr conn, const char *uuid),
         (conn, uuid))
 PASS_ON(int, virDomainResume, (virDomainPtr domain), (domain))
+PASS_ON(int, virDomainSetMemoryFlags,
+        (virDomainPtr domain, unsigned long memory, unsigned int flags), (domain, memory, flags))
 PASS_ON(int, virDomainSetMetadata,
         (virDomainPtr domain, int type, const char *metadata, const char *key, const char *uri,
          unsigned int flags),

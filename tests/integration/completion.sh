@@ -12,6 +12,7 @@ build=${BUILD:-$root/build/release}
 
 declare -A function_of=() program_of=(
 	[vmwss]=$build/host/vmwss [vmwssd]=$build/host/vmwssd [vmwss-exporter]=$build/host/vmwss-exporter
+	[vmwss-balloond]=$build/host/vmwss-balloond
 	[vmwss-guest]=$build/guest-agent/vmwss-guest
 )
 for name in vmwss-virsh-{dashboard,guest,balloon}; do program_of[$name]=$root/host/virsh/$name; done

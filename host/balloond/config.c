@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file config.c  See config.h. */
+#include "balloond/config.h"
+
+#include "balloond/journal.h"
+#include "base/cleanup.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <string.h>
+
+#define SECTION "vmwss-balloond"
+#define GUEST_PREFIX "guest "
+
+void balloond_config_init(struct balloond_config *config)
+{
+    *config = (struct balloond_config){
+        .connect = "qemu:///system",
+        .database = STORE_DEFAULT_PATH,
+        .journal = JOURNAL_DEFAULT_PATH,
+        .interval_s = 10,
+        .windows = decide_windows_default,
+    };
+    control_policy_init(&config->policy);
+}
+
+const struct balloond_guest_config *balloond_config_guest(const struct balloond_config *config,
+                                                          const char *name, const char *uuid)
+{
+    for (size_t i = 0; i < config->n_guests; i++)
+        if (!strcmp(config->guests[i].name, name) || !strcmp(config->guests[i].name, uuid))
+            return &config->guests[i];
+    return NULL;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static int set_text(char *out, size_t size, const char *value)
+{
+    if (!*value || strlen(value) >= size)
+        return -EINVAL;
+    memcpy(out, value, strlen(value) + 1);
+    return 0;
+}
+
+/* The number of the word in the list. */
+static int set_word(unsigned *out, const char *const *words, unsigned n, const char *value)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!strcmp(words[i], value)) {
+            *out = i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+static int set_yes(bool *yes, const char *value)
+{
+    static const char *const words[] = {"no", "yes"};
+    unsigned number = 0;
+    int rc = set_word(&number, words, 2, value);
+
+    *yes = number == 1;
+    return rc;
+}
+
+static int set_windows(struct decide_windows *windows, const char *value)
+{
+    double window_s[3];
+    size_t n = 0;
+    int rc = parse_seconds_list(value, window_s, 3, &n);
+
+    if (rc < 0 || n == 0)
+        return -EINVAL;
+    *windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
+    return 0;
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static int set_connect(struct balloond_config *config, const char *value)
+{
+    return set_text(config->connect, sizeof(config->connect), value);
+}
+
+static int set_database(struct balloond_config *config, const char *value)
+{
+    return set_text(config->database, sizeof(config->database), value);
+}
+
+static int set_journal(struct balloond_config *config, const char *value)
+{
+    return set_text(config->journal, sizeof(config->journal), value);
+}
+
+static int set_mode(struct balloond_config *config, const char *value)
+{
+    static const char *const words[] = {"lazy", "proactive"};
+    unsigned number = 0;
+    int rc = set_word(&number, words, 2, value);
+
+    config->policy.proactive = number == 1;
+    return rc;
+}
+
+static int set_act(struct balloond_config *config, const char *value)
+{
+    return set_yes(&config->act, value);
+}
+
+static int set_restore(struct balloond_config *config, const char *value)
+{
+    static const char *const words[] = {"before", "max", "hold"};
+    unsigned number = 0;
+    int rc = set_word(&number, words, 3, value);
+
+    config->restore = (enum control_restore)number;
+    return rc;
+}
+
+static int set_interval(struct balloond_config *config, const char *value)
+{
+    return parse_seconds(value, &config->interval_s);
+}
+
+static int set_window(struct balloond_config *config, const char *value)
+{
+    return set_windows(&config->windows, value);
+}
+
+static int set_after(struct balloond_config *config, const char *value)
+{
+    return parse_seconds(value, &config->policy.decide.down_after_s);
+}
+
+static int set_min_uptime(struct balloond_config *config, const char *value)
+{
+    return parse_seconds(value, &config->policy.decide.young_s);
+}
+
+static const struct key {
+    const char *name, *expected;
+    int (*set)(struct balloond_config *config, const char *value);
+} keys[] = {
+    {"connect", "a libvirt URI", set_connect},
+    {"database", "the path of vmwssd's history", set_database},
+    {"journal", "a path", set_journal},
+    {"mode", "lazy or proactive", set_mode},
+    {"act", "yes or no", set_act},
+    {"restore", "before, max or hold", set_restore},
+    {"interval", PARSE_SECONDS_EXPECTED, set_interval},
+    {"window", "up to three times, as in 60,600,3600", set_window},
+    {"shrink-after", PARSE_SECONDS_EXPECTED, set_after},
+    {"min-uptime", PARSE_SECONDS_EXPECTED, set_min_uptime},
+};
+
+static int take_own(struct balloond_config *config, const char *name, const char *value,
+                    struct error *error)
+{
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (!strcmp(keys[i].name, name))
+            return keys[i].set(config, value) == 0
+                       ? 0
+                       : error_set(error, -EINVAL, "%s = %s: expected %s", name, value,
+                                   keys[i].expected);
+    return error_set(error, -EINVAL, "%s: there is no such key", name);
+}
+
+static struct balloond_guest_config *guest_section(struct balloond_config *config, const char *name)
+{
+    struct balloond_guest_config *guest;
+
+    for (size_t i = 0; i < config->n_guests; i++)
+        if (!strcmp(config->guests[i].name, name))
+            return &config->guests[i];
+    if (config->n_guests == BALLOOND_MAX_GUESTS)
+        return NULL;
+    guest = &config->guests[config->n_guests];
+    if (set_text(guest->name, sizeof(guest->name), name) < 0)
+        return NULL;
+    config->n_guests++;
+    return guest;
+}
+
+static int take_guest(struct balloond_config *config, const char *guest_name, const char *name,
+                      const char *value, struct error *error)
+{
+    struct balloond_guest_config *guest = guest_section(config, guest_name);
+    uint64_t shares = 0;
+    int rc;
+
+    if (!guest)
+        return error_set(error, -EINVAL, "guest %s: no name, or more than %d sections", guest_name,
+                         BALLOOND_MAX_GUESTS);
+    if (!strcmp(name, "reservation"))
+        rc = parse_size(value, &guest->reserved_bytes);
+    else if (!strcmp(name, "exclude"))
+        rc = set_yes(&guest->excluded, value);
+    else if (!strcmp(name, "shares"))
+        rc = parse_u64(value, 1, 1000000000, &shares);
+    else
+        return error_set(error, -EINVAL, "%s: a guest has reservation, shares and exclude", name);
+    if (shares > 0)
+        guest->shares = (double)shares;
+    return rc == 0 ? 0
+                   : error_set(error, -EINVAL, "%s = %s: expected %s", name, value,
+                               !strcmp(name, "exclude") ? "yes or no" : "a number, as in 512M");
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+struct loading {
+    struct balloond_config *config;
+    struct error why; /* the first */
+};
+
+static int take_key(void *context, const char *section, const char *name, const char *value)
+{
+    struct loading *loading = context;
+
+    if (loading->why.code)
+        return 0;
+    if (!strcmp(section, SECTION))
+        return take_own(loading->config, name, value, &loading->why) == 0;
+    if (!strncmp(section, GUEST_PREFIX, strlen(GUEST_PREFIX)))
+        return take_guest(loading->config, section + strlen(GUEST_PREFIX), name, value,
+                          &loading->why) == 0;
+    error_set(&loading->why, -EINVAL, "section [%s]: there are [" SECTION "] and [guest NAME]",
+              section);
+    return 0;
+}
+
+int balloond_config_load(struct balloond_config *config, const char *path, struct error *error)
+{
+    cleanup_file FILE *file = fopen(path, "re");
+    struct loading loading = {.config = config};
+
+    if (!file)
+        return error_set(error, -errno, "%s: %s", path, strerror(errno));
+
+    int bad_line = ini_parse_file(file, take_key, &loading);
+
+    if (bad_line == 0)
+        return 0;
+    return error_set(error, -EINVAL, "%s:%d: %s", path, bad_line,
+                     loading.why.code ? loading.why.text : "neither [section] nor key = value");
+}

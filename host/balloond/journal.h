@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file journal.h  The decisions of vmwss-balloond, with what they stood on and what came of them;
+ * and which balloons are to be restored.
+ *
+ * An SQLite file of one writer. A balloon of which the journal does not know is not changed: what
+ * it had is written before its first target is set, so that after kill -9 the next start adopts
+ * and restores it; and with a full disk no further guest is touched. A decision that is the same as
+ * the guest's last one is not added again, unless it changed the balloon.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "control/control.h"
+
+#define JOURNAL_DEFAULT_PATH "/var/lib/vmwss-balloond/journal.db"
+#define JOURNAL_KEEP_S (31 * 86400.0)
+
+struct journal; /* opaque */
+
+/** Opens it, makes it if it is not there. 0; or negative with the message. */
+int journal_open(const char *path, struct journal **out, struct error *error);
+/** For reading only. -ENOENT: there is none. */
+int journal_open_read(const char *path, struct journal **out, struct error *error);
+void journal_close(struct journal *journal);
+
+/** A balloon that is ours. */
+struct journal_balloon {
+    char uuid[37];
+    char name[256];
+    int domain_id; /* of libvirt: another one is another run */
+    uint64_t before_bytes, set_bytes;
+    uint64_t panic_bytes; /* 0: none */
+    double panic_s;       /* Unix time */
+    enum balloon_trouble trouble;
+};
+
+/** Written, and safe from kill -9, when it returns 0. */
+int journal_own(struct journal *journal, const struct journal_balloon *balloon,
+                struct error *error);
+/** It is ours no longer. */
+int journal_disown(struct journal *journal, const char *uuid, struct error *error);
+/** Calls @p see with each; what it returns, if not 0, ends the walk and is returned. */
+int journal_balloons(struct journal *journal,
+                     int (*see)(const struct journal_balloon *balloon, void *context),
+                     void *context, struct error *error);
+
+/** One decision of one guest. */
+struct journal_entry {
+    int64_t id;
+    double time_s; /* Unix time */
+    char uuid[37];
+    char name[256];
+    char mode[16];
+    bool acted; /* false: dry run, nothing to do, or it failed */
+    char level[8], action[12], hold[12];
+    uint64_t target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
+    uint64_t wss_high_bytes, floor_bytes, free_bytes;
+    char why[1600];
+    /* After 5, 30 and 60 s; DECIDE_UNKNOWN: not known. */
+    uint64_t after_actual_bytes[3], after_resident_bytes[3];
+};
+
+/** Sets entry->id. */
+int journal_add(struct journal *journal, struct journal_entry *entry, struct error *error);
+/** What became of a decision, @p step 0, 1, 2: after 5, 30, 60 s. */
+int journal_after(struct journal *journal, int64_t id, unsigned step, uint64_t actual_bytes,
+                  uint64_t resident_bytes, struct error *error);
+/** Removes what is older than JOURNAL_KEEP_S. */
+int journal_trim(struct journal *journal, double now_s, struct error *error);
+
+/** Calls @p see with the last @p n entries, oldest first, of the guest of that name or UUID; NULL:
+ * of all. */
+int journal_entries(struct journal *journal, const char *guest, unsigned n,
+                    int (*see)(const struct journal_entry *entry, void *context), void *context,
+                    struct error *error);
+/** Likewise the last entry of each guest, by name. */
+int journal_latest(struct journal *journal,
+                   int (*see)(const struct journal_entry *entry, void *context), void *context,
+                   struct error *error);

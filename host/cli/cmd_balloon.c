@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_balloon.c  vmwss balloon: what vmwss-balloond decided and why, from its journal; and
+ * giving back what it took, when it does not run. */
+#include "balloond/journal.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "domain/domain_memory.h"
+#include "sample/run_lock.h"
+#include "show/table.h"
+#include "show/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *journal, *uri;
+    uint64_t last;
+    const char *verb, *domain;
+};
+
+static const char help[] =
+    "Usage: vmwss balloon status [OPTIONS]\n"
+    "       vmwss balloon why DOMAIN [OPTIONS]\n"
+    "       vmwss balloon log [DOMAIN] [OPTIONS]\n"
+    "       vmwss balloon release [DOMAIN] [OPTIONS]\n\n"
+    "What vmwss-balloond decided, from its journal: the last decision of each guest, of one guest with\n"
+    "what it stood on, or the last ones as they were made. release gives balloons that it set, and did\n"
+    "not restore, back the size that they had before; it must not run meanwhile.\n\n"
+    "  -n, --last N        so many decisions (20)\n"
+    "  -c, --connect URI   the libvirt of release (qemu:///system)\n"
+    "  -J, --journal FILE  the journal (" JOURNAL_DEFAULT_PATH ")\n"
+    "  -h, --help          this text\n";
+
+/* 0, 1 for "help was shown", or -EINVAL. */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {{"last", required_argument, NULL, 'n'},
+                                          {"connect", required_argument, NULL, 'c'},
+                                          {"journal", required_argument, NULL, 'J'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+    int option;
+
+    *options = (struct options){.journal = JOURNAL_DEFAULT_PATH, .last = 20};
+    while ((option = getopt_long(argc, argv, "n:c:J:h", longs, NULL)) >= 0) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return 1;
+        }
+        if (option == 'c')
+            options->uri = optarg;
+        else if (option == 'J')
+            options->journal = optarg;
+        else if (option != 'n')
+            return -EINVAL;
+        else if (parse_u64(optarg, 1, 1000000, &options->last) < 0)
+            return command_bad_value("--last", optarg, "a number of decisions, 1 to 1000000");
+    }
+    options->verb = optind < argc ? argv[optind] : "";
+    options->domain = optind + 1 < argc ? argv[optind + 1] : NULL;
+    if (optind + 2 < argc) {
+        command_error("%s: one guest at a time", argv[optind + 2]);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* --- what it decided -------------------------------------------------------------------------- */
+
+static const char *bytes(char *text, size_t size, uint64_t value)
+{
+    return value == DECIDE_UNKNOWN ? "-" : show_bytes(text, size, value);
+}
+
+static int add_row(const struct journal_entry *entry, void *context)
+{
+    char time[32], actual[24], resident[24], target[24], action[32];
+
+    snprintf(action, sizeof(action), "%s%s",
+             entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action);
+
+    const char *const cells[] = {
+        show_time(time, sizeof(time), entry->time_s, 0),
+        entry->name,
+        entry->level,
+        bytes(actual, sizeof(actual), entry->actual_bytes),
+        bytes(resident, sizeof(resident), entry->resident_bytes),
+        bytes(target, sizeof(target), entry->target_bytes),
+        action,
+        entry->why,
+    };
+
+    return table_row(context, cells);
+}
+
+static int print_table(const struct options *options, struct journal *journal, struct error *error)
+{
+    static const struct table_column columns[] = {
+        {"TIME", false, false},   {"DOMAIN", false, false},  {"HOST", false, false},
+        {"ACTUAL", true, false},  {"RESIDENT", true, false}, {"TARGET", true, false},
+        {"ACTION", false, false}, {"WHY", false, true},
+    };
+    struct table *table = table_new(columns, sizeof(columns) / sizeof(columns[0]));
+    int rc = -ENOMEM;
+
+    if (table)
+        rc = !strcmp(options->verb, "status")
+                 ? journal_latest(journal, add_row, table, error)
+                 : journal_entries(journal, options->domain, (unsigned)options->last, add_row,
+                                   table, error);
+    if (rc == 0)
+        table_print(table, true);
+    table_free(table);
+    return rc;
+}
+
+static int explain(const struct journal_entry *entry, void *context)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } terms[] = {
+        {"assigned", entry->assigned_bytes},
+        {"actual", entry->actual_bytes},
+        {"resident", entry->resident_bytes},
+        {"touched in the middle window, at most", entry->wss_high_bytes},
+        {"floor", entry->floor_bytes},
+        {"wished, without the host's limits", entry->wish_bytes},
+        {"target", entry->target_bytes},
+        {"free on the host", entry->free_bytes},
+        {"actual after 5 s", entry->after_actual_bytes[0]},
+        {"actual after 30 s", entry->after_actual_bytes[1]},
+        {"actual after 60 s", entry->after_actual_bytes[2]},
+        {"resident after 60 s", entry->after_resident_bytes[2]},
+    };
+    char text[32];
+
+    *(unsigned *)context += 1;
+    printf("%s: %s%s at %s, host %s, %s\n%s\n", entry->name,
+           entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
+           show_time(text, sizeof(text), entry->time_s, 0), entry->level, entry->mode,
+           *entry->why ? entry->why : "it has what it needs");
+    for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
+        printf("  %-38s %12s\n", terms[i].name, bytes(text, sizeof(text), terms[i].value));
+    return 0;
+}
+
+static int why(const struct options *options, struct journal *journal, struct error *error)
+{
+    unsigned n = 0;
+    int rc = journal_entries(journal, options->domain, 1, explain, &n, error);
+
+    if (rc == 0 && n == 0)
+        return error_set(error, -ENOENT, "domain %s: no decision about it is in the journal",
+                         options->domain);
+    return rc;
+}
+
+/* --- giving back ------------------------------------------------------------------------------ */
+
+struct releasing {
+    const struct options *options;
+    struct domain_connection *libvirt;
+    struct error error; /* the last */
+    size_t n;
+    char uuids[256][37]; /* that are done: not removed while they are read */
+};
+
+static int release_one(const struct journal_balloon *balloon, void *context)
+{
+    struct releasing *releasing = context;
+    const char *domain = releasing->options->domain;
+    struct domain_memory memory;
+    struct error error = {0};
+    char text[32];
+    int rc;
+
+    if ((domain && strcmp(domain, balloon->name) != 0 && strcmp(domain, balloon->uuid) != 0) ||
+        releasing->n == sizeof(releasing->uuids) / sizeof(releasing->uuids[0]))
+        return 0;
+    rc = domain_memory_fetch(releasing->libvirt, balloon->uuid, &memory, &error);
+    if (rc == 0 && memory.id == balloon->domain_id) {
+        rc = domain_memory_set(releasing->libvirt, balloon->uuid, balloon->before_bytes, &error);
+        if (rc == 0)
+            printf("%s: %s\n", balloon->name,
+                   show_bytes(text, sizeof(text), balloon->before_bytes));
+    }
+    if (rc == 0 || rc == -ENOENT) /* its run has ended, and its balloon with it */
+        memcpy(releasing->uuids[releasing->n++], balloon->uuid, sizeof(balloon->uuid));
+    else
+        releasing->error = error;
+    return 0;
+}
+
+static int release_all(const struct options *options, struct error *error)
+{
+    cleanup_free struct releasing *releasing = calloc(1, sizeof(*releasing));
+    struct journal *journal = NULL;
+    int rc = releasing ? journal_open_read(options->journal, &journal, error) : -ENOMEM;
+
+    journal_close(journal);
+    journal = NULL;
+    if (rc == 0)
+        rc = journal_open(options->journal, &journal, error);
+    if (rc == 0)
+        rc = domain_connect_writable(options->uri, &releasing->libvirt, error);
+    if (rc == 0) {
+        releasing->options = options;
+        rc = journal_balloons(journal, release_one, releasing, error);
+        domain_disconnect(releasing->libvirt);
+    }
+    for (size_t i = 0; rc == 0 && i < releasing->n; i++)
+        rc = journal_disown(journal, releasing->uuids[i], error);
+    if (rc == 0 && releasing->error.code)
+        rc = error_set(error, releasing->error.code, "%s", releasing->error.text);
+    journal_close(journal);
+    return rc;
+}
+
+static int release(const struct options *options, struct error *error)
+{
+    static const struct lock_wait at_once = {.pidfd = -1};
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct fsroot root;
+    int rc = fsroot_open(&root, "/");
+
+    if (rc == 0)
+        rc = run_lock_host(&lock, &root, "balloond", &at_once, error);
+    if (rc == 0)
+        rc = release_all(options, error);
+    run_lock_release(&lock);
+    return rc;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int show(const struct options *options, struct error *error)
+{
+    struct journal *journal = NULL;
+    int rc = journal_open_read(options->journal, &journal, error);
+
+    if (rc == 0)
+        rc = (!strcmp(options->verb, "why") ? why : print_table)(options, journal, error);
+    journal_close(journal);
+    return rc;
+}
+
+int cmd_balloon(int argc, char **argv)
+{
+    struct options options;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? 0 : EXIT_USAGE;
+    if (!strcmp(options.verb, "release"))
+        rc = release(&options, &error);
+    else if (!strcmp(options.verb, "status") || !strcmp(options.verb, "log") ||
+             (!strcmp(options.verb, "why") && options.domain))
+        rc = show(&options, &error);
+    else {
+        command_error("balloon %s: expected status, why DOMAIN, log or release", options.verb);
+        return EXIT_USAGE;
+    }
+    if (rc == 0)
+        rc = command_flush(&error);
+    if (rc == 0)
+        return EXIT_DONE;
+    return rc == -EPIPE ? EXIT_PIPE : command_cannot(&error);
+}

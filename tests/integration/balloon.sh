@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# vmwss-balloond on real guests: a dry run changes nothing, an acting one shrinks what is cold, gives all back on panic,
+# inhibits a guest without driver, is the only one, adopts after kill -9, and restores at SIGTERM.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+# shellcheck source=../lib/check.sh
+. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/embed.sh
+. "$root/tests/lib/embed.sh"
+# shellcheck source=../lib/libvirtd.sh
+. "$root/tests/lib/libvirtd.sh"
+libvirtd_reexec "$@"
+embed_reexec "$@"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
+
+journal=$guests_dir/journal.db
+controller=
+controller_log=$guests_dir/balloond.log
+end_all() {
+	[[ -z $controller ]] || kill -KILL "$controller" 2>/dev/null
+	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
+	libvirtd_end
+	end_guests
+}
+
+cat >"$guests_dir/conf" <<-END
+	[vmwssd]
+	connect = qemu:///system
+	database = $db
+	period = 1
+	max-period = none
+	window = 2,4
+	samples = 4000
+	budget = 50%
+	guest-budget = 20%
+END
+# configure ACT: decides every second, and waits for seconds where it otherwise waits for minutes.
+configure() {
+	cat >"$guests_dir/balloond.conf" <<-END
+		[vmwss-balloond]
+		connect = qemu:///system
+		database = $db
+		journal = $journal
+		mode = proactive
+		act = $1
+		interval = 1
+		window = 2,4
+		shrink-after = 1
+		min-uptime = 1
+		[guest spared]
+		exclude = yes
+	END
+}
+controller_begin() {
+	"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf" 2>>"$controller_log" &
+	controller=$!
+}
+controller_end() {
+	local status=0
+	kill "-$1" "$controller"
+	wait "$controller" 2>/dev/null || status=$?
+	controller=
+	return $status
+}
+actual() { embed_virsh dommemstat "$1" | awk '$1 == "actual" { print int($2 / 1024) }'; }
+is() { test "$(actual "$1")" "$2" "$3"; }
+journal() { sqlite3 -batch -readonly -cmd '.timeout 10000' "$journal" "$1" 2>/dev/null; }
+decided() { [[ $(journal "SELECT count(*) FROM decision WHERE $1") -gt 0 ]]; }
+controller_logged() { grep -qE -- "$1" "$controller_log"; }
+
+memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+export BALLOON=virtio
+if ! libvirtd_begin || ! embed_create cold 256 "total=192M hot=16M balloon=host" "$memfd" ||
+	! embed_create spared 256 "total=192M hot=16M balloon=host" "$memfd" ||
+	! embed_create deaf 256 "total=192M hot=16M" "$memfd" ||
+	! embed_create wave 512 "total=496M phases=40:64M,600:490M balloon=host" "$memfd"; then
+	fail "libvirtd and the guests start"
+	finish
+	exit
+fi
+vmwssd_begin --config "$guests_dir/conf"
+
+echo "# a dry run"
+configure no
+controller_begin
+check "it would shrink the cold guest" eventually decided "name = 'cold' AND action = 'shrink' AND NOT acted AND why <> ''"
+check "it logs that" eventually controller_logged 'domain cold: would shrink from 256 to 244 MiB: '
+for name in cold spared deaf; do check "$name has what it had" is $name -eq 256; done
+check "no balloon is its own" test "$(journal 'SELECT count(*) FROM balloon')" = 0
+check "SIGTERM: exit 0" controller_end TERM
+check "it set nothing" test "$(journal 'SELECT count(*) FROM decision WHERE acted')" = 0
+
+echo "# acting"
+configure yes
+controller_begin
+check "the cold guest shrinks" eventually is cold -lt 240
+check "the journal knows what it had" test "$(journal "SELECT before_bytes >> 20 FROM balloon WHERE name = 'cold'")" = 256
+expect_exit "a second controller" 2 'vmwss-balloond: .*balloond' "$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf"
+expect_exit "nor is anything released meanwhile" 2 'balloond' "$vmwss" balloon release --journal "$journal"
+
+echo "# kill -9"
+controller_end KILL
+check "the balloon stays" is cold -lt 240
+controller_begin
+check "the next one adopts it" eventually controller_logged 'domain cold: its balloon is adopted, it had 256 MiB'
+check "a guest without driver is inhibited" eventually decided "name = 'deaf' AND hold = 'inhibited' AND why LIKE '%no driver%'"
+check "it has what it had" is deaf -eq 256
+check "so has one that is excluded" is spared -eq 256
+check "what became of a decision" eventually decided "name = 'cold' AND acted AND actual_5s IS NOT NULL"
+
+echo "# panic"
+check "a guest that touches all gets all, at once" eventually decided "name = 'wave' AND action = 'full' AND acted AND why LIKE '%all of it at once%'"
+check "it has it" eventually is wave -eq 512
+
+echo "# vmwss balloon"
+check "status" test -n "$("$vmwss" balloon status --journal "$journal" | grep -E '^.* deaf .* none +.*no driver')"
+check "why" test -n "$("$vmwss" balloon why cold --journal "$journal" | grep -E '^  actual +[0-9.]+ MiB')"
+check "log" test -n "$("$vmwss" balloon log cold --last 1000 --journal "$journal" | grep -E ' cold .* 256.0 MiB .* 244.0 MiB +shrink')"
+expect_exit "no such guest" 2 'domain nosuch: no decision' "$vmwss" balloon why nosuch --journal "$journal"
+
+echo "# the end"
+check "SIGTERM: exit 0" controller_end TERM
+for name in cold spared deaf; do check "$name has what it had" eventually is $name -eq 256; done
+check "and wave" eventually is wave -eq 512
+check "no balloon is left to restore" test "$(journal 'SELECT count(*) FROM balloon')" = 0
+
+echo "# release, after a kill -9"
+controller_begin
+check "it shrinks again" eventually is cold -lt 250
+controller_end KILL
+check "released" test -n "$("$vmwss" balloon release -c "$embed_uri" --journal "$journal" | grep '^cold: 256.0 MiB')"
+check "it has what it had" eventually is cold -eq 256
+configure maybe
+expect_exit "a word that means nothing" 2 'balloond.conf:6: act = maybe: expected yes or no' \
+	"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf"
+finish
