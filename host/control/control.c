@@ -77,6 +77,7 @@ static void decide_one(const struct control_policy *policy, struct control_guest
     guest->hold = hold_of(guest, now_s);
     if (state->stalled && guest->wish_bytes <= guest->target_bytes) {
         guest->action = CONTROL_SETTLE;
+        guest->hold = balloon_is_inhibited(state) ? HOLD_INHIBITED : HOLD_NONE;
         guest->served = true;
     } else if (state->moving && guest->wish_bytes <= balloon_given(state, input)) {
         guest->hold = HOLD_MOVING;

@@ -80,7 +80,7 @@ export BALLOON=virtio
 if ! libvirtd_begin || ! embed_create cold 256 "total=192M hot=16M balloon=host" "$memfd" ||
 	! embed_create spared 256 "total=192M hot=16M balloon=host" "$memfd" ||
 	! embed_create deaf 256 "total=192M hot=16M" "$memfd" ||
-	! embed_create wave 512 "total=496M phases=40:64M,600:490M balloon=host" "$memfd"; then
+	! embed_create wave 384 "total=366M phases=30:64M,600:364M balloon=host" "$memfd"; then
 	fail "libvirtd and the guests start"
 	finish
 	exit
@@ -117,10 +117,10 @@ check "what became of a decision" eventually decided "name = 'cold' AND acted AN
 
 echo "# panic"
 check "a guest that touches all gets all, at once" eventually decided "name = 'wave' AND action = 'full' AND acted AND why LIKE '%all of it at once%'"
-check "it has it" eventually is wave -eq 512
+check "it has it" eventually is wave -eq 384
 
 echo "# vmwss balloon"
-check "status" test -n "$("$vmwss" balloon status --journal "$journal" | grep -E '^.* deaf .* none +.*no driver')"
+check "status" test -n "$("$vmwss" balloon status --journal "$journal" | grep -E ' deaf .* 256.0 MiB .*no driver')"
 check "why" test -n "$("$vmwss" balloon why cold --journal "$journal" | grep -E '^  actual +[0-9.]+ MiB')"
 check "log" test -n "$("$vmwss" balloon log cold --last 1000 --journal "$journal" | grep -E ' cold .* 256.0 MiB .* 244.0 MiB +shrink')"
 expect_exit "no such guest" 2 'domain nosuch: no decision' "$vmwss" balloon why nosuch --journal "$journal"
@@ -128,7 +128,7 @@ expect_exit "no such guest" 2 'domain nosuch: no decision' "$vmwss" balloon why 
 echo "# the end"
 check "SIGTERM: exit 0" controller_end TERM
 for name in cold spared deaf; do check "$name has what it had" eventually is $name -eq 256; done
-check "and wave" eventually is wave -eq 512
+check "and wave" eventually is wave -eq 384
 check "no balloon is left to restore" test "$(journal 'SELECT count(*) FROM balloon')" = 0
 
 echo "# release, after a kill -9"
