@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file scan_message.h  What crosses the wall between the two processes of vmwssd (scanner.h).
+ *
+ * Theory of operation. A request is one message, and so is its reply. Each kind has one size, and
+ * what is shorter or longer is none. Every field is checked before anything else looks at it: a
+ * text ends within its array, a number is within the range that stands beside it, a switch is 0 or
+ * 1. So the scanner, which has privileges, acts on nothing that another process made up but plain
+ * numbers and the names of guests, and of these it proves what it is about to touch: that the
+ * process is a QEMU, and the same as when it was opened. Both processes are the same program, so
+ * the structs themselves cross. Pure functions; no pointers cross.
+ */
+#pragma once
+
+#include "domain/ram_config.h"
+#include "record/ages_record.h"
+
+#include <sys/types.h>
+
+#define SCAN_MAX_PROCESSES 8192
+#define SCAN_MAX_SAMPLES 100000000ULL
+#define SCAN_MAX_SECONDS 1e9
+
+enum scan_op {
+    SCAN_ALIVE,   /* on the first channel only: both halves are */
+    SCAN_LANE,    /* likewise: another channel; its descriptor comes with the reply */
+    SCAN_LIST,    /* all QEMU processes */
+    SCAN_FIND,    /* a domain's process */
+    SCAN_OPEN,    /* a guest; a descriptor of its process comes with the reply */
+    SCAN_HAS_RAM, /* of an open guest: is its RAM made of this? */
+    SCAN_SAMPLE,  /* likewise: reads and marks its panel */
+    SCAN_SIZE,    /* likewise: a record without windows */
+    SCAN_CLOSE,   /* likewise: restores it */
+    SCAN_CONNECT, /* to a guest's agent; the socket comes with the reply */
+    N_SCAN_OPS
+};
+
+/** A domain as libvirt knows it. */
+struct scan_domain {
+    char pid_dir[512]; /* where its pid file is, relative to the root; empty: unknown */
+    char name[256];    /* no slash; not empty */
+    char uuid[37];
+};
+
+struct scan_backend {
+    uint64_t size_bytes; /* 1 .. RAM_CONFIG_MAX_BYTES, as is the sum of all */
+    uint8_t source;      /* enum ram_source */
+    uint8_t hugetlb, dimm;
+    char id[64];
+};
+
+/** struct ram_config */
+struct scan_ram {
+    uint32_t n_backends; /* .. RAM_CONFIG_MAX_BACKENDS */
+    uint8_t locked;
+    uint8_t in_guest_memfd;
+    struct scan_backend backends[RAM_CONFIG_MAX_BACKENDS];
+};
+
+struct scan_open {
+    int32_t pid; /* of a guest without libvirt; 0: the domain's */
+    uint8_t migrating;
+    struct scan_domain domain; /* if pid is 0 */
+    struct scan_ram ram;       /* likewise, as the live XML says */
+};
+
+struct scan_sample {
+    uint64_t samples;        /* 1 .. SCAN_MAX_SAMPLES */
+    uint64_t stood_still_ns; /* all its life */
+    double cpu_s;            /* .. SCAN_MAX_SECONDS; of earlier scans that are in no record */
+    uint32_t jobs;           /* enum sample_flag, seen since the last scan */
+    uint8_t anew;            /* the rules have changed */
+    uint8_t method;          /* 1 + its place in methods[]; 0: the first that proves itself */
+    uint32_t n_windows;      /* 1 .. RUN_MAX_WINDOWS */
+    double window_s[RUN_MAX_WINDOWS]; /* ascending, > 0 .. SCAN_MAX_SECONDS */
+    double tick_s;                    /* likewise */
+};
+
+struct scan_connect {
+    uint32_t vsock_cid; /* if path is empty: more than 2, which are the host's own */
+    char path[256];
+    char uuid[37];
+};
+
+struct scan_request {
+    uint32_t op;
+    uint64_t guest; /* that SCAN_OPEN returned; of the requests that are about an open one */
+    union {
+        struct scan_domain find;
+        struct scan_open open;
+        struct scan_ram has_ram;
+        struct scan_sample sample;
+        struct scan_connect connect;
+    };
+};
+
+struct scan_list {
+    uint32_t n; /* .. SCAN_MAX_PROCESSES */
+    int32_t pids[SCAN_MAX_PROCESSES];
+};
+
+struct scan_opened {
+    uint64_t guest; /* not 0 */
+    int32_t pid;
+    uint64_t start_ticks;
+    char name[256]; /* as its command line says, or empty */
+    char uuid[37];  /* likewise */
+};
+
+struct scan_sampled {
+    uint64_t pages_before, pages; /* of its panel, before and after; 0: there was none */
+    double cpu_s;                 /* of the scanner */
+    uint8_t method;               /* as in scan_sample; 0: none */
+    uint8_t has_record;           /* of SCAN_SAMPLE also: rc is 0 */
+    struct ages_record record;    /* without pointers, host, domain and the guest's own word */
+};
+
+struct scan_reply {
+    uint32_t op;
+    int32_t rc;     /* 0 or a negative errno */
+    uint32_t files; /* that the scanner may still open */
+    char error[sizeof(((struct error *)NULL)->text)];
+    union {
+        int32_t pid;     /* of SCAN_FIND; 0: none, -1: two */
+        uint8_t has_ram; /* of SCAN_HAS_RAM */
+        struct scan_list list;
+        struct scan_opened opened;
+        struct scan_sampled sampled;
+    };
+};
+
+/** How large a request or a reply of this kind is; 0: there is no such kind. */
+size_t scan_request_size(unsigned op);
+size_t scan_reply_size(unsigned op);
+
+/** Are the first @p size bytes of @p request one, and every field in its range? */
+bool scan_request_valid(const struct scan_request *request, size_t size);
+
+/** Likewise of a reply to @p op. */
+bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op);
+
+/** 0; -E2BIG */
+int scan_ram_put(struct scan_ram *out, const struct ram_config *config);
+
+/** Of a valid one; the caller frees it with ram_config_free(). 0 or -ENOMEM. */
+int scan_ram_take(const struct scan_ram *ram, struct ram_config *out);
+
+/** 1 + the place of @p method in methods[]; 0 of NULL. */
+uint8_t scan_method_put(const struct method *method);
+const struct method *scan_method_take(uint8_t number);
+
+/** Makes a record of one that ages_record_fill() filled, and the other way round. */
+void scan_record_put(struct scan_sampled *out, const struct ages_record *record);
+void scan_record_take(const struct scan_sampled *sampled, struct ages_record *out);
