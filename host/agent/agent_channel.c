@@ -220,10 +220,21 @@ void channel_ask(struct agent_channel *channel, enum question question, uint64_t
         fail_unanswered(channel);
 }
 
+void agent_channel_connect_by(struct agent_channel *channel,
+                              int (*connect)(const struct agent_endpoint *endpoint, void *context,
+                                             struct error *error),
+                              void *context)
+{
+    channel->connect = connect;
+    channel->connect_context = context;
+}
+
 static void open_connection(struct agent_channel *channel, uint64_t now_ns)
 {
     struct error error;
-    int fd = agent_endpoint_connect(&channel->endpoint, &error);
+    int fd = channel->connect
+                 ? channel->connect(&channel->endpoint, channel->connect_context, &error)
+                 : agent_endpoint_connect(&channel->endpoint, &error);
 
     if (fd < 0) {
         channel_fail(channel, fd == -EAGAIN ? AGENT_FAULT_BUSY : AGENT_FAULT_CONNECT, fd, "%s",

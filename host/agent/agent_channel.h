@@ -86,6 +86,13 @@ const char *agent_fault_name(enum agent_fault fault);
 struct agent_channel *agent_channel_new(const struct agent_endpoint *endpoint, uint64_t ram_bytes);
 void agent_channel_free(struct agent_channel *channel);
 
+/** From here on @p connect makes its connections, in place of agent_endpoint_connect(), with whose
+ * meaning: for who may not reach the socket. */
+void agent_channel_connect_by(struct agent_channel *channel,
+                              int (*connect)(const struct agent_endpoint *endpoint, void *context,
+                                             struct error *error),
+                              void *context);
+
 /** Where it leads; stays while the channel does. */
 const struct agent_endpoint *agent_channel_endpoint(const struct agent_channel *channel);
 

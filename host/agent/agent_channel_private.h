@@ -24,6 +24,9 @@ struct wrong {
 
 struct agent_channel {
     struct agent_endpoint endpoint;
+    int (*connect)(const struct agent_endpoint *endpoint, void *context,
+                   struct error *error); /* NULL: we do */
+    void *connect_context;
     uint64_t ram_bytes;
     int fd; /* -1: closed */
     enum question asked;

@@ -79,20 +79,20 @@ static int open_socket_file(const char *path, struct error *error)
     return rc;
 }
 
-static int check_server(int fd, const char *uuid, struct error *error)
+static int check_server(int fd, const struct agent_endpoint *endpoint, struct error *error)
 {
     struct ucred server;
     socklen_t size = sizeof(server);
     struct fsroot root;
     int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &server, &size) < 0 ? -errno : 0;
 
-    if (rc == 0 && server.pid == getpid())
+    if (rc == 0 && (server.pid == getpid() || (endpoint->ours && server.pid == endpoint->ours)))
         return 0;
     if (rc == 0)
         rc = fsroot_open(&root, "/");
     if (rc < 0)
         return error_set(error, rc, "%s", strerror(-rc));
-    rc = qemu_process_is_of(&root, server.pid, uuid, error);
+    rc = qemu_process_is_of(&root, server.pid, endpoint->uuid, error);
     fsroot_close(&root);
     if (rc < 0)
         error_prefix(error, "refused: it is not this domain's QEMU that serves it");
@@ -111,7 +111,7 @@ static int connect_unix(int fd, const struct agent_endpoint *endpoint, struct er
     snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file_fd);
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
         return error_set(error, -errno, "%s", strerror(errno));
-    return check_server(fd, endpoint->uuid, error);
+    return check_server(fd, endpoint, error);
 }
 
 static int connect_vsock(int fd, uint32_t cid, struct error *error)

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct agent_endpoint {
     char path[256];     /* of the Unix socket; empty: vsock */
     uint32_t vsock_cid; /* if path is empty */
     char uuid[37];      /* of the domain, if path is not empty */
     bool closed;        /* nobody in the guest had the port open when libvirt was asked */
+    pid_t ours;         /* a process that is ours too, for agent_endpoint_connect(); 0: none */
 };
 
 /**
@@ -36,8 +38,9 @@ bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_en
  * can put anything in the socket's place, while the caller may connect to every socket of the host.
  * So the path must name a socket and not a symbolic link, and whoever called listen(2) on it
  * (SO_PEERCRED, unix(7)) must be the QEMU with the domain's UUID; QEMU does so even on a socket
- * that libvirt passes to it (util/qemu-sockets.c socket_listen()). A socket of this very process is
- * no other's either: that of an embedded driver, until QEMU listens. Otherwise not a byte is sent.
+ * that libvirt passes to it (util/qemu-sockets.c socket_listen()). A socket of this very process,
+ * or of @p endpoint->ours, is no other's either: that of an embedded driver, until QEMU listens.
+ * Otherwise not a byte is sent.
  * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as
  * many wait there
  *         already as QEMU lets, for it serves one client at a time; -ELOOP a symbolic link;

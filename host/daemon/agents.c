@@ -148,7 +148,7 @@ static void *run(void *context)
     }
 }
 
-int agents_start(struct agents **out, struct error *error)
+int agents_start(struct agents **out, struct scanner *scanner, struct error *error)
 {
     struct agents *agents = calloc(1, sizeof(*agents));
     int rc;
@@ -156,6 +156,7 @@ int agents_start(struct agents **out, struct error *error)
     if (!agents)
         return error_set(error, -ENOMEM, "out of memory");
     pthread_mutex_init(&agents->mutex, NULL);
+    agents->scanner = scanner;
     agents->rounds.wanted_s = 1;
     agents->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rc = agents->wake_fd < 0 ? -errno : -pthread_create(&agents->thread, NULL, run, agents);

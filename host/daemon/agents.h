@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "daemon/scanner.h"
 #include "record/sample_record.h"
 
 #define AGENTS_MAX_SOURCES 64
@@ -21,8 +22,9 @@
 struct agents;     /* opaque */
 struct connection; /* daemon/connection.h */
 
-/** Starts the thread; nobody is asked until agents_switch(). 0 or negative. */
-int agents_start(struct agents **out, struct error *error);
+/** Starts the thread; nobody is asked until agents_switch(). 0 or negative.
+ * @param scanner  borrowed: connects to the agents */
+int agents_start(struct agents **out, struct scanner *scanner, struct error *error);
 
 /** Ask at all, and how often? Returns at once. */
 void agents_switch(struct agents *agents, bool on, double period_s);

@@ -8,7 +8,6 @@
 #include "daemon/connection.h"
 #include "daemon/log.h"
 #include "daemon/memory_news.h"
-#include "daemon/privileges.h"
 #include "domain/domain_events.h"
 #include "domain/domain_xml.h"
 
@@ -142,6 +141,8 @@ static void take_way(struct agents *agents, struct asked *asked,
 {
     if (!asked->channel) {
         asked->channel = agent_channel_new(endpoint, ram_bytes);
+        if (asked->channel)
+            agent_channel_connect_by(asked->channel, scanner_connect, agents->scanner);
         agents_miss(agents, asked, "its agent has not answered yet");
     } else if (!agent_endpoint_same(agent_channel_endpoint(asked->channel), endpoint)) {
         if (asked->two_ways)
@@ -315,22 +316,12 @@ static void drop_source(struct agents *agents, unsigned number)
 
 /* --- agents ----------------------------------------------------------------------------------- */
 
-/* The socket belongs to QEMU's user: what it takes to connect to it is held for no longer than
- * that. */
 void agents_ask(struct asked *asked)
 {
     uint64_t now_ns = clock_ns();
 
-    if (!asked->channel || now_ns < asked->asked_ns)
-        return;
-
-    bool connects = agent_channel_fd(asked->channel) < 0;
-
-    if (connects)
-        privileges_reach(true);
-    agent_channel_ask(asked->channel, now_ns);
-    if (connects)
-        privileges_reach(false);
+    if (asked->channel && now_ns >= asked->asked_ns)
+        agent_channel_ask(asked->channel, now_ns);
 }
 
 void agents_round(struct agents *agents)

@@ -50,6 +50,7 @@ struct agent_source {
 
 struct agents {
     pthread_t thread;
+    struct scanner *scanner;
     int wake_fd;           /* eventfd: something changed */
     pthread_mutex_t mutex; /* of what follows, and of followers and the list */
     bool on, stop;

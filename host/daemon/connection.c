@@ -93,15 +93,30 @@ static void on_event(const struct domain_event *event, void *context)
 
 /* --- domains ---------------------------------------------------------------------------------- */
 
+static int open_guest(struct connection *connection, const char *uuid, struct scan_guest_ref *guest,
+                      struct error *error)
+{
+    struct domain_description description;
+    struct domain_info info;
+    int rc = domain_describe_running(connection->libvirt, uuid, &info, &description, error);
+
+    if (rc < 0)
+        return rc;
+    rc = scanner_open_domain(fleet_scanner(connection->fleet), domain_pid_dir(connection->libvirt),
+                             &info, &description.ram, guest, error);
+    domain_description_free(&description);
+    return rc == -ENOENT ? -ENODEV : rc;
+}
+
 static int open_and_add(struct connection *connection, const char *uuid)
 {
-    struct guest guest;
+    struct scan_guest_ref guest;
     struct error error = {0};
-    int rc = guest_open_domain(connection->libvirt, connection->root, uuid, &guest, &error);
+    int rc = open_guest(connection, uuid, &guest, &error);
 
-    if (rc == 0 && fleet_note(connection->fleet, connection->number, uuid, guest.process.pid,
-                              guest.process.start_ticks, false))
-        guest_close(&guest); /* another connection has added it */
+    if (rc == 0 && fleet_note(connection->fleet, connection->number, uuid, guest.pid,
+                              guest.start_ticks, false)) /* another connection has added it */
+        scanner_close(fleet_scanner(connection->fleet), &guest);
     else if (rc == 0)
         fleet_add(connection->fleet, connection->number, &guest);
     if (rc == 0 || rc == -ENOEXEC || rc == -ENOENT)
@@ -307,6 +322,7 @@ static void try_connect(struct connection *connection)
     int rc = domain_connect(connection->uri, &connection->libvirt, &error);
 
     if (rc == 0) {
+        domain_find_pids_by(connection->libvirt, scanner_find, fleet_scanner(connection->fleet));
         set_up(connection, true); /* before events may come */
         rc = domain_events_subscribe(connection->libvirt, on_event, connection,
                                      &connection->subscription, &error);

@@ -41,9 +41,9 @@ static struct member *find_process(struct fleet *fleet, const char *uuid, pid_t 
     return NULL;
 }
 
-void member_free(struct member *member)
+void member_free(struct fleet *fleet, struct member *member)
 {
-    watched_free(member->watched);
+    scanner_close(fleet->scanner, &member->scan);
     free(member);
 }
 
@@ -66,17 +66,18 @@ void fleet_unlink(struct fleet *fleet, struct member *member, struct member **fr
     *freed = member;
 }
 
-static void free_list(struct member *list)
+static void free_list(struct fleet *fleet, struct member *list)
 {
     while (list) {
         struct member *next = list->next;
 
-        member_free(list);
+        member_free(fleet, list);
         list = next;
     }
 }
 
-static struct member *member_new(struct fleet *fleet, unsigned source, struct guest *guest)
+static struct member *member_new(struct fleet *fleet, unsigned source,
+                                 const struct scan_guest_ref *guest)
 {
     struct member *member = calloc(1, sizeof(*member));
 
@@ -84,24 +85,19 @@ static struct member *member_new(struct fleet *fleet, unsigned source, struct gu
         return NULL;
     member->source = source;
     member->from_libvirt = guest->from_libvirt;
-    member->pid = guest->process.pid;
-    member->pidfd = guest->process.pidfd;
-    member->start_ticks = guest->process.start_ticks;
+    member->pid = guest->pid;
+    member->start_ticks = guest->start_ticks;
     member->serial = ++fleet->serials;
     member->generation = fleet->generation;
     memcpy(member->uuid, guest->uuid, sizeof(member->uuid));
     memcpy(member->name, guest->name, sizeof(member->name));
-    member->watched = watched_new(guest, fleet->root);
-    if (!member->watched) {
-        free(member);
-        return NULL;
-    }
+    member->scan = *guest;
     return member;
 }
 
 static int enter(struct fleet *fleet, struct member *member)
 {
-    int rc = readable_watch(fleet->readable_fd, member->pidfd, member->serial, READABLE_ENDED);
+    int rc = readable_watch(fleet->readable_fd, member->scan.pidfd, member->serial, READABLE_ENDED);
 
     member->next = fleet->members;
     fleet->members = member;
@@ -192,21 +188,22 @@ void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsi
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-static void unlink_same(struct fleet *fleet, unsigned source, const struct guest *guest,
+static void unlink_same(struct fleet *fleet, unsigned source, const struct scan_guest_ref *guest,
                         struct member **freed)
 {
     struct member *old = find(fleet, source, guest->uuid);
 
     if (old)
         fleet_unlink(fleet, old, freed);
-    old = find_process(fleet, NULL, guest->process.pid, guest->process.start_ticks);
+    old = find_process(fleet, NULL, guest->pid, guest->start_ticks);
     if (old)
         fleet_unlink(fleet, old, freed);
 }
 
 /* What a process says of itself counts less than what libvirt says: anybody can start a QEMU with
  * another guest's UUID. */
-static void unlink_impostors(struct fleet *fleet, const struct guest *guest, struct member **freed)
+static void unlink_impostors(struct fleet *fleet, const struct scan_guest_ref *guest,
+                             struct member **freed)
 {
     struct member *next;
 
@@ -217,7 +214,12 @@ static void unlink_impostors(struct fleet *fleet, const struct guest *guest, str
     }
 }
 
-void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest)
+struct scanner *fleet_scanner(const struct fleet *fleet)
+{
+    return fleet->scanner;
+}
+
+void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *guest)
 {
     struct member *freed = NULL;
     char name[sizeof(guest->name)];
@@ -237,13 +239,14 @@ void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest)
         if (rc < 0)
             fleet_unlink(fleet, member, &freed);
     } else {
-        guest_close(guest);
         rc = fleet->stop ? 0 : -ENOMEM;
     }
     fleet->replan = true;
     pthread_cond_broadcast(&fleet->changed);
     pthread_mutex_unlock(&fleet->mutex);
-    free_list(freed);
+    free_list(fleet, freed);
+    if (!member)
+        scanner_close(fleet->scanner, guest);
     if (rc < 0)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s", name, strerror(-rc));
 }
@@ -279,7 +282,8 @@ static rlim_t files_open(const struct rlimit *limit)
     return fd < 0 ? limit->rlim_cur : (rlim_t)fd;
 }
 
-/* Without files nothing works any more, and guests that are there seem to have ended. */
+/* Without files nothing works any more, and guests that are there seem to have ended. The scanner
+ * has more of them open than we have, of the same limit. */
 static bool has_files(struct fleet *fleet)
 {
     struct rlimit limit;
@@ -287,7 +291,12 @@ static bool has_files(struct fleet *fleet)
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
         return true;
 
+    rlim_t left = scanner_files(fleet->scanner);
     rlim_t open = files_open(&limit);
+
+    if (left < limit.rlim_cur && limit.rlim_cur - left > open)
+        open = limit.rlim_cur - left;
+
     bool has = open + FILES_A_GUEST + FILES_ELSE <= limit.rlim_cur;
 
     if (!has && !fleet->short_of_files)
@@ -345,7 +354,7 @@ void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
     if (member)
         let_go(fleet, member, EVENT_END, &freed);
     pthread_mutex_unlock(&fleet->mutex);
-    free_list(freed);
+    free_list(fleet, freed);
 }
 
 void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml)
@@ -356,10 +365,10 @@ void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struc
 
     struct member *member = find(fleet, source, uuid);
 
-    if (member && !watched_has_ram(member->watched, xml))
+    if (member && !scanner_has_ram(fleet->scanner, member->scan.guest, xml))
         let_go(fleet, member, EVENT_RESIZE, &freed);
     pthread_mutex_unlock(&fleet->mutex);
-    free_list(freed);
+    free_list(fleet, freed);
     agents_plugged(fleet->agents, uuid);
 }
 
@@ -373,7 +382,7 @@ static bool is_among(const char *uuid, const char (*uuids)[37], size_t n)
 
 static bool has_ended(const struct member *member)
 {
-    struct pollfd end = {.fd = member->pidfd, .events = POLLIN};
+    struct pollfd end = {.fd = member->scan.pidfd, .events = POLLIN};
 
     return poll(&end, 1, 0) == 1;
 }
@@ -390,7 +399,7 @@ void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[3
             let_go(fleet, one, has_ended(one) ? EVENT_END : EVENT_UNWATCH, &freed);
     }
     pthread_mutex_unlock(&fleet->mutex);
-    free_list(freed);
+    free_list(fleet, freed);
 }
 
 /* --- what the kernel says --------------------------------------------------------------------- */
@@ -400,25 +409,14 @@ int fleet_readable_fd(const struct fleet *fleet)
     return fleet->readable_fd;
 }
 
-/* One that is being looked at is told again after that. */
-static void fetch_soon(struct fleet *fleet, struct member *member)
-{
-    if (member->due.place == 0)
-        return;
-    due_put(&fleet->queue, &member->due, clock_ns());
-    pthread_cond_signal(&fleet->changed);
-}
-
 static void heed(struct fleet *fleet, const struct readable *readable, struct member **freed)
 {
     struct member *member = fleet->members;
 
     while (member && member->serial != readable->serial)
         member = member->next;
-    if (member && readable->what == READABLE_ENDED)
+    if (member)
         let_go(fleet, member, EVENT_END, freed);
-    else if (member)
-        fetch_soon(fleet, member);
 }
 
 void fleet_heed(struct fleet *fleet)
@@ -431,7 +429,7 @@ void fleet_heed(struct fleet *fleet)
     for (size_t i = 0; i < n; i++)
         heed(fleet, &readable[i], &freed);
     pthread_mutex_unlock(&fleet->mutex);
-    free_list(freed);
+    free_list(fleet, freed);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -455,10 +453,8 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
     fleet->held_until_ns = 0;
     fleet->replan = true;
     for (struct member *one = fleet->members; one; one = one->next)
-        if (one->due.place > 0) {
-            one->look_due_ns = now_ns;
+        if (one->due.place > 0)
             due_put(&fleet->queue, &one->due, now_ns);
-        }
     pthread_cond_broadcast(&fleet->changed);
     pthread_mutex_unlock(&fleet->mutex);
 }
@@ -508,6 +504,7 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
     fleet->writer = outlets->writer;
     fleet->publisher = outlets->publisher;
     fleet->agents = outlets->agents;
+    fleet->scanner = outlets->scanner;
     /* Each second of checking a large history would be a hundred without a look, at 1 %. */
     fleet->ledger = ledger_open(config->budget, clock_ns(), writer_opening_cpu_s(fleet->writer));
     fleet->readable_fd = readable_open();

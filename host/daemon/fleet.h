@@ -12,13 +12,15 @@
 #include "daemon/agents.h"
 #include "daemon/config.h"
 #include "daemon/publisher.h"
+#include "daemon/scanner.h"
 #include "daemon/writer.h"
 #include "domain/domain.h"
 
 struct fleet; /* opaque */
 
-/** Who is to have the records, and who adds to them. Borrowed. */
+/** Who makes the records, who is to have them, and who adds to them. Borrowed. */
 struct fleet_outlets {
+    struct scanner *scanner;
     struct writer *writer; /* NULL when no history is kept */
     struct publisher *publisher;
     struct agents *agents;
@@ -66,10 +68,12 @@ void fleet_look_for_jobs(struct fleet *fleet);
 
 #define FLEET_JOBS_MS 500
 
-/** Watches an opened guest, which is moved out of @p guest; @p source: who says so. What it had of
- * the same UUID, or anybody
- *  of the same process, is let go. */
-void fleet_add(struct fleet *fleet, unsigned source, struct guest *guest);
+/** Watches a guest that the scanner has open, which is the fleet's from here on; @p source: who
+ * says so. What it had of the same UUID, or anybody of the same process, is let go. */
+void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *guest);
+
+/** The scanner that its guests are opened by. */
+struct scanner *fleet_scanner(const struct fleet *fleet);
 
 /**
  * @p n guests of @p source wait to be opened; 0: none any more. How many seconds none of them must
@@ -92,8 +96,7 @@ void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid);
 /** Lets go the guests of @p source that are not among @p n UUIDs. */
 void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[37], size_t n);
 
-/** Readable when the process of a guest has ended, or its method has something to fetch:
- * fleet_heed() then. */
+/** Readable when the process of a guest has ended: fleet_heed() then. */
 int fleet_readable_fd(const struct fleet *fleet);
 void fleet_heed(struct fleet *fleet);
 

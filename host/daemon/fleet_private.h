@@ -6,7 +6,7 @@
 #include "daemon/due.h"
 #include "daemon/fleet.h"
 #include "daemon/readable.h"
-#include "daemon/watched.h"
+#include "daemon/scanner.h"
 #include "estimate/pace.h"
 
 #include <pthread.h>
@@ -37,7 +37,6 @@ struct member {
     char uuid[37];
     char name[256];
     pid_t pid;
-    int pidfd; /* belongs to watched */
     uint64_t start_ticks;
     bool suspended;
     uint64_t suspended_ns;   /* since then */
@@ -48,13 +47,12 @@ struct member {
     struct budget_cost cost;
     /* Its looker's own while it is busy: */
     bool busy;
-    bool introduced;   /* it was said that it is watched */
-    uint64_t retry_ns; /* how long it was to wait then; 0: it did not fail */
-    uint64_t apart_ns; /* likewise, as its last look hung */
-    struct watched *watched;
+    bool introduced;            /* it was said that it is watched */
+    uint64_t retry_ns;          /* how long it was to wait then; 0: it did not fail */
+    uint64_t apart_ns;          /* likewise, as its last look hung */
+    struct scan_guest_ref scan; /* what the scanner has of it */
     struct pace pace;
     uint64_t generation;        /* of the rules that its panel follows */
-    uint64_t look_due_ns;       /* due.at_ns may be a fetch before that */
     double cpu_s;               /* not in a record yet */
     uint64_t recorded_ns;       /* 0: there is no record yet */
     uint64_t recorded_still_ns; /* how long it had stood still by then */
@@ -66,6 +64,7 @@ struct fleet {
     struct writer *writer;
     struct publisher *publisher;
     struct agents *agents;
+    struct scanner *scanner;
     int readable_fd;
     pthread_mutex_t mutex; /* of all below */
     pthread_cond_t changed;
@@ -107,7 +106,7 @@ double fleet_cpu_s(const struct fleet *fleet);
 /** fleet_state() as of @p now_ns: what hangs does so by then. */
 struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns);
 
-void member_free(struct member *member);
+void member_free(struct fleet *fleet, struct member *member);
 
 /** Takes @p member out of the table. Unless somebody looks at it, who frees it then, it is put
  * before *freed, to be freed

@@ -107,31 +107,28 @@ static void plan_anew(struct fleet *fleet, uint64_t now_ns)
 
 /* What a look needs to know, copied under the mutex. */
 struct order {
-    struct watch_rules rules;
-    uint64_t samples;
+    struct scan_sample sample;
     double planned_s;
-    double max_period_s;     /* for a guest that does not change */
-    uint64_t stood_still_ns; /* all its life */
-    bool anew;               /* the rules have changed since its last look */
+    double max_period_s; /* for a guest that does not change */
 };
 
 static struct order order_for(struct fleet *fleet, struct member *member)
 {
     const struct budget_limits limits = limits_of(fleet);
     struct order order = {
-        .rules = {.method = fleet->config.method,
-                  .n_windows = fleet->config.n_windows,
-                  .tick_s = fleet->config.period_s},
-        .samples = (uint64_t)budget_samples(&fleet->plan, &limits, &member->cost),
+        .sample = {.samples = (uint64_t)budget_samples(&fleet->plan, &limits, &member->cost),
+                   .stood_still_ns = member->stood_still_ns,
+                   .cpu_s = member->cpu_s,
+                   .jobs = member->jobs,
+                   .anew = member->generation != fleet->generation,
+                   .method = scan_method_put(fleet->config.method),
+                   .n_windows = (uint32_t)fleet->config.n_windows,
+                   .tick_s = fleet->config.period_s},
         .planned_s = fleet->plan.period_s,
         .max_period_s = config_max_period_s(&fleet->config),
-        .stood_still_ns = member->stood_still_ns,
-        .anew = member->generation != fleet->generation,
     };
 
-    memcpy(order.rules.window_s, fleet->config.window_s, sizeof(order.rules.window_s));
-    watched_stood_still(member->watched, member->stood_still_ns);
-    watched_note_jobs(member->watched, member->jobs);
+    memcpy(order.sample.window_s, fleet->config.window_s, sizeof(order.sample.window_s));
     member->jobs = 0;
     member->generation = fleet->generation;
     return order;
@@ -160,7 +157,7 @@ static void publish(struct fleet *fleet, const struct member *member,
 static double period_until(struct member *member, const struct order *order,
                            const struct sample_record *record, uint64_t now_ns)
 {
-    uint64_t still_ns = order->stood_still_ns - member->recorded_still_ns;
+    uint64_t still_ns = order->sample.stood_still_ns - member->recorded_still_ns;
     uint64_t from_ns = member->recorded_ns + still_ns;
     /* A suspension that ended during a look counts in the next one, and may be longer than what was
      * between the two. */
@@ -168,7 +165,7 @@ static double period_until(struct member *member, const struct order *order,
                                                              : order->planned_s;
 
     member->recorded_ns = now_ns;
-    member->recorded_still_ns = order->stood_still_ns;
+    member->recorded_still_ns = order->sample.stood_still_ns;
     return sample_period_s(record, since_s, order->planned_s);
 }
 
@@ -204,6 +201,7 @@ struct outcome {
     bool told;
     bool refused;
     struct budget_cost cost;
+    double scanner_cpu_s;
 };
 
 static void refuse(struct member *member, const struct error *error, struct outcome *outcome)
@@ -224,6 +222,13 @@ static uint64_t retry_ns(struct member *member)
     return clock_ns() + member->retry_ns;
 }
 
+/* The scanner does not know how libvirt, or we, call it. */
+static void identify(const struct member *member, struct sample_record *record)
+{
+    memcpy(record->domain, member->name, sizeof(record->domain));
+    memcpy(record->uuid, member->uuid, sizeof(record->uuid));
+}
+
 /* It runs, and is not measured: its size is kept. When to look again. */
 static uint64_t keep_size(struct fleet *fleet, struct member *member)
 {
@@ -231,8 +236,11 @@ static uint64_t keep_size(struct fleet *fleet, struct member *member)
     uint64_t now_ns = clock_ns();
     uint64_t next_ns = retry_ns(member);
 
-    if (fleet->writer && !is_late(fleet) && watched_size(member->watched, &record))
+    if (fleet->writer && !is_late(fleet) &&
+        scanner_size(fleet->scanner, member->scan.guest, &record)) {
+        identify(member, &record.sample);
         writer_put(fleet->writer, &record, (double)(next_ns - now_ns) / 1e9, 0, NULL);
+    }
     return next_ns;
 }
 
@@ -245,7 +253,7 @@ static double period_after(struct member *member, const struct order *order,
     const struct window_record *window = record ? &record->windows[0] : NULL;
 
     pace_limit(&member->pace, order->planned_s, order->max_period_s);
-    if (!window || window->window_s != order->rules.window_s[0] ||
+    if (!window || window->window_s != order->sample.window_s[0] ||
         (record->flags & FLAG_NEW_PANEL)) {
         pace_forget(&member->pace);
         return member->pace.period_s;
@@ -254,18 +262,26 @@ static double period_after(struct member *member, const struct order *order,
                      window->wss_high_bytes - window->unmeasurable_bytes, 0);
 }
 
+static const char *method_name(uint8_t number)
+{
+    const struct method *method = scan_method_take(number);
+
+    return method ? method->name : "";
+}
+
 /* Looks at the guest; when it shall be looked at again. 0: never, it is gone. */
 static uint64_t look(struct fleet *fleet, struct member *member, const struct order *order,
                      uint64_t due_ns, struct outcome *outcome)
 {
+    struct scan_sampled sampled;
     struct ages_record record;
     struct error error = {0};
-    bool first = watched_pages(member->watched) == 0;
     double cpu_s = thread_cpu_s();
-    int rc = watched_look(member->watched, &order->rules, order->samples, member->cpu_s, &record,
-                          &error);
+    int rc = scanner_sample(fleet->scanner, member->scan.guest, &order->sample, &sampled, &error);
+    bool first = sampled.pages_before == 0;
 
-    cpu_s = thread_cpu_s() - cpu_s;
+    outcome->scanner_cpu_s = scanner_cpu_s(fleet->scanner) > 0 ? sampled.cpu_s : 0;
+    cpu_s = thread_cpu_s() - cpu_s + outcome->scanner_cpu_s;
     outcome->told = rc == 0;
     member->cpu_s = rc == 0 ? cpu_s : member->cpu_s + cpu_s; /* for the next record */
     if (rc == -ESRCH)
@@ -280,18 +296,22 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
     member->retry_ns = 0;
     if (!member->introduced)
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: watched, by %s", member->name,
-                 watched_method(member->watched));
+                 method_name(sampled.method));
     member->introduced = true;
     if (!first) /* opening it cost more than looks will */
-        budget_learn(&outcome->cost, (double)watched_pages(member->watched), cpu_s);
-    if (rc == 0)
+        budget_learn(&outcome->cost, (double)sampled.pages, cpu_s);
+    if (rc == 0) {
+        scan_record_take(&sampled, &record);
+        identify(member, &record.sample);
         keep(fleet, member, order, &record);
+    }
 
     double period_s = period_after(member, order, rc == 0 ? &record.sample : NULL);
     uint64_t next_ns = due_ns + to_ns(period_s);
     uint64_t now_ns = clock_ns();
 
-    if (first && order->samples <= BUDGET_MIN_SAMPLES && to_ns(order->planned_s) > FIRST_LOOK_NS)
+    if (first && order->sample.samples <= BUDGET_MIN_SAMPLES &&
+        to_ns(order->planned_s) > FIRST_LOOK_NS)
         return now_ns + FIRST_LOOK_NS;
     return next_ns > now_ns ? next_ns : now_ns + to_ns(period_s); /* late: not made up for */
 }
@@ -302,8 +322,7 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
 static void serve(struct fleet *fleet, struct fleet_worker *worker, struct member *member)
 {
     struct order order = order_for(fleet, member);
-    uint64_t due_ns = member->look_due_ns ? member->look_due_ns : member->due.at_ns;
-    bool is_look = clock_ns() >= due_ns;
+    uint64_t due_ns = member->due.at_ns;
     struct outcome outcome = {.refused = member->refused, .cost = member->cost};
     struct member *freed = NULL;
     double cpu_s = thread_cpu_s();
@@ -313,19 +332,13 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
     member->busy = true;
     worker->at = member;
     pthread_mutex_unlock(&fleet->mutex);
-    if (order.anew) /* restores the guest, which may hang as a look may */
-        watched_begin_anew(member->watched);
-    if (is_look)
-        due_ns = look(fleet, member, &order, due_ns, &outcome);
-    else
-        watched_poll(member->watched, NULL);
+    due_ns = look(fleet, member, &order, due_ns, &outcome);
     due_ns = fleet_set_apart(member, began_ns, due_ns);
-    cpu_s = thread_cpu_s() - cpu_s;
+    cpu_s = thread_cpu_s() - cpu_s + outcome.scanner_cpu_s;
 
     pthread_mutex_lock(&fleet->mutex);
     member->busy = false;
     worker->at = NULL;
-    member->look_due_ns = due_ns;
     fleet->looks_cpu_s += cpu_s;
     member->refused = outcome.refused;
     member->cost = outcome.cost;
@@ -338,16 +351,12 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct membe
         writer_event(fleet->writer, member->uuid, EVENT_END);
         fleet_unlink(fleet, member, &freed);
     } else {
-        int wake_fd = watched_wake_fd(member->watched);
-
         due_put(&fleet->queue, &member->due, due_ns);
-        if (wake_fd >= 0)
-            readable_watch(fleet->readable_fd, wake_fd, member->serial, READABLE_FETCH);
     }
     if (!freed)
         return;
     pthread_mutex_unlock(&fleet->mutex);
-    member_free(freed);
+    member_free(fleet, freed);
     pthread_mutex_lock(&fleet->mutex);
 }
 
@@ -420,8 +429,7 @@ static struct member *next_member(struct fleet *fleet, uint64_t now_ns, uint64_t
         return NULL;
     }
     if (member->suspended) { /* nothing is touched, and its panel does not age */
-        member->look_due_ns = now_ns + to_ns(fleet->plan.period_s);
-        due_put(&fleet->queue, &member->due, member->look_due_ns);
+        due_put(&fleet->queue, &member->due, now_ns + to_ns(fleet->plan.period_s));
         *until_ns = now_ns;
         return NULL;
     }
@@ -469,7 +477,7 @@ static void restore_guests(struct fleet *fleet)
 
     while ((member = take_idle(fleet))) {
         pthread_mutex_unlock(&fleet->mutex);
-        member_free(member);
+        member_free(fleet, member);
         pthread_mutex_lock(&fleet->mutex);
     }
 }

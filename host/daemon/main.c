@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file main.c  vmwssd: starts the threads, and then waits for signals, guests that end, and the
- * time to say how it goes.
+ * @file main.c  vmwssd: divides itself in two, starts the threads of the half that has no
+ * privileges, and then waits for signals, guests that end, and the time to say how it goes.
  *
  *   libvirt's thread ── events ──► a thread for each source ── guests ──► fleet: two threads
- *   agents' thread ── what guests say ──► beside the records ◄── records ──┘
- *                                                  │
- *                                                  └──► writer, publisher
+ *   agents' thread ── what guests say ──► beside the records ◄── records ──┤         │
+ *                                                  │                       │      requests
+ *                                                  └──► writer, publisher  │         │
+ *   ───────────────────────────────────────────────────────────────────────┼─────────┼─────────────
+ *   the scanner: a process of its own, with privileges (scanner.h)         └─ scan_table, watched
  */
 #include "base/clock.h"
 #include "base/leaks.h"
 #include "daemon/log.h"
 #include "daemon/options.h"
 #include "daemon/privileges.h"
+#include "daemon/scanner_process.h"
 #include "daemon/source.h"
 #include "daemon/state_dir.h"
 #include "sample/run_lock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +35,9 @@
 #define EXIT_FAILED 2
 #define STATUS_EVERY_MS 5000
 #define MAX_SOURCES PUBLISHER_MAX_SOURCES /* over all reloads */
-#define UNPUBLISH_S 5                     /* the unit allows ten for all of stopping */
+#define LOCK_NAME "vmwssd"
+#define RESTORE_S 10
+#define UNPUBLISH_S 5 /* the unit allows ten for all of stopping */
 
 struct daemon {
     struct options options;
@@ -42,10 +48,14 @@ struct daemon {
     struct publisher *publisher;
     struct agents *agents;
     struct fleet *fleet;
+    struct scanner *scanner;
+    pid_t scanner_pid;
+    uint64_t patience_ns; /* how long neither half waits for the other */
     unsigned n_sources;
     struct source sources[MAX_SOURCES];
     int signal_fd;
     bool stop;
+    int failed; /* why it stops: 0, or a negative errno of scanner_alive() */
 };
 
 /* Blocked in all threads, and read here. */
@@ -227,10 +237,22 @@ static void take_signal(struct daemon *daemon)
         daemon->stop = true;
 }
 
+/* What it had marked ends with it, or is restored by it; without it there is nothing to do. */
+static void check_scanner(struct daemon *daemon)
+{
+    daemon->failed = scanner_alive(daemon->scanner, daemon->patience_ns);
+    if (daemon->failed == 0)
+        return;
+    log_line(LOG_CLASS_DAEMON, LOG_ERR, "the scanner (process %d) %s: vmwssd ends",
+             daemon->scanner_pid, daemon->failed == -ETIMEDOUT ? "hangs" : "has ended");
+    daemon->stop = true;
+}
+
 static void run(struct daemon *daemon)
 {
     struct pollfd fds[] = {{.fd = daemon->signal_fd, .events = POLLIN},
-                           {.fd = fleet_readable_fd(daemon->fleet), .events = POLLIN}};
+                           {.fd = fleet_readable_fd(daemon->fleet), .events = POLLIN},
+                           {.fd = scanner_fd(daemon->scanner), .events = POLLIN}};
     uint64_t told_ns = 0;
 
     while (!daemon->stop) {
@@ -239,7 +261,8 @@ static void run(struct daemon *daemon)
             told_ns = clock_ns();
         }
         fleet_look_for_jobs(daemon->fleet);
-        if (poll(fds, 2, FLEET_JOBS_MS) < 0)
+        check_scanner(daemon);
+        if (daemon->stop || poll(fds, 3, FLEET_JOBS_MS) < 0)
             continue;
         if (fds[0].revents)
             take_signal(daemon);
@@ -258,25 +281,64 @@ static int open_history(struct daemon *daemon, struct error *error)
 
 static int start_fleet(struct daemon *daemon, struct error *error)
 {
-    const struct fleet_outlets outlets = {daemon->writer, daemon->publisher, daemon->agents};
+    const struct fleet_outlets outlets = {daemon->scanner, daemon->writer, daemon->publisher,
+                                          daemon->agents};
 
     return fleet_start(&daemon->fleet, &daemon->root, &daemon->config, &outlets, error);
 }
 
+/* The scanner of a vmwssd that was killed restores guests yet: that is waited for. */
+static int lock_host(struct daemon *daemon, struct error *error)
+{
+    struct lock_wait wait = {.pidfd = -1};
+    uint64_t holder;
+    int rc = run_lock_host(&daemon->lock, &daemon->root, LOCK_NAME, &wait, error);
+
+    if (rc != -EBUSY ||
+        fsroot_read_u64(&daemon->root, &holder, "run/vmwss/" LOCK_NAME ".lock") < 0 ||
+        holder > INT_MAX || kill((pid_t)holder, 0) == 0)
+        return rc;
+    wait.seconds = RESTORE_S;
+    return run_lock_host(&daemon->lock, &daemon->root, LOCK_NAME, &wait, error);
+}
+
+/* Half of what the service manager waits, so that it hears of it first from us. */
+static uint64_t patience_ns(void)
+{
+    uint64_t usec;
+
+    return sd_watchdog_enabled(0, &usec) > 0 ? usec * 1000 / 2 : SCANNER_PATIENCE_NS;
+}
+
+/* From here on this is the half without privileges. */
+static int divide(struct daemon *daemon, struct error *error)
+{
+    const struct scanner_plan plan = {.root = &daemon->root,
+                                      .lock = &daemon->lock,
+                                      .agents = daemon->config.agents,
+                                      .log_level = daemon->config.log_level,
+                                      .patience_ns = daemon->patience_ns};
+    int rc = scanner_start(&daemon->scanner, &plan, &daemon->scanner_pid, error);
+
+    if (rc == 0 && !has_embedded(&daemon->config))
+        rc = privileges_drop_rest(error);
+    return rc;
+}
+
 static int start(struct daemon *daemon, struct error *error)
 {
-    const struct lock_wait at_once = {.pidfd = -1};
     const struct config *config = &daemon->config;
     int rc = fsroot_open(&daemon->root, "/");
 
+    daemon->patience_ns = patience_ns();
     if (rc == 0)
-        rc = run_lock_host(&daemon->lock, &daemon->root, "vmwssd", &at_once, error);
+        rc = lock_host(daemon, error);
     run_lock_sweep(&daemon->root);
     raise_file_limit();
     if (rc == 0)
         rc = state_dir_make(config->database, error);
-    if (rc == 0 && !has_embedded(config))
-        rc = privileges_drop(config->agents, error);
+    if (rc == 0)
+        rc = divide(daemon, error);
     if (rc == 0)
         rc = daemon->signal_fd = take_signals();
     if (rc >= 0 && *config->database)
@@ -284,7 +346,7 @@ static int start(struct daemon *daemon, struct error *error)
     if (rc >= 0)
         rc = publisher_start(&daemon->publisher, error);
     if (rc >= 0)
-        rc = agents_start(&daemon->agents, error);
+        rc = agents_start(&daemon->agents, daemon->scanner, error);
     if (rc >= 0)
         rc = start_fleet(daemon, error);
     if (rc < 0)
@@ -308,7 +370,16 @@ static void stop(struct daemon *daemon)
     if (!publisher_wait(daemon->publisher, UNPUBLISH_S))
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "libvirt does not answer: what was published stays in its metadata");
-    run_lock_release(&daemon->lock);
+}
+
+/* Returns the exit status: also what the scanner had to say of its own. */
+static int leave_scanner(struct daemon *daemon)
+{
+    scanner_leave(daemon->scanner);
+
+    int status = scanner_wait(daemon->scanner_pid);
+
+    return daemon->failed ? EXIT_FAILED : status > 0 ? status : leaks_found();
 }
 
 int main(int argc, char **argv)
@@ -335,7 +406,9 @@ int main(int argc, char **argv)
     log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "vmwssd %s", VMWSS_VERSION);
     sd_notify(0, "READY=1");
     run(&daemon);
+    if (daemon.failed == -ETIMEDOUT) /* threads wait for it, and would for ever */
+        _exit(EXIT_FAILED);
     stop(&daemon);
     /* Threads that wait for libvirt may wait on. */
-    _exit(leaks_found());
+    _exit(leave_scanner(&daemon));
 }

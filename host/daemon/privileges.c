@@ -12,13 +12,17 @@
 
 /* --- capabilities ----------------------------------------------------------------------------- */
 
-static int drop_capabilities(bool agents)
+/* Who may not change the bounding set has one that is somebody's choice: the unit's. libcap-ng
+ * would complain. */
+static capng_select_t what_may_change(void)
 {
-    /* Who may not change the bounding set has one that is somebody's choice: the unit's. libcap-ng
-     * would complain. */
-    const capng_select_t what = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)
-                                    ? CAPNG_SELECT_BOTH
-                                    : CAPNG_SELECT_CAPS;
+    return capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) ? CAPNG_SELECT_BOTH
+                                                               : CAPNG_SELECT_CAPS;
+}
+
+static int keep_scanners(bool agents)
+{
+    const capng_select_t what = what_may_change();
 
     capng_clear(CAPNG_SELECT_BOTH);
     if (capng_updatev(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
@@ -27,6 +31,14 @@ static int drop_capabilities(bool agents)
         return -EPERM;
     if (agents && capng_update(CAPNG_ADD, CAPNG_PERMITTED | CAPNG_BOUNDING_SET, CAP_DAC_OVERRIDE))
         return -EPERM;
+    return capng_apply(what) == 0 ? 0 : -EPERM;
+}
+
+static int keep_none(void)
+{
+    const capng_select_t what = what_may_change();
+
+    capng_clear(CAPNG_SELECT_BOTH);
     return capng_apply(what) == 0 ? 0 : -EPERM;
 }
 
@@ -101,6 +113,39 @@ static const int never[] = {
     SCMP_SYS(keyctl),
 };
 
+/* What reaches into another process, for the half that has no business there. */
+static const int never_of_the_rest[] = {
+    SCMP_SYS(process_vm_readv),  SCMP_SYS(process_madvise),   SCMP_SYS(process_mrelease),
+    SCMP_SYS(perf_event_open),   SCMP_SYS(move_pages),        SCMP_SYS(migrate_pages),
+    SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
+};
+
+static int refuse(scmp_filter_ctx filter, const int *calls, size_t n)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0, NULL);
+    return rc;
+}
+
+/* To no process but this one, so that the C library can abort(); signal 0 is none. */
+static int refuse_signals(scmp_filter_ctx filter)
+{
+    static const int calls[] = {SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo),
+                                SCMP_SYS(rt_tgsigqueueinfo), SCMP_SYS(pidfd_send_signal)};
+    const scmp_datum_t own = (scmp_datum_t)getpid();
+    const struct scmp_arg_cmp kills[] = {{.arg = 0, .op = SCMP_CMP_NE, .datum_a = own},
+                                         {.arg = 1, .op = SCMP_CMP_NE, .datum_a = 0}};
+    int rc = refuse(filter, calls, sizeof(calls) / sizeof(calls[0]));
+
+    if (rc == 0)
+        rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 2, kills);
+    if (rc == 0)
+        rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, kills);
+    return rc;
+}
+
 static int refuse_socket(scmp_filter_ctx filter, enum scmp_compare compare, unsigned family)
 {
     const struct scmp_arg_cmp families = {.arg = 0, .op = compare, .datum_a = family};
@@ -108,44 +153,72 @@ static int refuse_socket(scmp_filter_ctx filter, enum scmp_compare compare, unsi
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, &families);
 }
 
-/* No socket but local ones, netlink's, by which libraries ask for the machine's interfaces, and for
- * agents vsock's. */
-static int refuse_networks(scmp_filter_ctx filter, bool agents)
+/* All families but @p one and @p other. */
+static int refuse_sockets_but(scmp_filter_ctx filter, unsigned one, unsigned other)
 {
-    const unsigned last = agents ? AF_VSOCK : AF_NETLINK;
-    int rc = refuse_socket(filter, SCMP_CMP_GT, last);
+    int rc = refuse_socket(filter, SCMP_CMP_GT, other);
 
-    for (unsigned family = AF_UNIX + 1; rc == 0 && family < last; family++)
-        if (family != AF_NETLINK)
+    for (unsigned family = 0; rc == 0 && family < other; family++)
+        if (family != one)
             rc = refuse_socket(filter, SCMP_CMP_EQ, family);
     return rc;
+}
+
+/* Only to agents; a pair to the other half needs no socket(2). */
+static int limit_scanner(scmp_filter_ctx filter, bool agents)
+{
+    static const int calls[] = {SCMP_SYS(socket), SCMP_SYS(connect)};
+
+    return agents ? refuse_sockets_but(filter, AF_UNIX, AF_VSOCK)
+                  : refuse(filter, calls, sizeof(calls) / sizeof(calls[0]));
+}
+
+/* Local sockets, and netlink's, by which libraries ask for the machine's interfaces. */
+static int limit_rest(scmp_filter_ctx filter, bool agents)
+{
+    int rc = refuse(filter, never_of_the_rest,
+                    sizeof(never_of_the_rest) / sizeof(never_of_the_rest[0]));
+
+    (void)agents;
+    return rc < 0 ? rc : refuse_sockets_but(filter, AF_UNIX, AF_NETLINK);
 }
 
 /* A list of what is refused, not of what is allowed: what libvirt, SQLite and the C library need
  * differs from one release to the next, and where the unit file is used systemd keeps such a list
  * (@system-service). */
-static int refuse_system_calls(bool agents)
+static int refuse_system_calls(int (*limit)(scmp_filter_ctx filter, bool agents), bool agents)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int rc = filter ? 0 : -ENOMEM;
+    int rc = filter ? refuse(filter, never, sizeof(never) / sizeof(never[0])) : -ENOMEM;
 
-    for (size_t i = 0; rc == 0 && i < sizeof(never) / sizeof(never[0]); i++)
-        rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), never[i], 0, NULL);
     if (rc == 0)
-        rc = refuse_networks(filter, agents);
+        rc = refuse_signals(filter);
+    if (rc == 0)
+        rc = limit(filter, agents);
     if (rc == 0)
         rc = seccomp_load(filter);
     seccomp_release(filter);
     return rc;
 }
 
-int privileges_drop(bool agents, struct error *error)
-{
-    int rc = geteuid() == 0 ? drop_capabilities(agents)
-                            : 0; /* else whoever started us has chosen */
+/* --- both halves ------------------------------------------------------------------------------ */
 
+static int drop(int rc, int (*limit)(scmp_filter_ctx filter, bool agents), bool agents,
+                struct error *error)
+{
     if (rc < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, -EPERM, "capabilities could not be dropped");
-    rc = refuse_system_calls(agents);
+    rc = refuse_system_calls(limit, agents);
     return rc < 0 ? error_set(error, rc, "the seccomp filter: %s", strerror(-rc)) : 0;
+}
+
+/* Of who is not root whoever started us has chosen the capabilities. */
+int privileges_drop_scanner(bool agents, struct error *error)
+{
+    return drop(geteuid() == 0 ? keep_scanners(agents) : 0, limit_scanner, agents, error);
+}
+
+int privileges_drop_rest(struct error *error)
+{
+    return drop(keep_none(), limit_rest, false, error);
 }

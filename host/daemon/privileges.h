@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file privileges.h  What root may do that vmwssd needs, and no more.
+ * @file privileges.h  What each half of vmwssd (scanner.h) may do, and no more.
+ *
+ * The scanner, started as root, keeps
  *
  *   CAP_SYS_ADMIN        frame numbers in pagemap, /proc/PID/map_files, tracepoints
  *   CAP_SYS_PTRACE       pagemap, smaps and process_madvise() of a QEMU that runs as another user
@@ -11,15 +13,17 @@
  *                        permitted, and in effect for just that call; not at all when no agents are
  *                        to be asked
  *
- * It stays user 0, whose files it reads and writes: libvirt's sockets, which serve root without a
- * question put to polkit, the run directory that it shares with vmwss measure, and the history that
- * older versions left. Without capabilities that user may no more than the owner of these.
+ * The rest keeps none. It stays user 0, whose files it reads and writes: libvirt's sockets, which
+ * serve root without a question put to polkit, and the history. Without capabilities that user may
+ * no more than the owner of these, but that is much: the unit file makes all but the history
+ * read-only.
  *
- * And system calls that it never makes, whatever it may: to run a program, to trace another process
- * or take its files, to load code into the kernel, to mount, to set the clock, to talk to a network
- * (seccomp(2)). They fail with EPERM. vsock(7) is one only when no agents are to be asked. Nothing
- * connects to vmwssd: listen(2) fails, too. What no filter of calls can refuse remains: with
- * CAP_SYS_PTRACE, /proc/PID/mem of another process can be written, and root's processes stopped.
+ * And system calls that neither makes, whatever it may: to run a program, to trace another process
+ * or take its files, to send a signal to one, to load code into the kernel, to mount, to set the
+ * clock, to talk to a network (seccomp(2)). They fail with EPERM. Nothing connects to vmwssd:
+ * listen(2) fails, too. The rest is refused also what reads another process's memory, advises on
+ * it, or counts its events; the scanner, all sockets but those to agents. What no filter of calls
+ * can refuse remains: with CAP_SYS_PTRACE the scanner could write /proc/PID/mem.
  */
 #pragma once
 
@@ -27,9 +31,14 @@
 
 #include <stdbool.h>
 
-/** @p agents: is anybody to be asked? Keeps these capabilities, and gives all else up for good.
- * From the only thread: others would not be filtered. */
-int privileges_drop(bool agents, struct error *error);
+/* From the only thread: others would not be filtered. For good. */
 
-/** In this thread: takes up CAP_DAC_OVERRIDE, or lays it down. Nothing where it was given up. */
+/** @p agents: are any to be asked? Of who is not root whoever started us has chosen the
+ * capabilities. */
+int privileges_drop_scanner(bool agents, struct error *error);
+
+int privileges_drop_rest(struct error *error);
+
+/** In this thread of the scanner: takes up CAP_DAC_OVERRIDE, or lays it down. Nothing where it was
+ * given up. */
 void privileges_reach(bool reach);

@@ -51,18 +51,18 @@ void processes_uuid(const char *text, char *uuid)
 
 /* The UUID of another process that is watched is taken: of two guests of one name the second is its
  * process. */
-static void name_guest(const struct processes *processes, struct guest *guest)
+static void name_guest(const struct processes *processes, struct scan_guest_ref *guest)
 {
     char text[320];
 
     if (!*guest->name)
-        snprintf(guest->name, sizeof(guest->name), "process-%d", guest->process.pid);
+        snprintf(guest->name, sizeof(guest->name), "process-%d", guest->pid);
     if (strlen(guest->uuid) != sizeof(guest->uuid) - 1)
         processes_uuid(guest->name, guest->uuid);
     if (!fleet_has(processes->fleet, guest->uuid, false))
         return;
-    snprintf(text, sizeof(text), "%s %d %llu", guest->name, guest->process.pid,
-             (unsigned long long)guest->process.start_ticks);
+    snprintf(text, sizeof(text), "%s %d %llu", guest->name, guest->pid,
+             (unsigned long long)guest->start_ticks);
     processes_uuid(text, guest->uuid);
 }
 
@@ -76,28 +76,27 @@ static void key_of(pid_t pid, char key[37])
 
 /* One that libvirt has yet to open; or the other end of a migration between two libvirtds of this
  * machine. */
-static bool may_be_libvirts(const struct processes *processes, const struct guest *guest)
+static bool may_be_libvirts(const struct processes *processes, const char *uuid)
 {
-    const char *uuid = guest->process.config.uuid;
-
     return *uuid && (fleet_waiting_elsewhere(processes->fleet, processes->number) > 0 ||
                      fleet_has(processes->fleet, uuid, true));
 }
 
-/* 0; -EAGAIN: later; or as guest_open_pid(). */
+/* 0; -EAGAIN: later; or as scanner_open_process(). */
 static int open_and_add(struct processes *processes, pid_t pid, struct error *error)
 {
-    struct guest guest;
-    int rc = guest_open_pid(processes->root, pid, &guest, error);
+    struct scanner *scanner = fleet_scanner(processes->fleet);
+    struct scan_guest_ref guest;
+    int rc = scanner_open_process(scanner, pid, &guest, error);
 
     if (rc < 0)
         return rc;
-    if (fleet_watches(processes->fleet, pid, guest.process.start_ticks)) {
-        guest_close(&guest);
+    if (fleet_watches(processes->fleet, pid, guest.start_ticks)) {
+        scanner_close(scanner, &guest);
         return 0;
     }
-    if (may_be_libvirts(processes, &guest)) {
-        guest_close(&guest);
+    if (may_be_libvirts(processes, guest.uuid)) {
+        scanner_close(scanner, &guest);
         return -EAGAIN;
     }
     name_guest(processes, &guest);
@@ -169,7 +168,7 @@ static void compare_process(struct processes *processes, pid_t pid)
 static void scan(struct processes *processes)
 {
     cleanup_free pid_t *pids = NULL;
-    ssize_t n = qemu_process_find_all(processes->root, &pids);
+    ssize_t n = scanner_list(fleet_scanner(processes->fleet), &pids);
 
     processes->scan_ns = cond_in_s(PROCESSES_EVERY_S);
     if (n < 0 && !processes->said_unlisted)

@@ -75,6 +75,46 @@ ssize_t domain_list(struct domain_connection *connection, const struct fsroot *r
 int domain_find(struct domain_connection *connection, const struct fsroot *root, const char *name,
                 struct domain_info *out, struct error *error);
 
+/** How a domain's QEMU process is found without libvirt. Borrowed. */
+struct domain_name {
+    const char *pid_dir; /* where libvirt keeps NAME.pid, relative to the root; empty: unknown */
+    const char *name;
+    const char *uuid;
+};
+
+/** Of a domain that is migrated from one libvirtd of this machine to another there are two
+ * processes, and nothing that tells which of them is whose. */
+#define DOMAIN_TWO_PIDS (-1)
+
+/** The process of @p domain: that of its pid file if it is a QEMU, else the one that has its name
+ * and UUID among all QEMU processes: the run directory may be elsewhere, or libvirt have escaped a
+ * character of the name in the file's, as it does with "&" (src/util/virpidfile.c
+ * virPidFileBuildPath()). 0: there is none; DOMAIN_TWO_PIDS. */
+pid_t domain_process_find(const struct fsroot *root, const struct domain_name *domain);
+
+/** Opens the process of @p domain, by name and UUID. -ESRCH: it was not found; -EAGAIN: there are
+ * two; else as qemu_process_open(). */
+int domain_process_open(const struct fsroot *root, const struct domain_name *domain,
+                        struct qemu_process *process, struct error *error);
+
+/** From here on @p find says which process is a domain's, in place of domain_process_find(): for
+ * who may not look into other processes. */
+void domain_find_pids_by(struct domain_connection *connection,
+                         pid_t (*find)(const struct domain_name *domain, void *context),
+                         void *context);
+
+/** What pid_dir of this connection's domains is; stays while the connection does. */
+const char *domain_pid_dir(const struct domain_connection *connection);
+
+/**
+ * What libvirt knows of a running domain, for who opens its process elsewhere: all of @p info but
+ * the pid, and the RAM of its live XML, which the caller frees.
+ * @return 0, or what guest_open_domain() returns before it looks for the process
+ */
+int domain_describe_running(const struct domain_connection *connection, const char *name,
+                            struct domain_info *info, struct domain_description *description,
+                            struct error *error);
+
 /** Live XML of a domain by name, UUID or id; malloc'ed, the caller frees. -ENOENT when there is
  * none. */
 int domain_xml_fetch(struct domain_connection *connection, const char *name, char **xml,

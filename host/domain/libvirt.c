@@ -280,12 +280,28 @@ static void find_pid(const struct domain_connection *connection, const struct fs
 {
     if (!connection->qemu || info->id < 0)
         return;
-    info->pid = libvirt_pid_from_file(connection, root, info->name);
-    if (!info->pid)
-        info->pid = libvirt_pid_by_search(root, info);
-    info->two_processes = info->pid == LIBVIRT_TWO_PIDS;
+
+    const struct domain_name name = {
+        .pid_dir = connection->pid_dir, .name = info->name, .uuid = info->uuid};
+
+    info->pid = connection->find ? connection->find(&name, connection->find_context)
+                                 : domain_process_find(root, &name);
+    info->two_processes = info->pid == DOMAIN_TWO_PIDS;
     if (info->two_processes)
         info->pid = 0;
+}
+
+void domain_find_pids_by(struct domain_connection *connection,
+                         pid_t (*find)(const struct domain_name *domain, void *context),
+                         void *context)
+{
+    connection->find = find;
+    connection->find_context = context;
+}
+
+const char *domain_pid_dir(const struct domain_connection *connection)
+{
+    return connection->pid_dir;
 }
 
 /* Domains that go while they are listed are left out. */

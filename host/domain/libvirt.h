@@ -11,6 +11,8 @@ struct domain_connection {
     char uri[512];
     bool qemu;         /* its domains are QEMU processes of this machine */
     char pid_dir[512]; /* where libvirt keeps NAME.pid, relative to the root; empty if unknown */
+    pid_t (*find)(const struct domain_name *domain, void *context); /* NULL: we do */
+    void *find_context;
 };
 
 static inline void cleanup_domain_at(virDomainPtr *domain)
@@ -44,22 +46,3 @@ int libvirt_describe(const struct domain_connection *connection, virDomainPtr do
  * source: libvirt src/qemu/qemu_conf.c virQEMUDriverConfigNew(), stateDir. False for a driver that
  * is not known, or whose URI names a socket of its own. */
 bool libvirt_pid_dir(const char *uri, char *dir, size_t size);
-
-/** The pid in the domain's pid file when that process is a QEMU, else 0. */
-pid_t libvirt_pid_from_file(const struct domain_connection *connection, const struct fsroot *root,
-                            const char *name);
-
-/** Is it the process of this domain, by -uuid and -name guest=? libvirt gives both to every QEMU.
- */
-bool libvirt_is_process_of(const struct qemu_process *process, const struct domain_info *info);
-
-/** Of a domain that is migrated from one libvirtd of this machine to another there are two
- * processes, and nothing that tells
- *  which of them is whose. */
-#define LIBVIRT_TWO_PIDS (-1)
-
-/** Looks through all QEMU processes for the domain's; 0 when there is none, LIBVIRT_TWO_PIDS. For
- * domains without a usable pid file: the run directory is elsewhere, or libvirt has escaped a
- * character of the name in the file's, as it does with "&" (src/util/virpidfile.c
- * virPidFileBuildPath()). */
-pid_t libvirt_pid_by_search(const struct fsroot *root, const struct domain_info *info);

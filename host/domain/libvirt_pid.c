@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 
+#include <errno.h>
 #include <libxml/uri.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -70,48 +71,90 @@ bool libvirt_pid_dir(const char *uri, char *dir, size_t size)
     return strcmp(u->path, "/embed") == 0 && embed_dir(u->query_raw, dir, size);
 }
 
-pid_t libvirt_pid_from_file(const struct domain_connection *connection, const struct fsroot *root,
-                            const char *name)
+/* 0: there is no such file, or what it names is no QEMU. */
+static pid_t pid_from_file(const struct fsroot *root, const struct domain_name *domain)
 {
     uint64_t pid;
 
-    if (!connection->pid_dir[0] ||
-        fsroot_read_u64(root, &pid, "%s/%s.pid", connection->pid_dir, name) < 0 || pid > INT_MAX)
+    if (!domain->pid_dir[0] ||
+        fsroot_read_u64(root, &pid, "%s/%s.pid", domain->pid_dir, domain->name) < 0 ||
+        pid > INT_MAX)
         return 0;
     return qemu_process_is_qemu(root, (pid_t)pid) ? (pid_t)pid : 0;
 }
 
-bool libvirt_is_process_of(const struct qemu_process *process, const struct domain_info *info)
+/* By -uuid and -name guest=: libvirt gives both to every QEMU. */
+static bool is_process_of(const struct qemu_process *process, const struct domain_name *domain)
 {
-    return strcasecmp(process->config.uuid, info->uuid) == 0 &&
-           strcmp(process->config.name, info->name) == 0;
+    return strcasecmp(process->config.uuid, domain->uuid) == 0 &&
+           strcmp(process->config.name, domain->name) == 0;
 }
 
-static bool pid_is_of(const struct fsroot *root, pid_t pid, const struct domain_info *info)
+static bool pid_is_of(const struct fsroot *root, pid_t pid, const struct domain_name *domain)
 {
     struct qemu_process process;
 
     if (qemu_process_open(root, pid, &process, NULL) < 0)
         return false;
 
-    bool ours = libvirt_is_process_of(&process, info);
+    bool ours = is_process_of(&process, domain);
 
     qemu_process_close(&process);
     return ours;
 }
 
-pid_t libvirt_pid_by_search(const struct fsroot *root, const struct domain_info *info)
+static pid_t search(const struct fsroot *root, const struct domain_name *domain)
 {
     cleanup_free pid_t *pids = NULL;
     ssize_t n = qemu_process_find_all(root, &pids);
     pid_t found = 0;
 
     for (ssize_t i = 0; i < n; i++) {
-        if (!pid_is_of(root, pids[i], info))
+        if (!pid_is_of(root, pids[i], domain))
             continue;
         if (found)
-            return LIBVIRT_TWO_PIDS;
+            return DOMAIN_TWO_PIDS;
         found = pids[i];
     }
     return found;
+}
+
+pid_t domain_process_find(const struct fsroot *root, const struct domain_name *domain)
+{
+    pid_t pid = pid_from_file(root, domain);
+
+    return pid ? pid : search(root, domain);
+}
+
+/* Opens @p pid if it is this domain's process. */
+static int open_if_ours(const struct fsroot *root, pid_t pid, const struct domain_name *domain,
+                        struct qemu_process *process, struct error *error)
+{
+    int rc = qemu_process_open(root, pid, process, error);
+
+    if (rc < 0 || is_process_of(process, domain))
+        return rc;
+    qemu_process_close(process);
+    return error_set(error, -ESRCH, "process %d is another guest's", (int)pid);
+}
+
+int domain_process_open(const struct fsroot *root, const struct domain_name *domain,
+                        struct qemu_process *process, struct error *error)
+{
+    pid_t pid = pid_from_file(root, domain);
+    int rc = pid ? open_if_ours(root, pid, domain, process, error) : -ESRCH;
+
+    if (rc == -ESRCH) { /* no pid file, or an old one */
+        pid = search(root, domain);
+        if (pid == DOMAIN_TWO_PIDS)
+            rc = error_set(error, -EAGAIN,
+                           "two QEMU processes are this domain: it is being migrated within this "
+                           "machine; try again when it is done");
+        else
+            rc = pid ? open_if_ours(root, pid, domain, process, error)
+                     : error_set(error, rc, "its QEMU process was not found; has it just ended?");
+    }
+    if (rc < 0)
+        error_prefix(error, "domain %s", domain->name);
+    return rc;
 }

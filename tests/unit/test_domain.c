@@ -160,14 +160,14 @@ START_TEST(of_two_processes_none_is_found)
     char copy[] = "/tmp/vmwss-domain.XXXXXX";
     char command[4200];
     struct fsroot tree;
-    struct domain_info info = {.name = "sys1", .uuid = "0b0b0b0b-1111-2222-3333-444444444444"};
+    const struct domain_name sys1 = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444"};
 
     ck_assert_ptr_nonnull(mkdtemp(copy));
     snprintf(command, sizeof(command), "cp -r %s/libvirt/proc %s && cp -r %s/proc/%d %s/proc/%d",
              FIXTURES, copy, copy, FIXTURE_PID, copy, FIXTURE_PID + 1);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(fsroot_open(&tree, copy), 0);
-    ck_assert_int_eq(libvirt_pid_by_search(&tree, &info), LIBVIRT_TWO_PIDS);
+    ck_assert_int_eq(domain_process_find(&tree, &sys1), DOMAIN_TWO_PIDS);
     fsroot_close(&tree);
     snprintf(command, sizeof(command), "rm -r %s", copy);
     ck_assert_int_eq(system(command), 0);
@@ -178,14 +178,14 @@ END_TEST
 START_TEST(found_without_pid_file)
 {
     struct fsroot tree = fixture_open("libvirt");
-    struct domain_info info = {.name = "sys1", .uuid = "0b0b0b0b-1111-2222-3333-444444444444"};
+    struct domain_name name = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444"};
 
-    ck_assert_int_eq(libvirt_pid_by_search(&tree, &info), FIXTURE_PID);
-    strcpy(info.name, "sys2");
-    ck_assert_int_eq(libvirt_pid_by_search(&tree, &info), 0);
-    strcpy(info.name, "sys1");
-    info.uuid[0] = '1';
-    ck_assert_int_eq(libvirt_pid_by_search(&tree, &info), 0);
+    ck_assert_int_eq(domain_process_find(&tree, &name), FIXTURE_PID);
+    name.name = "sys2";
+    ck_assert_int_eq(domain_process_find(&tree, &name), 0);
+    name.name = "sys1";
+    name.uuid = "1b0b0b0b-1111-2222-3333-444444444444";
+    ck_assert_int_eq(domain_process_find(&tree, &name), 0);
     fsroot_close(&tree);
 }
 END_TEST

@@ -36,7 +36,8 @@ static void start(struct writer *writer)
 
     config_init(&config);
     ck_assert_int_eq(publisher_start(&outlets.publisher, NULL), 0);
-    ck_assert_int_eq(agents_start(&outlets.agents, NULL), 0);
+    ck_assert_int_eq(scanner_local(&outlets.scanner, &root), 0);
+    ck_assert_int_eq(agents_start(&outlets.agents, outlets.scanner, NULL), 0);
     ck_assert_int_eq(fleet_start(&fleet, &root, &config, &outlets, NULL), 0);
 }
 
@@ -149,6 +150,15 @@ static void make_hang(int pid)
     }
 }
 
+/* As a source does: it is the scanner's, and the fleet hears of it. */
+static void add_guest(unsigned source, struct guest *guest)
+{
+    struct scan_guest_ref ref;
+
+    ck_assert_int_eq(scanner_adopt(fleet_scanner(fleet), guest, &ref), 0);
+    fleet_add(fleet, source, &ref);
+}
+
 static void add(int pid)
 {
     struct guest guest = {.process = {.pid = pid, .start_ticks = 1}};
@@ -157,7 +167,7 @@ static void add(int pid)
     strcpy(guest.process.exe, "/usr/bin/qemu-system-x86_64");
     snprintf(guest.name, sizeof(guest.name), "g%d", pid);
     snprintf(guest.uuid, sizeof(guest.uuid), "00000000-0000-4000-8000-%012d", pid);
-    fleet_add(fleet, 0, &guest);
+    add_guest(0, &guest);
 }
 
 /* One that is there, and that nobody can measure. */
@@ -205,7 +215,7 @@ static void add_with_ram(int pid)
     guest.process.config.ram = ram_of(RAM_SOURCE_ANON, "mach-virt.ram");
     guest.ram = ram_of(RAM_SOURCE_ANON, "mach-virt.ram");
     strcpy(guest.uuid, UUID);
-    fleet_add(fleet, 0, &guest);
+    add_guest(0, &guest);
 }
 
 /* Within ten seconds. */
@@ -364,7 +374,7 @@ static void add_uuid(int pid, unsigned source, bool from_libvirt)
     guest.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     strcpy(guest.process.exe, "/usr/bin/qemu-system-x86_64");
     strcpy(guest.uuid, UUID);
-    fleet_add(fleet, source, &guest);
+    add_guest(source, &guest);
 }
 
 /* Any local user can start a QEMU with the UUID of a guest that is off. */

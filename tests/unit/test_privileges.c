@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file test_privileges.c  What vmwssd gives up is given up. */
+/** @file test_privileges.c  What the halves of vmwssd give up is given up. Each promise is one that
+ * the man page makes. */
 #include "daemon/privileges.h"
 
 #include "fixture.h"
 
+#include <cap-ng.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -73,19 +78,103 @@ static bool talks_to_no_network(void)
 
 static bool waits_for_nobody(void)
 {
-    return refused(listen(socket(AF_UNIX, SOCK_STREAM, 0), 1)) &&
-           refused(syscall(SYS_io_uring_setup, 1, NULL));
+    return refused(listen(0, 1)) && refused(syscall(SYS_io_uring_setup, 1, NULL));
+}
+
+/* A process of the same user, which SIGSTOP would stop: see they_were_possible_before. */
+static bool signals_nobody(void)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* which no filter of ours keeps from it */
+        pause();
+        _exit(0);
+    }
+
+    bool holds = refused(kill(child, SIGSTOP)) && refused(syscall(SYS_tkill, child, SIGSTOP)) &&
+                 refused(syscall(SYS_tgkill, child, child, SIGSTOP)) &&
+                 refused(syscall(SYS_pidfd_send_signal, 0, SIGSTOP, NULL, 0)) &&
+                 kill(child, 0) == 0 && waitpid(child, &status, WNOHANG | WUNTRACED) == 0;
+
+    return holds;
+}
+
+static bool can_abort(void)
+{
+    return tgkill(getpid(), gettid(), SIGCHLD) == 0 && kill(getpid(), SIGCHLD) == 0;
+}
+
+/* /proc/PID/NAME of the test itself: a process of the same user, but with all of root's
+ * capabilities. Of who is not root it has none, and can be opened. */
+static bool cannot_open(const char *name, int flags)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", getppid(), name);
+
+    int fd = open(path, flags);
+
+    return geteuid() != 0 || (fd < 0 && (errno == EACCES || errno == EPERM));
+}
+
+static bool cannot_open_memory(void)
+{
+    return cannot_open("mem", O_RDWR);
+}
+
+static bool sees_no_mappings(void)
+{
+    return cannot_open("pagemap", O_RDONLY) && cannot_open("smaps", O_RDONLY);
+}
+
+static bool reaches_nobody(void)
+{
+    struct perf_event_attr event = {.size = sizeof(event)};
+    struct iovec vector = {0};
+
+    return refused(process_vm_readv(getppid(), &vector, 1, &vector, 1, 0)) &&
+           refused(syscall(SYS_process_madvise, 0, &vector, 1, MADV_COLD, 0)) &&
+           refused(syscall(SYS_perf_event_open, &event, 0, -1, -1, 0)) &&
+           refused(syscall(SYS_pidfd_getfd, 0, 0, 0));
+}
+
+static bool has_no_capability(void)
+{
+    return capng_get_caps_process() == 0 &&
+           capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE &&
+           prctl(PR_CAPBSET_READ, CAP_SYS_PTRACE, 0, 0, 0) == 0;
+}
+
+static bool has_only_the_scanners(void)
+{
+    static const unsigned never[] = {CAP_KILL,   CAP_SETUID,    CAP_SETGID,     CAP_CHOWN,
+                                     CAP_FOWNER, CAP_NET_ADMIN, CAP_SYS_MODULE, CAP_SYS_RAWIO};
+
+    if (capng_get_caps_process() != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+        if (capng_have_capability(CAPNG_PERMITTED, never[i]))
+            return false;
+    return !capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE);
+}
+
+static bool has_no_socket(void)
+{
+    return refused(socket(AF_UNIX, SOCK_STREAM, 0)) && refused(socket(AF_NETLINK, SOCK_RAW, 0)) &&
+           talks_to_no_network();
+}
+
+static bool has_sockets_for_agents(void)
+{
+    return socket(AF_UNIX, SOCK_STREAM, 0) >= 0 && refused(socket(AF_NETLINK, SOCK_RAW, 0)) &&
+           !refused(socket(AF_VSOCK, SOCK_STREAM, 0)) && talks_to_no_network();
 }
 
 static bool talks_to_this_host(void)
 {
     return socket(AF_UNIX, SOCK_STREAM, 0) >= 0 && socket(AF_NETLINK, SOCK_RAW, 0) >= 0;
-}
-
-/* Whether this kernel has it or not. */
-static bool talks_to_guests(void)
-{
-    return !refused(socket(AF_VSOCK, SOCK_STREAM, 0));
 }
 
 static bool gets_nothing_back(void)
@@ -107,74 +196,125 @@ static bool still_works(void)
            WIFEXITED(status) && WEXITSTATUS(status) == 7;
 }
 
-static const struct {
+struct promise {
     const char *what;
     bool (*holds)(void);
-} promises[] = {
+};
+
+/* Of both halves. */
+static const struct promise promises[] = {
     {"writes no other process's memory", writes_no_memory},
-    {"reads memory", reads_memory},
     {"runs no program", runs_no_program},
     {"makes no namespace", makes_no_namespace},
     {"stops nobody", stops_nobody},
+    {"signals nobody", signals_nobody},
+    {"can abort", can_abort},
     {"talks to no network", talks_to_no_network},
     {"waits for nobody", waits_for_nobody},
-    {"talks to this host", talks_to_this_host},
-    {"talks to its guests", talks_to_guests},
     {"gets nothing back", gets_nothing_back},
     {"still works", still_works},
 };
 
-static bool networks_and_guests_are_out_of_reach(void)
+static const struct promise promises_of_scanner[] = {
+    {"reads memory", reads_memory},
+    {"has only its own capabilities", has_only_the_scanners},
+    {"has no socket", has_no_socket},
+};
+
+static const struct promise promises_of_rest[] = {
+    {"has no capability", has_no_capability},     {"opens nobody's memory", cannot_open_memory},
+    {"sees nobody's mappings", sees_no_mappings}, {"reaches nobody", reaches_nobody},
+    {"talks to this host", talks_to_this_host},
+};
+
+static int drop_scanner(struct error *error)
 {
-    return talks_to_no_network() && !talks_to_guests();
+    return privileges_drop_scanner(false, error);
+}
+
+static int drop_scanner_with_agents(struct error *error)
+{
+    return privileges_drop_scanner(true, error);
 }
 
 /* In a process of its own, which ends before anything of the test's needs what was given up. */
-static void expect_after_drop(bool agents, const char *what, bool (*holds)(void))
+static void expect_after(int (*drop)(struct error *error), const struct promise *promise)
 {
     pid_t child = fork();
 
     if (child == 0) {
         struct error error = {0};
 
-        _exit(privileges_drop(agents, &error) < 0 ? 2 : !holds());
+        _exit(drop(&error) < 0 ? 2 : !promise->holds());
     }
 
     int status;
 
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: %d", what, status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: %d", promise->what, status);
 }
 
-START_TEST(what_is_given_up)
+START_TEST(what_both_give_up)
 {
-    expect_after_drop(true, promises[_i].what, promises[_i].holds);
+    expect_after(drop_scanner, &promises[_i]);
+    expect_after(privileges_drop_rest, &promises[_i]);
 }
 END_TEST
 
-START_TEST(without_agents_guests_are_a_network_too)
+START_TEST(what_the_scanner_keeps)
 {
-    expect_after_drop(false, "without agents", networks_and_guests_are_out_of_reach);
+    expect_after(drop_scanner, &promises_of_scanner[_i]);
 }
 END_TEST
+
+START_TEST(what_the_rest_gives_up)
+{
+    expect_after(privileges_drop_rest, &promises_of_rest[_i]);
+}
+END_TEST
+
+START_TEST(for_agents_there_are_sockets)
+{
+    const struct promise sockets = {"has sockets for agents", has_sockets_for_agents};
+
+    expect_after(drop_scanner_with_agents, &sockets);
+}
+END_TEST
+
+static int drop_nothing(struct error *error)
+{
+    (void)error;
+    return 0;
+}
 
 /* Without the filter the same calls do something else: the test can fail. */
+static bool all_were_possible(void)
+{
+    return !writes_no_memory() && !talks_to_no_network() && !waits_for_nobody() &&
+           !gets_nothing_back() && !signals_nobody() && !reaches_nobody() && !has_no_socket() &&
+           (geteuid() != 0 || (!has_no_capability() && !has_only_the_scanners() &&
+                               !cannot_open_memory() && !sees_no_mappings()));
+}
+
 START_TEST(they_were_possible_before)
 {
-    ck_assert(!writes_no_memory());
-    ck_assert(!talks_to_no_network());
-    ck_assert(!waits_for_nobody());
-    ck_assert(!gets_nothing_back());
+    const struct promise before = {"possible before", all_were_possible};
+
+    expect_after(drop_nothing, &before);
 }
 END_TEST
+
+#define COUNT(list) (int)(sizeof(list) / sizeof((list)[0]))
 
 int main(void)
 {
     Suite *suite = suite_create("privileges");
     TCase *tcase = tcase_create("privileges");
 
-    tcase_add_loop_test(tcase, what_is_given_up, 0, sizeof(promises) / sizeof(promises[0]));
-    tcase_add_test(tcase, without_agents_guests_are_a_network_too);
+    tcase_add_loop_test(tcase, what_both_give_up, 0, COUNT(promises));
+    tcase_add_loop_test(tcase, what_the_scanner_keeps, 0, COUNT(promises_of_scanner));
+    tcase_add_loop_test(tcase, what_the_rest_gives_up, 0, COUNT(promises_of_rest));
+    tcase_add_test(tcase, for_agents_there_are_sockets);
     tcase_add_test(tcase, they_were_possible_before);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file scan_table.c  See scan_table.h. */
+#include "daemon/scan_table.h"
+
+#include "agent/agent_endpoint.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/cond.h"
+#include "daemon/privileges.h"
+#include "daemon/readable.h"
+#include "daemon/watched.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define RESTORERS 4
+#define LEAVE_NS 5000000000ULL
+#define FETCH_AT_ONCE 64
+
+struct scan_guest {
+    struct scan_guest *next;
+    uint64_t number;
+    bool busy; /* a thread has it: nobody else touches watched, but what never changes */
+    bool gone; /* that thread frees it */
+    struct watched *watched;
+};
+
+struct scan_table {
+    const struct fsroot *root;
+    int readable_fd;
+    pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t changed;
+    struct scan_guest *guests;
+    uint64_t numbers;
+    bool ended;
+};
+
+struct scan_table *scan_table_new(const struct fsroot *root)
+{
+    struct scan_table *table = calloc(1, sizeof(*table));
+
+    if (!table)
+        return NULL;
+    table->root = root;
+    table->readable_fd = readable_open();
+    if (table->readable_fd < 0) {
+        free(table);
+        return NULL;
+    }
+    pthread_mutex_init(&table->mutex, NULL);
+    cond_init(&table->changed);
+    return table;
+}
+
+/* --- one guest -------------------------------------------------------------------------------- */
+
+/* The mutex is held. */
+static struct scan_guest *find(const struct scan_table *table, uint64_t number)
+{
+    struct scan_guest *guest = table->ended ? NULL : table->guests;
+
+    while (guest && guest->number != number)
+        guest = guest->next;
+    return guest;
+}
+
+static void unlink_guest(struct scan_table *table, const struct scan_guest *guest)
+{
+    struct scan_guest **at = &table->guests;
+
+    while (*at != guest)
+        at = &(*at)->next;
+    *at = guest->next;
+}
+
+/* To be used by this thread alone; the other half asks for one thing at a time, so who has it now
+ * fetches, which is short, or is a second request. NULL: there is none of that number. */
+static struct scan_guest *take(struct scan_table *table, uint64_t number)
+{
+    struct scan_guest *guest;
+
+    pthread_mutex_lock(&table->mutex);
+    while ((guest = find(table, number)) && guest->busy)
+        pthread_cond_wait(&table->changed, &table->mutex);
+    if (guest)
+        guest->busy = true;
+    pthread_mutex_unlock(&table->mutex);
+    return guest;
+}
+
+/* Its method may have another descriptor now. */
+static void give_back(struct scan_table *table, struct scan_guest *guest)
+{
+    int wake_fd = watched_wake_fd(guest->watched);
+
+    if (wake_fd >= 0)
+        readable_watch(table->readable_fd, wake_fd, guest->number, READABLE_FETCH);
+    pthread_mutex_lock(&table->mutex);
+    guest->busy = false;
+    pthread_cond_broadcast(&table->changed);
+    pthread_mutex_unlock(&table->mutex);
+}
+
+static void free_guest(struct scan_table *table, struct scan_guest *guest)
+{
+    watched_free(guest->watched);
+    pthread_mutex_lock(&table->mutex);
+    unlink_guest(table, guest);
+    pthread_cond_broadcast(&table->changed);
+    pthread_mutex_unlock(&table->mutex);
+    free(guest);
+}
+
+uint64_t scan_table_add(struct scan_table *table, struct guest *opened)
+{
+    struct scan_guest *guest = calloc(1, sizeof(*guest));
+
+    if (guest)
+        guest->watched = watched_new(opened, table->root);
+    if (!guest || !guest->watched) {
+        free(guest);
+        guest_close(opened);
+        return 0;
+    }
+    pthread_mutex_lock(&table->mutex);
+
+    uint64_t number = guest->number = ++table->numbers;
+
+    guest->next = table->guests;
+    table->guests = guest;
+    pthread_mutex_unlock(&table->mutex);
+    return number;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void fail(struct scan_reply *reply, int rc, const struct error *error)
+{
+    reply->rc = rc;
+    snprintf(reply->error, sizeof(reply->error), "%s", rc < 0 ? error->text : "");
+}
+
+static void list(struct scan_table *table, struct scan_reply *reply)
+{
+    cleanup_free pid_t *pids = NULL;
+    ssize_t n = qemu_process_find_all(table->root, &pids);
+
+    reply->rc = n < 0 ? (int)n : 0;
+    for (ssize_t i = 0; i < n && i < SCAN_MAX_PROCESSES; i++)
+        reply->list.pids[reply->list.n++] = pids[i];
+}
+
+static struct domain_name name_of(const struct scan_domain *domain)
+{
+    return (struct domain_name){
+        .pid_dir = domain->pid_dir, .name = domain->name, .uuid = domain->uuid};
+}
+
+static void find_process(struct scan_table *table, const struct scan_domain *domain,
+                         struct scan_reply *reply)
+{
+    const struct domain_name name = name_of(domain);
+
+    reply->pid = domain_process_find(table->root, &name);
+}
+
+static int open_domain(struct scan_table *table, const struct scan_open *open, struct guest *guest,
+                       struct error *error)
+{
+    const struct domain_name name = name_of(&open->domain);
+
+    memset(guest, 0, sizeof(*guest));
+    guest->process.pidfd = -1;
+
+    int rc = domain_process_open(table->root, &name, &guest->process, error);
+
+    if (rc < 0)
+        return rc;
+    guest->from_libvirt = true;
+    guest->migrating = open->migrating;
+    rc = scan_ram_take(&open->ram, &guest->ram);
+    if (rc < 0) {
+        guest_close(guest);
+        return error_set(error, rc, "out of memory");
+    }
+    ram_config_refine(&guest->ram, &guest->process.config.ram);
+    return 0;
+}
+
+static int tell_opened(const struct guest *guest, struct scan_opened *out, int *fd)
+{
+    out->pid = guest->process.pid;
+    out->start_ticks = guest->process.start_ticks;
+    memcpy(out->name, guest->process.config.name, sizeof(out->name));
+    memcpy(out->uuid, guest->process.config.uuid, sizeof(out->uuid));
+    if (guest->process.pidfd < 0) /* of a captured tree */
+        return 0;
+    *fd = fcntl(guest->process.pidfd, F_DUPFD_CLOEXEC, 0);
+    return *fd < 0 ? -errno : 0;
+}
+
+static void open_guest(struct scan_table *table, const struct scan_open *open,
+                       struct scan_reply *reply, int *fd)
+{
+    struct guest guest;
+    struct error error = {0};
+    int rc = open->pid ? guest_open_pid(table->root, open->pid, &guest, &error)
+                       : open_domain(table, open, &guest, &error);
+
+    if (rc == 0) {
+        rc = tell_opened(&guest, &reply->opened, fd);
+        if (rc < 0) {
+            error_set(&error, rc, "process %d: %s", guest.process.pid, strerror(-rc));
+            guest_close(&guest);
+        }
+    }
+    if (rc == 0 && (reply->opened.guest = scan_table_add(table, &guest)) == 0)
+        rc = error_set(&error, -ENOMEM, "out of memory");
+    fail(reply, rc, &error);
+}
+
+/* What it is held against never changes, so whoever scans it meanwhile does not matter. */
+static void has_ram(struct scan_table *table, const struct scan_request *request,
+                    struct scan_reply *reply)
+{
+    struct ram_config config;
+
+    reply->rc = scan_ram_take(&request->has_ram, &config);
+    if (reply->rc < 0)
+        return;
+    pthread_mutex_lock(&table->mutex);
+
+    const struct scan_guest *guest = find(table, request->guest);
+
+    reply->has_ram = guest && watched_has_ram(guest->watched, &config);
+    pthread_mutex_unlock(&table->mutex);
+    ram_config_free(&config);
+}
+
+static void sample_guest(struct scan_guest *guest, const struct scan_sample *sample,
+                         struct scan_reply *reply)
+{
+    struct watch_rules rules = {.method = scan_method_take(sample->method),
+                                .n_windows = sample->n_windows,
+                                .tick_s = sample->tick_s};
+    struct ages_record record;
+    struct error error = {0};
+
+    memcpy(rules.window_s, sample->window_s, sizeof(rules.window_s));
+    reply->sampled.pages_before = watched_pages(guest->watched);
+    watched_stood_still(guest->watched, sample->stood_still_ns);
+    watched_note_jobs(guest->watched, sample->jobs);
+    if (sample->anew) /* restores the guest, which may hang as a scan may */
+        watched_begin_anew(guest->watched);
+
+    int rc = watched_look(guest->watched, &rules, sample->samples, sample->cpu_s, &record, &error);
+
+    if (rc == 0)
+        scan_record_put(&reply->sampled, &record);
+    reply->sampled.pages = watched_pages(guest->watched);
+    reply->sampled.method = scan_method_put(method_by_name(watched_method(guest->watched)));
+    fail(reply, rc, &error);
+}
+
+static void size_guest(const struct scan_guest *guest, struct scan_reply *reply)
+{
+    struct ages_record record;
+
+    if (watched_size(guest->watched, &record))
+        scan_record_put(&reply->sampled, &record);
+}
+
+static void connect_agent(const struct scan_connect *connect, struct scan_reply *reply, int *fd)
+{
+    struct agent_endpoint endpoint = {.vsock_cid = connect->vsock_cid, .ours = getppid()};
+    struct error error = {0};
+
+    memcpy(endpoint.path, connect->path, sizeof(endpoint.path));
+    memcpy(endpoint.uuid, connect->uuid, sizeof(endpoint.uuid));
+
+    /* The socket belongs to QEMU's user: what it takes to connect to it is held for no longer than
+     * that. */
+    privileges_reach(true);
+
+    int rc = agent_endpoint_connect(&endpoint, &error);
+
+    privileges_reach(false);
+    *fd = rc;
+    fail(reply, rc < 0 ? rc : 0, &error);
+}
+
+static void with_guest(struct scan_table *table, const struct scan_request *request,
+                       struct scan_reply *reply)
+{
+    struct scan_guest *guest = take(table, request->guest);
+    double cpu_s = thread_cpu_s();
+
+    if (!guest) {
+        reply->rc = -ESRCH;
+        return;
+    }
+    if (request->op == SCAN_SAMPLE)
+        sample_guest(guest, &request->sample, reply);
+    else if (request->op == SCAN_SIZE)
+        size_guest(guest, reply);
+    if (request->op == SCAN_CLOSE)
+        free_guest(table, guest);
+    else
+        give_back(table, guest);
+    if (request->op != SCAN_CLOSE)
+        reply->sampled.cpu_s = thread_cpu_s() - cpu_s;
+}
+
+/* The kernel gives the lowest number that is free, so it tells how many are not. */
+static uint32_t files_left(void)
+{
+    cleanup_close int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    struct rlimit limit;
+
+    if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)fd >= limit.rlim_cur)
+        return 0;
+    return limit.rlim_cur - (rlim_t)fd < UINT32_MAX ? (uint32_t)(limit.rlim_cur - (rlim_t)fd)
+                                                    : UINT32_MAX;
+}
+
+void scan_table_answer(struct scan_table *table, const struct scan_request *request,
+                       struct scan_reply *reply, int *fd)
+{
+    reply->op = request->op;
+    *fd = -1;
+    switch ((enum scan_op)request->op) {
+    case SCAN_LIST:
+        list(table, reply);
+        break;
+    case SCAN_FIND:
+        find_process(table, &request->find, reply);
+        break;
+    case SCAN_OPEN:
+        open_guest(table, &request->open, reply, fd);
+        break;
+    case SCAN_HAS_RAM:
+        has_ram(table, request, reply);
+        break;
+    case SCAN_SAMPLE:
+    case SCAN_SIZE:
+    case SCAN_CLOSE:
+        with_guest(table, request, reply);
+        break;
+    case SCAN_CONNECT:
+        connect_agent(&request->connect, reply, fd);
+        break;
+    default:
+        reply->rc = -EINVAL;
+    }
+    reply->files = files_left();
+}
+
+/* --- between scans ---------------------------------------------------------------------------- */
+
+int scan_table_fd(const struct scan_table *table)
+{
+    return table->readable_fd;
+}
+
+/* One that is being scanned is heard again after that. */
+static struct scan_guest *take_idle(struct scan_table *table, uint64_t number)
+{
+    pthread_mutex_lock(&table->mutex);
+
+    struct scan_guest *guest = find(table, number);
+
+    if (guest && guest->busy)
+        guest = NULL;
+    if (guest)
+        guest->busy = true;
+    pthread_mutex_unlock(&table->mutex);
+    return guest;
+}
+
+void scan_table_fetch(struct scan_table *table)
+{
+    struct readable readable[FETCH_AT_ONCE];
+    size_t n = readable_take(table->readable_fd, readable, FETCH_AT_ONCE);
+
+    for (size_t i = 0; i < n; i++) {
+        struct scan_guest *guest = take_idle(table, readable[i].serial);
+
+        if (!guest)
+            continue;
+        watched_poll(guest->watched, NULL);
+        give_back(table, guest);
+    }
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static struct scan_guest *take_any(struct scan_table *table)
+{
+    struct scan_guest *guest = table->guests;
+
+    while (guest && guest->busy)
+        guest = guest->next;
+    if (guest)
+        guest->busy = guest->gone = true;
+    return guest;
+}
+
+static void *restore(void *context)
+{
+    struct scan_table *table = context;
+    struct scan_guest *guest;
+
+    for (;;) {
+        pthread_mutex_lock(&table->mutex);
+        guest = take_any(table);
+        pthread_mutex_unlock(&table->mutex);
+        if (!guest)
+            return NULL;
+        free_guest(table, guest);
+    }
+}
+
+/* Those that are being restored, or with @p scanned those that are not. */
+static size_t count(const struct scan_table *table, bool scanned)
+{
+    size_t n = 0;
+
+    for (const struct scan_guest *guest = table->guests; guest; guest = guest->next)
+        n += guest->gone != scanned;
+    return n;
+}
+
+size_t scan_table_end(struct scan_table *table)
+{
+    uint64_t leave_ns = clock_ns() + LEAVE_NS;
+    pthread_t threads[RESTORERS];
+    size_t n = 0;
+
+    pthread_mutex_lock(&table->mutex);
+    table->ended = true;
+    pthread_cond_broadcast(&table->changed);
+    while (n < RESTORERS && pthread_create(&threads[n], NULL, restore, table) == 0)
+        pthread_detach(threads[n++]);
+    /* What is being restored is waited for, however long it takes. */
+    while (table->guests && (count(table, false) > 0 || clock_ns() < leave_ns)) {
+        struct scan_guest *idle = n == 0 || count(table, false) == 0 ? take_any(table) : NULL;
+
+        pthread_mutex_unlock(&table->mutex);
+        if (idle)
+            free_guest(table, idle);
+        pthread_mutex_lock(&table->mutex);
+        if (table->guests)
+            cond_wait_until(&table->changed, &table->mutex, clock_ns() + 50000000);
+    }
+
+    size_t left = count(table, true);
+
+    pthread_mutex_unlock(&table->mutex);
+    return left;
+}
