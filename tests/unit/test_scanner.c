@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_scanner.c  The wall between vmwssd's halves, with a scanner of a captured tree in a
+ * process of its own. */
+#include "daemon/scan_socket.h"
+#include "daemon/scanner_process.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#define UUID "0b0b0b0b-1111-2222-3333-444444444444"
+#define MILLISECOND 1000000ULL
+#define EXIT_HUNG 3
+
+static struct fsroot root;
+static struct run_lock lock = RUN_LOCK_NONE;
+static struct scanner *scanner;
+static pid_t pid;
+
+static void start(uint64_t patience_ns)
+{
+    const struct scanner_plan plan = {
+        .root = &root, .lock = &lock, .log_level = LOG_CRIT, .patience_ns = patience_ns};
+    struct error error = {0};
+
+    root = fixture_open("libvirt");
+    ck_assert_msg(scanner_start(&scanner, &plan, &pid, &error) == 0, "%s", error.text);
+}
+
+static void setup(void)
+{
+    start(SCANNER_PATIENCE_NS);
+}
+
+START_TEST(a_guest_is_found_and_opened_beyond_the_wall)
+{
+    const struct domain_name name = {"", "sys1", UUID};
+    struct scan_guest_ref guest;
+    struct error error = {0};
+    pid_t *pids = NULL;
+
+    ck_assert_int_eq(scanner_list(scanner, &pids), 1);
+    ck_assert_int_eq(pids[0], FIXTURE_PID);
+    free(pids);
+    ck_assert_int_eq(scanner_find(&name, scanner), FIXTURE_PID);
+    ck_assert_msg(scanner_open_process(scanner, FIXTURE_PID, &guest, &error) == 0, "%s",
+                  error.text);
+    ck_assert_str_eq(guest.name, "sys1");
+    ck_assert_str_eq(guest.uuid, UUID);
+    ck_assert_int_eq(guest.pid, FIXTURE_PID);
+    scanner_close(scanner, &guest);
+    ck_assert(guest.guest == 0);
+    scanner_leave(scanner);
+    ck_assert_int_eq(scanner_wait(pid), 0);
+}
+END_TEST
+
+START_TEST(what_is_no_qemu_is_not_opened)
+{
+    const struct scan_sample sample = {
+        .samples = 100, .n_windows = 1, .window_s = {1}, .tick_s = 1};
+    struct scan_guest_ref guest;
+    struct scan_sampled sampled;
+    struct error error = {0};
+
+    ck_assert_int_eq(scanner_open_process(scanner, 1, &guest, &error), -ESRCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "process 1"));
+    ck_assert_int_eq(scanner_sample(scanner, 12345, &sample, &sampled, &error), -ESRCH);
+}
+END_TEST
+
+static void *ask_often(void *context)
+{
+    (void)context;
+    for (int i = 0; i < 30; i++) {
+        pid_t *pids = NULL;
+
+        ck_assert_int_eq(scanner_list(scanner, &pids), 1);
+        free(pids);
+        ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), 0);
+    }
+    return NULL;
+}
+
+START_TEST(many_threads_ask_at_once)
+{
+    pthread_t threads[8];
+
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_often, NULL), 0);
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+}
+END_TEST
+
+START_TEST(a_scanner_that_is_killed_is_missed)
+{
+    pid_t *pids = NULL;
+
+    ck_assert_int_eq(scanner_list(scanner, &pids), 1);
+    free(pids);
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(scanner_list(scanner, &pids), -EPIPE);
+    ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), -EPIPE);
+}
+END_TEST
+
+START_TEST(a_scanner_that_hangs_is_missed)
+{
+    kill(pid, SIGSTOP);
+    ck_assert_int_eq(scanner_alive(scanner, 100 * MILLISECOND), 0);
+    usleep(200000);
+    ck_assert_int_eq(scanner_alive(scanner, 100 * MILLISECOND), -ETIMEDOUT);
+    kill(pid, SIGKILL);
+}
+END_TEST
+
+START_TEST(what_is_no_request_ends_it)
+{
+    const struct scan_request too_long = {.op = SCAN_ALIVE};
+    bool long_one = _i;
+
+    ck_assert_int_eq(
+        scan_socket_send(scanner_fd(scanner), &too_long, long_one ? sizeof(too_long) : 1, -1), 0);
+    ck_assert_int_eq(scanner_wait(pid), 0);
+}
+END_TEST
+
+START_TEST(it_ends_when_nobody_asks)
+{
+    start(200 * MILLISECOND);
+    ck_assert_int_eq(scanner_wait(pid), EXIT_HUNG);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("scanner");
+    TCase *tcase = tcase_create("all");
+
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_add_test(tcase, a_guest_is_found_and_opened_beyond_the_wall);
+    tcase_add_test(tcase, what_is_no_qemu_is_not_opened);
+    tcase_add_test(tcase, many_threads_ask_at_once);
+    tcase_add_test(tcase, a_scanner_that_is_killed_is_missed);
+    tcase_add_test(tcase, a_scanner_that_hangs_is_missed);
+    tcase_add_loop_test(tcase, what_is_no_request_ends_it, 0, 2);
+    tcase_set_timeout(tcase, 30);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("patience");
+    tcase_add_test(tcase, it_ends_when_nobody_asks);
+    tcase_set_timeout(tcase, 30);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
