@@ -274,7 +274,7 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
                      uint64_t due_ns, struct outcome *outcome)
 {
     struct scan_sampled sampled;
-    struct ages_record record;
+    struct ages_record *record = NULL;
     struct error error = {0};
     double cpu_s = thread_cpu_s();
     int rc = scanner_sample(fleet->scanner, member->scan.guest, &order->sample, &sampled, &error);
@@ -301,12 +301,12 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
     if (!first) /* opening it cost more than looks will */
         budget_learn(&outcome->cost, (double)sampled.pages, cpu_s);
     if (rc == 0) {
-        scan_record_take(&sampled, &record);
-        identify(member, &record.sample);
-        keep(fleet, member, order, &record);
+        record = scan_record_take(&sampled);
+        identify(member, &record->sample);
+        keep(fleet, member, order, record);
     }
 
-    double period_s = period_after(member, order, rc == 0 ? &record.sample : NULL);
+    double period_s = period_after(member, order, record ? &record->sample : NULL);
     uint64_t next_ns = due_ns + to_ns(period_s);
     uint64_t now_ns = clock_ns();
 

@@ -306,30 +306,31 @@ const struct method *scan_method_take(uint8_t number)
     return NULL;
 }
 
-void scan_record_put(struct scan_sampled *out, const struct ages_record *record)
+/* Neither half believes the other that these were left out. */
+static void scrub(struct sample_record *record)
 {
-    out->has_record = 1;
-    out->record = *record;
-    out->record.sample.method = NULL;
-    out->record.sample.fine = (struct fine_record){0};
-    memset(out->record.sample.host, 0, sizeof(out->record.sample.host));
-    memset(out->record.sample.domain, 0, sizeof(out->record.sample.domain));
-    memset(out->record.sample.uuid, 0, sizeof(out->record.sample.uuid));
-    memset(&out->record.sample.guest, 0, sizeof(out->record.sample.guest));
-}
-
-void scan_record_take(const struct scan_sampled *sampled, struct ages_record *out)
-{
-    const struct method *method = scan_method_take(sampled->method);
-    struct sample_record *record = &out->sample;
-
-    *out = sampled->record;
-    record->method = method && record->n_windows > 0 ? method->name : SAMPLE_NO_METHOD;
+    record->method = NULL;
     record->fine = (struct fine_record){0};
     memset(record->host, 0, sizeof(record->host));
     memset(record->domain, 0, sizeof(record->domain));
     memset(record->uuid, 0, sizeof(record->uuid));
     memset(&record->guest, 0, sizeof(record->guest));
+}
+
+void scan_record_put(struct scan_sampled *sampled)
+{
+    sampled->has_record = 1;
+    scrub(&sampled->record.sample);
+}
+
+struct ages_record *scan_record_take(struct scan_sampled *sampled)
+{
+    const struct method *method = scan_method_take(sampled->method);
+    struct sample_record *record = &sampled->record.sample;
+
+    scrub(record);
+    record->method = method && record->n_windows > 0 ? method->name : SAMPLE_NO_METHOD;
     if (gethostname(record->host, sizeof(record->host) - 1) < 0)
         record->host[0] = '\0';
+    return &sampled->record;
 }

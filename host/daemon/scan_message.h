@@ -149,6 +149,9 @@ int scan_ram_take(const struct scan_ram *ram, struct ram_config *out);
 uint8_t scan_method_put(const struct method *method);
 const struct method *scan_method_take(uint8_t number);
 
-/** Makes a record of one that ages_record_fill() filled, and the other way round. */
-void scan_record_put(struct scan_sampled *out, const struct ages_record *record);
-void scan_record_take(const struct scan_sampled *sampled, struct ages_record *out);
+/** Makes what ages_record_fill() wrote into sampled->record ready to cross: without pointers, host,
+ * names and the guest's own word. */
+void scan_record_put(struct scan_sampled *sampled);
+
+/** The record that has crossed, with its host and its method; part of @p sampled. */
+struct ages_record *scan_record_take(struct scan_sampled *sampled);

@@ -249,7 +249,6 @@ static void sample_guest(struct scan_guest *guest, const struct scan_sample *sam
     struct watch_rules rules = {.method = scan_method_take(sample->method),
                                 .n_windows = sample->n_windows,
                                 .tick_s = sample->tick_s};
-    struct ages_record record;
     struct error error = {0};
 
     memcpy(rules.window_s, sample->window_s, sizeof(rules.window_s));
@@ -259,10 +258,11 @@ static void sample_guest(struct scan_guest *guest, const struct scan_sample *sam
     if (sample->anew) /* restores the guest, which may hang as a scan may */
         watched_begin_anew(guest->watched);
 
-    int rc = watched_look(guest->watched, &rules, sample->samples, sample->cpu_s, &record, &error);
+    int rc = watched_look(guest->watched, &rules, sample->samples, sample->cpu_s,
+                          &reply->sampled.record, &error);
 
     if (rc == 0)
-        scan_record_put(&reply->sampled, &record);
+        scan_record_put(&reply->sampled);
     reply->sampled.pages = watched_pages(guest->watched);
     reply->sampled.method = scan_method_put(method_by_name(watched_method(guest->watched)));
     fail(reply, rc, &error);
@@ -270,10 +270,8 @@ static void sample_guest(struct scan_guest *guest, const struct scan_sample *sam
 
 static void size_guest(const struct scan_guest *guest, struct scan_reply *reply)
 {
-    struct ages_record record;
-
-    if (watched_size(guest->watched, &record))
-        scan_record_put(&reply->sampled, &record);
+    if (watched_size(guest->watched, &reply->sampled.record))
+        scan_record_put(&reply->sampled);
 }
 
 static void connect_agent(const struct scan_connect *connect, struct scan_reply *reply, int *fd)

@@ -32,16 +32,15 @@ static void check_request(const struct scan_request *request, size_t size)
         CLAIM(request->sample.n_windows <= RUN_MAX_WINDOWS);
 }
 
-static void check_reply(const struct scan_reply *reply, size_t size)
+static void check_reply(struct scan_reply *reply, size_t size)
 {
-    static struct ages_record record;
-
     if (size < sizeof(reply->op) || !scan_reply_valid(reply, size, reply->op))
         return;
     CLAIM(strlen(reply->error) < sizeof(reply->error));
     if ((reply->op == SCAN_SAMPLE || reply->op == SCAN_SIZE) && reply->sampled.has_record) {
-        scan_record_take(&reply->sampled, &record);
-        CLAIM(record.sample.method && strlen(record.sample.method) > 0);
+        const struct ages_record *record = scan_record_take(&reply->sampled);
+
+        CLAIM(record->sample.method && *record->sample.method);
     }
 }
 
@@ -66,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (asks)
         check_request((const struct scan_request *)(const void *)bytes, length);
     else
-        check_reply((const struct scan_reply *)(const void *)bytes, length);
+        check_reply((struct scan_reply *)(void *)bytes, length);
     free(bytes);
     return 0;
 }

@@ -212,20 +212,26 @@ static struct ages_record record_of(void)
     return record;
 }
 
+static void put(const struct ages_record *record)
+{
+    reply.sampled.record = *record;
+    scan_record_put(&reply.sampled);
+}
+
 START_TEST(a_record_comes_back_without_names)
 {
     const struct ages_record record = record_of();
-    struct ages_record back;
+    const struct ages_record *back;
 
     reply.op = SCAN_SAMPLE;
     reply.sampled.method = scan_method_put(&method_idle);
-    scan_record_put(&reply.sampled, &record);
+    put(&record);
     ck_assert(reply_valid());
-    scan_record_take(&reply.sampled, &back);
-    ck_assert_str_eq(back.sample.method, "idle");
-    ck_assert_str_eq(back.sample.domain, "");
-    ck_assert_uint_eq(back.sample.windows[0].wss_bytes, 5);
-    ck_assert_uint_eq(back.n_bins, 2);
+    back = scan_record_take(&reply.sampled);
+    ck_assert_str_eq(back->sample.method, "idle");
+    ck_assert_str_eq(back->sample.domain, "");
+    ck_assert_uint_eq(back->sample.windows[0].wss_bytes, 5);
+    ck_assert_uint_eq(back->n_bins, 2);
 }
 END_TEST
 
@@ -235,22 +241,22 @@ START_TEST(an_impossible_record_is_none)
     struct ages_record *crossed = &reply.sampled.record;
 
     reply.op = SCAN_SIZE;
-    scan_record_put(&reply.sampled, &record);
+    put(&record);
     crossed->sample.windows[0].touched_fraction = NAN;
     ck_assert(!reply_valid());
-    scan_record_put(&reply.sampled, &record);
+    put(&record);
     crossed->sample.n_windows = RUN_MAX_WINDOWS + 1;
     ck_assert(!reply_valid());
-    scan_record_put(&reply.sampled, &record);
+    put(&record);
     crossed->n_bins = RUN_MAX_WINDOWS + 2;
     ck_assert(!reply_valid());
-    scan_record_put(&reply.sampled, &record);
+    put(&record);
     crossed->sample.method = "a pointer of another process";
     ck_assert(!reply_valid());
-    scan_record_put(&reply.sampled, &record);
+    put(&record);
     crossed->bins[0].to_s = NAN;
     ck_assert(!reply_valid());
-    scan_record_put(&reply.sampled, &record);
+    put(&record);
     reply.rc = 1;
     ck_assert(!reply_valid());
     reply.rc = 0;
