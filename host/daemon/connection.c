@@ -174,9 +174,20 @@ static void compare_moving(struct connection *connection, const struct domain_in
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
 }
 
-static void compare_domain(struct connection *connection, const struct domain_info *info)
+/* Where /proc is mounted with hidepid the scanner alone sees other users' processes. */
+static int read_start(struct connection *connection, pid_t pid, uint64_t *start_ticks)
 {
     struct proc_stat stat;
+
+    if (proc_stat_read(connection->root, pid, &stat) < 0)
+        return scanner_start_ticks(fleet_scanner(connection->fleet), pid, start_ticks);
+    *start_ticks = stat.start_ticks;
+    return 0;
+}
+
+static void compare_domain(struct connection *connection, const struct domain_info *info)
+{
+    uint64_t start_ticks;
 
     if (info->migrating)
         fleet_note_job(connection->fleet, connection->number, info->uuid, FLAG_MIGRATING);
@@ -184,12 +195,12 @@ static void compare_domain(struct connection *connection, const struct domain_in
         compare_moving(connection, info);
         return;
     }
-    if (!has_process(info) || proc_stat_read(connection->root, info->pid, &stat) < 0) {
+    if (!has_process(info) || read_start(connection, info->pid, &start_ticks) < 0) {
         fleet_remove(connection->fleet, connection->number, info->uuid);
         openings_drop(&connection->openings, info->uuid);
         return;
     }
-    if (fleet_note(connection->fleet, connection->number, info->uuid, info->pid, stat.start_ticks,
+    if (fleet_note(connection->fleet, connection->number, info->uuid, info->pid, start_ticks,
                    info->state != DOMAIN_RUNNING) ||
         info->state != DOMAIN_RUNNING)
         openings_drop(&connection->openings, info->uuid);

@@ -539,6 +539,7 @@ void fleet_stop(struct fleet *fleet)
         n--;
     }
     pthread_mutex_unlock(&fleet->mutex);
-    log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guests restored in %.3g s", n,
-             (double)(clock_ns() - begin_ns) / 1e9);
+    if (scanner_alive(fleet->scanner, SCANNER_PATIENCE_NS) == 0) /* else it was not asked to */
+        log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guests restored in %.3g s", n,
+                 (double)(clock_ns() - begin_ns) / 1e9);
 }

@@ -150,16 +150,20 @@ static bool is_young(uint64_t start_ticks)
 /* What waits already keeps its place, and the time until which it was put off. */
 static void compare_process(struct processes *processes, pid_t pid)
 {
-    struct proc_stat stat;
+    uint64_t start_ticks;
+    struct proc_stat stat = {0};
     char key[37];
+    int rc = proc_stat_read(processes->root, pid, &stat);
 
     key_of(pid, key);
-    if (proc_stat_read(processes->root, pid, &stat) < 0 ||
-        fleet_watches(processes->fleet, pid, stat.start_ticks)) {
+    start_ticks = stat.start_ticks;
+    if (rc < 0) /* it may be hidden from us, by the mount option hidepid */
+        rc = scanner_start_ticks(fleet_scanner(processes->fleet), pid, &start_ticks);
+    if (rc < 0 || fleet_watches(processes->fleet, pid, start_ticks)) {
         openings_drop(&processes->openings, key);
         return;
     }
-    if (is_young(stat.start_ticks) || openings_has(&processes->openings, key))
+    if (is_young(start_ticks) || openings_has(&processes->openings, key))
         return;
     if (!openings_put(&processes->openings, key))
         log_line(LOG_CLASS_GUEST, LOG_ERR, "process %d: out of memory", pid);

@@ -32,11 +32,17 @@ static const char *const memfd_names[] = {NULL, "SEV-SNP", "TDX", "guest_memfd"}
 size_t scan_request_size(unsigned op)
 {
     static const size_t sizes[N_SCAN_OPS] = {
-        [SCAN_ALIVE] = REQUEST_PLAIN,         [SCAN_LANE] = REQUEST_PLAIN,
-        [SCAN_LIST] = REQUEST_PLAIN,          [SCAN_FIND] = REQUEST_WITH(find),
-        [SCAN_OPEN] = REQUEST_WITH(open),     [SCAN_HAS_RAM] = REQUEST_WITH(has_ram),
-        [SCAN_SAMPLE] = REQUEST_WITH(sample), [SCAN_SIZE] = REQUEST_PLAIN,
-        [SCAN_CLOSE] = REQUEST_PLAIN,         [SCAN_CONNECT] = REQUEST_WITH(connect),
+        [SCAN_ALIVE] = REQUEST_PLAIN,
+        [SCAN_LANE] = REQUEST_PLAIN,
+        [SCAN_LIST] = REQUEST_PLAIN,
+        [SCAN_FIND] = REQUEST_WITH(find),
+        [SCAN_START] = REQUEST_WITH(pid),
+        [SCAN_OPEN] = REQUEST_WITH(open),
+        [SCAN_HAS_RAM] = REQUEST_WITH(has_ram),
+        [SCAN_SAMPLE] = REQUEST_WITH(sample),
+        [SCAN_SIZE] = REQUEST_PLAIN,
+        [SCAN_CLOSE] = REQUEST_PLAIN,
+        [SCAN_CONNECT] = REQUEST_WITH(connect),
     };
 
     return op < N_SCAN_OPS ? sizes[op] : 0;
@@ -45,11 +51,17 @@ size_t scan_request_size(unsigned op)
 size_t scan_reply_size(unsigned op)
 {
     static const size_t sizes[N_SCAN_OPS] = {
-        [SCAN_ALIVE] = REPLY_PLAIN,          [SCAN_LANE] = REPLY_PLAIN,
-        [SCAN_LIST] = REPLY_WITH(list),      [SCAN_FIND] = REPLY_WITH(pid),
-        [SCAN_OPEN] = REPLY_WITH(opened),    [SCAN_HAS_RAM] = REPLY_WITH(has_ram),
-        [SCAN_SAMPLE] = REPLY_WITH(sampled), [SCAN_SIZE] = REPLY_WITH(sampled),
-        [SCAN_CLOSE] = REPLY_PLAIN,          [SCAN_CONNECT] = REPLY_PLAIN,
+        [SCAN_ALIVE] = REPLY_PLAIN,
+        [SCAN_LANE] = REPLY_PLAIN,
+        [SCAN_LIST] = REPLY_WITH(list),
+        [SCAN_FIND] = REPLY_WITH(pid),
+        [SCAN_START] = REPLY_WITH(start_ticks),
+        [SCAN_OPEN] = REPLY_WITH(opened),
+        [SCAN_HAS_RAM] = REPLY_WITH(has_ram),
+        [SCAN_SAMPLE] = REPLY_WITH(sampled),
+        [SCAN_SIZE] = REPLY_WITH(sampled),
+        [SCAN_CLOSE] = REPLY_PLAIN,
+        [SCAN_CONNECT] = REPLY_PLAIN,
     };
 
     return op < N_SCAN_OPS ? sizes[op] : 0;
@@ -146,6 +158,8 @@ bool scan_request_valid(const struct scan_request *request, size_t size)
     switch ((enum scan_op)request->op) {
     case SCAN_FIND:
         return domain_valid(&request->find);
+    case SCAN_START:
+        return request->pid > 0;
     case SCAN_OPEN:
         return open_valid(&request->open);
     case SCAN_HAS_RAM:

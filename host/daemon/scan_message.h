@@ -26,6 +26,7 @@ enum scan_op {
     SCAN_LANE,    /* likewise: another channel; its descriptor comes with the reply */
     SCAN_LIST,    /* all QEMU processes */
     SCAN_FIND,    /* a domain's process */
+    SCAN_START,   /* when a process was started */
     SCAN_OPEN,    /* a guest; a descriptor of its process comes with the reply */
     SCAN_HAS_RAM, /* of an open guest: is its RAM made of this? */
     SCAN_SAMPLE,  /* likewise: reads and marks its panel */
@@ -87,6 +88,7 @@ struct scan_request {
     uint64_t guest; /* that SCAN_OPEN returned; of the requests that are about an open one */
     union {
         struct scan_domain find;
+        int32_t pid; /* of SCAN_START */
         struct scan_open open;
         struct scan_ram has_ram;
         struct scan_sample sample;
@@ -121,8 +123,9 @@ struct scan_reply {
     uint32_t files; /* that the scanner may still open */
     char error[sizeof(((struct error *)NULL)->text)];
     union {
-        int32_t pid;     /* of SCAN_FIND; 0: none, -1: two */
-        uint8_t has_ram; /* of SCAN_HAS_RAM */
+        int32_t pid;          /* of SCAN_FIND; 0: none, -1: two */
+        uint64_t start_ticks; /* of SCAN_START */
+        uint8_t has_ram;      /* of SCAN_HAS_RAM */
         struct scan_list list;
         struct scan_opened opened;
         struct scan_sampled sampled;

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/proc_pid.h"
 #include "daemon/privileges.h"
 #include "daemon/readable.h"
 #include "daemon/watched.h"
@@ -168,6 +169,14 @@ static void find_process(struct scan_table *table, const struct scan_domain *dom
     const struct domain_name name = name_of(domain);
 
     reply->pid = domain_process_find(table->root, &name);
+}
+
+static void find_start(struct scan_table *table, pid_t pid, struct scan_reply *reply)
+{
+    struct proc_stat stat;
+
+    reply->rc = proc_stat_read(table->root, pid, &stat);
+    reply->start_ticks = reply->rc == 0 ? stat.start_ticks : 0;
 }
 
 static int open_domain(struct scan_table *table, const struct scan_open *open, struct guest *guest,
@@ -338,6 +347,9 @@ void scan_table_answer(struct scan_table *table, const struct scan_request *requ
         break;
     case SCAN_FIND:
         find_process(table, &request->find, reply);
+        break;
+    case SCAN_START:
+        find_start(table, request->pid, reply);
         break;
     case SCAN_OPEN:
         open_guest(table, &request->open, reply, fd);

@@ -25,6 +25,7 @@ struct scanner {
     atomic_uint files;
     pthread_key_t lane;    /* each thread's: its channel's descriptor + 1 */
     pthread_mutex_t mutex; /* of the first channel */
+    atomic_ullong lane_ns; /* since when a thread that holds it waits for a lane; 0: none does */
     uint64_t asked_ns;     /* whether it lives; 0: the answer has come */
     uint64_t ask_ns;       /* when to ask that again */
 };
@@ -44,6 +45,7 @@ static int scanner_new(struct scanner **out)
         return -ENOMEM;
     scanner->channel_fd = -1;
     atomic_init(&scanner->files, UINT32_MAX);
+    atomic_init(&scanner->lane_ns, 0);
     pthread_mutex_init(&scanner->mutex, NULL);
 
     int rc = -pthread_key_create(&scanner->lane, close_lane);
@@ -102,8 +104,10 @@ static int open_lane(struct scanner *scanner)
 
     int rc = scan_socket_send(scanner->channel_fd, &request, scan_request_size(request.op), -1);
 
+    atomic_store(&scanner->lane_ns, clock_ns());
     if (rc == 0)
         rc = hear(scanner, SCAN_LANE, &fd, 0);
+    atomic_store(&scanner->lane_ns, 0);
     pthread_mutex_unlock(&scanner->mutex);
     if (rc < 0)
         return rc;
@@ -174,8 +178,11 @@ int scanner_alive(struct scanner *scanner, uint64_t patience_ns)
 
     if (scanner->table)
         return 0;
-    if (pthread_mutex_trylock(&scanner->mutex) != 0)
-        return 0; /* another thread waits for its answer, and will know */
+    if (pthread_mutex_trylock(&scanner->mutex) != 0) {
+        uint64_t since_ns = atomic_load(&scanner->lane_ns);
+
+        return since_ns && now_ns > since_ns + patience_ns ? -ETIMEDOUT : 0;
+    }
     rc = hear(scanner, N_SCAN_OPS, NULL, MSG_DONTWAIT);
     if (rc == -EAGAIN && scanner->asked_ns != 0) {
         rc = now_ns > scanner->asked_ns + patience_ns ? -ETIMEDOUT : 0;
@@ -252,6 +259,20 @@ pid_t scanner_find(const struct domain_name *domain, void *context)
     if (put_domain(&request.find, domain) < 0 || ask(context, &request, &reply, NULL, NULL) < 0)
         return 0;
     return reply.pid;
+}
+
+int scanner_start_ticks(struct scanner *scanner, pid_t pid, uint64_t *start_ticks)
+{
+    struct scan_request request;
+    struct scan_reply reply;
+    int rc;
+
+    begin(&request, SCAN_START, 0);
+    request.pid = pid;
+    reply.start_ticks = 0;
+    rc = ask(scanner, &request, &reply, NULL, NULL);
+    *start_ticks = reply.start_ticks;
+    return rc;
 }
 
 static int open_guest(struct scanner *scanner, const struct scan_request *request,

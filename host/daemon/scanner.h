@@ -25,6 +25,9 @@
 #include "daemon/scan_message.h"
 #include "domain/domain.h"
 
+/** How long neither half waits for the other, if no watchdog says otherwise. */
+#define SCANNER_PATIENCE_NS 60000000000ULL
+
 struct scanner; /* opaque */
 
 /** A guest that the scanner has open. */
@@ -68,6 +71,9 @@ ssize_t scanner_list(struct scanner *scanner, pid_t **pids);
 
 /** As domain_process_find(); @p context is the scanner. */
 pid_t scanner_find(const struct domain_name *domain, void *context);
+
+/** When process @p pid was started. 0, or as proc_stat_read(). */
+int scanner_start_ticks(struct scanner *scanner, pid_t pid, uint64_t *start_ticks);
 
 /** Opens a domain; @p ram as its live XML has it. As domain_process_open(). */
 int scanner_open_domain(struct scanner *scanner, const char *pid_dir,

@@ -6,9 +6,6 @@
 #include "daemon/scanner.h"
 #include "sample/run_lock.h"
 
-/** How long neither half waits for the other, if no watchdog says otherwise. */
-#define SCANNER_PATIENCE_NS 60000000000ULL
-
 struct scanner_plan {
     const struct fsroot *root;
     struct run_lock *lock; /* of the host: the scanner releases it when all is restored */

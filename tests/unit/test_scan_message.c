@@ -81,6 +81,17 @@ START_TEST(a_domain_leads_nowhere_else)
 }
 END_TEST
 
+START_TEST(a_process_has_a_number)
+{
+    request.op = SCAN_START;
+    ck_assert(!request_valid());
+    request.pid = -1;
+    ck_assert(!request_valid());
+    request.pid = 1;
+    ck_assert(request_valid());
+}
+END_TEST
+
 START_TEST(ram_is_no_more_than_there_can_be)
 {
     struct scan_backend *backends = request.open.ram.backends;
@@ -285,6 +296,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_test(tcase, of_each_kind_there_is_one_size);
     tcase_add_test(tcase, a_domain_leads_nowhere_else);
+    tcase_add_test(tcase, a_process_has_a_number);
     tcase_add_test(tcase, ram_is_no_more_than_there_can_be);
     tcase_add_test(tcase, a_scan_has_windows_that_ascend);
     tcase_add_test(tcase, agents_are_reached_and_nobody_else);

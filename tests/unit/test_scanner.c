@@ -46,16 +46,19 @@ START_TEST(a_guest_is_found_and_opened_beyond_the_wall)
     struct scan_guest_ref guest;
     struct error error = {0};
     pid_t *pids = NULL;
+    uint64_t start_ticks;
 
     ck_assert_int_eq(scanner_list(scanner, &pids), 1);
     ck_assert_int_eq(pids[0], FIXTURE_PID);
     free(pids);
     ck_assert_int_eq(scanner_find(&name, scanner), FIXTURE_PID);
+    ck_assert_int_eq(scanner_start_ticks(scanner, FIXTURE_PID, &start_ticks), 0);
     ck_assert_msg(scanner_open_process(scanner, FIXTURE_PID, &guest, &error) == 0, "%s",
                   error.text);
     ck_assert_str_eq(guest.name, "sys1");
     ck_assert_str_eq(guest.uuid, UUID);
     ck_assert_int_eq(guest.pid, FIXTURE_PID);
+    ck_assert_uint_eq(guest.start_ticks, start_ticks);
     scanner_close(scanner, &guest);
     ck_assert(guest.guest == 0);
     scanner_leave(scanner);
@@ -124,6 +127,33 @@ START_TEST(a_scanner_that_hangs_is_missed)
 }
 END_TEST
 
+static void *ask_once(void *context)
+{
+    pid_t *pids = NULL;
+
+    (void)context;
+    ck_assert_int_eq(scanner_list(scanner, &pids), -EPIPE);
+    return NULL;
+}
+
+/* A thread that waits for a channel of its own has the first one. */
+START_TEST(it_is_missed_while_a_thread_waits_for_a_channel)
+{
+    pthread_t thread;
+    int rc = 0;
+
+    kill(pid, SIGSTOP);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_once, NULL), 0);
+    for (int i = 0; i < 100 && rc == 0; i++) {
+        usleep(20000);
+        rc = scanner_alive(scanner, 100 * MILLISECOND);
+    }
+    ck_assert_int_eq(rc, -ETIMEDOUT);
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+END_TEST
+
 START_TEST(what_is_no_request_ends_it)
 {
     const struct scan_request too_long = {.op = SCAN_ALIVE};
@@ -153,6 +183,7 @@ int main(void)
     tcase_add_test(tcase, many_threads_ask_at_once);
     tcase_add_test(tcase, a_scanner_that_is_killed_is_missed);
     tcase_add_test(tcase, a_scanner_that_hangs_is_missed);
+    tcase_add_test(tcase, it_is_missed_while_a_thread_waits_for_a_channel);
     tcase_add_loop_test(tcase, what_is_no_request_ends_it, 0, 2);
     tcase_set_timeout(tcase, 30);
     suite_add_tcase(suite, tcase);
