@@ -92,12 +92,20 @@ static int make_lane(struct scan_table *table)
 
 /* --- the first channel ------------------------------------------------------------------------ */
 
+struct first {
+    struct scan_table *table;
+    int channel_fd;
+    unsigned lanes;
+    uint64_t heard_ns; /* when the other half last asked whether we live; 0: not yet, for it may be
+                          busy with a large history for minutes before it begins */
+};
+
 /* False: this is the end. */
-static bool answer_first(struct scan_table *table, int channel_fd, unsigned *lanes)
+static bool answer_first(struct first *first)
 {
     struct scan_request request;
     struct scan_reply reply;
-    ssize_t n = scan_socket_receive(channel_fd, &request, sizeof(request), NULL, 0);
+    ssize_t n = scan_socket_receive(first->channel_fd, &request, sizeof(request), NULL, 0);
     int fd = -1;
 
     if (n < 0 || !scan_request_valid(&request, (size_t)n) ||
@@ -106,12 +114,14 @@ static bool answer_first(struct scan_table *table, int channel_fd, unsigned *lan
     memset(&reply, 0, scan_reply_size(request.op));
     reply.op = request.op;
     if (request.op == SCAN_LANE) {
-        fd = *lanes < MAX_LANES ? make_lane(table) : -EMFILE;
-        *lanes += fd >= 0;
+        fd = first->lanes < MAX_LANES ? make_lane(first->table) : -EMFILE;
+        first->lanes += fd >= 0;
         reply.rc = fd < 0 ? fd : 0;
+    } else {
+        first->heard_ns = clock_ns();
     }
 
-    int rc = scan_socket_send(channel_fd, &reply, scan_reply_size(request.op), fd);
+    int rc = scan_socket_send(first->channel_fd, &reply, scan_reply_size(request.op), fd);
 
     if (fd >= 0)
         close(fd);
@@ -119,24 +129,20 @@ static bool answer_first(struct scan_table *table, int channel_fd, unsigned *lan
 }
 
 /* Until the other half has ended: 0. EXIT_HUNG: it asks no more. */
-static int serve_first(struct scan_table *table, int channel_fd, uint64_t patience_ns)
+static int serve_first(struct first *first, uint64_t patience_ns)
 {
-    struct pollfd fds[] = {{.fd = channel_fd, .events = POLLIN},
-                           {.fd = scan_table_fd(table), .events = POLLIN}};
-    uint64_t heard_ns = clock_ns();
-    unsigned lanes = 0;
+    struct pollfd fds[] = {{.fd = first->channel_fd, .events = POLLIN},
+                           {.fd = scan_table_fd(first->table), .events = POLLIN}};
 
     for (;;) {
         fds[0].revents = fds[1].revents = 0;
         if (poll(fds, 2, CHECK_MS) < 0 && errno != EINTR)
             return 0;
         if (fds[1].revents)
-            scan_table_fetch(table);
-        if (fds[0].revents) {
-            if (!answer_first(table, channel_fd, &lanes))
-                return 0;
-            heard_ns = clock_ns();
-        } else if (clock_ns() > heard_ns + patience_ns) {
+            scan_table_fetch(first->table);
+        if (fds[0].revents && !answer_first(first))
+            return 0;
+        if (first->heard_ns && clock_ns() > first->heard_ns + patience_ns) {
             log_line(LOG_CLASS_DAEMON, LOG_ERR,
                      "the other half of vmwssd hangs: all guests are restored, and the scanner "
                      "ends");
@@ -177,7 +183,9 @@ static int run(const struct scanner_plan *plan, int channel_fd)
 
     if (!table)
         return 1;
-    rc = serve_first(table, channel_fd, plan->patience_ns);
+    struct first first = {.table = table, .channel_fd = channel_fd};
+
+    rc = serve_first(&first, plan->patience_ns);
 
     size_t left = scan_table_end(table);
 

@@ -165,10 +165,25 @@ START_TEST(what_is_no_request_ends_it)
 }
 END_TEST
 
-START_TEST(it_ends_when_nobody_asks)
+START_TEST(it_ends_when_nobody_asks_any_more)
 {
     start(200 * MILLISECOND);
+    ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), 0);
     ck_assert_int_eq(scanner_wait(pid), EXIT_HUNG);
+}
+END_TEST
+
+/* A history of an older version is brought up to date first, however long that takes. */
+START_TEST(it_waits_for_the_other_half_to_begin)
+{
+    pid_t *pids = NULL;
+
+    start(200 * MILLISECOND);
+    usleep(1500000);
+    ck_assert_int_eq(scanner_list(scanner, &pids), 1);
+    free(pids);
+    scanner_leave(scanner);
+    ck_assert_int_eq(scanner_wait(pid), 0);
 }
 END_TEST
 
@@ -189,7 +204,8 @@ int main(void)
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("patience");
-    tcase_add_test(tcase, it_ends_when_nobody_asks);
+    tcase_add_test(tcase, it_ends_when_nobody_asks_any_more);
+    tcase_add_test(tcase, it_waits_for_the_other_half_to_begin);
     tcase_set_timeout(tcase, 30);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
