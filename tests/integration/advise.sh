@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=24
 # shellcheck disable=SC2016 # jq has variables of its own
 #
 # vmwss advise over real guests under vmwssd: the target holds the hot set and the rails, and a guest that is young, not

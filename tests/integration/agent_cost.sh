@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: cost=16
 #
 # What the agent costs a guest of which a report is asked every ten seconds: at most 0.1 % of a CPU, which is 10 ms for each,
 # and 4 MiB with the child that reads the processes. On this machine, for an emulated CPU takes many times as long; in a PID

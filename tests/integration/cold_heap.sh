@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=37
 # shellcheck disable=SC2016 # jq has variables of its own
 #
 # A real Linux guest without swap and with a large cold heap: its working set is small, and what it uses is not. Given what

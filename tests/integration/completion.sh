@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: libvirt cost=5
 #
 # What Tab offers in bash: of each program and command the options that --help has and no others, values of some of them,
 # and the domains of a libvirt connection. And the options of the manual pages of vmwss's commands: those of --help.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=250 limit=1500
 #
 # vmwssd beside a libvirtd of its own and real TCG guests: it finds them, its history holds the truth, and it goes on
 # whatever happens to the guests, to libvirtd, or to itself.

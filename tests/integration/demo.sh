@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=183
 #
 # The README's first command: right figures, status 0, and nothing left, neither process nor file, also when it is
 # interrupted at any moment, run twice at once, on a narrow terminal, on none. From nothing: tests/bare.

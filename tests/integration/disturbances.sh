@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: serial tcg cost=92
 #
 # What makes a number wrong: a second vmwss is kept out, other disturbances are flagged.
 

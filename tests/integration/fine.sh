@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: serial cost=9
 #
 # measure --fine: huge pages of a process are split and joined again, with all bytes in place, also after ctrl-C and
 # kill -9. What it measures is held against the truth in the lab (tests/lab/fine.sh).

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=102
 #
 # Ten guests of known working sets under one vmwssd: what it reports is the truth, within its budget, and is what virsh
 # and the exporter show. The bench of that name, in less than two minutes: looks come every 4 s, and so cost more.

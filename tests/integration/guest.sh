@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=70
 #
 # vmwss guest: the agent in a real Linux guest is asked, also for the guest's own working set; and guests that have none,
 # have not opened the port, whose port is in use, or that are paused.

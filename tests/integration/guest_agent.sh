@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core tcg cost=65
 #
 # vmwss-guest in real Linux guests (TCG): the agent on a virtio-serial port through hosts that come, go, do not read, and take
 # the port away; and a guest pushed into swapping, which tells at once.

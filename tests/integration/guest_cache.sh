@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: cost=6
 #
 # vmwss-guest cache over real files of this machine, held against vmtouch and against what was done to the files: cached, dropped,
 # sparse, dirty, of overlayfs, of a process in another mount namespace; and where the kernel does not tell the truth.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg cost=29
 #
 # What control groups do to memory, in a real Linux guest (TCG) with vmwss-guest. Pages of a file are evicted by the limit of the
 # group that read it, so that the kernel remembers them: vmwss-guest cache. One group stalls for memory all the time, for it

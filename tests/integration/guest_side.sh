@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=181
 #
 # What guests say, beside what the host measured: a libvirtd of its own, vmwssd, and real Linux guests under TCG. One has
 # the agent, and is pushed into swapping by taking memory away through its balloon; the other has none, and tells at

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: cost=16
 #
 # vmwss-guest beside its peers: what users of pcstat, vmtouch, fincore, smem and wss.pl ask of it, over files, processes and mounts
 # that are made here.

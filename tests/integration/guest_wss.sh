@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg cost=89
 #
 # vmwss-guest smaps and wss against processes whose working set is known to the page: on this machine, where no process
 # but those started here is looked at, and inside real Linux guests.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: cost=2 lock=cpack
 #
 # What is installed is hardened: position-independent, bound at its start with read-only relocations, no executable stack,
 # with guards of the stack and checked calls. Read off the programs with readelf and nm.

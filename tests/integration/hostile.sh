@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=156
 #
 # A hostile agent in a real Linux guest: whatever it sends, `vmwss guest` ends with one clear line, in bounded memory, and
 # with the host's figures; and works when the agent behaves. Then the same guest does all of it to vmwssd, beside another

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=37
 #
 # DIMMs plugged into a guest while it is being measured, by a real libvirtd: measure --interval, ages and vmwssd go on
 # with the RAM that there is then, and with the same panel where it was a disk. (Unplugging needs an operating system

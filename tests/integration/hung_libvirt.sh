@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=8
 #
 # A libvirtd that hangs: what waits for it ends at a signal all the same.
 

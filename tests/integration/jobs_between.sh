@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=179
 # shellcheck disable=SC2016 # jq has variables of its own
 #
 # What reads all of a guest's RAM between two looks of vmwssd is said of every window that reaches back over it, with bounds

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core cost=18
 #
 # The history: a hundred kill -9, a full disk, readers while it is written, who may not write, and what `vmwss history`
 # and `vmwss report` say of records whose statistics are known.

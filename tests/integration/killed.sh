@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=77
 #
 # kill -9 of vmwssd with real guests, at many moments: as it begins, while it writes, right after somebody has read what is
 # new, right after it has told the service manager how much is kept. What was acknowledged is there afterwards, unchanged.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core tcg libvirt cost=17
 #
 # Real domains of libvirt's embedded driver: list, measure, doctor, bugreport, and what is refused.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core serial tcg cost=71
 #
 # Measures TCG guests of known working sets on this machine, without libvirt.
 

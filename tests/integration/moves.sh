@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=102
 #
 # Guests that move, under vmwssd: saved and restored, and migrated live between two libvirtds of this machine, which
 # vmwssd watches both, or one only. The second has namespaces of its own: other directories, another host name.

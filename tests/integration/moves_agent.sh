@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=72
 #
 # A Linux guest with the agent in it that is suspended, saved, and migrated live between two libvirtds of this machine under
 # vmwssd, which asks the agent wherever the guest runs, also while another guest hangs.

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core tcg cost=83
+# test: lab=page_idle core cost=399
 #
-# While memory moves: what a balloon takes is gone from the number at once, cold or touched. Here a TCG guest; in the lab
-# (tests/lab/moving.sh) the same with KVM and its methods.
+# While memory moves: what a balloon takes is gone from the number at once, cold or touched. A TCG guest, and in the lab one of
+# KVM by every method of its kernel.
 
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -14,8 +16,14 @@ build=${BUILD:-$root/build/release}
 # shellcheck source=../lib/moving.sh
 . "$root/tests/lib/moving.sh"
 
-accel=${ACCEL:-tcg}
 mib=1048576
+accel=tcg methods=(pageout)
+if [[ -n ${VMWSS_LAB_KERNEL:-} ]]; then
+	accel=kvm
+	methods+=(zap)
+	[[ ! -e /sys/kernel/mm/page_idle/bitmap ]] || methods+=(idle)
+	[[ ! -e /sys/kernel/mm/damon ]] || methods+=(damon)
+fi
 
 # start_moving PARAMS METHOD: a guest of 96 MiB with a balloon and a monitor, its RAM as the method wants it.
 start_moving() {
@@ -44,7 +52,7 @@ balloon_takes() {
 	settles last_is ".resident_bytes < $before - $1 * mib * 0.95"
 }
 
-for method in ${METHODS:-pageout}; do
+for method in ${METHODS:-"${methods[@]}"}; do
 	echo "# $method: a balloon takes 40 MiB of cold memory; 16 MiB are hot"
 	params="total=64M hot=16M balloon=host"
 	if start_moving "$params" "$method"; then

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=12
 # shellcheck disable=SC2016 # jq has variables of its own
 #
 # A guest that runs and that no method can follow has a row everywhere, and counts as large as it is.

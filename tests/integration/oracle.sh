@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core serial tcg cost=37
 #
 # The oracle against what payload guests are known to touch, to the page; then vmwss against the oracle.
 

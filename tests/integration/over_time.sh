@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: serial tcg cost=43
 #
 # A working set over time, of TCG guests on this machine: profile and grow by cold, ages by pageout on a guest that steps;
 # their pictures, exit codes, and what they say when something is wrong.

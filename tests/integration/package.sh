@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: cost=34 lock=cpack
 #
 # The Debian packages, of the host's programs and of the guest agent: lintian finds no error, and in a fresh Debian it installs, its programs start, a changed
 # configuration survives, and purging leaves nothing.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: serial tcg libvirt cost=38
 #
 # measure --pause: the guest stands still while it is marked and read, for a bounded time, and runs afterwards
 # whatever happened to us: through QMP, and through libvirt.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=67
 #
 # vmwssd with connect = processes: guests that no libvirt knows, started by hand and as Proxmox VE starts them, are found, told
 # apart, measured and let go; and a guest that libvirt knows is libvirt's.

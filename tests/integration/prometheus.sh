@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core tcg libvirt cost=764 limit=1800
 #
 # From real guests to a real Prometheus: vmwssd measures TCG guests beside a libvirtd of its own, vmwss-exporter reads its
 # history as nobody, from a read-only file system and without a network, and what Prometheus answers to the documentation's

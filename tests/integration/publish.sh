@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=103
 #
 # What vmwssd publishes in libvirt's metadata, beside a libvirtd of its own and real TCG guests: it is what the history
 # says, live only, at most once a minute, and removed; and what the vmwss-virsh scripts make of it.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core tcg cost=6
 #
 # What cannot be measured is refused in one line that says why, with the right exit status.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: cost=13
 #
 # Clients of the exporter that send a byte now and then, more of them than it has connections: it is scraped meanwhile, and
 # each of them has an end.

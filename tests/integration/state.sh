@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=16
 #
 # Where the history is: vmwssd makes its directory, closed to others; it starts and goes on while another process holds the
 # history, and what reads it for somebody who does not read on holds nothing.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core cost=3
 #
 # vmwss top in a real terminal emulator, tmux: what it shows of known records, keys, sizes, a hostile name; and that the
 # terminal is as it was afterwards.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core tcg libvirt cost=84
 # shellcheck disable=SC2016 # jq has variables of its own
 #
 # Two of our own at one guest: what is measured by hand while vmwssd follows the guest is right, and vmwssd keeps its panel;

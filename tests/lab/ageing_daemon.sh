@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle libvirt cost=85
 #
 # In the lab, kernel page_idle, MGLRU on: vmwssd follows a guest by idle; then the host begins to age its memory. The records
 # in between say so and hold the truth, and the guest gets a method that does not mind.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=6.12 cost=100
 #
 # In the lab, any kernel with zap: bounds that hold the bytes touched in huge pages, whatever the method; and a working set
 # that does not grow when QEMU takes memory for itself.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=6.12 options=--icount cost=95
 #
 # In lab --icount: a KVM guest runs, and CPU seconds are counts of instructions: those of the same work repeat to within
 # 1 %, which those of a busy machine do not.
@@ -28,7 +29,7 @@ check "the lab says what an instruction takes" grep -qx '[1-9][0-9]*' <<<"${VMWS
 ratio=$(spin)
 check "a program's CPU time repeats: $ratio" holds "$ratio < 1.01"
 
-start_payload counted kvm "total=64M hot=16M" -m 128 || finish
+start_payload counted kvm "total=64M hot=16M" -m 128 || { finish; exit; }
 "$vmwss" measure --json --pid "$pid" -m zap --census -w 1 -i 2 -k 4 >"$guests_dir/records"
 check "a KVM guest is measured" test "$(wc -l <"$guests_dir/records")" = 4
 wss=$(jq -s '.[3].windows[0].wss_bytes' "$guests_dir/records")

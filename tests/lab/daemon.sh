@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle libvirt cost=220
 #
 # In the lab: vmwssd beside a libvirtd with real KVM guests, by idle where the kernel has it, and by zap. Its records hold
 # the truth, a DIMM is seen, and after kill -9 nothing of it is left in the kernel.

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=6.12 cost=208
+# test: lab=page_idle thorough cost=208
 #
 # In the lab, Debian's stock 6.12 and kernel page_idle: method damon under real KVM, for every backing, and on a TCG
 # guest; that it leaves other users of DAMON alone, and nothing behind, also after ctrl-C and kill -9.

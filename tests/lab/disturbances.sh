@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle options=--numa serial cost=150
 #
 # In the lab, kernel page_idle, two NUMA nodes: what the host does to guest RAM on its own account, NUMA balancing and
 # KSM. Each is flagged while it runs, and the truth stays within the bounds. And mglru of memory on both nodes.

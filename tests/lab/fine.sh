@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=6.12 cost=150
+# test: lab=page_idle cost=140
 #
 # In the lab: measure --fine, which splits a few huge pages of the guest and measures them by base pages. Against the exact
 # truth; and that all is joined again, its bytes unchanged, also after ctrl-C and kill -9.

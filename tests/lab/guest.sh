@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle libvirt serial cost=204
 #
 # In the lab: a Linux guest under real KVM whose kernel has page_idle and allocinfo, with the agent in it. The host's number
 # and the guest's own lie beside each other and beside the truth, and what the agent costs is measured where that means

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=6.12,page_idle,6.1 cost=146
 #
 # In the lab, on every kernel: method mglru on KVM guests in a control group of their own. Its census is held against the
 # truth on each backing, at rest and while others age or reclaim the same memory, and it leaves `enabled` as it was. What it

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle options=--oracle,@BUILD@/tests/oracle cost=80
 #
 # In a lab that was started with --oracle: the oracle against what KVM guests are known to touch, to the page, and a census
 # against the oracle.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle cost=155
 #
 # In the lab: a working set over time, under real KVM: ages, profile, grow, and measure's --precision and --stretch,
 # on guests whose steps are known. By idle where the kernel has it, and by zap.

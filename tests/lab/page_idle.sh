@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle core cost=379
 #
 # In the lab, kernel page_idle: method idle under real KVM, for every backing.
 

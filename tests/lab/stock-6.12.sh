@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=6.12 core cost=396
 #
 # In the lab, Debian's stock 6.12 (no page_idle): method zap under real KVM, for every backing; and that
 # nothing is left behind, also after kill -9. What auto takes there is damon, see damon.sh.

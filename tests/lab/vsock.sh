@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=6.12 cost=110
 #
 # In the lab, whose stock kernel has vhost_vsock: the agent in a guest of real KVM, reached through AF_VSOCK by vmwss and by
 # vmwssd. The domain has the virtio-serial port too, which nobody in the guest opens.

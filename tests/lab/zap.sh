@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle cost=90
 #
 # In the lab: method zap where its guest changes or is large: a vCPU that is plugged within the window, and the proof on a guest
 # of 64 GiB that touches 64 KiB.

@@ -1,24 +1,49 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Checks for test scripts: each prints one TAP-like line; finish prints the sums and sets the exit status.
+# Checks for test scripts, which print TAP, see testanything.org: a line for each check; finish prints the plan, and returns the
+# exit status: 0, 1, or 77 when everything was skipped, which ctest and automake take for that.
 
 passed=0 failed=0 skipped=0
 
+# result "ok" | "not ok" NAME [DIRECTIVE]: the line of a check that was just counted. A "#" in its name is not one.
+result() {
+	local name=${2//$'\n'/ }
+	printf '%s %d - %s%s\n' "$1" $((passed + failed + skipped)) "${name//#/\\#}" "${3:+ # $3}"
+}
+
+# comment TEXT: so that no line of it is taken for a check.
+comment() { printf '#   %s\n' "${1//$'\n'/$'\n#   '}"; }
+
 pass() {
 	passed=$((passed + 1))
-	printf 'ok - %s\n' "$1"
+	result ok "$1"
 }
 
+# fail NAME [WHY]
 fail() {
 	failed=$((failed + 1))
-	printf 'not ok - %s%s\n' "$1" "${2:+ # $2}"
+	result "not ok" "$1"
+	[[ -z ${2:-} ]] || comment "$2"
 }
 
-# skip NAME WHY: what could not be tested here. In the lab nothing may be skipped; see run-lab.
+# skip NAME WHY: what could not be tested here. In the lab nothing may be skipped, see run_test.
 skip() {
 	skipped=$((skipped + 1))
-	printf 'SKIP - %s # %s\n' "$1" "$2"
+	result ok "$1" "SKIP ${2//$'\n'/ }"
+}
+
+# relay LINE: the check of another script, as one of this one; false if the line is none.
+relay() {
+	[[ $1 =~ ^(not )?ok\ +[0-9]*\ *-\ (.*)$ ]] || return 1
+	local not=${BASH_REMATCH[1]} name=${BASH_REMATCH[2]//\\#/#}
+	if [[ -n $not ]]; then
+		fail "$name"
+	elif [[ $name == *' # SKIP '* ]]; then
+		skip "${name%% # SKIP *}" "${name#* # SKIP }"
+	else
+		pass "$name"
+	fi
 }
 
 # check NAME COMMAND...: passes when COMMAND succeeds.
@@ -74,6 +99,8 @@ late_failures=
 finish() {
 	local line
 	while read -r line; do fail "$line"; done < <(cat "${late_failures:-/dev/null}" 2>/dev/null)
-	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
-	((failed == 0 && passed > 0))
+	printf '1..%d\n' $((passed + failed + skipped))
+	printf '# %d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+	((failed == 0)) || return 1
+	((passed > 0)) || return $((skipped > 0 ? 77 : 1))
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # What vm-images/lab/death.sh takes for the death of the lab's emulation, and what it does not: over the consoles of labs of
-# Linux 6.12 and what QEMU left beside them. Then which scripts tests/run runs a second time.
+# Linux 6.12 and what QEMU left beside them. Then which scripts tests/lib/run_test runs a second time.
 
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -69,8 +69,8 @@ lives "what the kernel says of a command" "$dir/console" "$dir/reset" ""
 
 logs=$dir/logs
 mkdir "$logs"
-log_of() { echo "$logs/log"; }
-run_logged() { "${@:2}" >"$logs/log"; }
+log=$logs/log
+run_logged() { "${@:2}" >"$log"; }
 # shellcheck source=../lib/labs.sh
 . "$root/tests/lib/labs.sh"
 
@@ -79,7 +79,7 @@ a_lab() {
 	local status why
 	runs=$((runs + 1))
 	read -r status why <<<"$(sed -n "${runs}p" "$dir/ends")"
-	echo "not ok - of run $runs"
+	echo "not ok $runs - of run $runs"
 	[[ -z $why ]] || echo "$why" >>"$6"
 	return "$status"
 }
@@ -91,7 +91,7 @@ ends() {
 	printf '%s\n' "$@" >"$dir/ends"
 	: >"$logs/deaths"
 	runs=0
-	lab_twice a kernel script || status=$?
+	lab_twice a 1500 kernel script || status=$?
 	[[ $status == "$want" && $runs == "$want_runs" ]]
 }
 check "not run again: it passed" ends 0 1 0

@@ -26,8 +26,8 @@ script() {
 		eval "$3"
 		finish' bash "$root" "$dir" "$1" >"$dir/printed" 2>&1
 }
-passes() { script "$1" && grep -qx '1 passed, 0 failed, 0 skipped' "$dir/printed"; }
-fails() { ! script "$1" && grep -q '^not ok - SQLite: ' "$dir/printed" && grep -qx '1 passed, 1 failed, 0 skipped' "$dir/printed"; }
+passes() { script "$1" && grep -qx '# 1 passed, 0 failed, 0 skipped' "$dir/printed"; }
+fails() { ! script "$1" && grep -q '^not ok 2 - SQLite: ' "$dir/printed" && grep -qx '# 1 passed, 1 failed, 0 skipped' "$dir/printed"; }
 
 # shellcheck disable=SC2016 # the script's
 check "an answer" passes 'check a test "$(sql "SELECT id FROM sample")" = 7'
