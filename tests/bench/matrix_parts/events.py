@@ -52,14 +52,12 @@ class EventGuest(guests.Guest):
 
     def _start(self, build):
         words = f"total={TOTAL_MIB}M hot={HOT_MIB}M balloon=host"
-        tool = os.path.join(build, "vm-images/payload/payload-truth")
-        self.truth = guests.truth_by(tool, words + f" memory={RAM_MIB}M")
+        self.truth = guests.truth_of(build, words, RAM_MIB)
         if os.path.exists(THP) and "VMWSS_LAB_KERNEL" in os.environ:
             guests.write(THP, "never")
         payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
-        self._run_qemu(build, ["-kernel", payload, "-append", words])
-        self.state_gpa = self._wait_ready()
-        self.ram_hva = self._find_ram()
+        self._run(build, ["-kernel", payload, "-append", words])
+        self._find_payload()
         self.monitor = Monitor(f"{self.dir}/hmp")
 
     def ram_options(self):

@@ -2,31 +2,20 @@
 """Guests of every backing, whose working set is known to the page, and what they did meanwhile."""
 
 import ctypes
-import json
 import math
 import os
-import re
-import shutil
-import signal
-import struct
 import subprocess
-import tempfile
-import time
+
+from payload_guest import CannotStart, truth_of
+import payload_guest
 
 from . import cells
 
 MIB = cells.MIB
-# A Linux under the oracle boots some ten times slower than without, and machines are busy.
-READY_S = 300
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-MAGIC = b"VMWSSPLD"
 MADV_PAGEOUT = 21
 GROUP = "/sys/fs/cgroup/guest"
 MGLRU = "/sys/kernel/mm/lru_gen/enabled"
-
-
-class CannotStart(Exception):
-    """This guest cannot be had here; the text says why."""
 
 
 def params(cell):
@@ -83,26 +72,15 @@ def ram_options(cell):
     return ["-machine", machine] + options
 
 
-def truth_of(build, cell):
-    tool = os.path.join(build, "vm-images/payload/payload-truth")
-    return truth_by(tool, params(cell) + f" memory={ram_mib(cell)}M")
+class Guest(payload_guest.Guest):
+    """One running payload guest of a cell."""
 
-
-def truth_by(tool, text):
-    return json.loads(subprocess.run([tool] + text.split(), check=True, capture_output=True, text=True).stdout)
-
-
-class Guest:
-    """One running payload guest."""
-
-    counts_passes = True
+    name = "matrix"
     one_by_one = False  # each period is a measurement of its own
 
     def __init__(self, build, cell):
+        super().__init__()
         self.cell = cell
-        self.dir = tempfile.mkdtemp(prefix="vmwss-m.", dir="/tmp")
-        self.pid = None
-        self.undo = []
         try:
             prepare_host(self.cell, self.undo)
             self._start(build)
@@ -111,49 +89,23 @@ class Guest:
             raise
 
     def _start(self, build):
-        self.truth = truth_of(build, self.cell)
+        self.truth = truth_of(build, params(self.cell), ram_mib(self.cell))
         payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
-        self._run_qemu(build, ["-kernel", payload, "-append", params(self.cell)])
-        self.state_gpa = self._wait_ready()
-        self.ram_hva = self._find_ram()
+        self._run(build, ["-kernel", payload, "-append", params(self.cell)])
+        self._find_payload()
         if self.cell["backing"] == "swapped":
             self._swap_out_cold()
 
-    def _run_qemu(self, build, kernel):
-        command = [] if self.cell["backing"] == "thp" else [os.path.join(build, "vm-images/payload/nothp")]
-        command += ["qemu-system-x86_64", "-accel", self.cell["accel"], "-name", "guest=matrix,debug-threads=on"]
-        command += ["-nodefaults", "-no-user-config", "-display", "none", "-vga", "none", "-daemonize"]
-        command += ["-serial", f"file:{self.dir}/out", "-pidfile", f"{self.dir}/pid"]
-        command += ["-cpu", "host"] if self.cell["accel"] == "kvm" else []
+    def _run(self, build, kernel):
+        """QEMU, with the RAM of this cell."""
         enter_group(GROUP)
         try:
-            run = subprocess.run(command + self.ram_options() + kernel, capture_output=True, text=True, check=False)
+            self._run_qemu(build, self.cell["accel"], self.ram_options() + kernel, self.cell["backing"] == "thp")
         finally:
             enter_group("/sys/fs/cgroup")
-        if run.returncode:
-            raise CannotStart("QEMU: " + run.stderr.strip().splitlines()[-1])
-        with open(f"{self.dir}/pid", encoding="ascii") as file:
-            self.pid = int(file.read())
 
     def ram_options(self):
         return ram_options(self.cell)
-
-    def _wait_ready(self):
-        """Where the payload keeps its state, as a guest-physical address, once it spins."""
-        return int(self._wait_for(r"vmwss-payload ready .*state=(0x[0-9a-f]+).*\n")[1], 16)
-
-    def _wait_for(self, pattern):
-        """The match of what the guest says on its serial port when it is ready."""
-        for _ in range(READY_S * 10):
-            with open(f"{self.dir}/out", encoding="ascii", errors="replace") as file:
-                said = file.read()
-            ready = re.search(pattern, said)
-            if ready:
-                return ready
-            if "vmwss-payload error" in said:
-                raise CannotStart(said.strip())
-            time.sleep(0.1)
-        raise CannotStart(f"the guest did not get ready in {READY_S} s")
 
     def truth_bytes(self, record, phase=None):
         """What an exact tool would say, at the granularity at which the record counts."""
@@ -166,52 +118,8 @@ class Guest:
             return self.truth["hot_huge_pages"] * 2 * MIB + self.truth["own_pages"] * cells.PAGE
         return (self.truth["hot_huge_pages"] + 1) * 2 * MIB
 
-    def _find_ram(self):
-        """Where guest address 0 is mapped in QEMU: the mapping that has the payload's state at its place."""
-        with open(f"/proc/{self.pid}/maps", encoding="ascii", errors="replace") as maps:
-            for line in maps:
-                begin, end = (int(x, 16) for x in line.split()[0].split("-"))
-                if (
-                    end - begin > self.state_gpa
-                    and line.split()[1].startswith("rw")
-                    and self._read(begin + self.state_gpa, 8) == MAGIC
-                ):
-                    return begin
-        raise CannotStart("the payload's state is nowhere in QEMU's memory")
-
-    def _read(self, address, size):
-        try:
-            with open(f"/proc/{self.pid}/mem", "rb", buffering=0) as mem:
-                mem.seek(address)
-                return mem.read(size)
-        except OSError:
-            return b""
-
-    def _state_word(self, number):
-        """One of the words with which the payload's state begins; see vm-images/README.md."""
-        data = self._read(self.ram_hva + self.state_gpa + 8 * number, 8)
-        return struct.unpack("<Q", data)[0] if len(data) == 8 else 0
-
-    def passes(self):
-        """Finished passes over the hot set."""
-        return self._state_word(1) if self.counts_passes else 0
-
     def before_period(self):
         """Called before each measurement whose truth will be asked for; only of guests with one_by_one."""
-
-    def phase(self):
-        """Phases begun; 0 is the first."""
-        return self._state_word(3) if self.counts_passes else 0
-
-    def vcpu_s(self):
-        """CPU time of the vCPU threads."""
-        total_ns = 0
-        for task in os.scandir(f"/proc/{self.pid}/task"):
-            with open(f"{task.path}/comm", encoding="ascii", errors="replace") as comm:
-                if comm.read().startswith("CPU "):
-                    with open(f"{task.path}/schedstat", encoding="ascii") as stat:
-                        total_ns += int(stat.read().split()[0])
-        return total_ns / 1e9
 
     def _swap_out_cold(self):
         """Pushes the cold half of the region, which lies behind the hot pages, out to the swap device."""
@@ -230,29 +138,6 @@ class Guest:
             kib = next(int(line.split()[1]) for line in status if line.startswith("VmSwap:"))
         if kib < region // 4 // 1024:
             raise CannotStart(f"only {kib} KiB of {region // 2048} went to swap")
-
-    def resident_bytes(self):
-        with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
-            return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
-
-    def alive(self):
-        try:
-            os.kill(self.pid, 0)
-        except OSError:
-            return False
-        return True
-
-    def stop(self):
-        if self.pid:
-            try:
-                os.kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            while self.alive():
-                time.sleep(0.02)
-        shutil.rmtree(self.dir, ignore_errors=True)
-        for undo in reversed(self.undo):
-            undo()
 
 
 def write(path, text):

@@ -74,7 +74,7 @@ class LinuxGuest(guests.Guest):
         work = self.cell["pattern"]
         line = f"console=ttyS0 quiet guest.run={work} guest.run=pagetables toucher.total=2M toucher.hot=1M"
         kernel = ["-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz", "-append", line]
-        self._run_qemu(build, kernel + ["-plugin", f"{plugin},map={self.map},{ORACLE}"])
+        self._run(build, kernel + ["-plugin", f"{plugin},map={self.map},{ORACLE}"])
         self._wait_for(rf"vmwss-{work} ready")
         # Until it has been through all that it does.
         time.sleep(10)
@@ -119,7 +119,7 @@ class NestedLinuxGuest(LinuxGuest):
         work = self.cell["pattern"]
         line = f"console=ttyS0 quiet no_timer_check lapic=notscdeadline highres=off nohz=off guest.run={SMALL_WORK.get(work, work)}"
         kernel = ["-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz"]
-        self._run_qemu(build, kernel + ["-append", line + " toucher.total=2M toucher.hot=1M"])
+        self._run(build, kernel + ["-append", line + " toucher.total=2M toucher.hot=1M"])
         self._wait_for(rf"vmwss-{work} ready")
         time.sleep(10)
         # pylint: disable-next=consider-using-with
