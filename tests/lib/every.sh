@@ -1,0 +1,31 @@
+# shellcheck shell=bash disable=SC2154 # shared with the scripts that source this
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# For shellcheck, which follows no name that is made at run time: all that preamble.sh may source.
+
+# shellcheck source=../lib/overlay.sh
+. "$root/tests/lib/overlay.sh"
+# shellcheck source=../lib/libvirtd.sh
+. "$root/tests/lib/libvirtd.sh"
+# shellcheck source=../lib/guests.sh
+. "$root/tests/lib/guests.sh"
+# shellcheck source=../lib/linux_guest.sh
+. "$root/tests/lib/linux_guest.sh"
+# shellcheck source=../lib/vmwssd.sh
+. "$root/tests/lib/vmwssd.sh"
+# shellcheck source=../lib/published.sh
+. "$root/tests/lib/published.sh"
+# shellcheck source=../lib/migrate.sh
+. "$root/tests/lib/migrate.sh"
+# shellcheck source=../lib/moving.sh
+. "$root/tests/lib/moving.sh"
+# shellcheck source=../lib/oracle.sh
+. "$root/tests/lib/oracle.sh"
+# shellcheck source=../lib/debian.sh
+. "$root/tests/lib/debian.sh"
+# shellcheck source=../lib/kernel_state.sh
+. "$root/tests/lib/kernel_state.sh"
+# shellcheck source=../lib/stalls.sh
+. "$root/tests/lib/stalls.sh"
+# shellcheck source=../lib/summary.sh
+. "$root/tests/lib/summary.sh"
