@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lock=cpack cost=40
 #
 # The RPM packages hold what Debian's do, rpmlint finds nothing that is not explained, and what is unpacked runs. And a
 # package that is built again, in another place, is the same to the byte.
