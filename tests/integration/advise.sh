@@ -6,23 +6,9 @@
 # vmwss advise over real guests under vmwssd: the target holds the hot set and the rails, and a guest that is young, not
 # measured, suspended or long not measured is not shrunk; vmwss-virsh-balloon heeds both.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
-# shellcheck source=../lib/published.sh
-. "$root/tests/lib/published.sh"
+libs=(libvirtd guests vmwssd published)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 cat >"$guests_dir/conf" <<-END
 	[vmwssd]

@@ -8,11 +8,8 @@
 
 # shellcheck disable=SC2016 # jq's variables
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /tmp/vmwss-ac.XXXX)
 trap 'rm -rf -- "$dir"' EXIT

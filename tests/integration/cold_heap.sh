@@ -6,25 +6,9 @@
 # A real Linux guest without swap and with a large cold heap: its working set is small, and what it uses is not. Given what
 # vmwss advise and vmwss-virsh-balloon leave it, it has its reserve; given its working set and headroom, its OOM killer runs.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/linux_guest.sh
-. "$root/tests/lib/linux_guest.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
-# shellcheck source=../lib/published.sh
-. "$root/tests/lib/published.sh"
+libs=(libvirtd guests linux_guest vmwssd published)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 heap=200
 cat >"$guests_dir/conf" <<-END

@@ -5,11 +5,8 @@
 # What Tab offers in bash: of each program and command the options that --help has and no others, values of some of them,
 # and the domains of a libvirt connection. And the options of the manual pages of vmwss's commands: those of --help.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 declare -A function_of=() program_of=(
 	[vmwss]=$build/host/vmwss [vmwssd]=$build/host/vmwssd [vmwss-exporter]=$build/host/vmwss-exporter

@@ -5,13 +5,9 @@
 # The README's first command: right figures, status 0, and nothing left, neither process nor file, also when it is
 # interrupted at any moment, run twice at once, on a narrow terminal, on none. From nothing: tests/bare.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# shellcheck source=../lib/overlay.sh
-. "$root/tests/lib/overlay.sh"
-overlay_reexec "$@"
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+libs=(overlay)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 demo=$root/vm-images/demo
 dir=$(mktemp -d /tmp/vmwss-demo.XXXX)

@@ -5,13 +5,9 @@
 # measure --fine: huge pages of a process are split and joined again, with all bytes in place, also after ctrl-C and
 # kill -9. What it measures is held against the truth in the lab (tests/lab/fine.sh).
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 no_guardian() { [[ -z $(pgrep -x vmwss-guardian)$(pgrep -x split_and_join) ]]; }
 

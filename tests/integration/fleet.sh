@@ -5,6 +5,6 @@
 # Ten guests of known working sets under one vmwssd: what it reports is the truth, within its budget, and is what virsh
 # and the exporter show. The bench of that name, in less than two minutes: looks come every 4 s, and so cost more.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 exec "$root/tests/bench/fleet" --minutes 1.3 --period 4 --budget 12

@@ -5,18 +5,9 @@
 # vmwss guest: the agent in a real Linux guest is asked, also for the guest's own working set; and guests that have none,
 # have not opened the port, whose port is in use, or that are paused.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/linux_guest.sh
-. "$root/tests/lib/linux_guest.sh"
+libs=(embed guests linux_guest)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 embed_begin
 trap 'embed_end; end_guests' EXIT

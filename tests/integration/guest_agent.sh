@@ -5,11 +5,8 @@
 # vmwss-guest in real Linux guests (TCG): the agent on a virtio-serial port through hosts that come, go, do not read, and take
 # the port away; and a guest pushed into swapping, which tells at once.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /tmp/vmwss-g.XXXX)
 pid=

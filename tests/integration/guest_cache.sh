@@ -6,11 +6,8 @@
 # sparse, dirty, of overlayfs, of a process in another mount namespace; and where the kernel does not tell the truth.
 # The cache is everybody's, and pages of ours may be reclaimed at any moment: what is compared is looked at again then.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 # /tmp may be a tmpfs, from which nothing is dropped.
 dir=$(mktemp -d /var/tmp/vmwss-cache.XXXX)

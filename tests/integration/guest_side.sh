@@ -6,23 +6,9 @@
 # the agent, and is pushed into swapping by taking memory away through its balloon; the other has none, and tells at
 # most what its balloon driver does.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/linux_guest.sh
-. "$root/tests/lib/linux_guest.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
+libs=(libvirtd guests linux_guest vmwssd)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 exporter=$build/host/vmwss-exporter
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"

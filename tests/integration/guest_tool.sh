@@ -5,11 +5,8 @@
 # vmwss-guest beside its peers: what users of pcstat, vmtouch, fincore, smem and wss.pl ask of it, over files, processes and mounts
 # that are made here.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /var/tmp/vmwss-tool.XXXX)
 started=() loop=

@@ -7,11 +7,8 @@
 
 # shellcheck disable=SC2016 # awk's fields
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 vg=$build/guest-agent/vmwss-guest
 nothp=$build/vm-images/payload/nothp

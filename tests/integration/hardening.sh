@@ -5,11 +5,8 @@
 # What is installed is hardened: position-independent, bound at its start with read-only relocations, no executable stack,
 # with guards of the stack and checked calls. Read off the programs with readelf and nm.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /tmp/vmwss-hardening.XXXX)
 trap 'rm -rf -- "$dir"' EXIT

@@ -6,21 +6,9 @@
 # with the RAM that there is then, and with the same panel where it was a disk. (Unplugging needs an operating system
 # that lets go of the DIMM: unit.locate.)
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
+libs=(libvirtd guests vmwssd)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 measuring=
 end_all() {

@@ -5,11 +5,8 @@
 # The history: a hundred kill -9, a full disk, readers while it is written, who may not write, and what `vmwss history`
 # and `vmwss report` say of records whose statistics are known.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=$root/build/${VMWSS_PRESET:-release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 # The full disk is a small tmpfs in a mount namespace, where all the rest happens too.
 if [[ -z ${VMWSS_KEEP_NAMESPACE:-} ]]; then

@@ -5,25 +5,9 @@
 # Guests that move, under vmwssd: saved and restored, and migrated live between two libvirtds of this machine, which
 # vmwssd watches both, or one only. The second has namespaces of its own: other directories, another host name.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
-# shellcheck source=../lib/migrate.sh
-. "$root/tests/lib/migrate.sh"
-# shellcheck source=../lib/published.sh
-. "$root/tests/lib/published.sh"
+libs=(libvirtd guests vmwssd migrate published)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 moving=''
 uuid=$(cat /proc/sys/kernel/random/uuid)

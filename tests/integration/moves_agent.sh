@@ -5,25 +5,9 @@
 # A Linux guest with the agent in it that is suspended, saved, and migrated live between two libvirtds of this machine under
 # vmwssd, which asks the agent wherever the guest runs, also while another guest hangs.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/linux_guest.sh
-. "$root/tests/lib/linux_guest.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
-# shellcheck source=../lib/migrate.sh
-. "$root/tests/lib/migrate.sh"
+libs=(libvirtd guests linux_guest vmwssd migrate)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 stuck=''
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"

@@ -6,20 +6,13 @@
 # While memory moves: what a balloon takes is gone from the number at once, cold or touched. A TCG guest, and in the lab one of
 # KVM by every method of its kernel.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/moving.sh
-. "$root/tests/lib/moving.sh"
+libs=(guests moving)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 mib=1048576
-accel=tcg methods=(pageout)
-if [[ -n ${VMWSS_LAB_KERNEL:-} ]]; then
-	accel=kvm
+methods=(pageout)
+if [[ $accel == kvm ]]; then
 	methods+=(zap)
 	[[ ! -e /sys/kernel/mm/page_idle/bitmap ]] || methods+=(idle)
 	[[ ! -e /sys/kernel/mm/damon ]] || methods+=(damon)

@@ -4,15 +4,9 @@
 #
 # The oracle against what payload guests are known to touch, to the page; then vmwss against the oracle.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/oracle.sh
-. "$root/tests/lib/oracle.sh"
+libs=(guests oracle)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 # The payload's own pages are code, one of state and stack, and the page tables that are walked. The oracle sees the
 # first two, one each: the emulated MMU's walks call no plugin.

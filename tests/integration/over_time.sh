@@ -5,13 +5,9 @@
 # A working set over time, of TCG guests on this machine: profile and grow by cold, ages by pageout on a guest that steps;
 # their pictures, exit codes, and what they say when something is wrong.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 mib=1048576
 svg=$guests_dir/picture.svg

@@ -5,13 +5,9 @@
 # The Debian packages, of the host's programs and of the guest agent: lintian finds no error, and in a fresh Debian it installs, its programs start, a changed
 # configuration survives, and purging leaves nothing.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/debian.sh
-. "$root/tests/lib/debian.sh"
+libs=(debian)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /tmp/vmwss-package.XXXX)
 trap 'rm -rf --one-file-system -- "$dir"' EXIT

@@ -5,11 +5,8 @@
 # The RPM packages hold what Debian's do, rpmlint finds nothing that is not explained, and what is unpacked runs. And a
 # package that is built again, in another place, is the same to the byte.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /tmp/vmwss-rpm.XXXX)
 trap 'rm -rf --one-file-system -- "$dir"' EXIT

@@ -5,23 +5,11 @@
 # vmwssd with connect = processes: guests that no libvirt knows, started by hand and as Proxmox VE starts them, are found, told
 # apart, measured and let go; and a guest that libvirt knows is libvirt's.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
 # In a namespace of processes of its own: it would follow every QEMU of this machine, those of other tests too.
 [[ -n ${VMWSS_OWN_PROCESSES:-} ]] || VMWSS_OWN_PROCESSES=yes exec unshare --pid --fork --kill-child --mount-proc -- "$BASH" "$0" "$@"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
+libs=(libvirtd guests vmwssd)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 smbios=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e
 shared=(-m 128 -object "memory-backend-memfd,id=mem,size=128M,share=on")

@@ -5,23 +5,9 @@
 # What vmwssd publishes in libvirt's metadata, beside a libvirtd of its own and real TCG guests: it is what the history
 # says, live only, at most once a minute, and removed; and what the vmwss-virsh scripts make of it.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
-# shellcheck source=../lib/published.sh
-. "$root/tests/lib/published.sh"
+libs=(libvirtd guests vmwssd published)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 vmwssd=$build/host/vmwssd
 scripts=$root/host/virsh

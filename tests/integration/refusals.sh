@@ -4,13 +4,9 @@
 #
 # What cannot be measured is refused in one line that says why, with the right exit status.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 echo "# usage: exit 1"
 expect_exit "no guest named" 1 'name a DOMAIN or a --pid' "$vmwss" measure

@@ -5,11 +5,8 @@
 # Clients of the exporter that send a byte now and then, more of them than it has connections: it is scraped meanwhile, and
 # each of them has an end.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /tmp/vmwss-slow.XXXX)
 exporter=

@@ -5,11 +5,8 @@
 # Where the history is: vmwssd makes its directory, closed to others; it starts and goes on while another process holds the
 # history, and what reads it for somebody who does not read on holds nothing.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 # A host on which vmwss was never started, and that has the package's group.
 if [[ -z ${VMWSS_STATE_NAMESPACE:-} ]]; then

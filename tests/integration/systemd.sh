@@ -5,13 +5,9 @@
 # The packages in a Debian that boots with systemd (TCG): they are installed while it runs, and are there after a reboot. What
 # is checked in it is in systemd_inside; here is its machine, which has a port for the agent, and the host that asks it.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/debian.sh
-. "$root/tests/lib/debian.sh"
+libs=(debian)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /tmp/vmwss-systemd.XXXX)
 pid=

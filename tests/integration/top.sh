@@ -5,11 +5,8 @@
 # vmwss top in a real terminal emulator, tmux: what it shows of known records, keys, sizes, a hostile name; and that the
 # terminal is as it was afterwards.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 dir=$(mktemp -d /tmp/vmwss-top.XXXX)
 terminals=0

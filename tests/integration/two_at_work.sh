@@ -6,21 +6,9 @@
 # Two of our own at one guest: what is measured by hand while vmwssd follows the guest is right, and vmwssd keeps its panel;
 # `list` and `doctor`, which only look, take nothing from it.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
+libs=(libvirtd guests vmwssd)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 params="total=192M hot=16M"

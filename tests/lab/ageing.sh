@@ -6,13 +6,9 @@
 # bits, KVM's too since Linux 6.12, and leaves no trace in the idle flags. What reads them must say so, with bounds that
 # hold the truth; what does not read them must be right; and auto must take the latter.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 lru_gen=/sys/kernel/debug/lru_gen
 group=/sys/fs/cgroup/guest

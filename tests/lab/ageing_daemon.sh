@@ -5,21 +5,9 @@
 # In the lab, kernel page_idle, MGLRU on: vmwssd follows a guest by idle; then the host begins to age its memory. The records
 # in between say so and hold the truth, and the guest gets a method that does not mind.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
+libs=(libvirtd guests vmwssd)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name = 'one'"
 by() { [[ -n $(sql "SELECT sample.id FROM $of AND method = '$1' LIMIT 1") ]]; }

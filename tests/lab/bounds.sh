@@ -5,13 +5,9 @@
 # In the lab, any kernel with zap: bounds that hold the bytes touched in huge pages, whatever the method; and a working set
 # that does not grow when QEMU takes memory for itself.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 echo "# huge pages of which a quarter is touched"
 strided="total=192M hot=16M pattern=strided stride=16K"

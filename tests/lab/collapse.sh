@@ -5,15 +5,9 @@
 # In the lab: khugepaged makes huge pages of a guest's memory within the window. It joins pages that were marked one by one,
 # and fills holes with pages nobody touched; and DAMON follows huge pages that several cohorts share.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/moving.sh
-. "$root/tests/lib/moving.sh"
+libs=(guests moving)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 mib=1048576
 thp=/sys/kernel/mm/transparent_hugepage

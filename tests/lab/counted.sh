@@ -5,13 +5,9 @@
 # In lab --icount: a KVM guest runs, and CPU seconds are counts of instructions: those of the same work repeat to within
 # 1 %, which those of a busy machine do not.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 # A loop whose iterations execute the same instructions.
 spin() {

@@ -5,23 +5,9 @@
 # In the lab: vmwssd beside a libvirtd with real KVM guests, by idle where the kernel has it, and by zap. Its records hold
 # the truth, a DIMM is seen, and after kill -9 nothing of it is left in the kernel.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-# shellcheck source=../lib/libvirtd.sh
-. "$root/tests/lib/libvirtd.sh"
-libvirtd_reexec "$@"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/vmwssd.sh
-. "$root/tests/lib/vmwssd.sh"
-# shellcheck source=../lib/kernel_state.sh
-. "$root/tests/lib/kernel_state.sh"
+libs=(libvirtd guests vmwssd kernel_state)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 methods=(zap)
 [[ ! -e /sys/kernel/mm/page_idle/bitmap ]] || methods=(idle zap)

@@ -6,13 +6,9 @@
 # In the lab, Debian's stock 6.12 and kernel page_idle: method damon under real KVM, for every backing, and on a TCG
 # guest; that it leaves other users of DAMON alone, and nothing behind, also after ctrl-C and kill -9.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 kdamonds=/sys/kernel/mm/damon/admin/kdamonds
 # Small, for a guest in the lab populates about 10 MiB a second.

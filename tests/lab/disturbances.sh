@@ -5,13 +5,9 @@
 # In the lab, kernel page_idle, two NUMA nodes: what the host does to guest RAM on its own account, NUMA balancing and
 # KSM. Each is flagged while it runs, and the truth stays within the bounds. And mglru of memory on both nodes.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 params="total=192M hot=32M"
 t=$(truth "$params")

@@ -6,13 +6,9 @@
 # In the lab: measure --fine, which splits a few huge pages of the guest and measures them by base pages. Against the exact
 # truth; and that all is joined again, its bytes unchanged, also after ctrl-C and kill -9.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 echo always >/sys/kernel/mm/transparent_hugepage/enabled
 

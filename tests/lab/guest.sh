@@ -6,18 +6,9 @@
 # and the guest's own lie beside each other and beside the truth, and what the agent costs is measured where that means
 # something: on a vCPU of KVM's.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/embed.sh
-. "$root/tests/lib/embed.sh"
-embed_reexec "$@"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/linux_guest.sh
-. "$root/tests/lib/linux_guest.sh"
+libs=(embed guests linux_guest)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 embed_begin
 trap 'embed_end; end_guests' EXIT

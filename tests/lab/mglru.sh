@@ -8,13 +8,9 @@
 #
 #   mglru.sh [PART...]   anon refusals thp memfd lists, and on page_idle swap; all of them unless told otherwise
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 lru_gen=/sys/kernel/debug/lru_gen
 enabled=/sys/kernel/mm/lru_gen/enabled

@@ -5,13 +5,9 @@
 # In a lab that was started with --oracle: the oracle against what KVM guests are known to touch, to the page, and a census
 # against the oracle.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 nested_truth=$build/tests/oracle/nested-truth
 census=idle

@@ -5,13 +5,9 @@
 # In the lab: a working set over time, under real KVM: ages, profile, grow, and measure's --precision and --stretch,
 # on guests whose steps are known. By idle where the kernel has it, and by zap.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 mib=1048576
 methods=(zap)

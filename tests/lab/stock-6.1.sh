@@ -5,13 +5,9 @@
 # In the lab, Debian's stock 6.1 (neither page_idle nor PAGEMAP_SCAN): method zap-all, and pageout as it works
 # before Linux 6.9.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 # A page that KVM has to map again costs the emulated lab about 0.1 ms: where all mappings are dropped (a census by
 # zap, zap-all), the window must be long enough for the guest to fault on its whole working set.

@@ -5,13 +5,9 @@
 # In the lab, Debian's stock 6.12 (no page_idle): method zap under real KVM, for every backing; and that
 # nothing is left behind, also after kill -9. What auto takes there is damon, see damon.sh.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 # A page that KVM has to map again costs the emulated lab about 0.1 ms: where all mappings are dropped (a census by
 # zap, zap-all), the window must be long enough for the guest to fault on its whole working set.

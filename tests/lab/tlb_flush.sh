@@ -6,13 +6,9 @@
 # present (tlb_flush.h). Whether it did, KVM's own counter tells; what a flush that was left out hides, the emulated SVM
 # cannot show.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 flushes() { cat "/sys/kernel/debug/kvm/$pid-"*/remote_tlb_flush_requests; }
 

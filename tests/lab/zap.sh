@@ -5,13 +5,9 @@
 # In the lab: method zap where its guest changes or is large: a vCPU that is plugged within the window, and the proof on a guest
 # of 64 GiB that touches 64 KiB.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
+libs=(guests)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out"
 hmp() { printf '%s\n' "$*" >"$guests_dir/hmp.in"; }

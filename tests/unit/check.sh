@@ -3,10 +3,8 @@
 #
 # That what tests/lib/check.sh prints is TAP, as prove(1) of Perl reads it, and that its status is what ctest expects.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 dir=$(mktemp -d /tmp/vmwss-check.XXXX)
 trap 'rm -rf -- "$dir"' EXIT
 

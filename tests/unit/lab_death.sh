@@ -4,10 +4,8 @@
 # What vm-images/lab/death.sh takes for the death of the lab's emulation, and what it does not: over the consoles of labs of
 # Linux 6.12 and what QEMU left beside them. Then which scripts tests/lib/run_test runs a second time.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 # shellcheck source=../../vm-images/lab/death.sh
 . "$root/vm-images/lab/death.sh"
 

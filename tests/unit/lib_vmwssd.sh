@@ -3,10 +3,8 @@
 #
 # That a test script fails when SQLite does: sql of tests/lib/vmwssd.sh.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 dir=$(mktemp -d /tmp/vmwss-sql.XXXX)
 trap 'rm -rf -- "$dir"' EXIT
 sqlite3 "$dir/history.db" 'CREATE TABLE sample (id INTEGER); INSERT INTO sample VALUES (7)'

@@ -5,12 +5,9 @@
 # in the lab, also of one whose emulation dies: tests/lib/run_test and tests/declared.cmake, over scripts made here. And what a
 # run prints of it in the end, and that a test that is stopped cleans up.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/summary.sh
-. "$root/tests/lib/summary.sh"
+libs=(summary)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 dir=$(mktemp -d /tmp/vmwss-run.XXXX)
 trap 'rm -rf -- "$dir"' EXIT
 mkdir "$dir"/{integration,lab,tests,build}
