@@ -24,7 +24,7 @@ script integration/ends_early "tcg" 'pass a; exit 0'
 script integration/dies "tcg" 'pass a; kill -KILL $$'
 script integration/counts_none "tcg" 'finish'
 script integration/unseen "tcg" '(fail "in a subshell"); pass b; finish'
-script integration/hangs "limit=2 tcg" "trap 'touch $dir/cleaned_up' EXIT; touch $dir/begun; pass a; sleep 1000; finish"
+script integration/hangs "limit=2 tcg" "trap 'sleep 1; touch $dir/cleaned_up' EXIT; touch $dir/begun; pass a; sleep 1000; finish"
 script integration/leaves "tcg" "setsid sleep 13 & pass a; finish"
 # shellcheck disable=SC2016 # that script's
 script integration/args "args=one,two name=arguments" \
@@ -141,6 +141,6 @@ runner=$!
 settles test -e "$dir/begun"
 kill -TERM "$runner"
 wait "$runner"
-check "a test that is stopped cleans up" settles test -e "$dir/cleaned_up"
+check "a test that is stopped cleans up, and is waited for" test -e "$dir/cleaned_up"
 
 finish
