@@ -9,7 +9,7 @@ libs=(summary)
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"
 dir=$(mktemp -d /tmp/vmwss-run.XXXX)
-trap 'rm -rf -- "$dir"' EXIT
+trap 'kill "$(cat "$dir/left")" 2>/dev/null; rm -rf -- "$dir"' EXIT
 mkdir "$dir"/{integration,lab,tests,build}
 ln -s "$root/tests/lib" "$dir/tests/lib"
 
@@ -25,7 +25,7 @@ script integration/dies "tcg" 'pass a; kill -KILL $$'
 script integration/counts_none "tcg" 'finish'
 script integration/unseen "tcg" '(fail "in a subshell"); pass b; finish'
 script integration/hangs "limit=2 tcg" "trap 'sleep 1; touch $dir/cleaned_up' EXIT; touch $dir/begun; pass a; sleep 1000; finish"
-script integration/leaves "tcg" "setsid sleep 13 & pass a; finish"
+script integration/leaves "tcg" "setsid sleep 1000 & echo \$! >$dir/left; pass a; finish"
 # shellcheck disable=SC2016 # that script's
 script integration/args "args=one,two name=arguments" \
 	'check "$*" test "$*" = "one two"; check "the build" test "$BUILD" = '"$dir/build; finish"
