@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core cost=10
 # shellcheck disable=SC2016 # jq has variables of its own
 #
 # vmwss plan over the histories of three hosts whose needs are known: what it says of needs, places, moves, groups, pins
 # and hosts that are gone, and what it says of input that is wrong.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 writer=$build/tests/integration/keep_writer
 vmwss=$build/host/vmwss

@@ -1,19 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=page_idle options=--numa cost=120
 #
 # In the lab, kernel page_idle, two NUMA nodes: the host migrates the guest's pages to other frames within the window, or
 # splits its huge pages. KVM's mappings are dropped for that, and their accessed bits are lost where MGLRU is on or the
 # kernel is 6.13 or later. What waits for accessed bits must say so, with bounds that hold the truth.
 
-set -uo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$root/build/release}
-# shellcheck source=../lib/check.sh
-. "$root/tests/lib/check.sh"
-# shellcheck source=../lib/guests.sh
-. "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/moving.sh
-. "$root/tests/lib/moving.sh"
+libs=(guests moving)
+# shellcheck source=../lib/preamble.sh
+. "$(dirname "$0")/../lib/preamble.sh"
 
 mib=1048576
 lru_gen=/sys/kernel/mm/lru_gen/enabled
