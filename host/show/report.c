@@ -114,7 +114,7 @@ static void print_fit(const struct report *report)
     if (!options->capacity_bytes)
         return;
     printf("Of %s all guests together need %s or less for %g%% of the time; it does not suffice "
-           "for %.2g%%.\n",
+           "for %.3g%%.\n",
            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
            100 * (1 - options->risk), 100 * report->shortage);

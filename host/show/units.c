@@ -38,6 +38,16 @@ char *show_error(char *text, size_t size, uint64_t bytes, uint64_t low, uint64_t
     return text;
 }
 
+/* "5m30s", or "5m" where nothing is left. */
+static void show_two(char *text, size_t size, unsigned long large, char unit, unsigned long small,
+                     char small_unit)
+{
+    if (small)
+        snprintf(text, size, "%lu%c%lu%c", large, unit, small, small_unit);
+    else
+        snprintf(text, size, "%lu%c", large, unit);
+}
+
 char *show_seconds(char *text, size_t size, double seconds)
 {
     unsigned long whole = (unsigned long)seconds;
@@ -49,9 +59,9 @@ char *show_seconds(char *text, size_t size, double seconds)
     else if (whole < 120)
         snprintf(text, size, "%lus", whole);
     else if (whole < 3600)
-        snprintf(text, size, "%lum%lus", whole / 60, whole % 60);
+        show_two(text, size, whole / 60, 'm', whole % 60, 's');
     else
-        snprintf(text, size, "%luh%lum", whole / 3600, whole / 60 % 60);
+        show_two(text, size, whole / 3600, 'h', whole / 60 % 60, 'm');
     return text;
 }
 
