@@ -131,8 +131,9 @@ static int read_version(struct store *store, int *version, struct error *error)
         return rc;
     if (found != 0 && found != VERSION)
         return error_set(error, -EINVAL,
-                         "%s: has schema version %lld, this vmwss knows up to %d: use the vmwss "
-                         "that wrote it, or another file",
+                         "%s: has schema version %lld, and this vmwss reads version %d only: use "
+                         "the vmwss that wrote it, or move it away with its -wal and -shm, and "
+                         "vmwssd begins a new one",
                          store->path, (long long)found, VERSION);
     *version = (int)found;
     return 0;

@@ -13,6 +13,7 @@ accel=tcg
 
 # shellcheck source=../lib/check.sh
 . "$root/tests/lib/check.sh"
+# shellcheck disable=SC2154 # the script's own, if it needs any
 for lib in "${libs[@]}"; do
 	# shellcheck source=../lib/every.sh
 	. "$root/tests/lib/$lib.sh" || exit 1
