@@ -27,7 +27,7 @@ compiled_with() { has "DW_AT_producer .*$1" --debug-dump=info; }
 
 check "what is built can be installed" bash -c "cmake --install '$build' --prefix '$dir' >/dev/null"
 mapfile -t programs < <(find "$dir" -type f -perm -100 -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print | sort)
-check "all four programs" test "${#programs[@]}" = 4
+check "all five programs" test "${#programs[@]}" = 5
 needs_nothing() { ! has NEEDED -d; }
 program=$(printf '%s\n' "${programs[@]}" | grep '/vmwss-guest$')
 check "vmwss-guest is static" needs_nothing
