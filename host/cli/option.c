@@ -16,11 +16,17 @@ static const struct option_line help_line = {OPTION_FLAG, 'h',         "help",  
 
 /* --- help ------------------------------------------------------------------------------------- */
 
+/* Only a function can be called without a value: it gets NULL. "[HOST=]FILE" must be there. */
+static bool is_optional(const struct option_line *line)
+{
+    return line->type == OPTION_CALL && line->value && strncmp(line->value, "[=", 2) == 0;
+}
+
 /* "-w, --window S,..." */
 static int left_side(char *text, size_t size, const struct option_line *line)
 {
     char letter[8] = "    ";
-    bool optional = line->value && *line->value == '[';
+    bool optional = is_optional(line);
 
     if (line->letter)
         snprintf(letter, sizeof(letter), "-%c, ", line->letter);
@@ -133,7 +139,7 @@ static int argument_of(const struct option_line *line)
 {
     if (!line->value)
         return no_argument;
-    return *line->value == '[' ? optional_argument : required_argument;
+    return is_optional(line) ? optional_argument : required_argument;
 }
 
 static void make_tables(struct getopt_tables *tables, const struct option_line *lines)

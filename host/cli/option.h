@@ -27,12 +27,13 @@ enum option_type {
 
 struct option_line {
     enum option_type type;
-    char letter;       /* 0: it has none */
-    const char *name;  /* after "--" */
-    const char *value; /* what its value is called: "PID"; "[=N]": it may be left out; NULL: none */
-    size_t offset;     /* of the member */
-    const char *help;  /* lines; NULL: understood, but not shown */
-    uint64_t min, max; /* OPTION_COUNT */
+    char letter;      /* 0: it has none */
+    const char *name; /* after "--" */
+    /* What its value is called: "PID"; "[=N]": it may be left out, OPTION_CALL only; NULL: none. */
+    const char *value;
+    size_t offset;      /* of the member */
+    const char *help;   /* lines; NULL: understood, but not shown */
+    uint64_t min, max;  /* OPTION_COUNT */
     const char *expect; /* OPTION_COUNT, OPTION_SIZE: for command_bad_value() */
     /* OPTION_CALL. @p base: the command's struct. @p value: NULL if it may be left out, and was.
      * 0; -EINVAL after printing what is wrong. */

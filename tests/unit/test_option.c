@@ -37,6 +37,8 @@ static const struct option_line lines[] = {
     {OPTION_SIZE, 0, "bytes", "SIZE", AT(bytes), .help = "bytes", .expect = "a size"},
     {OPTION_COUNT, 'k', "count", "N", AT(count), .help = "a number", 2, 9, "2 to 9"},
     {OPTION_CALL, 0, "call", "[=X]", 0, .help = "auto, @methods@", .call = call},
+    {OPTION_CALL, 0, "of", "[H=]F", 0, .help = "a file", .call = call},
+    {OPTION_SIZE, 0, "room", "[=S]", AT(bytes), .help = "bytes", .expect = "a size"},
     {OPTION_FLAG, 0, "hidden", NULL, AT(hidden), .help = NULL},
     {.type = OPTION_END},
 };
@@ -93,6 +95,8 @@ START_TEST(values_go_where_the_line_says)
     ck_assert_int_eq(optind, 2); /* "left" is no value of it */
     ck_assert_int_eq(READ1("--call=x"), 0);
     ck_assert_str_eq(choice.called, "x");
+    ck_assert_int_eq(READ2("--of", "a=x"), 0);
+    ck_assert_str_eq(choice.called, "a=x");
     ck_assert_int_eq(READ1("--hidden"), 0);
     ck_assert(choice.hidden);
 }
@@ -100,8 +104,9 @@ END_TEST
 
 START_TEST(what_is_none_is_refused)
 {
-    static const char *const wrong[] = {"--seconds=x", "--span=x", "--bytes=x", "-k1", "--count=10",
-                                        "--call=bad",  "--json=x", "--no-such", "-Z",  "--file"};
+    static const char *const wrong[] = {"--seconds=x", "--span=x",   "--bytes=x", "-k1",
+                                        "--count=10",  "--call=bad", "--json=x",  "--no-such",
+                                        "-Z",          "--file",     "--of",      "--room"};
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         ck_assert_msg(READ1(wrong[i]) == -EINVAL, "%s", wrong[i]);
