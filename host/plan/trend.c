@@ -51,7 +51,8 @@ struct trend trend_of(const double *day, size_t n)
     if (trend.pairs > 0) {
         const double pairs = (double)trend.pairs;
         const double spread = Z_95 * sqrt(variance);
-        const double low = floor((pairs - spread) / 2);
+        /* By rank from 1 the M1th and the (M2 + 1)th; these are indices. */
+        const double low = floor((pairs - spread) / 2) - 1;
         const double high = ceil((pairs + spread) / 2);
 
         qsort(slopes, trend.pairs, sizeof(*slopes), compare);

@@ -145,6 +145,24 @@ START_TEST(the_trend_is_robust)
 }
 END_TEST
 
+/* What falls instead of rising has the same interval, the other way round: both ends are equally
+ * many pairs from the middle. */
+START_TEST(the_interval_of_a_trend_is_symmetric)
+{
+    uint64_t random_state = 3;
+    double up[28];
+    double down[28];
+
+    for (int d = 0; d < 28; d++) {
+        up[d] = (double)random_below(&random_state, 1 << 20);
+        down[d] = -up[d];
+    }
+    ck_assert(isfinite(trend_of(up, 28).low));
+    ck_assert_double_eq(trend_of(up, 28).low, -trend_of(down, 28).high);
+    ck_assert_double_eq(trend_of(up, 28).high, -trend_of(down, 28).low);
+}
+END_TEST
+
 /* Noise alone: the interval has 0 in it for at least nine of ten; 95 % on average. */
 START_TEST(noise_is_no_trend)
 {
@@ -538,6 +556,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, z_of_a_risk);
     tcase_add_test(tcase, a_size_has_its_margins);
     tcase_add_test(tcase, the_trend_is_robust);
+    tcase_add_test(tcase, the_interval_of_a_trend_is_symmetric);
     tcase_add_test(tcase, noise_is_no_trend);
     tcase_add_test(tcase, needs_are_joint);
     tcase_add_test(tcase, little_history_is_five_sigmas);
