@@ -82,6 +82,10 @@ double plan_how_many(const struct plan_state *state, size_t host, double ram_byt
     size_t chosen[LIKENESSES];
     const size_t stride = fleet->n_times / PLAN_FIT_STEPS + 1;
     size_t n_draws = 0;
+
+    if (fleet->hosts[host].stale)
+        return 0;
+
     const size_t n = choose_likenesses(state, host, random_state, chosen);
 
     for (size_t i = 0; i < n; i++)

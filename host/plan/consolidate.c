@@ -146,11 +146,12 @@ static bool relieve_once(struct plan_state *state, struct plan_moves *moves, siz
     return true;
 }
 
+/* Of a stale host it is not known whether its guests are still there. */
 static void relieve(struct plan_state *state, struct plan_moves *moves, struct ordered *guests)
 {
     for (size_t h = 0; h < state->fleet->n_hosts; h++)
-        while (moves->n < state->options.max_moves && !plan_load_holds(state, &state->loads[h]) &&
-               relieve_once(state, moves, h, guests))
+        while (!state->fleet->hosts[h].stale && moves->n < state->options.max_moves &&
+               !plan_load_holds(state, &state->loads[h]) && relieve_once(state, moves, h, guests))
             ;
 }
 

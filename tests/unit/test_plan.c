@@ -335,6 +335,8 @@ START_TEST(how_many_more)
     note_all(&fleet, 1, 4);
     state = prepare(&fleet, &bare);
     ck_assert_double_eq(plan_how_many(&state, 0, 8.0 * GIB, &random_state, draws), 14);
+    fleet.hosts[0].stale = true;
+    ck_assert_double_eq(plan_how_many(&state, 0, 8.0 * GIB, &random_state, draws), 0);
     plan_state_free(&state);
     plan_fleet_free(&fleet);
     free(draws);
@@ -426,7 +428,7 @@ static void check_moves(const struct plan_fleet *fleet, const struct plan_moves 
         const struct plan_move *move = &moves->move[m];
 
         ck_assert(!fleet->guests[move->guest].pinned);
-        ck_assert(!fleet->hosts[move->to].stale);
+        ck_assert(!fleet->hosts[move->from].stale && !fleet->hosts[move->to].stale);
         ck_assert_uint_eq(at[move->guest], move->from);
         ck_assert_uint_eq(fleet->guests[move->guest].host, move->from); /* none moves twice */
         at[move->guest] = move->to;
