@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 /* How long the well-formed sequence at @p c is; 0: there is none. By table 3-7 of Unicode: no
@@ -108,4 +109,12 @@ void utf8_end(char *text)
             text[begin] = '\0';
         return;
     }
+}
+
+char *utf8_printable_copy(char *text, size_t size, const char *from)
+{
+    snprintf(text, size, "%s", from);
+    utf8_end(text);
+    utf8_printable(text);
+    return text;
 }

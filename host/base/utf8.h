@@ -20,6 +20,9 @@ size_t utf8_printable_bytes(const char *text);
  * too. */
 void utf8_printable(char *text);
 
+/** Copies @p from as far as it fits, then utf8_printable(); returns @p text. */
+char *utf8_printable_copy(char *text, size_t size, const char *from);
+
 /** Takes away a character at the end of which only the beginning is there, as of text that did not
  * fit. */
 void utf8_end(char *text);

@@ -2,6 +2,7 @@
 /** @file advice.c  See advice.h: the table of guests, and the terms of one. */
 #include "show/advice.h"
 
+#include "base/utf8.h"
 #include "decide/words.h"
 #include "show/table.h"
 #include "show/units.h"
@@ -241,8 +242,10 @@ static void print_head(const struct advice *advice)
     char why[DECIDE_WHY_TEXT];
     char target[CELL];
     char assigned[CELL];
+    char name[256];
 
-    printf("%s: %s of %s, confidence %s", advice->guest.name,
+    printf("%s: %s of %s, confidence %s",
+           utf8_printable_copy(name, sizeof(name), advice->guest.name),
            show_bytes(target, CELL, decision->target_bytes),
            show_bytes(assigned, CELL, advice->input.assigned_bytes),
            decide_confidence_name(decision->confidence));

@@ -3,6 +3,7 @@
 #include "show/plan.h"
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "show/table.h"
 #include "show/units.h"
 
@@ -28,7 +29,7 @@ static char *next_cell(struct row *row)
 
 static void add_text(struct row *row, const char *text)
 {
-    snprintf(next_cell(row), CELL, "%s", text);
+    utf8_printable_copy(next_cell(row), CELL, text);
 }
 
 static void add_bytes(struct row *row, double bytes)
@@ -213,11 +214,11 @@ static const struct table_column move_columns[] = {
 static int add_move(struct table *table, const struct plan_fleet *fleet,
                     const struct plan_move *move)
 {
-    const char *from = fleet->hosts[move->from].name;
     struct row row = {.n = 0};
+    char from[256];
 
     add_text(&row, fleet->guests[move->guest].name);
-    add_text(&row, from);
+    add_text(&row, utf8_printable_copy(from, sizeof(from), fleet->hosts[move->from].name));
     add_text(&row, fleet->hosts[move->to].name);
     add_bytes(&row, fleet->guests[move->guest].p99_bytes);
     snprintf(next_cell(&row), CELL, "%s %s", move->why == PLAN_EMPTY ? "empties" : "relieves",
@@ -256,6 +257,7 @@ static void print_places(const struct plan_shown *shown)
 {
     const struct plan_request *request = shown->request;
     double how_many = 0;
+    char name[256];
     char size[32];
 
     if (request->n_place == 0)
@@ -268,7 +270,8 @@ static void print_places(const struct plan_shown *shown)
         if (host == PLAN_NOWHERE)
             printf("A new guest of %s fits on no host.\n", size);
         else
-            printf("A new guest of %s fits best on %s.\n", size, shown->fleet->hosts[host].name);
+            printf("A new guest of %s fits best on %s.\n", size,
+                   utf8_printable_copy(name, sizeof(name), shown->fleet->hosts[host].name));
     }
     for (size_t h = 0; h < shown->fleet->n_hosts; h++)
         how_many += shown->result->hosts[h].how_many;
@@ -282,12 +285,14 @@ static void print_doubts(const struct plan_shown *shown)
     const struct plan_fleet *fleet = shown->fleet;
     const double risk = shown->request->options.risk;
     const double days = plan_days(fleet);
+    char name[256];
     char time[40];
 
     for (size_t h = 0; h < fleet->n_hosts; h++)
         if (fleet->hosts[h].stale)
             printf("%s: no record since %s: nothing is moved from or to it.\n",
-                   fleet->hosts[h].name, show_time(time, sizeof(time), fleet->hosts[h].last_s, 0));
+                   utf8_printable_copy(name, sizeof(name), fleet->hosts[h].name),
+                   show_time(time, sizeof(time), fleet->hosts[h].last_s, 0));
     if (shown->result->unknown > 0.005)
         printf("Of %.1f%% of the guests' time nothing is kept: there each counts as at the same "
                "time of another week or day.\n",

@@ -2,6 +2,7 @@
 /** @file report.c  See report.h. */
 #include "show/report.h"
 
+#include "base/utf8.h"
 #include "show/csv.h"
 #include "show/json.h"
 #include "show/table.h"
@@ -132,6 +133,7 @@ static void print_fit(const struct report *report)
 static int print_table(const struct report *report)
 {
     struct table *table = table_new(columns, N_COLUMNS);
+    char host[256];
     char from[40];
     char to[40];
     char window[32];
@@ -142,7 +144,8 @@ static int print_table(const struct report *report)
     if (rc == 0)
         rc = add_total(table, report);
     if (rc == 0) {
-        printf("%s, %s to %s, window %s, from each %s\n", report->host,
+        printf("%s, %s to %s, window %s, from each %s\n",
+               utf8_printable_copy(host, sizeof(host), report->host),
                show_time(from, sizeof(from), report->from_s, 0),
                show_time(to, sizeof(to), report->to_s, 0),
                show_seconds(window, sizeof(window), report->options.window_s),

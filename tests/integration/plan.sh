@@ -85,6 +85,11 @@ history "$dir/stale.db" $((now - 16 * day)) $((now - 2 * day)) lost:7:50:50:0
 check "stale, and nothing is moved to it" says '(.hosts[] | select(.host == "d")).stale and
 	([.moves[] | select(.to == "d" or .from == "d")] == [])' --from d="$dir/stale.db" --empty
 check "and said" quietly grep -F 'd: no record since' <(plan --from d="$dir/stale.db")
+bell=$'d\a'
+check "names are printed without what a terminal obeys" quietly grep -F 'd?: no record since' \
+	<(plan --from "$bell=$dir/stale.db")
+check "nor does a report print it" test "$(cp "$dir/a.db" "$dir/bell.db" && sqlite3 -batch "$dir/bell.db" "UPDATE guest SET host = 'd' || char(7)" &&
+	"$vmwss" report -D "$dir/bell.db" | head -1 | cut -d, -f1)" = 'd?'
 history "$dir/moved.db" $((now - 16 * day)) $((now - 4 * day)) ci:5:100:100:0
 check "a guest that moved is where it is now, with all its history" says '[.guests[] | select(.domain == "ci")] |
 	length == 1 and .[0].host == "c" and (.[0].need_p99_bytes > 190 * 1048576)' --from e="$dir/moved.db"
