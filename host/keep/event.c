@@ -10,14 +10,25 @@
 #include <math.h>
 #include <string.h>
 
+static const char *const names[] = {
+    [EVENT_START] = "start",   [EVENT_SUSPEND] = "suspend", [EVENT_RESUME] = "resume",
+    [EVENT_RESIZE] = "resize", [EVENT_END] = "end",         [EVENT_UNWATCH] = "unwatch",
+};
+#define N_KINDS (sizeof(names) / sizeof(names[0]))
+
 const char *event_kind_name(enum event_kind kind)
 {
-    static const char *const names[] = {
-        [EVENT_START] = "start",   [EVENT_SUSPEND] = "suspend", [EVENT_RESUME] = "resume",
-        [EVENT_RESIZE] = "resize", [EVENT_END] = "end",         [EVENT_UNWATCH] = "unwatch",
-    };
-
     return names[kind];
+}
+
+static int parse_kind(const char *name, enum event_kind *kind)
+{
+    for (size_t k = 0; k < N_KINDS; k++)
+        if (strcmp(name, names[k]) == 0) {
+            *kind = (enum event_kind)k;
+            return 0;
+        }
+    return -EUCLEAN;
 }
 
 int store_add_event(struct store *store, const struct store_event *event, struct error *error)
@@ -39,11 +50,11 @@ int store_add_event(struct store *store, const struct store_event *event, struct
     return sql_finish(store, statement, error);
 }
 
-int history_ended(struct store *store, int64_t guest_id, double to_s, double *ended_s,
-                  struct error *error)
+int history_last_event(struct store *store, int64_t guest_id, double to_s, enum event_kind *kind,
+                       double *time_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    char kind[16];
+    char name[16];
     int64_t time_ms;
     int rc = sql_prepare(store,
                          "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
@@ -57,8 +68,18 @@ int history_ended(struct store *store, int64_t guest_id, double to_s, double *en
     rc = sql_step(store, statement, error);
     if (rc != 1)
         return rc;
-    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, kind, sizeof(kind)) < 0)
+    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, name, sizeof(name)) < 0 ||
+        parse_kind(name, kind) < 0)
         return error_set(error, -EUCLEAN, "%s: an event that vmwss has not written", store->path);
-    *ended_s = (double)time_ms / 1000;
-    return strcmp(kind, event_kind_name(EVENT_END)) == 0;
+    *time_s = (double)time_ms / 1000;
+    return 1;
+}
+
+int history_ended(struct store *store, int64_t guest_id, double to_s, double *ended_s,
+                  struct error *error)
+{
+    enum event_kind kind;
+    int rc = history_last_event(store, guest_id, to_s, &kind, ended_s, error);
+
+    return rc == 1 ? kind == EVENT_END : rc;
 }

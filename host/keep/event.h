@@ -35,6 +35,13 @@ struct store_event {
 int store_add_event(struct store *store, const struct store_event *event, struct error *error);
 
 /**
+ * The guest's last event up to @p to_s, Unix time.
+ * @return 1: *kind and *time_s (Unix time) are set; 0: none is kept; negative errno
+ */
+int history_last_event(struct store *store, int64_t guest_id, double to_s, enum event_kind *kind,
+                       double *time_s, struct error *error);
+
+/**
  * Has the guest ended, as of @p to_s?
  * @return 1: its last event is its end, at *ended_s (Unix time); 0: no, or it is not known;
  * negative errno

@@ -21,8 +21,8 @@ struct plan_shape plan_new_guest(const struct plan_fleet *fleet, double ram_byte
 
 /** How many more guests of that size fit on a host at the risk: the number that at least 1 - risk
  * of the steps have room for, each guest drawn anew (packing_fit()) and like one of the host's, or
- * where it has none like any of the fleet's. On a stale host none. Of a risk below 1 / PLAN_FIT_STEPS: that each of them
- * has room for.
+ * where it has none like any of the fleet's. On a stale host none. Of a risk below 1 /
+ * PLAN_FIT_STEPS: that each of them has room for.
  * @p draws: n_times. */
 double plan_how_many(const struct plan_state *state, size_t host, double ram_bytes,
                      uint64_t *random_state, double *draws);

@@ -38,13 +38,15 @@ struct plan_slot {
 struct plan_guest {
     char name[256];
     char uuid[37];
-    size_t host;         /* where it is: of plan_fleet.hosts */
-    uint64_t ram_bytes;  /* assigned; above 0 */
-    uint64_t used_bytes; /* in use as the guest says, if it cannot swap; 0: not known, or it can */
-    double size_p99_bytes; /* p99 of the WSS's upper bound at the window of sizes; 0: not known */
-    uint64_t apart;        /* bits: no two guests that have one in common on one host */
-    bool pinned;           /* stays where it is */
-    bool unmeasured;       /* no method can follow it: its need is what is resident */
+    size_t host;          /* where it is: of plan_fleet.hosts */
+    uint64_t ram_bytes;   /* assigned; above 0 */
+    uint64_t used_bytes;  /* in use as the guest says, if it cannot swap; 0: not known, or it can */
+    double size_window_s; /* the longest window up to an hour that it has; 0: none */
+    double size_p99_bytes;     /* p99 of the WSS's upper bound at that; 0: not known */
+    uint64_t apart;            /* bits: no two guests that have one in common on one host */
+    bool pinned;               /* stays where it is */
+    bool unmeasured;           /* no method can follow it: its need is what is resident */
+    bool suspended, unwatched; /* so it has no records: its need is as it was before */
 
     /* From plan_profile(), of the series as it was read: */
     double days; /* of history */
@@ -59,8 +61,8 @@ struct plan_host {
     char name[256];
     uint64_t capacity_bytes; /* memory for guests */
     uint64_t reserve_bytes;  /* of it, kept free */
-    double last_s;           /* Unix time of its last record */
-    bool stale;              /* which is too long ago */
+    double last_s;           /* Unix time of its last record; 0: none in the span */
+    bool stale;              /* which is too long ago, though it should have some */
 };
 
 struct plan_fleet {

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* So much later than its period says may a record come; as in keep/report.c. */
 #define LATE 1.1
@@ -132,22 +131,23 @@ static int read_roster(const struct plan_reading *reading, struct roster *roster
 static int make_fleet(const struct plan_reading *reading, struct roster *roster,
                       struct plan_fleet *fleet, struct error *error)
 {
-    const size_t n = roster_number(roster, reading->to_s);
+    const size_t n = roster_number(roster, reading);
     const double from_s = fmax(reading->from_s, roster->first_s);
     double end_s = from_s;
 
     for (size_t h = 0; h < roster->n_hosts; h++)
-        end_s = fmax(end_s, fmin(roster->hosts[h].last_s + BUCKET_HOUR, reading->to_s));
+        end_s = fmax(end_s, fmin(roster->hosts[h].host.last_s + BUCKET_HOUR, reading->to_s));
     if (plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, plan_step_s(end_s - from_s, n)) <
         0)
         return error_set(error, -ENOMEM,
                          "no memory for %zu guests over %.0f days: look less far "
                          "back with --since",
                          n, (end_s - from_s) / 86400);
-    memcpy(fleet->hosts, roster->hosts, roster->n_hosts * sizeof(*fleet->hosts));
+    for (size_t h = 0; h < roster->n_hosts; h++)
+        fleet->hosts[h] = roster->hosts[h].host;
     for (size_t g = 0; g < roster->n_guests; g++)
         if (roster->guests[g].number != PLAN_NOT_THERE)
-            fleet->guests[roster->guests[g].number] = roster->guests[g].guest;
+            fleet->guests[roster->guests[g].number] = roster_plan_guest(roster, &roster->guests[g]);
     return 0;
 }
 

@@ -6,8 +6,10 @@
  * A guest's need in a minute is the upper bound of its WSS, or the largest WSS of that minute; of
  * one that is measured less often it stands until the next record may be due. A guest that cannot
  * be measured needs what is resident. Of guests that were on several hosts (one UUID) the host with
- * the last record has them, with all their history. Guests that have ended, or have had no record
- * for an hour while others of the host had, are left out.
+ * the last hour has them, with all their history; of two with the same one that where they have not
+ * ended. Guests that have ended are left out, and those without a record for an hour while others
+ * of the host had some, unless they are suspended or not watched. Hosts are those of guests that
+ * have an hour in the span, and such as have no guests now.
  */
 #pragma once
 
@@ -26,7 +28,7 @@ struct plan_reading {
     const struct plan_source *sources;
     size_t n_sources;
     double from_s, to_s; /* Unix time */
-    double window_s;     /* of the needs; sizes are from the longest up to an hour */
+    double window_s;     /* of the needs; sizes are from the guest's longest up to an hour */
     /* Called with what is done, 0 .. 1; NULL: not. */
     void (*progress)(double done, void *context);
     void *context;
@@ -35,8 +37,8 @@ struct plan_reading {
 /**
  * Capacities and reserves of the hosts, and pinned, apart of the guests, are left for the caller to
  * set.
- * @return 0: free it with plan_fleet_free(). -ENODATA: a file has nothing of that time or window;
- * -ENOTUNIQ: a file that was given a name is of several hosts; or as the history: the message names
- * the file
+ * @return 0: free it with plan_fleet_free(). -ENODATA: a file has nothing of that time or window,
+ * though there are guests; -ENOTUNIQ: a file that was given a name is of several hosts, two files
+ * are of one, or guests of two hosts have one UUID; or as the history: the message names the file
  */
 int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, struct error *error);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file roster.c  See roster.h. */
+/** @file roster.c  See roster.h: what several files say together. */
 #include "plan/roster.h"
-
-#include "base/bytes.h"
-#include "base/cleanup.h"
-#include "keep/event.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The window of sizes (fleet.h: what a guest needs within an hour it should have). */
-#define SIZE_WINDOW_S 3600
+/* A guest that migrates is on both hosts in one hour; so many are two guests. */
+#define HOURS_OF_TWO 2
 
 /* With room for one element more, at its end; NULL when out of memory. */
 static void *grow(void *array, size_t n, size_t size)
@@ -23,271 +19,253 @@ static void *grow(void *array, size_t n, size_t size)
     return reallocarray(array, n == 0 ? 1 : 2 * n, size);
 }
 
-/* --- who is in the file ----------------------------------------------------------------------- */
-
-static ssize_t host_index(struct roster *roster, const char *name)
+static int no_memory(const struct plan_reading *reading, size_t source, struct error *error)
 {
-    struct plan_host *host;
+    return error_set(error, -ENOMEM, "%s: out of memory", reading->sources[source].path);
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+/* Two files of one name are of one host only if the names were given. */
+static int check_host(const struct plan_reading *reading, const struct roster_host *host,
+                      size_t source, struct error *error)
+{
+    const struct plan_source *a = &reading->sources[host->source];
+    const struct plan_source *b = &reading->sources[source];
+
+    if (host->source == source || (a->host && b->host))
+        return 0;
+    return error_set(error, -ENOTUNIQ,
+                     "host %s: %s and %s are both its history: name two hosts apart, as in "
+                     "HOST1=%s HOST2=%s, or give both files the one name",
+                     host->host.name, a->path, b->path, a->path, b->path);
+}
+
+ssize_t roster_host(struct roster *roster, const struct plan_reading *reading, size_t source,
+                    const char *name, struct error *error)
+{
+    struct roster_host *host;
 
     for (size_t h = 0; h < roster->n_hosts; h++)
-        if (strcmp(roster->hosts[h].name, name) == 0)
-            return (ssize_t)h;
+        if (strcmp(roster->hosts[h].host.name, name) == 0) {
+            int rc = check_host(reading, &roster->hosts[h], source, error);
+
+            return rc < 0 ? rc : (ssize_t)h;
+        }
     host = grow(roster->hosts, roster->n_hosts, sizeof(*host));
     if (!host)
-        return -ENOMEM;
+        return no_memory(reading, source, error);
     roster->hosts = host;
     host += roster->n_hosts++;
-    *host = (struct plan_host){0};
-    snprintf(host->name, sizeof(host->name), "%s", name);
+    *host = (struct roster_host){.source = source, .silent = true};
+    snprintf(host->host.name, sizeof(host->host.name), "%s", name);
     return (ssize_t)(roster->n_hosts - 1);
 }
 
-static ssize_t guest_index(struct roster *roster, const struct history_guest *from, size_t host)
+/* --- guests ----------------------------------------------------------------------------------- */
+
+static ssize_t guest_index(struct roster *roster, const char *uuid)
 {
     struct roster_guest *guest;
 
     for (size_t g = 0; g < roster->n_guests; g++)
-        if (strcmp(roster->guests[g].guest.uuid, from->uuid) == 0)
+        if (strcmp(roster->guests[g].uuid, uuid) == 0)
             return (ssize_t)g;
     guest = grow(roster->guests, roster->n_guests, sizeof(*guest));
     if (!guest)
         return -ENOMEM;
     roster->guests = guest;
     guest += roster->n_guests++;
-    memset(guest, 0, sizeof(*guest));
-    snprintf(guest->guest.name, sizeof(guest->guest.name), "%s", from->name);
-    snprintf(guest->guest.uuid, sizeof(guest->guest.uuid), "%s", from->uuid);
-    guest->guest.host = host;
+    *guest = (struct roster_guest){.first = PLAN_NOT_THERE, .latest = PLAN_NOT_THERE};
+    snprintf(guest->uuid, sizeof(guest->uuid), "%s", uuid);
     return (ssize_t)(roster->n_guests - 1);
 }
 
-static int compare_row(const void *a, const void *b)
+static bool has_ended(const struct roster_row *row)
 {
-    const struct roster_row *x = a;
-    const struct roster_row *y = b;
-
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
+    return row->has_event && row->event == EVENT_END;
 }
 
-/* One guest of the file, while its hours are read. */
-struct guest_hours {
-    struct sketch sketch; /* of the WSS's upper bound, weighted by time */
-    double first_s, last_s;
-    uint64_t ram_bytes;
-    bool unmeasured;
-};
-
-struct hours {
-    struct roster *roster;
-    size_t source;
-    size_t first_row, n; /* the file's rows */
-    struct guest_hours *of;
-};
-
-/* --- their hours ------------------------------------------------------------------------------ */
-
-/* The largest WSS of the hour, as far above the truth as the bound is on average. */
-static uint64_t upper_bound(const struct bucket *bucket)
+/* Since its last event it has no records, for that is its last. */
+static bool is_event(const struct roster_row *row, enum event_kind kind)
 {
-    const struct bucket_window *window = &bucket->windows[0];
-    const double spread = window->wss > 0 ? fmax(window->wss_high / window->wss, 1) : 1;
-    const double largest = fmax((double)window->sketch.max * spread, window->wss_high);
-
-    return (uint64_t)fmin(largest, bucket->summary.ram_bytes);
+    return row->has_event && row->event == kind && row->event_s >= row->last_s;
 }
 
-static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
+static unsigned hours_of_both(const struct roster_row *a, const struct roster_row *b)
 {
-    const struct hours *hours = context;
-    const struct roster_row key = {.id = id, .source = hours->source};
-    const struct roster_row *rows = hours->roster->rows + hours->first_row;
-    const struct roster_row *row = bsearch(&key, rows, hours->n, sizeof(key), compare_row);
-    struct guest_hours *guest;
+    unsigned n = 0;
 
-    if (!row || bucket->summary.ram_bytes <= 0)
-        return 0;
-    guest = &hours->of[row - rows];
-    if (guest->first_s == 0)
-        guest->first_s = (double)start_s;
-    guest->last_s = (double)start_s;
-    guest->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
-    guest->unmeasured = bucket->summary.flags & FLAG_NOT_MEASURED && bucket->n_windows == 0;
-    if (bucket->n_windows > 0)
-        sketch_add(&guest->sketch, upper_bound(bucket), bucket->period_ms);
+    for (size_t w = 0; w < ROSTER_HOURS / 64; w++)
+        n += (unsigned)__builtin_popcountll(a->hours[w] & b->hours[w]);
+    return n;
+}
+
+/* Is the guest of the row on another host as well? */
+static int check_guest(const struct roster *roster, const struct roster_row *row, const char *uuid,
+                       struct error *error)
+{
+    const struct roster_row *other;
+
+    for (size_t r = roster->guests[row->guest].first; r != PLAN_NOT_THERE; r = other->next) {
+        other = &roster->rows[r];
+        if (other->host == row->host || has_ended(other) || has_ended(row) ||
+            hours_of_both(other, row) < HOURS_OF_TWO)
+            continue;
+        return error_set(error, -ENOTUNIQ,
+                         "UUID %s: two guests have it at once, %s on %s and %s on %s: give one of "
+                         "them a UUID of its own (<uuid> of its domain, -uuid of QEMU), or leave "
+                         "out the file of one host",
+                         uuid, other->name, roster->hosts[other->host].host.name, row->name,
+                         roster->hosts[row->host].host.name);
+    }
     return 0;
 }
 
-/* The longest window up to an hour that is kept. */
-static int size_window(struct store *store, double *window_s, struct error *error)
+/* Of two rows of one guest: does this one say where it is now? */
+static bool is_later(const struct roster *roster, const struct roster_row *a,
+                     const struct roster_row *b)
 {
-    double windows[RUN_MAX_WINDOWS];
-    ssize_t n = history_windows(store, 0, windows, error);
-
-    *window_s = 0;
-    for (ssize_t w = 0; w < n; w++)
-        if (windows[w] <= SIZE_WINDOW_S)
-            *window_s = fmax(*window_s, windows[w]);
-    return n < 0 ? (int)n : 0;
+    if (a->last_s != b->last_s)
+        return a->last_s > b->last_s;
+    if (has_ended(a) != has_ended(b))
+        return has_ended(b);
+    if (a->event_s != b->event_s)
+        return a->event_s > b->event_s;
+    if (a->first_s != b->first_s)
+        return a->first_s > b->first_s;
+    if (a->ram_bytes != b->ram_bytes)
+        return a->ram_bytes > b->ram_bytes;
+    return strcmp(roster->hosts[a->host].host.name, roster->hosts[b->host].host.name) < 0;
 }
 
-/* --- into the roster -------------------------------------------------------------------------- */
-
-static int read_used(struct store *store, int64_t id, struct plan_guest *guest, struct error *error)
+/* The largest size at the longest window counts. */
+static void merge_size(struct roster_guest *guest, const struct roster_row *row)
 {
-    cleanup_free struct kept_sample *kept = malloc(sizeof(*kept));
-    int rc = kept ? history_latest_of(store, id, kept, error) : -ENOMEM;
-
-    if (rc == 1 && kept->record.sample.guest.source != WORD_NONE &&
-        kept->record.sample.guest.used_bytes != AGENT_UNKNOWN)
-        guest->used_bytes = smaller(kept->record.sample.guest.used_bytes, guest->ram_bytes);
-    return rc < 0 ? rc : 0;
+    if (row->size_window_s < guest->size_window_s)
+        return;
+    if (row->size_window_s > guest->size_window_s)
+        guest->size_p99_bytes = 0;
+    guest->size_window_s = row->size_window_s;
+    guest->size_p99_bytes = fmax(guest->size_p99_bytes, row->size_p99_bytes);
 }
 
-/* The file with the last record says what the guest is and has; the largest size counts. */
-static int merge(struct roster *roster, const struct plan_reading *reading,
-                 const struct guest_hours *hours, const struct roster_row *row, size_t host,
-                 struct store *store, struct error *error)
+static void merge_host(struct roster *roster, size_t r)
 {
-    struct roster_guest *guest = &roster->guests[row->guest];
-    double ended_s;
+    const struct roster_row *row = &roster->rows[r];
+    struct roster_host *host = &roster->hosts[row->host];
+
+    host->host.last_s = fmax(host->host.last_s, row->last_s);
+    host->silent &= has_ended(row) || is_event(row, EVENT_SUSPEND);
+    if (r > 0 && row[-1].source == row->source && row[-1].host != row->host)
+        host->among = roster->hosts[row[-1].host].among = true;
+    if (roster->first_s == 0 || row->first_s < roster->first_s)
+        roster->first_s = row->first_s;
+}
+
+int roster_add(struct roster *roster, const struct plan_reading *reading,
+               const struct roster_row *from, const char *uuid, struct error *error)
+{
+    const ssize_t g = guest_index(roster, uuid);
+    struct roster_row *rows = grow(roster->rows, roster->n_rows, sizeof(*rows));
+    struct roster_guest *guest;
+    struct roster_row *row;
     int rc;
 
-    if (hours->last_s == 0)
-        return 0;
-    if (roster->first_s == 0 || hours->first_s < roster->first_s)
-        roster->first_s = hours->first_s;
-    roster->hosts[host].last_s = fmax(roster->hosts[host].last_s, hours->last_s);
-    guest->guest.size_p99_bytes = fmax(guest->guest.size_p99_bytes,
-                                       sketch_quantile(&hours->sketch, 0.99));
-    if (hours->last_s < guest->last_s)
-        return 0;
-    rc = history_ended(store, row->id, reading->to_s, &ended_s, error);
+    if (rows)
+        roster->rows = rows;
+    if (g < 0 || !rows)
+        return no_memory(reading, from->source, error);
+    guest = &roster->guests[g];
+    row = &rows[roster->n_rows];
+    *row = *from;
+    row->guest = (size_t)g;
+    row->next = guest->first;
+    rc = check_guest(roster, row, uuid, error);
     if (rc < 0)
         return rc;
-    guest->ended = rc == 1;
-    guest->last_s = hours->last_s;
-    guest->guest.host = host;
-    guest->guest.ram_bytes = hours->ram_bytes;
-    guest->guest.unmeasured = hours->unmeasured;
-    return read_used(store, row->id, &guest->guest, error);
-}
-
-/* All guests of the file get a row. */
-static int add_rows(struct roster *roster, const struct plan_reading *reading, size_t source,
-                    const struct history_guest *guests, size_t n, size_t *host_of,
-                    struct error *error)
-{
-    const struct plan_source *from = &reading->sources[source];
-
-    for (size_t i = 0; i < n; i++) {
-        const char *name = from->host ? from->host : guests[i].host;
-        ssize_t host = host_index(roster, name);
-        ssize_t guest = host < 0 ? -1 : guest_index(roster, &guests[i], (size_t)host);
-        struct roster_row *row;
-
-        if (from->host && strcmp(guests[i].host, guests[0].host) != 0)
-            return error_set(error, -ENOTUNIQ,
-                             "%s=%s: it is the history of several hosts, %s and %s among them: "
-                             "give the file without a name",
-                             from->host, from->path, guests[0].host, guests[i].host);
-        row = guest < 0 ? NULL : grow(roster->rows, roster->n_rows, sizeof(*row));
-        if (!row)
-            return error_set(error, -ENOMEM, "%s: out of memory", from->path);
-        roster->rows = row;
-        row[roster->n_rows++] = (struct roster_row){guests[i].id, source, (size_t)guest};
-        host_of[i] = (size_t)host;
-    }
+    guest->first = roster->n_rows++;
+    if (guest->latest == PLAN_NOT_THERE || is_later(roster, row, &rows[guest->latest]))
+        guest->latest = guest->first;
+    merge_size(guest, row);
+    merge_host(roster, guest->first);
     return 0;
-}
-
-static int read_hours(struct hours *hours, const struct plan_reading *reading, struct store *store,
-                      struct error *error)
-{
-    struct history_query query = {BUCKET_HOUR, reading->from_s, reading->to_s, 0};
-    int rc = size_window(store, &query.window_s, error);
-
-    for (size_t i = 0; i < hours->n; i++)
-        sketch_clear(&hours->of[i].sketch);
-    return rc < 0 ? rc : history_buckets(store, &query, see_hour, hours, error);
-}
-
-static int compare_id(const void *a, const void *b)
-{
-    int64_t x = ((const struct history_guest *)a)->id;
-    int64_t y = ((const struct history_guest *)b)->id;
-
-    return (x > y) - (x < y);
-}
-
-static int read_all(struct hours *hours, const struct plan_reading *reading, struct store *store,
-                    const struct history_guest *guests, size_t *host_of, struct error *error)
-{
-    struct roster *roster = hours->roster;
-    int rc = add_rows(roster, reading, hours->source, guests, hours->n, host_of, error);
-    bool any = false;
-
-    if (rc == 0)
-        rc = read_hours(hours, reading, store, error);
-    for (size_t i = 0; rc == 0 && i < hours->n; i++) {
-        any |= hours->of[i].last_s > 0;
-        rc = merge(roster, reading, &hours->of[i], &roster->rows[hours->first_row + i], host_of[i],
-                   store, error);
-    }
-    if (rc == 0 && !any)
-        return error_set(error, -ENODATA,
-                         "%s: nothing is kept of that time: is vmwssd running there? Or look "
-                         "further back with --since",
-                         reading->sources[hours->source].path);
-    return rc;
-}
-
-int roster_read(struct roster *roster, const struct plan_reading *reading, size_t source,
-                struct store *store, struct error *error)
-{
-    cleanup_free struct history_guest *guests = NULL;
-    ssize_t n = history_guests(store, &guests, error);
-
-    if (n < 0)
-        return (int)n;
-
-    cleanup_free size_t *host_of = calloc((size_t)n + 1, sizeof(*host_of));
-    cleanup_free struct guest_hours *of = calloc((size_t)n + 1, sizeof(*of));
-    struct hours hours = {roster, source, roster->n_rows, (size_t)n, of};
-
-    if (!host_of || !of)
-        return error_set(error, -ENOMEM, "%s: out of memory", reading->sources[source].path);
-    if (n > 0)
-        qsort(guests, (size_t)n, sizeof(*guests), compare_id);
-    return read_all(&hours, reading, store, guests, host_of, error);
 }
 
 /* --- who is there ----------------------------------------------------------------------------- */
 
-size_t roster_number(struct roster *roster, double to_s)
+/* A guest without records while others of its host have some is gone, unless none are due. */
+static bool is_there(const struct roster *roster, const struct roster_row *row, double from_s)
+{
+    if (has_ended(row))
+        return false;
+    if (row->last_s + PLAN_RECENT_S >= roster->hosts[row->host].host.last_s)
+        return true;
+    return row->event_s >= from_s && (is_event(row, EVENT_SUSPEND) || is_event(row, EVENT_UNWATCH));
+}
+
+size_t roster_number(struct roster *roster, const struct plan_reading *reading)
 {
     size_t n = 0;
 
-    for (size_t h = 0; h < roster->n_hosts; h++)
-        roster->hosts[h].stale = roster->hosts[h].last_s + BUCKET_HOUR + PLAN_RECENT_S < to_s;
+    for (size_t h = 0; h < roster->n_hosts; h++) {
+        struct roster_host *host = &roster->hosts[h];
+
+        host->host.stale = host->host.last_s + BUCKET_HOUR + PLAN_RECENT_S < reading->to_s &&
+                           !(host->silent && !host->among);
+    }
     for (size_t g = 0; g < roster->n_guests; g++) {
         struct roster_guest *guest = &roster->guests[g];
-        const struct plan_host *host = &roster->hosts[guest->guest.host];
 
         guest->number = PLAN_NOT_THERE;
-        if (guest->last_s > 0 && !guest->ended && guest->last_s + PLAN_RECENT_S >= host->last_s)
+        if (guest->latest != PLAN_NOT_THERE &&
+            is_there(roster, &roster->rows[guest->latest], reading->from_s))
             guest->number = n++;
     }
     return n;
 }
 
+struct plan_guest roster_plan_guest(const struct roster *roster, const struct roster_guest *guest)
+{
+    const struct roster_row *row = &roster->rows[guest->latest];
+    struct plan_guest plan = {
+        .host = row->host,
+        .ram_bytes = row->ram_bytes,
+        .used_bytes = row->used_bytes,
+        .size_window_s = guest->size_window_s,
+        .size_p99_bytes = guest->size_p99_bytes,
+        .unmeasured = row->unmeasured,
+        .suspended = is_event(row, EVENT_SUSPEND),
+        .unwatched = is_event(row, EVENT_UNWATCH),
+    };
+
+    snprintf(plan.name, sizeof(plan.name), "%s", row->name);
+    snprintf(plan.uuid, sizeof(plan.uuid), "%s", guest->uuid);
+    return plan;
+}
+
+struct row_key {
+    int64_t id;
+    size_t source;
+};
+
+static int compare_key(const void *a, const void *b)
+{
+    const struct row_key *key = a;
+    const struct roster_row *row = b;
+
+    if (key->source != row->source)
+        return key->source < row->source ? -1 : 1;
+    return (key->id > row->id) - (key->id < row->id);
+}
+
 struct roster_guest *roster_find(const struct roster *roster, size_t source, int64_t id)
 {
-    const struct roster_row key = {.id = id, .source = source};
-    const struct roster_row *row = bsearch(&key, roster->rows, roster->n_rows, sizeof(key),
-                                           compare_row);
+    const struct row_key key = {id, source};
+    const struct roster_row *row = NULL;
 
+    if (roster->n_rows > 0)
+        row = bsearch(&key, roster->rows, roster->n_rows, sizeof(*row), compare_key);
     return row ? &roster->guests[row->guest] : NULL;
 }
 

@@ -105,6 +105,8 @@ static const char *host_note(const struct plan_host *host, const struct plan_hos
 {
     if (host->stale)
         return "stale";
+    if (result->n_guests == 0)
+        return "empty";
     if (result->need.short_share > 0)
         return "has been short";
     return result->planned_bytes > result->limit_bytes ? "short" : "";
@@ -164,6 +166,18 @@ static const struct table_column guest_columns[] = {
 };
 #define N_GUEST_COLUMNS (sizeof(guest_columns) / sizeof(guest_columns[0]))
 
+static void add_guest_note(struct row *row, const struct plan_guest *guest)
+{
+    const bool by_less = guest->size_window_s > 0 && guest->size_window_s < 3600;
+    char window[32];
+
+    show_seconds(window, sizeof(window), guest->size_window_s);
+    snprintf(next_cell(row), CELL, "%s%s%s%s%s%s%s", guest->unmeasured ? "not measured " : "",
+             guest->suspended ? "suspended " : "", guest->unwatched ? "not watched " : "",
+             guest->pinned ? "pinned " : "", guest->apart ? "apart " : "",
+             by_less ? "size of window " : "", by_less ? window : "");
+}
+
 static int add_guest(struct table *table, const struct plan_fleet *fleet,
                      const struct plan_guest *guest)
 {
@@ -182,8 +196,7 @@ static int add_guest(struct table *table, const struct plan_fleet *fleet,
     else
         add_text(&row, "-");
     snprintf(next_cell(&row), CELL, "%.1fd", guest->days);
-    snprintf(next_cell(&row), CELL, "%s%s%s", guest->unmeasured ? "not measured " : "",
-             guest->pinned ? "pinned " : "", guest->apart ? "apart " : "");
+    add_guest_note(&row, guest);
     return add_row(table, &row);
 }
 

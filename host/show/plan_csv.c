@@ -30,6 +30,7 @@ static const char *const names[] = {
     "runway_days_high",
     "days",
     "right_size_bytes",
+    "right_size_window_s",
     NULL,
 };
 
@@ -77,7 +78,7 @@ static void csv_host(const struct plan_host *host, const struct plan_host_result
     days(&csv, runway->known, runway->days);
     days(&csv, runway->known, runway->low_days);
     days(&csv, runway->known, runway->high_days);
-    nothings(&csv, 2);
+    nothings(&csv, 3);
     csv_end(&csv);
 }
 
@@ -96,10 +97,12 @@ static void csv_guest(const struct plan_fleet *fleet, const struct plan_guest *g
     needs(&csv, guest->p50_bytes, guest->p95_bytes, guest->p99_bytes, guest->max_bytes);
     nothings(&csv, 8);
     csv_number(&csv, guest->days);
-    if (size > 0)
+    if (size > 0) {
         csv_whole(&csv, (uint64_t)size);
-    else
-        csv_nothing(&csv);
+        csv_number(&csv, guest->size_window_s);
+    } else {
+        nothings(&csv, 2);
+    }
     csv_end(&csv);
 }
 
@@ -113,7 +116,7 @@ static void csv_move(const struct plan_fleet *fleet, const struct plan_move *mov
     csv_text(&csv, guest->name);
     csv_text(&csv, guest->uuid);
     csv_text(&csv, fleet->hosts[move->to].name);
-    nothings(&csv, 18);
+    nothings(&csv, 19);
     csv_end(&csv);
 }
 

@@ -67,7 +67,10 @@ static json_t *host_json(const struct plan_shown *shown, size_t h)
     json_t *object = json_object();
 
     json_object_set_new(object, "host", json_text(host->name));
-    set_time(object, "last", host->last_s);
+    if (host->last_s > 0)
+        set_time(object, "last", host->last_s);
+    else
+        json_object_set_new(object, "last", json_null());
     json_object_set_new(object, "stale", json_boolean(host->stale));
     set_count(object, "guests", result->n_guests);
     set_count(object, "guests_after", result->n_guests_after);
@@ -96,6 +99,8 @@ static json_t *guest_json(const struct plan_fleet *fleet, const struct plan_gues
     json_object_set_new(object, "uuid", json_text(guest->uuid));
     set_name(object, "host", fleet, guest->host);
     json_object_set_new(object, "measured", json_boolean(!guest->unmeasured));
+    json_object_set_new(object, "suspended", json_boolean(guest->suspended));
+    json_object_set_new(object, "watched", json_boolean(!guest->unwatched));
     json_object_set_new(object, "pinned", json_boolean(guest->pinned));
     json_object_set_new(object, "apart", json_boolean(guest->apart != 0));
     set_bytes(object, "ram_bytes", (double)guest->ram_bytes);
@@ -108,6 +113,8 @@ static json_t *guest_json(const struct plan_fleet *fleet, const struct plan_gues
     set_real(object, "factor", guest->factor);
     json_object_set_new(object, "right_size_bytes",
                         size > 0 ? json_integer((json_int_t)size) : json_null());
+    json_object_set_new(object, "right_size_window_s",
+                        size > 0 ? json_real(guest->size_window_s) : json_null());
     return object;
 }
 

@@ -61,6 +61,8 @@ check "with less memory it was, for two hours at a stretch" says '.hosts[0] |
 check "the worst case: both touch all they have" says '.hosts[0].swap_bytes == 1024 * 1048576'
 check "a right size has its margins" says "$mib"' .guests[0].right_size_bytes | mib | . > 300 * 1.15 and . < 300 * 1.3'
 check "the memory of the fleet does not run out" says '[.hosts[].runway | .slope_bytes_day == 0 and .days == null] | all'
+check "and is of a window that is said" test "$(plan --csv | tr -d '\r' | awk -F, '$1 == "guest" { print $NF }' | sort -u)" = 60
+check "in the table as well" test "$(plan | grep -c 'size of window 60s')" = 5
 check "a ratio above 1" says '.overcommit.ratio > 1'
 
 echo "# places and moves"
@@ -90,9 +92,27 @@ check "names are printed without what a terminal obeys" quietly grep -F 'd?: no 
 	<(plan --from "$bell=$dir/stale.db")
 check "nor does a report print it" test "$(cp "$dir/a.db" "$dir/bell.db" && sqlite3 -batch "$dir/bell.db" "UPDATE guest SET host = 'd' || char(7)" &&
 	"$vmwss" report -D "$dir/bell.db" | head -1 | cut -d, -f1)" = 'd?'
-history "$dir/moved.db" $((now - 16 * day)) $((now - 4 * day)) ci:5:100:100:0
-check "a guest that moved is where it is now, with all its history" says '[.guests[] | select(.domain == "ci")] |
-	length == 1 and .[0].host == "c" and (.[0].need_p99_bytes > 190 * 1048576)' --from e="$dir/moved.db"
+history "$dir/moved.db" $((now - 16 * day)) $((now - 4 * day)) mover:8:100:100:0
+history "$dir/there.db" $((now - 4 * day + period)) "$now" mover:8:25:25:0
+check "a guest that moved is where it is now, with all its history" says '[.guests[] | select(.domain == "mover")] |
+	length == 1 and .[0].host == "f" and (.[0].need_p99_bytes > 190 * 1048576)' --from f="$dir/there.db" --from e="$dir/moved.db"
+
+echo "# a suspended guest, hosts without guests"
+# event FILE KIND: the last one of all its guests.
+event() { sqlite3 -batch "$1" "INSERT INTO event(guest_id, time_ms, kind) SELECT id, $(date +%s)000, '$2' FROM guest"; }
+cp "$dir/stale.db" "$dir/suspended.db"
+history "$dir/suspended.db" $((now - 2 * day)) "$now" runs:9:50:50:0
+sqlite3 -batch "$dir/suspended.db" "INSERT INTO event(guest_id, time_ms, kind)
+	SELECT id, $((now - day))000, 'suspend' FROM guest WHERE name = 'lost'"
+check "a suspended guest counts" says '[.guests[] | select(.host == "d") | [.domain, .suspended]] | sort ==
+	[["lost", true], ["runs", false]]' --from d="$dir/suspended.db"
+cp "$dir/stale.db" "$dir/ended.db"
+event "$dir/ended.db" end
+for since in 4w 1d; do
+	check "a host without guests is a place, of $since" says '.hosts[] | select(.host == "d") | .stale == false and .guests == 0' \
+		--from d="$dir/ended.db" --since $since
+done
+check "guests that touch all the time get a place there" says '.place[0].host == "d"' --from d="$dir/ended.db" --place 64G --capacity d=128G
 
 echo "# input that is wrong"
 expect_exit "no history" 1 'Name their histories' "$vmwss" plan
@@ -105,6 +125,10 @@ expect_exit "a reserve of everything" 2 'host a: --reserve leaves nothing' plan 
 expect_exit "a guest that is not there" 2 '--pin nobody: no guest of that name' plan --pin nobody
 expect_exit "no such window" 2 'a\.db: no minutes are kept .* of 7 s.*--window.* 10, 60' plan --window 7
 expect_exit "nothing of that time" 2 'stale\.db: nothing is kept of that time' "$vmwss" plan "$dir/stale.db" --since 1d --capacity 1G
+cp "$dir/a.db" "$dir/copy.db"
+expect_exit "guests that are on two hosts at once" 2 '00000001-1111-.*: two guests have it at once, web1 on a and web1 on e' \
+	plan --from e="$dir/copy.db"
+expect_exit "two files of one name" 2 'b\.db are both its history.* HOST1=' "$vmwss" plan "$dir/a.db" "$dir/b.db"
 expect_exit "a size that is none" 1 '--place 4G,8X: expected' plan --place 4G,8X
 expect_exit "a risk that is none" 1 '--risk 0' plan --risk 0
 finish
