@@ -167,7 +167,7 @@ int plan_ratio_of(const struct plan_state *state, uint64_t *random_state, struct
     for (size_t g = 0; g < fleet->n_guests; g++)
         order[g] = g;
     for (size_t i = 0; i < TRIALS; i++) {
-        struct plan_load load = {.joint = joint, .limit_bytes = limit_bytes};
+        struct plan_load load = {.joint = joint, .limit_bytes = limit_bytes, .z = state->z};
 
         for (size_t t = 0; t < fleet->n_times; t++)
             joint[t] = 0;

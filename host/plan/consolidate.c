@@ -27,7 +27,7 @@ static double rank(const struct plan_state *state, size_t host, const struct pla
     if ((load->n_guests == 0 && !empty_too) || load->limit_bytes <= 0 ||
         state->fleet->hosts[host].stale)
         return -1;
-    full = plan_load_peak(state, load, shape) / load->limit_bytes;
+    full = plan_load_peak(load, shape) / load->limit_bytes;
     return full > 1 && !state->options.bare ? -1 : full;
 }
 
@@ -198,7 +198,7 @@ int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
     relieve(state, moves, guests);
     for (size_t h = 0; h < n; h++)
         hosts[h] = (struct ordered){h, (double)state->loads[h].n_guests,
-                                    plan_load_peak(state, &state->loads[h], NULL)};
+                                    plan_load_peak(&state->loads[h], NULL)};
     qsort(hosts, n, sizeof(*hosts), compare);
     for (size_t h = 0; h < n; h++)
         try_to_empty(state, moves, hosts[h].index, guests);

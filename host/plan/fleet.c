@@ -91,6 +91,11 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
             series[t] = value;
 }
 
+bool plan_is_short(double days)
+{
+    return round(days) < PLAN_DAYS_ENOUGH;
+}
+
 double plan_days(const struct plan_fleet *fleet)
 {
     return (double)fleet->n_times * fleet->step_s / DAY_S;

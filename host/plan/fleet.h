@@ -22,7 +22,7 @@
 #define PLAN_SLOTS 48
 /** What the series of all guests may take. */
 #define PLAN_SERIES_BYTES (320ULL << 20)
-/** With less history a host's need is taken from mean and deviation as well. */
+/** With less history a host's need is taken from mean and deviation as well: plan_is_short(). */
 #define PLAN_DAYS_ENOUGH 14
 
 /** Codes of a series: 0 .. PLAN_CODE_MAX times ram_bytes / PLAN_CODE_MAX, or not known. */
@@ -63,6 +63,8 @@ struct plan_host {
     uint64_t reserve_bytes;  /* of it, kept free */
     double last_s;           /* Unix time of its last record; 0: none in the span */
     bool stale;              /* which is too long ago, though it should have some */
+    double
+        days; /* from plan_profile(): the most that one of its guests has; of all, if it has none */
 };
 
 struct plan_fleet {
@@ -98,3 +100,6 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
 
 /** How many days the fleet's time has. */
 double plan_days(const struct plan_fleet *fleet);
+
+/** Are these days, rounded, less than PLAN_DAYS_ENOUGH? */
+bool plan_is_short(double days);

@@ -12,6 +12,20 @@
 
 /* --- the state -------------------------------------------------------------------------------- */
 
+static double z_of(const struct plan_options *options, double days)
+{
+    return plan_is_short(days) ? PLAN_SIGMAS_SHORT_HISTORY : plan_z(options->risk);
+}
+
+static double longest_history(const struct plan_fleet *fleet)
+{
+    double days = 0;
+
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        days = fmax(days, fleet->hosts[h].days);
+    return days;
+}
+
 static int make_loads(struct plan_state *state)
 {
     const struct plan_fleet *fleet = state->fleet;
@@ -23,6 +37,7 @@ static int make_loads(struct plan_state *state)
         load->joint = calloc(fleet->n_times, sizeof(*load->joint));
         if (!load->joint)
             return -ENOMEM;
+        load->z = z_of(&state->options, host->days);
         load->limit_bytes = host->capacity_bytes > host->reserve_bytes
                                 ? (double)(host->capacity_bytes - host->reserve_bytes)
                                 : 0;
@@ -39,12 +54,10 @@ static int make_loads(struct plan_state *state)
 int plan_state_make(struct plan_state *state, const struct plan_fleet *fleet,
                     const struct plan_options *options)
 {
-    const bool is_short = plan_days(fleet) < PLAN_DAYS_ENOUGH;
-
     *state = (struct plan_state){
         .fleet = fleet,
         .options = *options,
-        .z = is_short ? PLAN_SIGMAS_SHORT_HISTORY : plan_z(options->risk),
+        .z = z_of(options, longest_history(fleet)),
         .allowed = (size_t)(options->risk * (double)fleet->n_times),
         .loads = calloc(fleet->n_hosts + 1, sizeof(*state->loads)),
         .at = calloc(fleet->n_guests + 1, sizeof(*state->at)),
@@ -160,22 +173,20 @@ static float larger_of(float a, float b)
 }
 
 /* Variances that were taken away again may be a trifle below 0. */
-static float peak_of_slot(const struct plan_state *state, const struct plan_load *load, size_t s,
-                          const struct plan_slot *more)
+static float peak_of_slot(const struct plan_load *load, size_t s, const struct plan_slot *more)
 {
     const float mean = load->mean_bytes[s] + more->mean_bytes;
 
-    return mean + (float)state->z * sqrtf(larger_of(load->variance[s] + more->variance, 0));
+    return mean + (float)load->z * sqrtf(larger_of(load->variance[s] + more->variance, 0));
 }
 
-double plan_load_peak(const struct plan_state *state, const struct plan_load *load,
-                      const struct plan_shape *shape)
+double plan_load_peak(const struct plan_load *load, const struct plan_shape *shape)
 {
     static const struct plan_slot nothing;
     float peak = 0;
 
     for (size_t s = 0; s < PLAN_SLOTS; s++)
-        peak = larger_of(peak, peak_of_slot(state, load, s, shape ? &shape->slots[s] : &nothing));
+        peak = larger_of(peak, peak_of_slot(load, s, shape ? &shape->slots[s] : &nothing));
     return peak;
 }
 
@@ -207,7 +218,7 @@ bool plan_load_fits(const struct plan_state *state, const struct plan_load *load
 {
     if (load->apart & shape->apart)
         return false;
-    if (!state->options.bare && plan_load_peak(state, load, shape) > load->limit_bytes)
+    if (!state->options.bare && plan_load_peak(load, shape) > load->limit_bytes)
         return false;
     return replay_holds(state, load, shape, 1);
 }

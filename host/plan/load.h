@@ -7,8 +7,9 @@
  *  - no guest there is one that it must not be with;
  *  - replayed, the sum is above the limit for at most the share `risk` of the steps;
  *  - in each of the 48 slots mean + z sqrt(sum of variances) is within the limit: z is that of the
- *    risk, or 5 with less than 14 days of history (N-sigma: Bashir et al., "Take it to the limit",
- *    EuroSys 2021). Where guests happened not to burst together, this holds when they do.
+ *    risk, or 5 where the host has less than 14 days of history (N-sigma: Bashir et al., "Take it
+ * to the limit", EuroSys 2021). Where guests happened not to burst together, this holds when they
+ * do.
  */
 #pragma once
 
@@ -19,6 +20,7 @@ struct plan_load {
     float *joint; /* bytes, by time */
     float mean_bytes[PLAN_SLOTS], variance[PLAN_SLOTS];
     double limit_bytes; /* capacity less reserve */
+    double z;           /* deviations above the mean that must be within it */
     double ram_bytes;   /* assigned */
     uint64_t apart;     /* of all its guests */
     size_t n_guests, n_pinned;
@@ -28,7 +30,7 @@ struct plan_load {
 struct plan_state {
     const struct plan_fleet *fleet;
     struct plan_options options;
-    double z;
+    double z;       /* as of a host with the fleet's longest history */
     size_t allowed; /* steps above the limit */
     struct plan_load *loads;
     size_t *at;   /* the host of each guest */
@@ -66,8 +68,7 @@ bool plan_load_holds_without(const struct plan_state *state, const struct plan_l
                              const struct plan_shape *shape);
 
 /** The largest of mean + z sqrt(variance) over the slots with one more; NULL: as it is. */
-double plan_load_peak(const struct plan_state *state, const struct plan_load *load,
-                      const struct plan_shape *shape);
+double plan_load_peak(const struct plan_load *load, const struct plan_shape *shape);
 
 /** Moves a guest; *state says where to. */
 void plan_move_guest(struct plan_state *state, size_t guest, size_t to);

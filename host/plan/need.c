@@ -43,26 +43,26 @@ static double mean_and_sigmas(const float *joint, size_t n)
     return sum / (double)n + PLAN_SIGMAS_SHORT_HISTORY * sqrt(squares / (double)n);
 }
 
-static void count_short(const float *joint, size_t n, int step_s, double limit_bytes,
-                        struct plan_need *need)
+static void count_short(const struct plan_sum *sum, double limit_bytes, struct plan_need *need)
 {
     size_t above = 0;
     size_t run = 0;
     size_t longest = 0;
 
-    for (size_t t = 0; t < n; t++) {
-        run = joint[t] > (float)limit_bytes ? run + 1 : 0;
+    for (size_t t = 0; t < sum->n; t++) {
+        run = sum->joint[t] > (float)limit_bytes ? run + 1 : 0;
         above += run > 0;
         longest = run > longest ? run : longest;
     }
-    need->short_share = (double)above / (double)n;
-    need->longest_s = (double)longest * step_s;
+    need->short_share = (double)above / (double)sum->n;
+    need->longest_s = (double)longest * sum->step_s;
 }
 
-void plan_need_of(const float *joint, size_t n, int step_s, double limit_bytes, double risk,
-                  float *draft, struct plan_need *need)
+void plan_need_of(const struct plan_sum *sum, double limit_bytes, double risk, float *draft,
+                  struct plan_need *need)
 {
-    const float *ascending = sorted(joint, n, draft);
+    const size_t n = sum->n;
+    const float *ascending = sorted(sum->joint, n, draft);
 
     *need = (struct plan_need){
         .p50_bytes = quantile(ascending, n, 0.50),
@@ -71,17 +71,18 @@ void plan_need_of(const float *joint, size_t n, int step_s, double limit_bytes, 
         .max_bytes = quantile(ascending, n, 1),
         .risk_bytes = quantile(ascending, n, 1 - risk),
     };
-    if ((double)n * step_s < (double)PLAN_DAYS_ENOUGH * DAY_S)
-        need->risk_bytes = fmax(need->risk_bytes, mean_and_sigmas(joint, n));
-    count_short(joint, n, step_s, limit_bytes, need);
+    if (plan_is_short(sum->days))
+        need->risk_bytes = fmax(need->risk_bytes, mean_and_sigmas(sum->joint, n));
+    count_short(sum, limit_bytes, need);
 }
 
-int plan_runway_of(const float *joint, size_t n, int step_s, double limit_bytes, float *draft,
+int plan_runway_of(const struct plan_sum *sum, double limit_bytes, float *draft,
                    struct plan_runway *runway)
 {
-    const size_t each = (size_t)(DAY_S / step_s);
-    const size_t n_days = n / each;
-    const size_t skip = n - n_days * each; /* so that the last day is a whole one */
+    const size_t each = (size_t)(DAY_S / sum->step_s);
+    const size_t n_whole = sum->n / each;
+    const size_t n_days = (size_t)fmin((double)n_whole, round(sum->days));
+    const size_t skip = sum->n - n_days * each; /* so that the last day is a whole one */
     double *day = malloc((n_days + 1) * sizeof(*day));
     struct trend trend;
 
@@ -89,7 +90,7 @@ int plan_runway_of(const float *joint, size_t n, int step_s, double limit_bytes,
     if (!day)
         return -ENOMEM;
     for (size_t d = 0; d < n_days; d++)
-        day[d] = quantile(sorted(joint + skip + d * each, each, draft), each, 0.99);
+        day[d] = quantile(sorted(sum->joint + skip + d * each, each, draft), each, 0.99);
     for (size_t d = n_days > 7 ? n_days - 7 : 0; d < n_days; d++)
         runway->level_bytes = fmax(runway->level_bytes, day[d]);
     trend = trend_of(day, n_days);

@@ -6,8 +6,8 @@
 #include "plan/fleet.h"
 #include "plan/trend.h"
 
-/** With less than PLAN_DAYS_ENOUGH the need is at least the mean and so many deviations: N-sigma,
- * Bashir et al., "Take it to the limit: peak prediction-driven resource overcommitment in
+/** With less history than PLAN_DAYS_ENOUGH the need is at least the mean and so many deviations:
+ * N-sigma, Bashir et al., "Take it to the limit: peak prediction-driven resource overcommitment in
  * datacenters", EuroSys 2021. */
 #define PLAN_SIGMAS_SHORT_HISTORY 5
 /** A host is full at such a share of its limit. */
@@ -20,9 +20,18 @@ struct plan_need {
     double longest_s;   /* so at a stretch */
 };
 
-/** Of @p n values of @p step_s seconds each. @p draft has room for as many. */
-void plan_need_of(const float *joint, size_t n, int step_s, double limit_bytes, double risk,
-                  float *draft, struct plan_need *need);
+/** What guests needed together, step by step, and how much history of them is behind it: before
+ * that their needs are filled in (prepare.h). */
+struct plan_sum {
+    const float *joint; /* n values of step_s seconds each */
+    size_t n;
+    int step_s;
+    double days;
+};
+
+/** @p draft has room for sum->n values. */
+void plan_need_of(const struct plan_sum *sum, double limit_bytes, double risk, float *draft,
+                  struct plan_need *need);
 
 /** Days until the daily p99 of a host is PLAN_FULL of its limit; HUGE_VAL: not with this trend. */
 struct plan_runway {
@@ -32,8 +41,8 @@ struct plan_runway {
     double days, low_days, high_days; /* low: at the steepest slope of its 95 % interval */
 };
 
-/** 0; -ENOMEM */
-int plan_runway_of(const float *joint, size_t n, int step_s, double limit_bytes, float *draft,
+/** Of the last days, as many (rounded) as there is history of. 0; -ENOMEM */
+int plan_runway_of(const struct plan_sum *sum, double limit_bytes, float *draft,
                    struct plan_runway *runway);
 
 /** The sum over the guests that are on the host, of their series: after plan_profile() as it was,

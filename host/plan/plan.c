@@ -37,13 +37,13 @@ static int need_of_hosts(const struct plan_fleet *fleet, const struct plan_reque
     int rc = joint && draft ? 0 : -ENOMEM;
 
     for (size_t h = 0; rc == 0 && h < fleet->n_hosts; h++) {
+        const struct plan_sum sum = {joint, n, fleet->step_s, fleet->hosts[h].days};
         struct plan_host_result *host = &result->hosts[h];
 
         host->limit_bytes = limit_of(&fleet->hosts[h]);
         plan_joint(fleet, h, joint);
-        plan_need_of(joint, n, fleet->step_s, host->limit_bytes, request->options.risk, draft,
-                     &host->need);
-        rc = plan_runway_of(joint, n, fleet->step_s, host->limit_bytes, draft, &host->runway);
+        plan_need_of(&sum, host->limit_bytes, request->options.risk, draft, &host->need);
+        rc = plan_runway_of(&sum, host->limit_bytes, draft, &host->runway);
         report(request, PART_NEED, h + 1, fleet->n_hosts);
     }
     return rc;
@@ -51,12 +51,15 @@ static int need_of_hosts(const struct plan_fleet *fleet, const struct plan_reque
 
 /* --- as it is planned ------------------------------------------------------------------------- */
 
-static double planned(const struct plan_state *state, const struct plan_load *load)
+static double planned(const struct plan_state *state, size_t host)
 {
+    const struct plan_fleet *fleet = state->fleet;
+    const struct plan_load *load = &state->loads[host];
+    const struct plan_sum sum = {load->joint, fleet->n_times, fleet->step_s,
+                                 fleet->hosts[host].days};
     struct plan_need need;
 
-    plan_need_of(load->joint, state->fleet->n_times, state->fleet->step_s, load->limit_bytes,
-                 state->options.risk, state->draft, &need);
+    plan_need_of(&sum, load->limit_bytes, state->options.risk, state->draft, &need);
     return need.risk_bytes;
 }
 
@@ -73,7 +76,7 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
         host->n_guests = load->n_guests;
         host->ram_bytes = load->ram_bytes;
         host->swap_bytes = fmax(load->ram_bytes - load->limit_bytes, 0);
-        host->planned_bytes = planned(state, load);
+        host->planned_bytes = planned(state, h);
         result->short_before += !plan_load_holds(state, load);
         if (request->n_place > 0)
             host->how_many = plan_how_many(state, h, request->place_bytes[0], random_state, draws);
@@ -90,7 +93,7 @@ static void after_moves(const struct plan_state *state, struct plan_result *resu
         const struct plan_load *load = &state->loads[h];
 
         host->n_guests_after = load->n_guests;
-        host->planned_after_bytes = planned(state, load);
+        host->planned_after_bytes = planned(state, h);
         result->short_after += !plan_load_holds(state, load);
         result->emptied += host->n_guests > 0 && load->n_guests == 0;
     }

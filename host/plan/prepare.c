@@ -117,6 +117,24 @@ static void fill_gaps(const struct plan_fleet *fleet, size_t g, uint8_t *known)
     }
 }
 
+/* A fleet that has been kept for long may have a host that has not. */
+static void set_days(struct plan_fleet *fleet)
+{
+    double most = 0;
+
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        fleet->hosts[h].days = -1;
+    for (size_t g = 0; g < fleet->n_guests; g++) {
+        struct plan_host *host = &fleet->hosts[fleet->guests[g].host];
+
+        host->days = fmax(host->days, fleet->guests[g].days);
+        most = fmax(most, fleet->guests[g].days);
+    }
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (fleet->hosts[h].days < 0)
+            fleet->hosts[h].days = most;
+}
+
 int plan_profile(struct plan_fleet *fleet)
 {
     const size_t n_days = (size_t)plan_days(fleet);
@@ -129,6 +147,7 @@ int plan_profile(struct plan_fleet *fleet)
         profile(fleet, g, day, n_days);
         fill_gaps(fleet, g, known);
     }
+    set_days(fleet);
     return 0;
 }
 

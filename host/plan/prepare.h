@@ -24,8 +24,8 @@ struct plan_options {
     size_t max_moves;
 };
 
-/** The quantiles, the days and the trend of all guests, from their series, and then fills these in;
- * once. 0; -ENOMEM */
+/** The quantiles, the days and the trend of all guests, from their series, and the days of their
+ * hosts; then fills the series in; once. 0; -ENOMEM */
 int plan_profile(struct plan_fleet *fleet);
 
 /** Applies the factors to the series, and summarises the slots; after plan_profile(), once. */

@@ -293,11 +293,28 @@ static void print_places(const struct plan_shown *shown)
            how_many, size);
 }
 
+/* "a (3.0 days), b (1.5 days): with less than 14 ..." */
+static void print_short_histories(const struct plan_shown *shown)
+{
+    const struct plan_fleet *fleet = shown->fleet;
+    char name[256];
+    size_t n = 0;
+
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (shown->result->hosts[h].n_guests > 0 && plan_is_short(fleet->hosts[h].days))
+            printf("%s%s (%.1f days)", n++ ? ", " : "",
+                   utf8_printable_copy(name, sizeof(name), fleet->hosts[h].name),
+                   fleet->hosts[h].days);
+    if (n > 0)
+        printf(": with less than %d days of history the need is the mean and 5 standard "
+               "deviations, and there is no trend.\n",
+               PLAN_DAYS_ENOUGH);
+}
+
 static void print_doubts(const struct plan_shown *shown)
 {
     const struct plan_fleet *fleet = shown->fleet;
     const double risk = shown->request->options.risk;
-    const double days = plan_days(fleet);
     char name[256];
     char time[40];
 
@@ -310,10 +327,7 @@ static void print_doubts(const struct plan_shown *shown)
         printf("Of %.1f%% of the guests' time nothing is kept: there each counts as at the same "
                "time of another week or day.\n",
                100 * shown->result->unknown);
-    if (days < PLAN_DAYS_ENOUGH)
-        printf("That is from %.1f days: with less than %d the need is the mean and 5 standard "
-               "deviations, and there is no trend.\n",
-               days, PLAN_DAYS_ENOUGH);
+    print_short_histories(shown);
     if ((double)fleet->n_times * risk < 1)
         printf("%zu steps are too few to know what happens for %g%% of the time.\n", fleet->n_times,
                100 * risk);

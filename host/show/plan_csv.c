@@ -78,7 +78,8 @@ static void csv_host(const struct plan_host *host, const struct plan_host_result
     days(&csv, runway->known, runway->days);
     days(&csv, runway->known, runway->low_days);
     days(&csv, runway->known, runway->high_days);
-    nothings(&csv, 3);
+    csv_number(&csv, host->days);
+    nothings(&csv, 2);
     csv_end(&csv);
 }
 

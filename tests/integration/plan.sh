@@ -97,6 +97,12 @@ history "$dir/there.db" $((now - 4 * day + period)) "$now" mover:8:25:25:0
 check "a guest that moved is where it is now, with all its history" says '[.guests[] | select(.domain == "mover")] |
 	length == 1 and .[0].host == "f" and (.[0].need_p99_bytes > 190 * 1048576)' --from f="$dir/there.db" --from e="$dir/moved.db"
 
+history "$dir/young.db" $((now - 3 * day)) "$now" young:10:50:150:2
+check "a young host is known for its own days" says '.hosts[] | select(.host == "y") | .days > 2.9 and .days < 3.1 and .runway == null' \
+	--from y="$dir/young.db"
+check "and said" quietly grep -xF 'y (3.0 days): with less than 14 days of history the need is the mean and 5 standard deviations, and there is no trend.' \
+	<(plan --from y="$dir/young.db")
+
 echo "# a suspended guest, hosts without guests"
 # event FILE KIND: the last one of all its guests.
 event() { sqlite3 -batch "$1" "INSERT INTO event(guest_id, time_ms, kind) SELECT id, $(date +%s)000, '$2' FROM guest"; }

@@ -203,7 +203,8 @@ START_TEST(needs_are_joint)
         }
         ck_assert_int_eq(plan_profile(&fleet), 0);
         plan_joint(&fleet, 0, joint);
-        plan_need_of(joint, fleet.n_times, 60, 11.0 * GIB, 0.001, draft, &need);
+        plan_need_of(&(struct plan_sum){joint, fleet.n_times, 60, 21}, 11.0 * GIB, 0.001, draft,
+                     &need);
         ck_assert_double_eq_tol(need.p50_bytes, 2.0 * GIB, 0.1 * GIB);
         ck_assert_double_eq_tol(need.risk_bytes, (together ? 12.0 : 7.0) * GIB, 0.1 * GIB);
         ck_assert_double_eq_tol(need.short_share, together ? 0.05 : 0, 1e-9);
@@ -224,9 +225,9 @@ START_TEST(little_history_is_five_sigmas)
 
     for (size_t t = 0; t < 1000; t++)
         joint[t] = t % 2 ? 1 : 3;
-    plan_need_of(joint, 1000, 60, 10, 0.001, draft, &need);
+    plan_need_of(&(struct plan_sum){joint, 1000, 3600, 13.4}, 10, 0.001, draft, &need);
     ck_assert_double_eq_tol(need.risk_bytes, 7, 1e-9);
-    plan_need_of(joint, 1000, 3600, 10, 0.001, draft, &need); /* 41 days */
+    plan_need_of(&(struct plan_sum){joint, 1000, 3600, 13.6}, 10, 0.001, draft, &need);
     ck_assert_double_eq_tol(need.risk_bytes, 3, 1e-9);
 }
 END_TEST
@@ -235,21 +236,74 @@ END_TEST
 START_TEST(the_runway)
 {
     struct plan_runway runway;
-    size_t n = 28 * 24;
+    struct plan_sum sum = {.n = 28 * 24, .step_s = 3600, .days = 28};
+    size_t n = sum.n;
     float *joint = calloc(n, sizeof(float));
     float *draft = calloc(n, sizeof(float));
 
     for (size_t t = 0; t < n; t++)
         joint[t] = (float)(20 + 0.5 * (double)(t / 24));
-    ck_assert_int_eq(plan_runway_of(joint, n, 3600, 64, draft, &runway), 0);
+    sum.joint = joint;
+    ck_assert_int_eq(plan_runway_of(&sum, 64, draft, &runway), 0);
     ck_assert(runway.known);
     ck_assert_double_eq_tol(runway.slope_bytes_day, 0.5, 1e-6);
     ck_assert_double_eq_tol(runway.days, (0.85 * 64 - 33.5) / 0.5, 1e-3);
     ck_assert(runway.low_days <= runway.days && runway.days <= runway.high_days);
-    ck_assert_int_eq(plan_runway_of(joint, 13 * 24, 3600, 64, draft, &runway), 0);
+    sum.days = 13; /* before that it is made up */
+    ck_assert_int_eq(plan_runway_of(&sum, 64, draft, &runway), 0);
+    ck_assert(!runway.known);
+    sum.days = 28;
+    sum.n = 13 * 24;
+    ck_assert_int_eq(plan_runway_of(&sum, 64, draft, &runway), 0);
     ck_assert(!runway.known);
     free(joint);
     free(draft);
+}
+END_TEST
+
+/* 1 and 3 GiB in turn: of guest 0 for 28 days, of guest 1 for the last three. */
+static void note_old_and_new(struct plan_fleet *fleet)
+{
+    for (size_t g = 0; g < 2; g++)
+        for (double t = g == 0 ? 0 : 25 * DAY_S; t < 28 * DAY_S; t += 1200) {
+            plan_note(fleet, g, fleet->from_s + t, 600, 1.0 * GIB);
+            plan_note(fleet, g, fleet->from_s + t + 600, 600, 3.0 * GIB);
+        }
+}
+
+/* Two hosts of one guest each, of the same need; the one is new in a fleet of 28 days. */
+START_TEST(a_host_has_its_own_days)
+{
+    struct plan_fleet fleet = make_fleet_by(600, 3, 2, 28);
+    struct plan_request request = {.options = bare};
+    struct plan_result result;
+
+    note_old_and_new(&fleet);
+    request.options.bare = false;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_double_eq_tol(fleet.hosts[0].days, 28, 1e-9);
+    ck_assert_double_eq_tol(fleet.hosts[1].days, 3, 1e-9);
+    ck_assert_double_eq_tol(fleet.hosts[2].days, 28, 1e-9); /* of all */
+    ck_assert(result.hosts[0].runway.known && !result.hosts[1].runway.known);
+    ck_assert_double_eq_tol(result.hosts[0].need.risk_bytes, 3.0 * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(result.hosts[1].need.risk_bytes, 7.0 * GIB, 0.2 * GIB);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+/* A place for the same guest: by three deviations on the one host, five on the other. */
+START_TEST(a_place_is_by_the_days_of_its_host)
+{
+    struct plan_fleet fleet = make_fleet_by(600, 2, 2, 28);
+    struct plan_state state;
+
+    note_old_and_new(&fleet);
+    state = prepare(&fleet, &bare);
+    ck_assert_double_eq_tol(plan_load_peak(&state.loads[0], NULL), (2 + 3.09) * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(plan_load_peak(&state.loads[1], NULL), (2 + 5.0) * GIB, 0.1 * GIB);
+    plan_state_free(&state);
+    plan_fleet_free(&fleet);
 }
 END_TEST
 
@@ -563,6 +617,8 @@ static Suite *suite(void)
     tcase_add_test(tcase, needs_are_joint);
     tcase_add_test(tcase, little_history_is_five_sigmas);
     tcase_add_test(tcase, the_runway);
+    tcase_add_test(tcase, a_host_has_its_own_days);
+    tcase_add_test(tcase, a_place_is_by_the_days_of_its_host);
     tcase_add_test(tcase, a_young_guest_counts_for_more);
     tcase_add_test(tcase, a_gap_is_as_a_week_before);
     tcase_add_test(tcase, a_guest_fits_by_its_moments);
