@@ -276,6 +276,11 @@ static void print_places(const struct plan_shown *shown)
     if (request->n_place == 0)
         return;
     putchar('\n');
+    if (shown->fleet->n_guests == 0) {
+        printf(
+            "There is no guest that a new one could be like: where it would fit is not known.\n");
+        return;
+    }
     for (size_t i = 0; i < request->n_place; i++) {
         const size_t host = shown->result->place[i];
 

@@ -87,7 +87,9 @@ static json_t *host_json(const struct plan_shown *shown, size_t h)
     set_bytes(object, "unplaced_bytes", result->unplaced_bytes);
     json_object_set_new(object, "runway", runway_json(&result->runway));
     json_object_set_new(object, "more_guests",
-                        shown->request->n_place ? json_real(result->how_many) : json_null());
+                        shown->request->n_place && shown->fleet->n_guests
+                            ? json_real(result->how_many)
+                            : json_null());
     return object;
 }
 

@@ -120,6 +120,12 @@ for since in 4w 1d; do
 done
 check "guests that touch all the time get a place there" says '.place[0].host == "d"' --from d="$dir/ended.db" --place 64G --capacity d=128G
 
+"$writer" "$dir/fresh.db" ask </dev/null
+check "a fresh host alone is an empty place" test "$("$vmwss" plan fresh="$dir/fresh.db" --capacity 64G --place 4G --json |
+	jq -c '[.guests, (.hosts[] | .host, .stale, .last, .more_guests)]')" = '[[],"fresh",false,null,null]'
+check "and for whom is not known" quietly grep -F 'no guest that a new one could be like' \
+	<("$vmwss" plan fresh="$dir/fresh.db" --capacity 64G --place 4G)
+
 echo "# input that is wrong"
 expect_exit "no history" 1 'Name their histories' "$vmwss" plan
 expect_exit "no such file" 2 'none\.db: no history there' "$vmwss" plan "$dir/none.db"
@@ -134,6 +140,8 @@ expect_exit "nothing of that time" 2 'stale\.db: nothing is kept of that time' "
 cp "$dir/a.db" "$dir/copy.db"
 expect_exit "guests that are on two hosts at once" 2 '00000001-1111-.*: two guests have it at once, web1 on a and web1 on e' \
 	plan --from e="$dir/copy.db"
+expect_exit "an empty host without a name" 2 'fresh\.db: no guest was there .* name the empty host' \
+	"$vmwss" plan "$dir/fresh.db" --capacity 64G
 expect_exit "two files of one name" 2 'b\.db are both its history.* HOST1=' "$vmwss" plan "$dir/a.db" "$dir/b.db"
 expect_exit "a size that is none" 1 '--place 4G,8X: expected' plan --place 4G,8X
 expect_exit "a risk that is none" 1 '--risk 0' plan --risk 0
