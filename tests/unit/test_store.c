@@ -237,7 +237,7 @@ START_TEST(another_version_is_refused_and_left_alone)
         snprintf(message, sizeof(message), "schema version %s, ", versions[i]);
         free(kept_ask(kept.path, sql));
         refused(kept.path, -EINVAL, message);
-        refused(kept.path, -EINVAL, ": use the vmwss that wrote it, or another file");
+        refused(kept.path, -EINVAL, ": use the vmwss that wrote it, or move it away");
         ck_assert_int_eq(history_open(kept.path, &reader, &error), -EINVAL);
         ck_assert_ptr_nonnull(strstr(error.text, message));
         ck_assert_sql(kept.path, "PRAGMA user_version", versions[i]);
