@@ -139,6 +139,20 @@ static int set_min_uptime(struct balloond_config *config, const char *value)
     return parse_seconds(value, &config->policy.decide.young_s);
 }
 
+static int set_prove_after(struct balloond_config *config, const char *value)
+{
+    return parse_seconds(value, &config->policy.balloon.return_s);
+}
+
+static int set_without_statistics(struct balloond_config *config, const char *value)
+{
+    bool allowed = false;
+    int rc = set_yes(&allowed, value);
+
+    config->policy.decide.needs_statistics = !allowed;
+    return rc;
+}
+
 static const struct key {
     const char *name, *expected;
     int (*set)(struct balloond_config *config, const char *value);
@@ -153,6 +167,8 @@ static const struct key {
     {"window", "up to three times, as in 60,600,3600", set_window},
     {"shrink-after", PARSE_SECONDS_EXPECTED, set_after},
     {"min-uptime", PARSE_SECONDS_EXPECTED, set_min_uptime},
+    {"prove-after", PARSE_SECONDS_EXPECTED, set_prove_after},
+    {"shrink-without-statistics", "yes or no", set_without_statistics},
 };
 
 static int take_own(struct balloond_config *config, const char *name, const char *value,

@@ -4,14 +4,23 @@
 
 #include "base/bytes.h"
 
+#include <math.h>
+
 const struct balloon_policy balloon_policy_default = {
     .progress_s = 5,
+    .move_s = 60,
     .stalls_max = 3,
     .return_s = 30,
     .return_bytes = 64 * DECIDE_MIB,
     .foreign_s = 3600,
+    .own_pause_s = 600,
     .still_bytes = DECIDE_MIB,
 };
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return larger(a, b) - smaller(a, b);
+}
 
 static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,
                              double now_s)
@@ -25,6 +34,19 @@ static void leave_to_another(struct balloon_state *state, const struct balloon_p
     state->trouble_until_s = now_s + policy->foreign_s;
 }
 
+/* Nobody asked for it: it is what the guest had, or another hand. */
+static void move_unasked(struct balloon_state *state, const struct balloon_policy *policy,
+                         uint64_t actual, double now_s)
+{
+    if (actual < state->seen_bytes || actual > state->before_bytes + policy->still_bytes) {
+        leave_to_another(state, policy, now_s);
+        return;
+    }
+    state->moving = state->proving = false;
+    state->stalled = true;
+    state->pace.paused_until_s = fmax(state->pace.paused_until_s, now_s + policy->own_pause_s);
+}
+
 static void arrive(struct balloon_state *state, double now_s)
 {
     state->moving = false;
@@ -33,23 +55,26 @@ static void arrive(struct balloon_state *state, double now_s)
     state->settled_at_s = now_s;
 }
 
-static void stall(struct balloon_state *state, const struct balloon_policy *policy, uint64_t actual)
+static void stall(struct balloon_state *state, const struct balloon_policy *policy, uint64_t actual,
+                  double now_s)
 {
-    bool moved = actual > state->from_bytes + policy->still_bytes ||
-                 actual + policy->still_bytes < state->from_bytes;
+    bool moved = distance(actual, state->from_bytes) > policy->still_bytes;
 
     state->moving = false;
     state->stalled = true;
+    state->proving = moved && actual < state->from_bytes;
+    state->set_bytes = actual;
+    state->settled_at_s = now_s;
     state->n_stalls = moved ? 0 : state->n_stalls + 1;
     if (state->n_stalls >= policy->stalls_max && state->trouble == TROUBLE_NONE)
         state->trouble = TROUBLE_NO_DRIVER;
 }
 
-/* How far it has come since it was seen last; less than 0: the other way. */
-static int64_t came(const struct balloon_state *state, uint64_t actual)
+/* How far it has come since it was there; less than 0: the other way. */
+static int64_t came(const struct balloon_state *state, uint64_t since_bytes, uint64_t actual)
 {
-    return state->set_bytes < state->from_bytes ? (int64_t)(state->seen_bytes - actual)
-                                                : (int64_t)(actual - state->seen_bytes);
+    return state->set_bytes < state->from_bytes ? (int64_t)(since_bytes - actual)
+                                                : (int64_t)(actual - since_bytes);
 }
 
 static bool is_there(const struct balloon_state *state, const struct balloon_policy *policy,
@@ -59,19 +84,39 @@ static bool is_there(const struct balloon_state *state, const struct balloon_pol
                                                 : actual + policy->still_bytes > state->set_bytes;
 }
 
+/* A mark is set wherever it has come on. */
+static bool is_stuck(struct balloon_state *state, const struct balloon_policy *policy,
+                     uint64_t actual, double now_s)
+{
+    if (came(state, state->mark_bytes, actual) >= (int64_t)policy->still_bytes) {
+        state->mark_bytes = actual;
+        state->progress_at_s = now_s;
+    }
+    return now_s - state->progress_at_s >= policy->progress_s ||
+           now_s - state->issued_at_s >= policy->move_s;
+}
+
 static void follow_move(struct balloon_state *state, const struct balloon_policy *policy,
                         uint64_t actual, double now_s)
 {
-    int64_t way = came(state, actual);
+    const int64_t still = (int64_t)policy->still_bytes;
 
-    if (way < -(int64_t)policy->still_bytes)
-        leave_to_another(state, policy, now_s);
-    else if (is_there(state, policy, actual))
+    if (came(state, state->seen_bytes, actual) < -still) {
+        move_unasked(state, policy, actual, now_s);
+    } else if (is_there(state, policy, actual)) {
         arrive(state, now_s);
-    else if (way > 0)
-        state->progress_at_s = now_s;
-    else if (now_s - state->progress_at_s >= policy->progress_s)
-        stall(state, policy, actual);
+    } else if (is_stuck(state, policy, actual, now_s)) {
+        stall(state, policy, actual, now_s);
+    }
+}
+
+static void note_rest(struct balloon_state *state, const struct balloon_policy *policy,
+                      uint64_t actual, double now_s)
+{
+    if (state->seen_bytes > 0 && distance(actual, state->rest_bytes) <= policy->still_bytes)
+        return;
+    state->rest_bytes = actual;
+    state->rest_since_s = now_s;
 }
 
 /* The record must be one of after the wait. */
@@ -94,12 +139,12 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
         return;
     if (state->trouble == TROUBLE_FOREIGN && now_s >= state->trouble_until_s)
         state->trouble = TROUBLE_NONE;
+    note_rest(state, policy, actual, now_s);
     if (state->moving)
         follow_move(state, policy, actual, now_s);
     else if (state->seen_bytes > 0 && !state->quiet &&
-             larger(actual, state->seen_bytes) - smaller(actual, state->seen_bytes) >
-                 policy->still_bytes)
-        leave_to_another(state, policy, now_s);
+             distance(actual, state->seen_bytes) > policy->still_bytes)
+        move_unasked(state, policy, actual, now_s);
     if (state->quiet && now_s - state->settled_at_s >= policy->return_s)
         state->quiet = false;
     if (state->proving)
@@ -108,6 +153,35 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
         state->pending_bytes,
         less(state->moving ? larger(state->set_bytes, actual) : actual, input->resident_bytes));
     state->seen_bytes = actual;
+}
+
+void balloon_date(struct balloon_state *state, const struct balloon_policy *policy,
+                  struct decide_input *input, double now_s)
+{
+    struct decide_guest *guest = &input->guest;
+    double made_s = now_s - (guest->reported ? guest->age_s + guest->late_s : input->age_s);
+
+    if (guest->reported && guest->available_bytes != DECIDE_UNKNOWN && !state->moving &&
+        made_s >= state->rest_since_s)
+        state->used_bytes = larger(less(decide_actual(input), guest->available_bytes), 1);
+    guest->used_bytes = state->used_bytes;
+    input->unsettled = state->moving || state->proving ||
+                       made_s < state->rest_since_s + policy->return_s;
+}
+
+void balloon_adopt(struct balloon_state *state, const struct balloon_policy *policy,
+                   const struct decide_input *input, uint64_t before_bytes, uint64_t set_bytes,
+                   double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    state->before_bytes = before_bytes;
+    state->seen_bytes = state->from_bytes = state->mark_bytes = state->rest_bytes = actual;
+    state->issued_at_s = state->progress_at_s = state->settled_at_s = state->rest_since_s = now_s;
+    state->set_bytes = set_bytes;
+    state->moving = distance(actual, set_bytes) > policy->still_bytes;
+    state->proving = !state->moving && set_bytes < before_bytes;
+    state->pending_bytes = state->moving ? less(set_bytes, actual) : 0;
 }
 
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input)
@@ -125,12 +199,12 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
     if (state->before_bytes == 0)
         state->before_bytes = actual;
     state->pending_bytes += less(target_bytes, balloon_given(state, input));
-    state->from_bytes = actual;
-    state->seen_bytes = actual;
+    state->from_bytes = state->seen_bytes = state->mark_bytes = actual;
     state->set_bytes = target_bytes;
-    state->stalled = state->proving = false;
+    state->stalled = false;
     state->moving = target_bytes != actual;
-    state->progress_at_s = now_s;
+    state->proving = state->proving && !state->moving;
+    state->issued_at_s = state->progress_at_s = now_s;
     state->quiet = !state->moving;
     if (state->quiet)
         state->settled_at_s = now_s;

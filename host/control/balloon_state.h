@@ -6,14 +6,20 @@
  * at all, and even a balloon that inflates may return nothing to the host (VFIO, locked memory, a
  * background snapshot). So a balloon is watched:
  *   - while it moves to its target it gets no other, but for a panic;
- *   - five seconds without any progress, and what it has becomes its target: a Linux driver
- *     otherwise retries for ever. Three times in a row without a single byte: there is no driver,
- *     and the guest is inhibited;
- *   - 30 s after it has shrunk to its target the resident memory must be no more than the target
- *     and 64 MiB. If it is more, the host got nothing: the guest is inhibited, and gets back what
- * it had;
- *   - a balloon that moves without a target of ours is moved by another hand (MOM, virsh setmem):
- *     it is left alone for an hour after the last such move, and no longer ours to restore.
+ *   - five seconds without progress, or a minute in all, and what it has becomes its target: a
+ * Linux driver otherwise retries for ever. Three times in a row without a single byte: there is no
+ * driver, and the guest is inhibited;
+ *   - 30 s after it has shrunk the resident memory must be no more than what it has and 64 MiB. If
+ *     it is more, the host got nothing: the guest is inhibited, and gets back what it had. Until
+ *     that is known nothing more is taken;
+ *   - what a guest uses is known only of statistics that were made while its balloon rested: those
+ *     of before are not held against what it has now;
+ *   - a balloon that rises by itself to no more than what the guest had is deflated by the guest,
+ *     which had no other memory left (deflate-on-oom): what it has becomes its target, and nothing
+ *     is taken for ten minutes;
+ *   - one that moves otherwise without a target of ours is moved by another hand (MOM, virsh
+ *     setmem): it is left alone for an hour after the last such move, but for a panic, and no
+ * longer ours to restore.
  *
  * Resident memory of a guest that grew is to be expected: what it was given and has not touched yet
  * is pending, and counts as gone from the host's free memory.
@@ -31,10 +37,12 @@ enum balloon_trouble {
 
 struct balloon_policy {
     double progress_s;     /* 5 */
+    double move_s;         /* 60, for all of a move */
     unsigned stalls_max;   /* 3 */
     double return_s;       /* 30 */
     uint64_t return_bytes; /* 64 MiB */
     double foreign_s;      /* 3600 */
+    double own_pause_s;    /* after it has deflated by itself: 600 */
     uint64_t still_bytes;  /* less than this is no move: 1 MiB */
 };
 extern const struct balloon_policy balloon_policy_default;
@@ -49,8 +57,12 @@ struct balloon_state {
     bool quiet;   /* what it had became its target a moment ago: what comes late is its own */
     bool proving; /* it has shrunk to set_bytes, and resident is to show it */
     uint64_t set_bytes, from_bytes;
-    double progress_at_s, settled_at_s;
-    unsigned n_stalls; /* in a row */
+    uint64_t mark_bytes; /* where it was at progress_at_s */
+    double issued_at_s, progress_at_s, settled_at_s;
+    uint64_t rest_bytes; /* it has had that, but for still_bytes, since rest_since_s */
+    double rest_since_s;
+    uint64_t used_bytes; /* by the last statistics of a balloon at rest; 0: there were none */
+    unsigned n_stalls;   /* in a row */
     enum balloon_trouble trouble;
     double trouble_until_s; /* of TROUBLE_FOREIGN */
     uint64_t pending_bytes; /* given and not touched yet */
@@ -59,6 +71,17 @@ struct balloon_state {
 /** Takes in what the guest has now; for every guest, at each decision. */
 void balloon_observe(struct balloon_state *state, const struct balloon_policy *policy,
                      const struct decide_input *input, double now_s);
+
+/** What it says of the input: used_bytes, and whether its statistics are too old. After
+ * balloon_observe(). */
+void balloon_date(struct balloon_state *state, const struct balloon_policy *policy,
+                  struct decide_input *input, double now_s);
+
+/** A controller before this one has set it, and it had @p before_bytes then. It may be on its way.
+ */
+void balloon_adopt(struct balloon_state *state, const struct balloon_policy *policy,
+                   const struct decide_input *input, uint64_t before_bytes, uint64_t set_bytes,
+                   double now_s);
 
 /** A target has been set. @p input: what balloon_observe() has seen. */
 void balloon_issued(struct balloon_state *state, const struct decide_input *input,

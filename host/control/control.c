@@ -17,18 +17,24 @@ void control_policy_init(struct control_policy *policy)
                    .leave_factor = 1.25},
         .balloon = balloon_policy_default,
     };
+    policy->decide.needs_statistics = true;
 }
 
 /* --- each guest alone ------------------------------------------------------------------------- */
 
-/* Why its balloon is not to be touched at all. */
+static bool is_in_need(const struct control_guest *guest)
+{
+    return guest->decision.panics != 0 || guest->decision.claims != 0;
+}
+
+/* Why its balloon is not to be touched at all. Whoever moves it, a panic is served. */
 static enum control_hold find_obstacle(const struct control_guest *guest)
 {
     if (guest->excluded)
         return HOLD_EXCLUDED;
     if (guest->input.actual_bytes == DECIDE_UNKNOWN)
         return HOLD_UNKNOWN;
-    return guest->state.trouble == TROUBLE_FOREIGN ? HOLD_FOREIGN : HOLD_NONE;
+    return guest->state.trouble == TROUBLE_FOREIGN && !is_in_need(guest) ? HOLD_FOREIGN : HOLD_NONE;
 }
 
 static uint64_t whole_mib_up(uint64_t bytes, uint64_t most)
@@ -36,13 +42,14 @@ static uint64_t whole_mib_up(uint64_t bytes, uint64_t most)
     return smaller((bytes + DECIDE_MIB - 1) / DECIDE_MIB * DECIDE_MIB, most);
 }
 
-/* An inhibited guest is not shrunk again, and gets back what it had. */
+/* An inhibited guest is not shrunk again, and gets back what it had; one that cannot be trusted
+ * gets no more than that for what it claims. */
 static uint64_t wish_of(const struct control_guest *guest, uint64_t step_bytes)
 {
     const struct decide_input *input = &guest->input;
     uint64_t actual = decide_actual(input);
 
-    if (balloon_is_inhibited(&guest->state))
+    if (balloon_is_inhibited(&guest->state) || guest->decision.claims)
         return smaller(larger(larger(actual, guest->state.before_bytes), step_bytes),
                        input->assigned_bytes);
     return step_bytes < actual ? whole_mib_up(step_bytes, actual) : step_bytes;
@@ -64,6 +71,7 @@ static void decide_one(const struct control_policy *policy, struct control_guest
     struct balloon_state *state = &guest->state;
 
     balloon_observe(state, &policy->balloon, input, now_s);
+    balloon_date(state, &policy->balloon, input, now_s);
     decide_remember(&state->pace, now_s, input);
     decide(&policy->decide, input, &guest->decision);
     guest->wish_bytes = wish_of(
@@ -130,7 +138,7 @@ static uint64_t budget_above(const struct control_host *host, enum control_level
 
 static bool is_urgent(const struct control_guest *guest)
 {
-    return guest->decision.panics != 0 || balloon_is_inhibited(&guest->state);
+    return is_in_need(guest) || balloon_is_inhibited(&guest->state);
 }
 
 static bool grows_before(const struct control_guest *a, const struct control_guest *b)
@@ -166,7 +174,7 @@ static struct control_guest *next_to_give(struct control_guest *guests, size_t n
 /* --- growth ----------------------------------------------------------------------------------- */
 
 struct budgets {
-    uint64_t firm, loose; /* free above hard, and above high */
+    uint64_t firm, loose; /* free above hard, and above what an ample host has at least */
     uint64_t waiting;     /* what did not fit */
 };
 
@@ -273,7 +281,9 @@ void control_run(const struct control_policy *policy, struct control_host *host,
         decide_one(policy, &guests[i], host->now_s);
     share_out(host, guests, n);
     budgets.firm = budget_above(host, LEVEL_HARD, pending(guests, n));
-    budgets.loose = budget_above(host, LEVEL_HIGH, pending(guests, n));
+    /* Not above high: what donors give until that is left again would be claimed anew. */
+    if (host->level == LEVEL_AMPLE)
+        budgets.loose = budget_above(host, LEVEL_AMPLE, pending(guests, n));
     host->budget_bytes = budgets.firm;
     while ((guest = next_to_grow(guests, n)) != NULL)
         grow(guest, &budgets);
@@ -281,16 +291,14 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     give(host, guests, n);
 }
 
+/* Never less than it has: what it uses by now would be killed, and by then nobody watches. */
 static uint64_t left_with(const struct control_guest *guest, enum control_restore restore)
 {
     const struct decide_input *input = &guest->input;
-    uint64_t actual = decide_actual(input);
+    uint64_t given = balloon_given(&guest->state, input);
     uint64_t wanted = restore == RESTORE_MAX ? input->assigned_bytes : guest->state.before_bytes;
 
-    if (restore == RESTORE_HOLD)
-        return actual;
-    return larger(smaller(wanted, input->assigned_bytes),
-                  smaller(actual, guest->decision.wanted_bytes));
+    return restore == RESTORE_HOLD ? given : larger(smaller(wanted, input->assigned_bytes), given);
 }
 
 void control_restore(const struct control_host *host, enum control_restore restore,

@@ -19,7 +19,9 @@
  *   trust       What the host measured itself (the working set) and the reservation may take free
  *               memory down to hard. What only the guest claims (its statistics, its pressure) may
  *               do so up to the guest's share of the memory that guests can have; beyond it only
- *               what is free above high. So a guest that lies cannot bring others to be asked.
+ *               what is free above 1.25 times high, and nothing while the host is short. So a guest
+ *               that lies cannot bring others to be asked. Statistics that contradict the host's
+ *               numbers give a guest no more than it had before our first target.
  *   never       below the decision's target, its floor and the reservation; above M; a guest that
  *               is excluded, inhibited or moved by another hand (balloon_state.h).
  *
@@ -106,7 +108,6 @@ void control_run(const struct control_policy *policy, struct control_host *host,
 enum control_restore { RESTORE_BEFORE, RESTORE_MAX, RESTORE_HOLD };
 
 /** Orders what the balloons of which we set the target are to be left with, within the host's free
- * memory; after control_run(). A balloon is lowered to what it had before only as far as the guest
- * needs no more. */
+ * memory; after control_run(). None is lowered: a guest that was given more keeps it. */
 void control_restore(const struct control_host *host, enum control_restore restore,
                      struct control_guest *guests, size_t n);

@@ -92,13 +92,44 @@ static bool is_fresh(const struct decide_policy *policy, double age_s, double pe
     return fabs(age_s) <= policy->stale_periods * period_s;
 }
 
+static bool is_reported(const struct decide_policy *policy, const struct decide_input *input)
+{
+    const struct decide_guest *guest = &input->guest;
+
+    return guest->reported &&
+           is_fresh(policy, guest->age_s, guest->period_s > 0 ? guest->period_s : input->period_s);
+}
+
 bool decide_has_statistics(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_guest *guest = &input->guest;
 
-    return guest->reported && guest->available_bytes != DECIDE_UNKNOWN &&
-           is_fresh(policy, guest->age_s, input->period_s) &&
+    return is_reported(policy, input) && guest->available_bytes != DECIDE_UNKNOWN &&
            !(guest->agreement < policy->trust_min);
+}
+
+/* Of statistics from before the balloon moved, of which it is not known what the guest used: they
+ * are no cause to give it more. */
+static uint64_t used_of(const struct decide_input *input, uint64_t reserve_bytes)
+{
+    uint64_t actual = decide_actual(input);
+    uint64_t used = less(actual, input->guest.available_bytes);
+
+    if (input->guest.used_bytes > 0)
+        return smaller(input->guest.used_bytes, input->assigned_bytes);
+    return input->unsettled ? smaller(used, less(actual, reserve_bytes)) : used;
+}
+
+static uint64_t floor_of_distrusted(const struct decide_policy *policy,
+                                    const struct decide_input *input, uint64_t reserve_bytes)
+{
+    uint64_t most = input->assigned_bytes;
+    uint64_t half = most - most / 2;
+
+    if (!is_reported(policy, input) || input->guest.available_bytes == DECIDE_UNKNOWN)
+        return half;
+    return larger(half, smaller(decide_actual(input),
+                                sum(used_of(input, reserve_bytes), reserve_bytes, most)));
 }
 
 /* What of it the guest's swap can take: half of what is free there, for the rest is for what
@@ -121,8 +152,8 @@ uint64_t decide_floor(const struct decide_policy *policy, const struct decide_in
     decision->floor_kind = FLOOR_HALF;
     decision->used_bytes = decision->droppable_bytes = 0;
     if (!decide_has_statistics(policy, input))
-        return most - most / 2;
-    decision->used_bytes = less(decide_actual(input), input->guest.available_bytes);
+        return floor_of_distrusted(policy, input, decision->reserve_bytes);
+    decision->used_bytes = used_of(input, decision->reserve_bytes);
     decision->droppable_bytes = smaller(droppable(&input->guest), decision->used_bytes);
     decision->floor_kind = decision->droppable_bytes > 0 ? FLOOR_SWAP : FLOOR_SWAPLESS;
     return sum(decision->used_bytes - decision->droppable_bytes, decision->reserve_bytes, most);
@@ -201,6 +232,10 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
         (double)input->unmeasurable_bytes >
             policy->unmeasurable_share * (double)input->resident_bytes)
         vetoes |= VETO_UNMEASURABLE;
+    if (input->unsettled)
+        vetoes |= VETO_UNSETTLED;
+    if (policy->needs_statistics && !decide_has_statistics(policy, input))
+        vetoes |= VETO_STATISTICS;
     /* Complaints count even where statistics are inconsistent: the guest keeps what it has, and
      * takes from no other. */
     return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
@@ -233,6 +268,13 @@ unsigned decide_panics(const struct decide_policy *policy, const struct decide_i
         (double)input->short_wss.low_bytes > policy->wss_share_panic * (double)decide_actual(input))
         panics |= PANIC_WSS;
     return panics;
+}
+
+unsigned decide_claims(const struct decide_policy *policy, const struct decide_input *input)
+{
+    return is_reported(policy, input) && !decide_has_statistics(policy, input)
+               ? guest_panics(policy, input)
+               : 0;
 }
 
 /* --- together --------------------------------------------------------------------------------- */
@@ -326,6 +368,7 @@ void decide(const struct decide_policy *policy, const struct decide_input *input
     decision->band_bytes = decide_band(policy, input);
     decision->vetoes = decide_vetoes(policy, input);
     decision->panics = decide_panics(policy, input);
+    decision->claims = decide_claims(policy, input);
     decision->unsure = find_unsure(policy, input);
     decision->confidence = confidence(input, decision);
     decision->rho = decide_rho(policy, input);

@@ -17,6 +17,7 @@
  *   W = max(5 % of M, 128 MiB)                                       working reserve
  *   F = (B - available) + W                                          without swap, or not known
  *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap
+ *       max(M / 2, min(B, (B - available) + W))          of statistics that contradict the host's
  *       M / 2                                                        without fresh statistics
  *   learned = 1.2 x the size at the last panic, with a half-life of 24 h
  *   T = clamp(max(D, F, m, learned), m, M), in whole MiB, rounded up
@@ -29,6 +30,11 @@
  * kernel keeps for itself (its image, struct page, crashkernel=), which no balloon can take but
  * which is part of B; and with deflate-on-oom, or under Windows, MemTotal stays as it was and has
  * the balloon in it. B - available is right in both.
+ *
+ * B is the one of the time of the statistics, which come late: a balloon that moved meanwhile would
+ * otherwise make a guest look as if it used less, by as much as was taken from it. Who moves
+ * balloons says what the guest used when they rested (used_bytes), and that they did not
+ * (unsettled).
  *
  * A target below B is advised only if it is below by more than the band (the largest of 64 MiB, 2 %
  * of M and the width of the interval), and no veto stands; otherwise B is kept. A target above B is
@@ -67,8 +73,11 @@ enum decide_veto {
     VETO_PRESSURE = 1 << 11,     /* PSI: it waits for memory */
     VETO_REFAULTS = 1 << 12,     /* it swaps in, or reads again what it dropped */
     VETO_VERDICT = 1 << 13,      /* its statistics say that it needs about what it has, or more */
+    VETO_UNSETTLED = 1 << 14,    /* its statistics are from before its balloon came to rest */
+    VETO_STATISTICS = 1 << 15,   /* no fresh statistics that it can be trusted by, and they are
+                                    required */
 };
-#define N_VETOES 14
+#define N_VETOES 16
 
 /** Why a guest needs all of its memory at once; a set of bits. */
 enum decide_panic {
@@ -130,6 +139,7 @@ struct decide_policy {
     uint64_t down_max_bytes;                 /* 256 MiB */
     double panic_pause_s, panic_pause_max_s; /* 600, 3600 */
     double turn_pause_s;                     /* from growth to the next shrinking: 3600 */
+    bool needs_statistics; /* nothing is taken without fresh ones: false, for it is advice */
 };
 extern const struct decide_policy decide_policy_default;
 
@@ -141,9 +151,12 @@ struct decide_wss {
 
 /** Statistics of the guest. DECIDE_UNKNOWN, for doubles NAN: not reported. */
 struct decide_guest {
-    bool reported;    /* false: nothing below means anything */
-    double age_s;     /* of the statistics */
-    double agreement; /* 0 .. 1, of estimate/agreement.h */
+    bool reported;       /* false: nothing below means anything */
+    double age_s;        /* of the statistics, at least */
+    double late_s;       /* they may be older by so much */
+    double period_s;     /* from one to the next, at most; 0: that of the records */
+    uint64_t used_bytes; /* B - available when its balloon rested last; 0: B is the same since */
+    double agreement;    /* 0 .. 1, of estimate/agreement.h */
     uint64_t available_bytes;
     uint64_t swap_total_bytes, swap_free_bytes;
     uint64_t cold_anon_bytes;  /* anonymous memory on the inactive list */
@@ -169,6 +182,8 @@ struct decide_input {
     unsigned vetoes;      /* enum decide_veto below VETO_COMPUTED */
     bool uncertain;       /* flags of the record */
     bool substituted;     /* a longer window was taken for one of the three */
+    bool unsettled;       /* its balloon moved since the statistics were made, or what it took is
+                             not proven to have come back */
     uint64_t panic_bytes; /* B at its last panic; 0: it had none */
     double panic_age_s;
     struct decide_guest guest;
@@ -188,6 +203,7 @@ struct decide_decision {
     uint64_t wanted_bytes; /* T */
     uint64_t band_bytes;
     unsigned vetoes, panics, unsure;
+    unsigned claims; /* enum decide_panic: by statistics that do not count as such */
     enum decide_confidence confidence;
     enum decide_action action;
     enum decide_term term; /* that the target comes from; TERM_ACTUAL: it is kept */
@@ -220,6 +236,8 @@ double decide_rho(const struct decide_policy *policy, const struct decide_input 
 
 unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_input *input);
 unsigned decide_panics(const struct decide_policy *policy, const struct decide_input *input);
+/** What would be panics if its statistics agreed with the host's numbers, or were complete. */
+unsigned decide_claims(const struct decide_policy *policy, const struct decide_input *input);
 
 /** All of it. Never fails: whatever is unknown makes the target larger, or keeps what is. */
 void decide(const struct decide_policy *policy, const struct decide_input *input,

@@ -10,6 +10,9 @@
 /* vmwssd keeps an agent's last report once a minute; three times that is old. */
 #define TOLD_EVERY_S 60.0
 #define TOLD_PERIODS 3
+/* What is in a record was reported within a minute before it (domain/domain_memory.h, as daemon/).
+ */
+#define REPORT_LATE_S 60
 
 const struct decide_windows decide_windows_default = {60, 600, 3600};
 
@@ -92,6 +95,7 @@ static void take_word(struct decide_guest *guest, const struct guest_word *word,
     *guest = (struct decide_guest){
         .reported = word->source != WORD_NONE,
         .age_s = age_s,
+        .late_s = REPORT_LATE_S,
         .agreement = word->agreement,
         .available_bytes = word->available_bytes,
         .swap_total_bytes = DECIDE_UNKNOWN,

@@ -54,6 +54,15 @@ static bool settled(struct decide_pace *pace, const struct decide_policy *policy
            !(pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s);
 }
 
+/* While the last step is being proven it is no less so: that does not begin the ten minutes anew.
+ */
+static bool is_lower(const struct decide_input *input, const struct decide_decision *decision)
+{
+    return decision->action == ACTION_SHRINK ||
+           (decision->vetoes == VETO_UNSETTLED &&
+            less(decide_actual(input), decision->wanted_bytes) > decision->band_bytes);
+}
+
 /* Little by little counts as well; after a panic its own pause rules. */
 static void note_growth(struct decide_pace *pace, const struct decide_input *input,
                         const struct decide_decision *decision, double now_s)
@@ -80,11 +89,11 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
     else
         pace->panicking = false;
     note_growth(pace, input, decision, now_s);
-    if (decision->action != ACTION_SHRINK) {
+    if (!is_lower(input, decision)) {
         pace->n_lower = 0;
         return decision->target_bytes;
     }
-    if (!settled(pace, policy, now_s))
+    if (!settled(pace, policy, now_s) || decision->vetoes)
         return actual;
 
     uint64_t step = step_bytes(policy, input);

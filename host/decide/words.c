@@ -9,8 +9,9 @@
 /* --- names ------------------------------------------------------------------------------------ */
 
 static const char *const veto_names[N_VETOES] = {
-    "not-measured", "window", "paused", "migrating",    "dump",     "vfio",     "hugetlb",
-    "excluded",     "stale",  "young",  "unmeasurable", "pressure", "refaults", "verdict",
+    "not-measured", "window",   "paused",    "migrating",  "dump",         "vfio",
+    "hugetlb",      "excluded", "stale",     "young",      "unmeasurable", "pressure",
+    "refaults",     "verdict",  "unsettled", "statistics",
 };
 static const char *const panic_names[N_PANICS] = {
     "psi-some", "psi-full", "available", "oom-kill", "wss",
@@ -142,6 +143,12 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
                        (double)DECIDE_MIB);
     case VETO_VERDICT:
         return add(text, "by its statistics it needs about what it has, or more");
+    case VETO_UNSETTLED:
+        return add(text, "its statistics are from before its balloon came to rest, or what it gave "
+                         "is not proven yet");
+    case VETO_STATISTICS:
+        return add(text, "nothing is taken without fresh statistics of the guest that agree with "
+                         "the host's");
     }
 }
 
@@ -197,7 +204,7 @@ static void add_floor(struct text *text, const struct decide_policy *policy,
     if (input->guest.reported && input->guest.agreement < policy->trust_min)
         return add(text,
                    "its statistics contradict the host's (agreement %.2f): floor is half of "
-                   "assigned",
+                   "assigned or more",
                    input->guest.agreement);
     add(text, "no %sguest statistics: floor is half of assigned",
         input->guest.reported ? "fresh " : "");
@@ -216,5 +223,7 @@ char *decide_why(char *text, size_t size, const struct decide_policy *policy,
     if (!decision->vetoes)
         add_outcome(&why, input, decision);
     add_floor(&why, policy, input, decision);
+    if (decision->claims)
+        add(&why, "it claims to need all of it: no more than it had is given back for that");
     return text;
 }

@@ -43,6 +43,8 @@ configure() {
 		window = 2,4
 		shrink-after = 1
 		min-uptime = 1
+		prove-after = 1
+		shrink-without-statistics = yes
 		[guest spared]
 		exclude = yes
 	END

@@ -50,6 +50,7 @@ START_TEST(by_default_it_is_a_lazy_dry_run)
     ck_assert_int_eq(load(""), 0);
     ck_assert(!config.act);
     ck_assert(!config.policy.proactive);
+    ck_assert(config.policy.decide.needs_statistics);
     ck_assert_int_eq(config.restore, RESTORE_BEFORE);
     ck_assert_double_eq(config.policy.decide.down_after_s, 600);
 }
@@ -60,6 +61,7 @@ START_TEST(every_key_is_taken)
     ck_assert_int_eq(load("[vmwss-balloond]\nact = yes\nmode = proactive\nrestore = hold\n"
                           "connect = test:///default\ndatabase = /a\njournal = /b\nwindow = 1,2\n"
                           "interval = 2\nshrink-after = 3\nmin-uptime = 4\n"
+                          "prove-after = 5\nshrink-without-statistics = yes\n"
                           "[guest db1]\nreservation = 2G\nshares = 500\n"
                           "[guest " UUID_1 "]\nexclude = yes\n"),
                      0);
@@ -73,6 +75,8 @@ START_TEST(every_key_is_taken)
     ck_assert_double_eq(config.interval_s, 2);
     ck_assert_double_eq(config.policy.decide.down_after_s, 3);
     ck_assert_double_eq(config.policy.decide.young_s, 4);
+    ck_assert_double_eq(config.policy.balloon.return_s, 5);
+    ck_assert(!config.policy.decide.needs_statistics);
 
     const struct balloond_guest_config *db = balloond_config_guest(&config, "db1", UUID_2);
 

@@ -150,7 +150,8 @@ START_TEST(proactive_takes_from_all)
     struct control_guest g[2] = {guest(), guest()};
 
     policy.proactive = true;
-    run(&h, g, 2);
+    for (int i = 0; i < 5; i++) /* statistics that were made since it was seen first */
+        run(&h, g, 2);
     ck_assert_int_eq(g[0].hold, HOLD_WAITING);
     ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "less is enough, for "));
     settle(&h, g, 2);
@@ -332,7 +333,7 @@ END_TEST
 
 START_TEST(a_claim_beyond_the_share_takes_only_what_is_free_above_high)
 {
-    struct control_host h = host(3000); /* high is 2621 */
+    struct control_host h = host(3655); /* high is 2621, and left at 3276 */
     struct control_guest g[8];
 
     for (size_t i = 0; i < 8; i++)
@@ -350,6 +351,50 @@ START_TEST(a_claim_beyond_the_share_takes_only_what_is_free_above_high)
     ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "it claims 8192 MiB, its share"));
     for (size_t i = 1; i < 8; i++)
         ck_assert_int_eq(g[i].action, CONTROL_NONE);
+}
+END_TEST
+
+/* The lower bound of what is free wanders by noise; donors are asked for nothing on its account. */
+START_TEST(a_claim_takes_nothing_from_donors_through_the_hysteresis)
+{
+    struct control_host h = host(3300); /* high is left at 3276 */
+    struct control_guest g[2] = {guest(), guest()};
+    uint64_t random = 7;
+
+    settle(&h, g, 2);
+    resize(&g[0], 1024 * MIB, 1024 * MIB);
+    g[0].state = (struct balloon_state){0};
+    g[0].input.shares = 1;
+    for (int i = 0; i < 2000; i++) {
+        uint64_t had = g[0].input.actual_bytes;
+        uint64_t noise = random_next(&random) % (400 * MIB);
+
+        g[0].input.guest.psi_full = 0.5;
+        h.free_bytes += noise;
+        run(&h, g, 2);
+        h.free_bytes -= noise;
+        ck_assert_int_ne(g[1].action, CONTROL_SHRINK);
+        if (g[0].action == CONTROL_NONE)
+            continue;
+        issue(&h, &g[0]);
+        resize(&g[0], g[0].target_bytes, g[0].target_bytes);
+        h.free_bytes -= g[0].target_bytes - had;
+    }
+    /* Whatever made the host short, what the donor gives is not the liar's. */
+    h.free_bytes = 2500 * MIB;
+    for (int i = 0; i < 200; i++) {
+        uint64_t had[2] = {g[0].input.actual_bytes, g[1].input.actual_bytes};
+
+        run(&h, g, 2);
+        for (int k = 0; k < 2; k++) {
+            if (g[k].action == CONTROL_NONE)
+                continue;
+            issue(&h, &g[k]);
+            resize(&g[k], g[k].target_bytes, g[k].target_bytes);
+            h.free_bytes += had[k] - g[k].target_bytes;
+        }
+    }
+    ck_assert_uint_ge(g[1].input.actual_bytes, (4096 - 1100) * MIB);
 }
 END_TEST
 
@@ -380,7 +425,32 @@ START_TEST(a_balloon_that_stalls_settles_where_it_is)
     issue(&h, &g);
     run(&h, &g, 1);
     ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    for (int i = 0; i < 5 && g.action == CONTROL_NONE; i++) /* once that is proven */
+        run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_SHRINK);
+}
+END_TEST
+
+/* A MiB a decision would take all night, and a byte at a time for ever. */
+START_TEST(a_balloon_that_creeps_settles_where_it_is)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, g.input.actual_bytes - 4096, 4096 * MIB);
+    run(&h, &g, 1);
+    resize(&g, g.input.actual_bytes - 4096, 4096 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SETTLE); /* that is no progress */
+    g.state = (struct balloon_state){0};
+    begin_shrink(&h, &g);
+    for (int i = 0; i < 7 && g.action != CONTROL_SETTLE; i++) {
+        resize(&g, g.input.actual_bytes - 2 * MIB, 4096 * MIB);
+        run(&h, &g, 1);
+    }
+    ck_assert_int_eq(g.action, CONTROL_SETTLE);
 }
 END_TEST
 
@@ -425,6 +495,24 @@ START_TEST(a_balloon_that_returns_nothing_is_inhibited_and_restored)
 }
 END_TEST
 
+/* 256 MiB guests have less than 64 MiB a step: it is noticed all the same. */
+START_TEST(nothing_more_is_taken_until_the_last_step_has_come_back)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    for (int i = 0; i < 60 && g.state.trouble == TROUBLE_NONE; i++) {
+        resize(&g, g.state.set_bytes, 4096 * MIB);
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_RETURN);
+    ck_assert_uint_eq(g.input.actual_bytes, 3892 * MIB); /* the first step */
+}
+END_TEST
+
 START_TEST(another_hand_is_noticed_under_way)
 {
     struct control_host h = host(20000);
@@ -458,6 +546,181 @@ START_TEST(another_hand_is_left_alone_for_an_hour)
     h.now_s += 3600;
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_SHRINK);
+}
+END_TEST
+
+START_TEST(a_panic_is_served_whoever_moved_the_balloon)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    run(&h, &g, 1);
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+    g.input.guest.psi_full = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+}
+END_TEST
+
+/* With deflate-on-oom, where it has nothing else left. */
+START_TEST(a_guest_that_deflates_by_itself_is_no_other_hand)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    for (int under_way = 0; under_way < 2; under_way++) {
+        g = guest();
+        begin_shrink(&h, &g);
+        resize(&g, 3892 * MIB, 3892 * MIB);
+        if (under_way)
+            g.state.set_bytes = 3000 * MIB;
+        run(&h, &g, 1);
+        resize(&g, 3950 * MIB, 3950 * MIB);
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+        ck_assert_int_eq(g.action, CONTROL_SETTLE);
+        ck_assert_uint_eq(g.target_bytes, 3950 * MIB);
+        ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
+        issue(&h, &g);
+        g.input.guest.available_bytes = 10 * MIB;
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_FULL);
+    }
+}
+END_TEST
+
+START_TEST(an_adopted_balloon_in_motion_is_ours)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 3950 * MIB, 3950 * MIB);
+    balloon_adopt(&g.state, &policy.balloon, &g.input, 4096 * MIB, 3892 * MIB, h.now_s);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_MOVING);
+    resize(&g, 3892 * MIB, 3892 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert(g.state.proving);
+    ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
+}
+END_TEST
+
+/* --- statistics ------------------------------------------------------------------------------- */
+
+/* Uses 3000 MiB of 4096, touches 200, and its statistics are those of the last record: a minute
+ * apart, and a minute late. Its balloon follows at once. */
+START_TEST(the_floor_does_not_sink_with_the_balloon)
+{
+    const uint64_t used = 3000 * MIB;
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+    uint64_t available = 1096 * MIB, next = available;
+
+    policy.proactive = true;
+    g.input.period_s = g.input.guest.period_s = 60;
+    for (int i = 0; i < 1000; i++) {
+        if (i % 6 == 0) {
+            available = next;
+            next = less(g.input.actual_bytes, used);
+        }
+        g.input.guest.available_bytes = available;
+        g.input.guest.age_s = 60 + i % 6 * EVERY_S;
+        run(&h, &g, 1);
+        ck_assert_uint_ge(g.target_bytes, used + decide_reserve(&policy.decide, 4096 * MIB));
+        if (g.action == CONTROL_NONE)
+            continue;
+        issue(&h, &g);
+        g.input.actual_bytes = g.input.resident_bytes = g.target_bytes;
+    }
+    ck_assert_uint_le(g.input.actual_bytes, 3300 * MIB); /* it went there, and no further */
+}
+END_TEST
+
+/* What was given is not held against statistics of before: it would be given once more. */
+START_TEST(growth_is_not_repeated_on_old_statistics)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    g.input.guest.period_s = 60;
+    run(&h, &g, 1);
+    g.input.guest.available_bytes = 150 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    issue(&h, &g);
+    g.input.actual_bytes = g.target_bytes;
+    for (int i = 0; i < 6; i++) {
+        g.input.guest.age_s += EVERY_S;
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_NONE);
+    }
+}
+END_TEST
+
+START_TEST(without_statistics_nothing_is_taken)
+{
+    struct control_host h = host(20000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    policy.proactive = true;
+    g[0].input.guest.reported = false;
+    g[1].input.guest.agreement = 0.1;
+    settle(&h, g, 2);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(g[i].action, CONTROL_NONE);
+        ck_assert_ptr_nonnull(strstr(why(&h, &g[i]), "nothing is taken without fresh statistics"));
+    }
+    policy.decide.needs_statistics = false;
+    run(&h, g, 2);
+    settle(&h, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
+}
+END_TEST
+
+START_TEST(a_distrusted_guest_claims_no_more_than_it_had)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    g.state.before_bytes = 3950 * MIB;
+    resize(&g, 3892 * MIB, 3892 * MIB);
+    run(&h, &g, 1);
+    g.input.guest.agreement = 0.1;
+    g.input.guest.psi_full = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_eq(g.target_bytes, 3950 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "no more than it had is given back"));
+}
+END_TEST
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* It was given more than it had, and uses that by now. */
+START_TEST(the_end_lowers_nothing)
+{
+    static const enum control_restore all[] = {RESTORE_BEFORE, RESTORE_MAX, RESTORE_HOLD};
+    struct control_host h = host(20000);
+    struct control_guest g = hungry();
+
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    issue(&h, &g);
+    resize(&g, 3000 * MIB, 3000 * MIB);
+    g.input.short_wss = (struct decide_wss){60, 100 * MIB, 200 * MIB};
+    run(&h, &g, 1);
+    g.decision.wanted_bytes = 500 * MIB;
+    for (int i = 0; i < 3; i++) {
+        control_restore(&h, all[i], &g, 1);
+        ck_assert_uint_ge(g.target_bytes, 3000 * MIB);
+    }
 }
 END_TEST
 
@@ -660,11 +923,22 @@ int main(void)
     tcase_add_test(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time);
     tcase_add_test(rules, panics_are_served_first);
     tcase_add_test(rules, a_claim_beyond_the_share_takes_only_what_is_free_above_high);
+    tcase_add_test(rules, a_claim_takes_nothing_from_donors_through_the_hysteresis);
     tcase_add_test(rules, a_balloon_that_stalls_settles_where_it_is);
+    tcase_add_test(rules, a_balloon_that_creeps_settles_where_it_is);
     tcase_add_test(rules, a_guest_without_driver_is_inhibited);
     tcase_add_test(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored);
+    tcase_add_test(rules, nothing_more_is_taken_until_the_last_step_has_come_back);
     tcase_add_test(rules, another_hand_is_noticed_under_way);
     tcase_add_test(rules, another_hand_is_left_alone_for_an_hour);
+    tcase_add_test(rules, a_panic_is_served_whoever_moved_the_balloon);
+    tcase_add_test(rules, a_guest_that_deflates_by_itself_is_no_other_hand);
+    tcase_add_test(rules, an_adopted_balloon_in_motion_is_ours);
+    tcase_add_test(rules, the_floor_does_not_sink_with_the_balloon);
+    tcase_add_test(rules, growth_is_not_repeated_on_old_statistics);
+    tcase_add_test(rules, without_statistics_nothing_is_taken);
+    tcase_add_test(rules, a_distrusted_guest_claims_no_more_than_it_had);
+    tcase_add_test(rules, the_end_lowers_nothing);
     tcase_add_test(rules, the_end_restores_within_what_is_free);
     suite_add_tcase(suite, rules);
     tcase_add_checked_fixture(always, setup, NULL);

@@ -12,6 +12,8 @@
 #define INFLATE_BYTES_S (200 * MIB)
 #define DEFLATE_BYTES_S (1000 * MIB)
 #define DEAD_S 60
+#define AGENT_EVERY_S 60
+#define BALLOON_EVERY_S 10
 #define DAY_S 86400.0
 #define PANEL_ERROR 0.022 /* of resident: half the width of the interval of 2,000 pages */
 #define REVERSAL_BYTES (64 * MIB)
@@ -194,6 +196,38 @@ static void count_reversal(struct sim_guest *guest)
     }
 }
 
+static struct decide_guest report_of(const struct sim_guest *guest)
+{
+    double lacking = (double)less(sim_need(guest), guest->actual_bytes);
+    double psi = fmin(5 * lacking / (double)(guest->hot_bytes + 1), 1);
+    bool agent = guest->statistics == STATISTICS_AGENT;
+
+    return (struct decide_guest){
+        .reported = guest->statistics != STATISTICS_NONE,
+        .agreement = 1,
+        .available_bytes = less(guest->actual_bytes, sim_used(guest) + guest->assigned_bytes / 50),
+        .swap_total_bytes = 0,
+        .swap_free_bytes = 0,
+        .cold_anon_bytes = 0,
+        .psi_some = agent ? psi : NAN,
+        .psi_full = agent ? psi / 2 : NAN,
+        .refault_bytes_s = agent ? lacking / 10 : NAN,
+        .swap_in_bytes_s = 0,
+        .oom_kill = agent && guest->oom_kill,
+    };
+}
+
+static void report(struct sim_guest *guest, double now_s)
+{
+    double every_s = guest->statistics == STATISTICS_AGENT ? AGENT_EVERY_S : BALLOON_EVERY_S;
+
+    if (fmod(now_s, every_s) != 0)
+        return;
+    guest->report = report_of(guest);
+    guest->report_s = now_s;
+    guest->oom_kill = false;
+}
+
 void sim_step(struct sim *sim)
 {
     for (size_t i = 0; i < sim->n; i++) {
@@ -206,6 +240,7 @@ void sim_step(struct sim *sim)
         suffer(guest, sim->now_s);
         touch(guest);
         count_reversal(guest);
+        report(guest, sim->now_s);
         guest->saved_byte_s += (double)less(guest->assigned_bytes, guest->resident_bytes);
         if (fmod(sim->now_s, SIM_BUCKET_S) == SIM_BUCKET_S - 1)
             end_bucket(guest, sim->now_s);
@@ -227,26 +262,13 @@ static struct decide_wss wss(const struct sim_guest *guest, double now_s, unsign
                                .high_bytes = smaller(bytes + error, guest->resident_bytes)};
 }
 
-static struct decide_guest report(const struct sim_guest *guest)
+static struct decide_guest last_report(const struct sim_guest *guest, double now_s)
 {
-    double lacking = (double)less(sim_need(guest), guest->actual_bytes);
-    double psi = fmin(5 * lacking / (double)(guest->hot_bytes + 1), 1);
-    bool agent = guest->statistics == STATISTICS_AGENT;
+    struct decide_guest report = guest->report;
 
-    return (struct decide_guest){
-        .reported = guest->statistics != STATISTICS_NONE,
-        .age_s = agent ? 2 : 5,
-        .agreement = 1,
-        .available_bytes = less(guest->actual_bytes, sim_used(guest) + guest->assigned_bytes / 50),
-        .swap_total_bytes = 0,
-        .swap_free_bytes = 0,
-        .cold_anon_bytes = 0,
-        .psi_some = agent ? psi : NAN,
-        .psi_full = agent ? psi / 2 : NAN,
-        .refault_bytes_s = agent ? lacking / 10 : NAN,
-        .swap_in_bytes_s = 0,
-        .oom_kill = agent && guest->oom_kill,
-    };
+    report.age_s = now_s - guest->report_s;
+    report.period_s = guest->statistics == STATISTICS_AGENT ? AGENT_EVERY_S : BALLOON_EVERY_S;
+    return report;
 }
 
 void sim_input(const struct sim_guest *guest, double now_s, struct decide_input *input)
@@ -264,7 +286,7 @@ void sim_input(const struct sim_guest *guest, double now_s, struct decide_input 
         .period_s = 10,
         .up_s = now_s,
         .panic_age_s = NAN,
-        .guest = report(guest),
+        .guest = last_report(guest, now_s),
     };
     if (input->day_bytes == DECIDE_UNKNOWN)
         input->day_s = 0;

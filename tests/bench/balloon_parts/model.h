@@ -26,7 +26,9 @@
 #define SIM_MAX_GUESTS 16
 
 enum sim_trace { TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP, TRACE_EXPLODING };
-/** Where a guest's statistics are from: they are 2 s, 5 s old at most, or there are none. */
+/** Where a guest's statistics are from: a record of vmwssd, which has an agent's last report, of a
+ * guest that changes little once a minute; libvirt, every 10 s; or there are none. They stay as
+ * they were until the next ones. */
 enum sim_statistics { STATISTICS_AGENT, STATISTICS_BALLOON, STATISTICS_NONE };
 
 struct sim_guest {
@@ -46,7 +48,9 @@ struct sim_guest {
     uint64_t anon_bytes, hot_bytes, hot_file_bytes, cache_bytes;
     uint64_t actual_bytes, target_bytes, resident_bytes;
     double dead_until_s; /* its OOM killer has ended what it ran */
-    bool oom_kill;       /* since its statistics were read last */
+    bool oom_kill;       /* since its statistics were made last */
+    struct decide_guest report;
+    double report_s; /* when it was made */
     /* What was touched, by ten seconds, the last hour. */
     uint64_t touched[SIM_HOUR_BUCKETS];
     uint64_t bucket_bytes;
