@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file balloond.c  See balloond.h. */
-#include "balloond/balloond.h"
+#include "balloond/adoption.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -12,18 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TRIM_S 3600
-
-static double now_s(void)
-{
-    return (double)clock_ns() / 1e9;
-}
-
-static double wall_s(void)
-{
-    return store_clock_now().wall_s;
-}
 
 /* --- the host --------------------------------------------------------------------------------- */
 
@@ -48,40 +39,35 @@ static int read_host(struct control_host *host, struct error *error)
 
 /* --- one balloon ------------------------------------------------------------------------------ */
 
-static struct journal_balloon owned(const struct member *member, const struct control_guest *guest)
+static void count_refusal(struct balloond *balloond, size_t i)
 {
-    const struct balloon_state *state = &guest->state;
-    struct journal_balloon balloon = {
-        .domain_id = member->domain_id,
-        .before_bytes = state->before_bytes ? state->before_bytes : decide_actual(&guest->input),
-        .set_bytes = guest->target_bytes,
-        .panic_bytes = state->pace.panic_bytes,
-        .panic_s = wall_s() - (now_s() - state->pace.panic_at_s),
-        .trouble = state->trouble,
-    };
+    struct balloon_state *state = &balloond->members.guests[i].state;
 
-    memcpy(balloon.uuid, member->uuid, sizeof(balloon.uuid));
-    memcpy(balloon.name, member->name, sizeof(balloon.name));
-    return balloon;
+    if (++state->n_stalls >= balloond->config->policy.balloon.stalls_max &&
+        state->trouble == TROUBLE_NONE)
+        state->trouble = TROUBLE_NO_DRIVER;
 }
 
 /* The journal first: what it does not know could not be restored after kill -9. A guest that is to
- * get more gets it all the same. */
+ * get more gets it all the same. Whatever fails but for want of a balloon is tried again. */
 static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
 {
     struct member *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
-    const struct journal_balloon balloon = owned(member, guest);
-    int rc = journal_own(balloond->journal, &balloon, error);
+    const struct journal_balloon row = adoption_row(balloond, i, guest->target_bytes);
+    int rc = journal_own(balloond->journal, &row, error);
 
     if (rc < 0 && guest->target_bytes < decide_actual(&guest->input))
         return rc;
+    member->owned = true;
     rc = domain_memory_set(balloond->libvirt, member->uuid, guest->target_bytes, error);
-    if (rc == 0)
-        balloon_issued(&guest->state, &guest->input, guest->target_bytes, now_s());
-    else if (++guest->state.n_stalls >= balloond->config->policy.balloon.stalls_max &&
-             guest->state.trouble == TROUBLE_NONE)
-        guest->state.trouble = TROUBLE_NO_DRIVER;
+    if (rc == 0) {
+        balloon_issued(&guest->state, &guest->input, guest->target_bytes, balloond_now_s());
+        return 0;
+    }
+    adoption_renew(balloond, i); /* it says what is set */
+    if (rc == -EOPNOTSUPP)
+        count_refusal(balloond, i);
     return rc;
 }
 
@@ -94,7 +80,7 @@ static struct journal_entry entry_of(const struct balloond *balloond,
     const struct control_guest *guest = &balloond->members.guests[i];
     const struct decide_input *input = &guest->input;
     struct journal_entry entry = {
-        .time_s = wall_s(),
+        .time_s = balloond_wall_s(),
         .target_bytes = guest->target_bytes,
         .wish_bytes = guest->wish_bytes,
         .assigned_bytes = input->assigned_bytes,
@@ -136,7 +122,28 @@ static void log_failure(const struct member *member, const char *what, const str
     log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s: %s", member->name, what, error->text);
 }
 
-static void carry_out(struct balloond *balloond, const struct control_host *host, size_t i)
+static void journal_decision(struct balloond *balloond, size_t i, struct journal_entry *entry,
+                             bool orders)
+{
+    struct member *member = &balloond->members.members[i];
+    struct error error = {0};
+
+    if (orders)
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s%s from %llu to %llu MiB: %s",
+                 member->name, entry->acted ? "" : "would ", entry->action,
+                 (unsigned long long)(entry->actual_bytes / DECIDE_MIB),
+                 (unsigned long long)(entry->target_bytes / DECIDE_MIB), entry->why);
+    if (journal_add(balloond->journal, entry, &error) < 0)
+        log_failure(member, "not journalled", &error);
+    else if (entry->acted) {
+        member->after.id = entry->id;
+        member->after.at_s = balloond_now_s();
+        member->after.step = 0;
+    }
+}
+
+/* 0; or negative: what is ordered could not be set, and that was logged. */
+static int carry_out(struct balloond *balloond, const struct control_host *host, size_t i)
 {
     struct member *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
@@ -145,28 +152,20 @@ static void carry_out(struct balloond *balloond, const struct control_host *host
     bool orders = guest->action != CONTROL_NONE;
     bool news = is_news(member, guest, &entry);
 
+    int rc = 0;
+
+    if (balloond->alive)
+        balloond->alive();
     if (orders && balloond->config->act) {
-        entry.acted = set_balloon(balloond, i, &error) == 0;
+        rc = set_balloon(balloond, i, &error);
+        entry.acted = rc == 0;
         if (!entry.acted)
             log_failure(member, "its balloon was not set", &error);
     }
-    if (!news && !entry.acted)
-        return;
-    if (orders)
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s%s from %llu to %llu MiB: %s",
-                 member->name, entry.acted ? "" : "would ", entry.action,
-                 (unsigned long long)(entry.actual_bytes / DECIDE_MIB),
-                 (unsigned long long)(entry.target_bytes / DECIDE_MIB), entry.why);
-    error = (struct error){0};
-    if (journal_add(balloond->journal, &entry, &error) < 0)
-        log_failure(member, "not journalled", &error);
-    else if (entry.acted) {
-        member->after.id = entry.id;
-        member->after.at_s = now_s();
-        member->after.step = 0;
-    }
+    if (news || entry.acted)
+        journal_decision(balloond, i, &entry, orders);
+    return rc;
 }
-
 /* What became of the last target. */
 static void note_after(struct balloond *balloond)
 {
@@ -177,7 +176,8 @@ static void note_after(struct balloond *balloond)
         const struct decide_input *input = &balloond->members.guests[i].input;
         struct error error = {0};
 
-        if (member->after.id == 0 || now_s() < member->after.at_s + wait_s[member->after.step])
+        if (member->after.id == 0 ||
+            balloond_now_s() < member->after.at_s + wait_s[member->after.step])
             continue;
         if (journal_after(balloond->journal, member->after.id, member->after.step,
                           input->actual_bytes, input->resident_bytes, &error) < 0)
@@ -187,50 +187,56 @@ static void note_after(struct balloond *balloond)
     }
 }
 
-/* --- what an earlier controller left -----------------------------------------------------------
- */
+/* --- a decision ------------------------------------------------------------------------------- */
 
-static int adopt(const struct journal_balloon *balloon, void *context)
+/* Without the history there is still libvirt, which says when a guest has nothing left. */
+static void measure(struct balloond *balloond)
 {
-    struct balloond *balloond = context;
-    ssize_t i = members_find(&balloond->members, balloon->uuid);
-    struct balloon_state *state;
+    struct error error = {0};
+    int rc = members_measure(&balloond->members, balloond->config, &error);
 
-    if (i < 0 || balloond->members.members[i].domain_id != balloon->domain_id)
-        return 0; /* that run has ended, and its balloon with it */
-    if (!balloond->config->act) {
-        log_line(LOG_CLASS_GUEST, LOG_WARNING,
-                 "domain %s: its balloon is still set by an earlier run, and this is a dry run: "
-                 "vmwss balloon release %s restores it",
-                 balloon->name, balloon->name);
-        return 0;
-    }
-    state = &balloond->members.guests[i].state;
-    state->before_bytes = balloon->before_bytes;
-    state->trouble = balloon->trouble == TROUBLE_FOREIGN ? TROUBLE_NONE : balloon->trouble;
-    state->set_bytes = balloon->set_bytes;
-    state->pace.panic_bytes = balloon->panic_bytes;
-    state->pace.panic_at_s = now_s() - fmax(wall_s() - balloon->panic_s, 0);
-    log_line(LOG_CLASS_GUEST, LOG_NOTICE, "domain %s: its balloon is adopted, it had %llu MiB",
-             balloon->name, (unsigned long long)(balloon->before_bytes / DECIDE_MIB));
-    return 0;
+    if (rc < 0 && !balloond->was_blind)
+        log_line(LOG_CLASS_HISTORY, LOG_ERR,
+                 "nothing is taken from what is not measured, and panics are known by libvirt "
+                 "only: %s",
+                 error.text);
+    if (rc == 0 && balloond->was_blind)
+        log_line(LOG_CLASS_HISTORY, LOG_NOTICE, "measured again");
+    balloond->was_blind = rc < 0;
 }
 
-/* --- a decision ------------------------------------------------------------------------------- */
+/* Once: guests may come later. */
+static void check_sections(struct balloond *balloond)
+{
+    const struct balloond_config *config = balloond->config;
+    const struct members *members = &balloond->members;
+
+    for (size_t s = 0; !balloond->sections_checked && s < config->n_guests; s++) {
+        const struct balloond_guest_config *section = &config->guests[s];
+        bool matches = false;
+
+        for (size_t i = 0; i < members->n; i++)
+            matches = matches || balloond_config_is_of(section, members->members[i].name,
+                                                       members->members[i].uuid);
+        if (!matches)
+            log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                     "[guest %s]: no running domain has that name or UUID", section->name);
+    }
+    balloond->sections_checked = true;
+}
 
 static int decide_all(struct balloond *balloond, struct control_host *host, struct error *error)
 {
     struct members *members = &balloond->members;
     int rc = read_host(host, error);
 
-    if (rc == 0)
-        rc = members_measure(members, balloond->config, error);
-    if (rc == 0 && !balloond->adopted)
-        rc = journal_balloons(balloond->journal, adopt, balloond, error);
+    if (rc == 0) {
+        measure(balloond);
+        rc = adoption_run(balloond, error);
+    }
     if (rc < 0)
         return rc;
-    balloond->adopted = true;
-    host->now_s = now_s();
+    host->now_s = balloond_now_s();
     host->level = balloond->level;
     control_run(&balloond->config->policy, host, members->guests, members->n);
     if (host->level != balloond->level)
@@ -255,6 +261,18 @@ static bool panics(const struct balloond *balloond)
     return false;
 }
 
+/* Another hand moved it. */
+static void note_loss(struct balloond *balloond, size_t i)
+{
+    struct member *member = &balloond->members.members[i];
+    struct error error = {0};
+
+    if (balloond->config->act && member->owned &&
+        balloond->members.guests[i].state.before_bytes == 0 &&
+        adoption_give_up(balloond, i, &error) < 0)
+        log_failure(member, "not journalled", &error);
+}
+
 static int tick(struct balloond *balloond, struct error *error)
 {
     struct control_host host = {0};
@@ -267,14 +285,18 @@ static int tick(struct balloond *balloond, struct error *error)
     if (rc < 0)
         return rc;
     note_after(balloond);
-    if (now_s() < balloond->decided_s + balloond->config->interval_s - 0.05 && !panics(balloond))
+    if (balloond_now_s() < balloond->decided_s + balloond->config->interval_s - 0.05 &&
+        !panics(balloond))
         return 0;
+    check_sections(balloond);
     rc = decide_all(balloond, &host, error);
-    for (size_t i = 0; rc == 0 && i < balloond->members.n; i++)
+    for (size_t i = 0; rc == 0 && i < balloond->members.n; i++) {
         carry_out(balloond, &host, i);
-    if (rc == 0 && now_s() > balloond->trimmed_s + TRIM_S) {
-        rc = journal_trim(balloond->journal, wall_s(), error);
-        balloond->trimmed_s = now_s();
+        note_loss(balloond, i);
+    }
+    if (rc == 0 && balloond_now_s() > balloond->trimmed_s + TRIM_S) {
+        rc = journal_trim(balloond->journal, balloond_wall_s(), error);
+        balloond->trimmed_s = balloond_now_s();
     }
     return rc;
 }
@@ -297,45 +319,106 @@ void balloond_tick(struct balloond *balloond)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* What could not be given back, for the host has too little, stays in the journal. */
-static void restore_one(struct balloond *balloond, const struct control_host *host, size_t i)
+#define RESTORE_TRIES 3
+#define RESTORE_AGAIN_S 2
+
+/* What could not be given back, for the host has too little, stays in the journal. 0; or negative:
+ * it failed. */
+static int restore_one(struct balloond *balloond, const struct control_host *host, size_t i)
 {
     struct member *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
     struct error error = {0};
+    int rc = guest->action == CONTROL_NONE ? 0 : carry_out(balloond, host, i);
 
-    if (guest->state.before_bytes == 0)
-        return;
-    if (guest->action != CONTROL_NONE)
-        carry_out(balloond, host, i);
-    if (guest->hold != HOLD_ROOM &&
-        (guest->action == CONTROL_NONE || guest->state.set_bytes == guest->target_bytes) &&
-        journal_disown(balloond->journal, member->uuid, &error) < 0)
+    if (rc < 0)
+        return rc;
+    if (guest->hold == HOLD_ROOM)
+        log_line(LOG_CLASS_GUEST, LOG_WARNING,
+                 "domain %s: the host has too little free to restore its balloon: the next start, "
+                 "or vmwss balloon release, does",
+                 member->name);
+    else if (adoption_give_up(balloond, i, &error) < 0)
         log_failure(member, "not journalled", &error);
+    return 0;
 }
 
-void balloond_end(struct balloond *balloond)
+/* How many failed; one that has a job may have none a moment later. */
+static size_t restore_all(struct balloond *balloond, const struct control_host *host)
 {
-    struct control_host host = {.level = balloond->level, .now_s = now_s()};
     struct members *members = &balloond->members;
-    struct error error = {0};
+    size_t failed = 0;
 
-    if (balloond->config->act && balloond->libvirt && balloond->adopted) {
-        int rc = read_host(&host, &error);
-
-        host.levels = levels_of(&balloond->config->policy.levels, host.total_bytes, 0);
-        if (rc == 0)
-            rc = members_follow(members, balloond->libvirt, balloond->config, &error);
-        if (rc < 0)
-            log_line(LOG_CLASS_DAEMON, LOG_ERR, "nothing is restored until the next start: %s",
-                     error.text);
-        else
-            control_restore(&host, balloond->config->restore, members->guests, members->n);
-        for (size_t i = 0; rc == 0 && i < members->n; i++)
-            restore_one(balloond, &host, i);
+    for (unsigned n = 0; n < RESTORE_TRIES; n++) {
+        if (n > 0)
+            sleep(RESTORE_AGAIN_S);
+        failed = 0;
+        for (size_t i = 0; i < members->n; i++)
+            if (members->members[i].owned && members->guests[i].state.before_bytes > 0)
+                failed += restore_one(balloond, host, i) < 0;
+        if (failed == 0)
+            break;
     }
+    return failed;
+}
+
+/* libvirtd may have been started anew since the last tick. */
+static int follow_once_more(struct balloond *balloond, struct error *error)
+{
+    int rc = -ENOTCONN;
+
+    for (unsigned n = 0; n < 2 && rc < 0; n++) {
+        if (balloond->libvirt && n > 0) {
+            domain_disconnect(balloond->libvirt);
+            balloond->libvirt = NULL;
+        }
+        *error = (struct error){0};
+        rc = balloond->libvirt
+                 ? 0
+                 : domain_connect_writable(balloond->config->connect, &balloond->libvirt, error);
+        if (rc == 0)
+            rc = members_follow(&balloond->members, balloond->libvirt, balloond->config, error);
+    }
+    return rc;
+}
+
+static int restore(struct balloond *balloond)
+{
+    struct control_host host = {.level = balloond->level, .now_s = balloond_now_s()};
+    struct error error = {0};
+    ssize_t n = adoption_count(balloond, &error);
+    size_t failed = 0;
+    int rc;
+
+    if (n == 0)
+        return 0;
+    rc = n < 0 ? (int)n : read_host(&host, &error);
+    if (rc == 0)
+        rc = follow_once_more(balloond, &error);
+    if (rc == 0)
+        rc = adoption_run(balloond, &error);
+    if (rc < 0) {
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "nothing is restored until the next start: %s",
+                 error.text);
+        return rc;
+    }
+    host.levels = levels_of(&balloond->config->policy.levels, host.total_bytes, 0);
+    control_restore(&host, balloond->config->restore, balloond->members.guests,
+                    balloond->members.n);
+    failed = restore_all(balloond, &host);
+    if (failed > 0)
+        log_line(LOG_CLASS_DAEMON, LOG_ERR,
+                 "%zu of %zd balloons are not restored until the next start", failed, n);
+    return failed > 0 ? -EIO : 0;
+}
+
+int balloond_end(struct balloond *balloond)
+{
+    int rc = balloond->config->act ? restore(balloond) : 0;
+
     if (balloond->libvirt)
         domain_disconnect(balloond->libvirt);
-    members_free(members);
+    members_free(&balloond->members);
     journal_close(balloond->journal);
+    return rc;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "balloond/members.h"
+#include "base/clock.h"
 
 struct balloond {
     const struct balloond_config *config;
@@ -14,13 +15,27 @@ struct balloond {
     struct members members;
     enum control_level level;
     double decided_s, trimmed_s; /* when, by the monotonic clock */
-    bool adopted;                /* the balloons of the journal have been looked for */
-    bool was_down;               /* libvirt or the history, and it was logged */
+    bool was_down;               /* libvirt, and it was logged */
+    bool was_blind;              /* likewise, the history */
+    bool sections_checked;       /* those that match no guest were logged */
+    void (*alive)(void);         /* called before each guest: a watchdog waits */
 };
+
+/** By the monotonic clock, and by the wall's. */
+static inline double balloond_now_s(void)
+{
+    return (double)clock_ns() / 1e9;
+}
+
+static inline double balloond_wall_s(void)
+{
+    return store_clock_now().wall_s;
+}
 
 /** A tick: notices panics, and decides when it is time, or at once for a panic. What fails is
  * logged, once, and tried again at the next tick. */
 void balloond_tick(struct balloond *balloond);
 
-/** The end: restores what is configured, and closes all. */
-void balloond_end(struct balloond *balloond);
+/** The end: restores what is configured, and closes all. 0; or negative: a balloon of the journal
+ * could not be restored, which was logged, and stays there for the next start. */
+int balloond_end(struct balloond *balloond);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <ini.h>
 #include <string.h>
+#include <strings.h>
 
 #define SECTION "vmwss-balloond"
 #define GUEST_PREFIX "guest "
@@ -25,11 +26,27 @@ void balloond_config_init(struct balloond_config *config)
     control_policy_init(&config->policy);
 }
 
+bool balloond_config_is_of(const struct balloond_guest_config *section, const char *name,
+                           const char *uuid)
+{
+    return !strcmp(section->name, name) || !strcasecmp(section->name, uuid);
+}
+
+bool balloond_config_is_ambiguous(const struct balloond_config *config, const char *name,
+                                  const char *uuid)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < config->n_guests; i++)
+        n += balloond_config_is_of(&config->guests[i], name, uuid);
+    return n > 1;
+}
+
 const struct balloond_guest_config *balloond_config_guest(const struct balloond_config *config,
                                                           const char *name, const char *uuid)
 {
     for (size_t i = 0; i < config->n_guests; i++)
-        if (!strcmp(config->guests[i].name, name) || !strcmp(config->guests[i].name, uuid))
+        if (balloond_config_is_of(&config->guests[i], name, uuid))
             return &config->guests[i];
     return NULL;
 }
@@ -199,13 +216,28 @@ static struct balloond_guest_config *guest_section(struct balloond_config *confi
     return guest;
 }
 
-static int take_guest(struct balloond_config *config, const char *guest_name, const char *name,
+/* Without the blanks around it. */
+static void trim(char *out, size_t size, const char *text)
+{
+    size_t length;
+
+    text += strspn(text, " \t");
+    length = strlen(text);
+    while (length > 0 && strchr(" \t", text[length - 1]))
+        length--;
+    snprintf(out, size, "%.*s", (int)length, text);
+}
+
+static int take_guest(struct balloond_config *config, const char *section, const char *name,
                       const char *value, struct error *error)
 {
-    struct balloond_guest_config *guest = guest_section(config, guest_name);
+    char guest_name[sizeof(((struct balloond_guest_config *)NULL)->name)];
+    struct balloond_guest_config *guest;
     uint64_t shares = 0;
     int rc;
 
+    trim(guest_name, sizeof(guest_name), section);
+    guest = guest_section(config, guest_name);
     if (!guest)
         return error_set(error, -EINVAL, "guest %s: no name, or more than %d sections", guest_name,
                          BALLOOND_MAX_GUESTS);

@@ -42,6 +42,14 @@ void balloond_config_init(struct balloond_config *config);
  * be opened. */
 int balloond_config_load(struct balloond_config *config, const char *path, struct error *error);
 
+/** Is the section of the guest of that name and UUID? A UUID is the same in capital letters. */
+bool balloond_config_is_of(const struct balloond_guest_config *section, const char *name,
+                           const char *uuid);
+
+/** Has it a section by its name and another one by its UUID? */
+bool balloond_config_is_ambiguous(const struct balloond_config *config, const char *name,
+                                  const char *uuid);
+
 /** What is configured of a guest; NULL: nothing. */
 const struct balloond_guest_config *balloond_config_guest(const struct balloond_config *config,
                                                           const char *name, const char *uuid);

@@ -2,6 +2,8 @@
 /** @file journal.c  See journal.h. */
 #include "balloond/journal.h"
 
+#include "base/bytes.h"
+#include "base/fsroot.h"
 #include "keep/sql.h"
 
 #include <errno.h>
@@ -17,7 +19,8 @@ struct journal {
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS balloon (uuid TEXT PRIMARY KEY, name TEXT NOT NULL,"
     " domain_id INTEGER NOT NULL, before_bytes INTEGER NOT NULL, set_bytes INTEGER NOT NULL,"
-    " panic_bytes INTEGER NOT NULL, panic_s REAL NOT NULL, trouble INTEGER NOT NULL) STRICT;"
+    " panic_bytes INTEGER NOT NULL, panic_s REAL NOT NULL, trouble INTEGER NOT NULL,"
+    " boot_id TEXT NOT NULL DEFAULT '') STRICT;"
     "CREATE TABLE IF NOT EXISTS decision (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " time_s REAL NOT NULL, uuid TEXT NOT NULL, name TEXT NOT NULL, mode TEXT NOT NULL,"
     " acted INTEGER NOT NULL, level TEXT NOT NULL, action TEXT NOT NULL, hold TEXT NOT NULL,"
@@ -57,6 +60,16 @@ static int open_with(const char *path, int flags, struct journal **out, struct e
     return 0;
 }
 
+/* Rows of before it was kept are of no boot. */
+static int add_boot_id(struct journal *journal, struct error *error)
+{
+    if (sqlite3_exec(journal->db, "SELECT boot_id FROM balloon LIMIT 0", NULL, NULL, NULL) ==
+        SQLITE_OK)
+        return 0;
+    return run_sql(journal, "ALTER TABLE balloon ADD COLUMN boot_id TEXT NOT NULL DEFAULT ''",
+                   error);
+}
+
 int journal_open(const char *path, struct journal **out, struct error *error)
 {
     int rc = open_with(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out, error);
@@ -66,6 +79,8 @@ int journal_open(const char *path, struct journal **out, struct error *error)
         rc = run_sql(*out, "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL", error);
     if (rc == 0)
         rc = run_sql(*out, schema, error);
+    if (rc == 0)
+        rc = add_boot_id(*out, error);
     if (rc < 0) {
         journal_close(*out);
         *out = NULL;
@@ -76,8 +91,10 @@ int journal_open(const char *path, struct journal **out, struct error *error)
 int journal_open_read(const char *path, struct journal **out, struct error *error)
 {
     *out = NULL;
-    if (access(path, F_OK) < 0)
-        return error_set(error, -errno, "%s: no journal there: has vmwss-balloond run?", path);
+    if (access(path, R_OK) < 0)
+        return error_set(error, -errno, "%s: %s", path,
+                         errno == EACCES ? "it may be read by root and the group vmwss"
+                                         : "no journal there: has vmwss-balloond run?");
 
     int rc = open_with(path, SQLITE_OPEN_READONLY, out, error);
 
@@ -111,12 +128,39 @@ static int finish(struct journal *journal, sqlite3_stmt *statement, struct error
     return result == SQLITE_DONE ? 0 : failed(journal, result, error);
 }
 
+/* --- whose it is ------------------------------------------------------------------------------ */
+
+void journal_boot_id(char boot_id[JOURNAL_BOOT_ID])
+{
+    struct fsroot root;
+
+    boot_id[0] = 0;
+    if (fsroot_open(&root, "/") < 0)
+        return;
+    if (fsroot_read(&root, boot_id, JOURNAL_BOOT_ID, "proc/sys/kernel/random/boot_id") < 0)
+        boot_id[0] = 0;
+    boot_id[strcspn(boot_id, "\n")] = 0;
+    fsroot_close(&root);
+}
+
+bool journal_balloon_is_of(const struct journal_balloon *balloon, const char *boot_id,
+                           int domain_id, uint64_t current_bytes)
+{
+    uint64_t off = larger(current_bytes, balloon->set_bytes) -
+                   smaller(current_bytes, balloon->set_bytes);
+
+    if (balloon->before_bytes == 0)
+        return false;
+    return (*boot_id && !strcmp(balloon->boot_id, boot_id) && balloon->domain_id == domain_id) ||
+           off <= balloon_policy_default.still_bytes;
+}
+
 /* --- balloons --------------------------------------------------------------------------------- */
 
 int journal_own(struct journal *journal, const struct journal_balloon *balloon, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal, "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    int rc = prepare(journal, "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                      &statement, error);
 
     if (rc < 0)
@@ -129,6 +173,7 @@ int journal_own(struct journal *journal, const struct journal_balloon *balloon, 
     sql_bind_u64(statement, 6, balloon->panic_bytes);
     sqlite3_bind_double(statement, 7, balloon->panic_s);
     sqlite3_bind_int(statement, 8, (int)balloon->trouble);
+    sql_bind_text(statement, 9, balloon->boot_id);
     return finish(journal, statement, error);
 }
 
@@ -156,6 +201,8 @@ static int read_balloon(sqlite3_stmt *statement, struct journal_balloon *balloon
     rc = rc ? rc : sql_u64(statement, 5, &balloon->panic_bytes);
     rc = rc ? rc : sql_double(statement, 6, &balloon->panic_s);
     rc = rc ? rc : sql_u64(statement, 7, &trouble);
+    if (rc == 0 && sqlite3_column_count(statement) > 8)
+        rc = sql_text(statement, 8, balloon->boot_id, sizeof(balloon->boot_id));
     balloon->domain_id = (int)id;
     balloon->trouble = trouble <= TROUBLE_FOREIGN ? (enum balloon_trouble)trouble : TROUBLE_NONE;
     return rc;

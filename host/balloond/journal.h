@@ -24,16 +24,28 @@ int journal_open(const char *path, struct journal **out, struct error *error);
 int journal_open_read(const char *path, struct journal **out, struct error *error);
 void journal_close(struct journal *journal);
 
-/** A balloon that is ours. */
+#define JOURNAL_BOOT_ID 40
+
+/** A balloon that is ours, or of which something was learned. */
 struct journal_balloon {
     char uuid[37];
     char name[256];
-    int domain_id; /* of libvirt: another one is another run */
-    uint64_t before_bytes, set_bytes;
+    char boot_id[JOURNAL_BOOT_ID]; /* of the host; "": not known */
+    int domain_id;                 /* of libvirt: another one is another run */
+    uint64_t before_bytes;         /* 0: there is nothing to restore */
+    uint64_t set_bytes;
     uint64_t panic_bytes; /* 0: none */
     double panic_s;       /* Unix time */
     enum balloon_trouble trouble;
 };
+
+/** Of this boot of the host; "" where /proc does not say. */
+void journal_boot_id(char boot_id[JOURNAL_BOOT_ID]);
+
+/** Is it to be restored, and of the run of the guest that has that id, and has @p current_bytes
+ * now? Either it is the same boot and id, or the balloon is as it was set. */
+bool journal_balloon_is_of(const struct journal_balloon *balloon, const char *boot_id,
+                           int domain_id, uint64_t current_bytes);
 
 /** Written, and safe from kill -9, when it returns 0. */
 int journal_own(struct journal *journal, const struct journal_balloon *balloon,

@@ -90,6 +90,11 @@ static int give_up_privileges(const struct balloond_config *config, struct error
     return 0;
 }
 
+static void stay_alive(void)
+{
+    sd_notify(0, "WATCHDOG=1");
+}
+
 static void run(struct balloond *balloond)
 {
     const double tick_s = fmin(balloond->config->interval_s, TICK_MAX_S);
@@ -107,7 +112,7 @@ static void run(struct balloond *balloond)
              balloond->config->policy.proactive ? "proactive" : "lazy",
              balloond->config->act ? "acting" : "a dry run: no balloon is set");
     do {
-        sd_notify(0, "WATCHDOG=1");
+        stay_alive();
         balloond_tick(balloond);
     } while (sigtimedwait(&signals, NULL, &tick) < 0);
     sd_notify(0, "STOPPING=1");
@@ -118,7 +123,7 @@ static int lock_and_run(const struct balloond_config *config, struct error *erro
 {
     static const struct lock_wait at_once = {.pidfd = -1};
     struct run_lock lock = RUN_LOCK_NONE;
-    struct balloond balloond = {.config = config};
+    struct balloond balloond = {.config = config, .alive = stay_alive};
     struct fsroot root;
     int rc = fsroot_open(&root, "/");
 
@@ -131,7 +136,9 @@ static int lock_and_run(const struct balloond_config *config, struct error *erro
         rc = journal_open(config->journal, &balloond.journal, error);
     if (rc == 0) {
         run(&balloond);
-        balloond_end(&balloond);
+        rc = balloond_end(&balloond);
+        if (rc < 0)
+            error_set(error, rc, "not every balloon was restored");
     }
     run_lock_release(&lock);
     return rc;

@@ -26,6 +26,62 @@ ssize_t members_find(const struct members *members, const char *uuid)
     return -1;
 }
 
+/* --- what is known of one --------------------------------------------------------------------- */
+
+/* libvirt's are of at most a minute ago (DOMAIN_MEMORY_MAX_AGE_S). */
+#define LIBVIRT_PERIOD_S (DOMAIN_MEMORY_MAX_AGE_S / 3.0)
+
+static struct decide_input unmeasured(void)
+{
+    return (struct decide_input){
+        .vetoes = VETO_NOT_MEASURED, .up_s = NAN, .panic_age_s = NAN, .day_bytes = DECIDE_UNKNOWN};
+}
+
+static void forget_report(struct decide_guest *guest)
+{
+    *guest = (struct decide_guest){
+        .agreement = guest->reported ? guest->agreement : (double)NAN,
+        .swap_total_bytes = DECIDE_UNKNOWN,
+        .swap_free_bytes = DECIDE_UNKNOWN,
+        .cold_anon_bytes = DECIDE_UNKNOWN,
+        .psi_some = NAN,
+        .psi_full = NAN,
+        .refault_bytes_s = NAN,
+        .swap_in_bytes_s = NAN,
+    };
+}
+
+struct decide_input members_input(const struct decide_input *measured, double since_s,
+                                  const struct domain_memory *memory, double wall_s)
+{
+    struct decide_input input = *measured;
+    struct decide_guest *guest = &input.guest;
+    double age_s = fmax(wall_s - (double)memory->updated_s, 0);
+
+    input.age_s += since_s;
+    input.up_s += since_s;
+    guest->age_s += since_s;
+    if (memory->available_bytes == DOMAIN_MEMORY_UNKNOWN || memory->updated_s == 0 ||
+        (guest->reported && age_s >= guest->age_s + guest->late_s))
+        return input;
+    if (!guest->reported || guest->age_s > decide_policy_default.stale_periods * input.period_s)
+        forget_report(guest);
+    guest->reported = true;
+    guest->available_bytes = memory->available_bytes;
+    guest->age_s = age_s;
+    guest->late_s = 0;
+    guest->period_s = LIBVIRT_PERIOD_S;
+    return input;
+}
+
+static void begin_run(struct member *member, struct control_guest *guest,
+                      const struct domain_memory *memory)
+{
+    *guest = (struct control_guest){0};
+    *member = (struct member){.domain_id = memory->id, .fresh = true, .measured = unmeasured()};
+    memcpy(member->uuid, memory->uuid, sizeof(member->uuid));
+}
+
 /* --- who runs --------------------------------------------------------------------------------- */
 
 static int grow(struct members *members)
@@ -50,11 +106,7 @@ static ssize_t add(struct members *members, const struct domain_memory *memory)
     if (members->n == members->room && grow(members) < 0)
         return -ENOMEM;
 
-    struct member *member = &members->members[members->n];
-
-    *member = (struct member){.domain_id = memory->id};
-    memcpy(member->uuid, memory->uuid, sizeof(member->uuid));
-    members->guests[members->n] = (struct control_guest){0};
+    begin_run(&members->members[members->n], &members->guests[members->n], memory);
     return (ssize_t)members->n++;
 }
 
@@ -70,23 +122,25 @@ static void take_sizes(struct member *member, struct control_guest *guest,
 {
     const struct balloond_guest_config *own = balloond_config_guest(config, memory->name,
                                                                     memory->uuid);
+    const double wall_s = store_clock_now().wall_s;
     struct decide_input *input = &guest->input;
 
-    if (member->domain_id != memory->id) {
-        *guest = (struct control_guest){0};
-        *member = (struct member){.domain_id = memory->id};
-        memcpy(member->uuid, memory->uuid, sizeof(member->uuid));
-    }
+    if (member->domain_id != memory->id)
+        begin_run(member, guest, memory);
     memcpy(member->name, memory->name, sizeof(member->name));
     member->memory = *memory;
     member->seen = true;
-    guest->excluded = own && own->excluded;
+    member->ambiguous = balloond_config_is_ambiguous(config, memory->name, memory->uuid);
+    guest->excluded = member->ambiguous || (own && own->excluded);
+    *input = members_input(&member->measured,
+                           member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
+                           memory, wall_s);
+    input->assigned_bytes = memory->maximum_bytes;
+    input->actual_bytes = memory->current_bytes;
     input->reserved_bytes = own ? own->reserved_bytes : 0;
     input->shares = own ? own->shares : 0;
-    input->actual_bytes = memory->current_bytes;
-    /* Fresher than the record, and only where that has statistics: its consistency was judged. */
-    if (input->guest.reported && memory->available_bytes != DOMAIN_MEMORY_UNKNOWN)
-        input->guest.available_bytes = memory->available_bytes;
+    if (memory->suspended)
+        input->vetoes |= VETO_PAUSED;
 }
 
 int members_follow(struct members *members, struct domain_connection *libvirt,
@@ -118,22 +172,15 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
 
 /* --- what they need --------------------------------------------------------------------------- */
 
-static struct decide_input unmeasured(void)
-{
-    return (struct decide_input){
-        .vetoes = VETO_NOT_MEASURED, .up_s = NAN, .panic_age_s = NAN, .day_bytes = DECIDE_UNKNOWN};
-}
-
 /* The advice of what is kept; of a guest that is not kept, none. */
-static int measure(struct advising *advising, struct store *store, const struct member *member,
+static int measure(struct advising *advising, struct store *store, const char *uuid,
                    struct decide_input *input, struct error *error)
 {
     struct history_guest found;
     struct advice advice = {0};
     struct error missing = {0};
-    int rc = history_find(store, member->uuid, &found, &missing);
+    int rc = history_find(store, uuid, &found, &missing);
 
-    *input = unmeasured();
     if (rc == -ENOENT)
         return 0;
     if (rc == 0)
@@ -143,23 +190,28 @@ static int measure(struct advising *advising, struct store *store, const struct 
     return rc < 0 ? error_set(error, rc, "%s", missing.text) : 0;
 }
 
-static int measure_all(struct members *members, const struct balloond_config *config,
-                       struct store *store, struct advising *advising, struct error *error)
+static void begin_measuring(struct members *members)
 {
     for (size_t i = 0; i < members->n; i++) {
-        struct control_guest *guest = &members->guests[i];
-        struct decide_input input;
-        int rc = measure(advising, store, &members->members[i], &input, error);
-
-        if (rc < 0)
-            return rc;
-        guest->input = input;
-        take_sizes(&members->members[i], guest, &members->members[i].memory, config);
-        guest->input.assigned_bytes = members->members[i].memory.maximum_bytes;
-        if (members->members[i].memory.suspended)
-            guest->input.vetoes |= VETO_PAUSED;
+        members->members[i].measured = unmeasured();
+        members->members[i].measured_s = store_clock_now().wall_s;
     }
-    return 0;
+}
+
+static int measure_all(struct members *members, struct store *store, struct advising *advising,
+                       struct error *error)
+{
+    int first = 0;
+
+    for (size_t i = 0; i < members->n; i++) {
+        struct member *member = &members->members[i];
+        struct error why = {0};
+        int rc = measure(advising, store, member->uuid, &member->measured, &why);
+
+        if (rc < 0 && first == 0)
+            first = error_set(error, rc, "domain %s: %s", member->name, why.text);
+    }
+    return first;
 }
 
 int members_measure(struct members *members, const struct balloond_config *config,
@@ -169,12 +221,14 @@ int members_measure(struct members *members, const struct balloond_config *confi
     struct store *store = NULL;
     int rc = history_open(config->database, &store, error);
 
-    if (rc < 0)
-        return rc;
-    rc = advising_begin(&advising, NULL, error);
+    begin_measuring(members);
     if (rc == 0)
-        rc = measure_all(members, config, store, &advising, error);
+        rc = advising_begin(&advising, NULL, error);
+    if (rc == 0)
+        rc = measure_all(members, store, &advising, error);
     advising_end(&advising);
     store_close(store);
+    for (size_t i = 0; i < members->n; i++)
+        take_sizes(&members->members[i], &members->guests[i], &members->members[i].memory, config);
     return rc;
 }

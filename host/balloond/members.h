@@ -17,6 +17,11 @@ struct member {
     char name[256];
     int domain_id; /* another one: another run, and all is forgotten */
     bool seen;
+    bool fresh;     /* whether the journal knows its balloon has not been looked up yet */
+    bool owned;     /* it is in the journal */
+    bool ambiguous; /* it has two sections in the configuration */
+    struct decide_input measured; /* by the history, at measured_s, Unix time */
+    double measured_s;
     struct domain_memory memory;
     char last[128]; /* what was journalled last, in short */
     struct {
@@ -38,7 +43,15 @@ void members_free(struct members *members);
 int members_follow(struct members *members, struct domain_connection *libvirt,
                    const struct balloond_config *config, struct error *error);
 
-/** Working sets, from the history; a guest that is not in it keeps what it has. */
+/** What is known @p since_s seconds after @p measured: with the statistics that libvirt has at
+ * @p wall_s, Unix time, where those are newer than the record's. Of a record that is old nothing
+ * else that the guest reported stands then. */
+struct decide_input members_input(const struct decide_input *measured, double since_s,
+                                  const struct domain_memory *memory, double wall_s);
+
+/** Working sets, from the history. A guest that is not in it, and without the history every guest,
+ * keeps what it has, but for what libvirt's statistics say. 0; or negative with the message of the
+ * first that could not be read. */
 int members_measure(struct members *members, const struct balloond_config *config,
                     struct error *error);
 

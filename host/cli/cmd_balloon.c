@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct options {
     const char *journal, *uri;
@@ -29,7 +30,7 @@ static const char help[] =
     "       vmwss balloon release [DOMAIN] [OPTIONS]\n\n"
     "What vmwss-balloond decided, from its journal: the last decision of each guest, of one guest with\n"
     "what it stood on, or the last ones as they were made. release gives balloons that it set, and did\n"
-    "not restore, back the size that they had before; it must not run meanwhile.\n\n"
+    "not restore, back the size that they had before, and takes nothing; it must not run meanwhile.\n\n"
     "  -n, --last N        so many decisions (20)\n"
     "  -c, --connect URI   the libvirt of release (qemu:///system)\n"
     "  -J, --journal FILE  the journal (" JOURNAL_DEFAULT_PATH ")\n"
@@ -76,8 +77,14 @@ static const char *bytes(char *text, size_t size, uint64_t value)
     return value == DECIDE_UNKNOWN ? "-" : show_bytes(text, size, value);
 }
 
+struct listing {
+    struct table *table;
+    size_t n;
+};
+
 static int add_row(const struct journal_entry *entry, void *context)
 {
+    struct listing *listing = context;
     char time[32], actual[24], resident[24], target[24], action[32];
 
     snprintf(action, sizeof(action), "%s%s",
@@ -94,7 +101,13 @@ static int add_row(const struct journal_entry *entry, void *context)
         entry->why,
     };
 
-    return table_row(context, cells);
+    listing->n++;
+    return table_row(listing->table, cells);
+}
+
+static int no_decision(const char *domain, struct error *error)
+{
+    return error_set(error, -ENOENT, "domain %s: no decision about it is in the journal", domain);
 }
 
 static int print_table(const struct options *options, struct journal *journal, struct error *error)
@@ -104,17 +117,19 @@ static int print_table(const struct options *options, struct journal *journal, s
         {"ACTUAL", true, false},  {"RESIDENT", true, false}, {"TARGET", true, false},
         {"ACTION", false, false}, {"WHY", false, true},
     };
-    struct table *table = table_new(columns, sizeof(columns) / sizeof(columns[0]));
+    struct listing listing = {table_new(columns, sizeof(columns) / sizeof(columns[0])), 0};
+    bool status = !strcmp(options->verb, "status");
     int rc = -ENOMEM;
 
-    if (table)
-        rc = !strcmp(options->verb, "status")
-                 ? journal_latest(journal, add_row, table, error)
-                 : journal_entries(journal, options->domain, (unsigned)options->last, add_row,
-                                   table, error);
+    if (listing.table)
+        rc = status ? journal_latest(journal, add_row, &listing, error)
+                    : journal_entries(journal, options->domain, (unsigned)options->last, add_row,
+                                      &listing, error);
+    if (rc == 0 && !status && options->domain && listing.n == 0)
+        rc = no_decision(options->domain, error);
     if (rc == 0)
-        table_print(table, true);
-    table_free(table);
+        table_print(listing.table, true);
+    table_free(listing.table);
     return rc;
 }
 
@@ -155,8 +170,7 @@ static int why(const struct options *options, struct journal *journal, struct er
     int rc = journal_entries(journal, options->domain, 1, explain, &n, error);
 
     if (rc == 0 && n == 0)
-        return error_set(error, -ENOENT, "domain %s: no decision about it is in the journal",
-                         options->domain);
+        return no_decision(options->domain, error);
     return rc;
 }
 
@@ -165,35 +179,82 @@ static int why(const struct options *options, struct journal *journal, struct er
 struct releasing {
     const struct options *options;
     struct domain_connection *libvirt;
+    char boot_id[JOURNAL_BOOT_ID];
     struct error error; /* the last */
+    size_t found;       /* that were asked for */
     size_t n;
-    char uuids[256][37]; /* that are done: not removed while they are read */
+    struct journal_balloon done[256]; /* not removed while they are read */
 };
+
+/* It is never taken anything: of what it was given since it may use all. */
+static int give_back(struct releasing *releasing, const struct journal_balloon *balloon,
+                     const struct domain_memory *memory, struct error *error)
+{
+    bool is_less = memory->current_bytes < balloon->before_bytes ||
+                   memory->current_bytes == DOMAIN_MEMORY_UNKNOWN;
+    uint64_t target = is_less ? balloon->before_bytes : memory->current_bytes;
+    char text[32];
+    int rc = domain_memory_set(releasing->libvirt, balloon->uuid, target, error);
+
+    if (rc == 0)
+        printf("%s: %s%s\n", balloon->name, show_bytes(text, sizeof(text), target),
+               target > balloon->before_bytes ? ", kept: more than it had before" : "");
+    return rc;
+}
+
+static bool is_asked_for(const char *domain, const struct journal_balloon *balloon)
+{
+    return balloon->before_bytes > 0 &&
+           (!domain || !strcmp(domain, balloon->name) || !strcasecmp(domain, balloon->uuid));
+}
 
 static int release_one(const struct journal_balloon *balloon, void *context)
 {
     struct releasing *releasing = context;
-    const char *domain = releasing->options->domain;
     struct domain_memory memory;
     struct error error = {0};
-    char text[32];
     int rc;
 
-    if ((domain && strcmp(domain, balloon->name) != 0 && strcmp(domain, balloon->uuid) != 0) ||
-        releasing->n == sizeof(releasing->uuids) / sizeof(releasing->uuids[0]))
+    if (!is_asked_for(releasing->options->domain, balloon) ||
+        releasing->n == sizeof(releasing->done) / sizeof(releasing->done[0]))
         return 0;
+    releasing->found++;
     rc = domain_memory_fetch(releasing->libvirt, balloon->uuid, &memory, &error);
-    if (rc == 0 && memory.id == balloon->domain_id) {
-        rc = domain_memory_set(releasing->libvirt, balloon->uuid, balloon->before_bytes, &error);
-        if (rc == 0)
-            printf("%s: %s\n", balloon->name,
-                   show_bytes(text, sizeof(text), balloon->before_bytes));
-    }
+    if (rc == 0 &&
+        journal_balloon_is_of(balloon, releasing->boot_id, memory.id, memory.current_bytes))
+        rc = give_back(releasing, balloon, &memory, &error);
     if (rc == 0 || rc == -ENOENT) /* its run has ended, and its balloon with it */
-        memcpy(releasing->uuids[releasing->n++], balloon->uuid, sizeof(balloon->uuid));
+        releasing->done[releasing->n++] = *balloon;
     else
         releasing->error = error;
     return 0;
+}
+
+/* What its last panic taught stays. */
+static int forget(struct journal *journal, struct journal_balloon *balloon, struct error *error)
+{
+    balloon->before_bytes = 0;
+    return balloon->panic_bytes > 0 ? journal_own(journal, balloon, error)
+                                    : journal_disown(journal, balloon->uuid, error);
+}
+
+static int release_from(struct journal *journal, struct releasing *releasing, struct error *error)
+{
+    const char *domain = releasing->options->domain;
+    int rc = domain_connect_writable(releasing->options->uri, &releasing->libvirt, error);
+
+    if (rc < 0)
+        return rc;
+    journal_boot_id(releasing->boot_id);
+    rc = journal_balloons(journal, release_one, releasing, error);
+    domain_disconnect(releasing->libvirt);
+    for (size_t i = 0; rc == 0 && i < releasing->n; i++)
+        rc = forget(journal, &releasing->done[i], error);
+    if (rc == 0 && releasing->error.code)
+        rc = error_set(error, releasing->error.code, "%s", releasing->error.text);
+    if (rc == 0 && domain && releasing->found == 0)
+        rc = error_set(error, -ENOENT, "domain %s: no balloon of it is to be given back", domain);
+    return rc;
 }
 
 static int release_all(const struct options *options, struct error *error)
@@ -206,17 +267,10 @@ static int release_all(const struct options *options, struct error *error)
     journal = NULL;
     if (rc == 0)
         rc = journal_open(options->journal, &journal, error);
-    if (rc == 0)
-        rc = domain_connect_writable(options->uri, &releasing->libvirt, error);
     if (rc == 0) {
         releasing->options = options;
-        rc = journal_balloons(journal, release_one, releasing, error);
-        domain_disconnect(releasing->libvirt);
+        rc = release_from(journal, releasing, error);
     }
-    for (size_t i = 0; rc == 0 && i < releasing->n; i++)
-        rc = journal_disown(journal, releasing->uuids[i], error);
-    if (rc == 0 && releasing->error.code)
-        rc = error_set(error, releasing->error.code, "%s", releasing->error.text);
     journal_close(journal);
     return rc;
 }

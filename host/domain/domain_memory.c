@@ -6,6 +6,7 @@
 #include "domain/libvirt.h"
 
 #include <errno.h>
+#include <libvirt/virterror.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,22 @@ int domain_memory_fetch(struct domain_connection *connection, const char *name,
     return runs ? 0 : error_set(error, -ENOENT, "domain %s: it does not run", name);
 }
 
+/* Of those that keep it from being set: a backup does not. */
+static bool is_busy(virDomainPtr domain)
+{
+    virDomainControlInfo control;
+
+    return (virDomainGetControlInfo(domain, &control, 0) == 0 &&
+            control.state != VIR_DOMAIN_CONTROL_OK) ||
+           libvirt_has_job(domain);
+}
+
+static bool has_no_balloon(int code)
+{
+    return code == VIR_ERR_OPERATION_INVALID || code == VIR_ERR_OPERATION_UNSUPPORTED ||
+           code == VIR_ERR_CONFIG_UNSUPPORTED || code == VIR_ERR_NO_SUPPORT;
+}
+
 int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
                       struct error *error)
 {
@@ -158,7 +175,17 @@ int domain_memory_set(struct domain_connection *connection, const char *name, ui
 
     if (!domain)
         return error_set(error, missing.code, "%s", missing.text);
+    if (is_busy(domain))
+        return error_set(error, -EBUSY, "domain %s: another job runs on it", name);
     if (virDomainSetMemoryFlags(domain, (unsigned long)(bytes / 1024), VIR_DOMAIN_AFFECT_LIVE) == 0)
         return 0;
-    return libvirt_failed(connection, name, error);
+
+    bool never = has_no_balloon(virGetLastErrorCode());
+    int rc = libvirt_failed(connection, name, error);
+
+    if (rc != -EIO || !never)
+        return rc;
+    if (error)
+        error->code = -EOPNOTSUPP;
+    return -EOPNOTSUPP;
 }

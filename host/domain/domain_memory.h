@@ -46,7 +46,9 @@ int domain_memory_fetch(struct domain_connection *connection, const char *name,
 
 /** Sets the target of a running domain's balloon, by name, UUID or id; the configuration stays. The
  * connection is a writable one. libvirt returns once QEMU knows: the guest follows, or does not.
- * 0; -ENOENT; -EIO (it has no balloon, say) or -ENOTCONN with libvirt's words. */
+ * 0; -ENOENT; -EBUSY another job runs on it, for which libvirt would wait for half a minute;
+ * -EOPNOTSUPP it has no balloon, or its driver was not loaded; -EIO or -ENOTCONN with libvirt's
+ * words. */
 int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
                       struct error *error);
 

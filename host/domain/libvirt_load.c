@@ -73,6 +73,9 @@ PASS_ON(int, virConnectSetKeepAlive, (virConnectPtr conn, int interval, unsigned
 PASS_ON(int, virConnectUnregisterCloseCallback, (virConnectPtr conn, virConnectCloseFunc cb),
         (conn, cb))
 PASS_ON(int, virDomainFree, (virDomainPtr domain), (domain))
+PASS_ON(int, virDomainGetControlInfo,
+        (virDomainPtr domain, virDomainControlInfoPtr info, unsigned int flags),
+        (domain, info, flags))
 PASS_ON(unsigned int, virDomainGetID, (virDomainPtr domain), (domain))
 PASS_ON(int, virDomainGetJobStats,
         (virDomainPtr domain, int *type, virTypedParameterPtr *params, int *nparams,

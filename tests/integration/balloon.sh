@@ -109,7 +109,9 @@ echo "# vmwss balloon"
 check "status" test -n "$("$vmwss" balloon status --journal "$journal" | grep -E ' deaf .* 256.0 MiB .*no driver')"
 check "why" test -n "$("$vmwss" balloon why cold --journal "$journal" | grep -E '^  actual +[0-9.]+ MiB')"
 check "log" test -n "$("$vmwss" balloon log cold --last 1000 --journal "$journal" | grep -E ' cold .* 256.0 MiB .* 244.0 MiB +shrink')"
-expect_exit "no such guest" 2 'domain nosuch: no decision' "$vmwss" balloon why nosuch --journal "$journal"
+for verb in why log; do
+	expect_exit "$verb of no such guest" 2 'domain nosuch: no decision' "$vmwss" balloon $verb nosuch --journal "$journal"
+done
 
 echo "# the end"
 check "SIGTERM: exit 0" controller_end TERM
@@ -120,6 +122,7 @@ echo "# release, after a kill -9"
 controller_begin
 check "it shrinks again" eventually is cold -lt 250
 controller_end KILL
+expect_exit "nothing of no such guest is released" 2 'domain nosuch: no balloon' "$vmwss" balloon release nosuch -c "$embed_uri" --journal "$journal"
 check "released" test -n "$("$vmwss" balloon release -c "$embed_uri" --journal "$journal" | grep '^cold: 256.0 MiB')"
 check "it has what it had" eventually is cold -eq 256
 configure maybe

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_balloond.c  The configuration of vmwss-balloond, and its journal: also one that is
  * full. */
-#include "balloond/config.h"
-#include "balloond/journal.h"
+#include "balloond/adoption.h"
 #include "kept.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 
 static struct kept_dir dir;
@@ -85,6 +86,20 @@ START_TEST(every_key_is_taken)
     ck_assert_double_eq(db->shares, 500);
     ck_assert(balloond_config_guest(&config, "any", UUID_1)->excluded);
     ck_assert_ptr_null(balloond_config_guest(&config, "any", UUID_2));
+}
+END_TEST
+
+START_TEST(sections_by_name_and_uuid)
+{
+    ck_assert_int_eq(load("[guest \t db1 ]\nreservation = 2G\n[guest " UUID_2 "]\nexclude = yes\n"),
+                     0);
+    ck_assert_str_eq(config.guests[0].name, "db1");
+    ck_assert_ptr_nonnull(balloond_config_guest(&config, "db1", UUID_1));
+    ck_assert(!balloond_config_is_ambiguous(&config, "db1", UUID_1));
+    ck_assert(balloond_config_is_ambiguous(&config, "db1", UUID_2));
+    ck_assert_int_eq(load("[guest ABCDEF00-0000-4000-8000-000000000001]\nexclude = yes\n"), 0);
+    ck_assert_ptr_nonnull(
+        balloond_config_guest(&config, "any", "abcdef00-0000-4000-8000-000000000001"));
 }
 END_TEST
 
@@ -173,6 +188,7 @@ START_TEST(decisions_are_read_as_they_were_added)
 END_TEST
 
 static const struct journal_balloon balloon = {.uuid = UUID_1,
+                                               .boot_id = "a-boot",
                                                .name = "web1",
                                                .domain_id = 7,
                                                .before_bytes = 4096 * MIB,
@@ -186,6 +202,7 @@ static int see_balloon(const struct journal_balloon *found, void *context)
     *(unsigned *)context += 1;
     ck_assert_str_eq(found->uuid, balloon.uuid);
     ck_assert_str_eq(found->name, balloon.name);
+    ck_assert_str_eq(found->boot_id, "a-boot");
     ck_assert_int_eq(found->domain_id, 7);
     ck_assert_uint_eq(found->before_bytes, balloon.before_bytes);
     ck_assert_uint_eq(found->set_bytes, balloon.set_bytes);
@@ -213,6 +230,211 @@ START_TEST(a_balloon_is_known_until_it_is_disowned)
     ck_assert_uint_eq(count_balloons(), 1);
     ck_assert_int_eq(journal_disown(journal, UUID_1, &error), 0);
     ck_assert_uint_eq(count_balloons(), 0);
+}
+END_TEST
+
+START_TEST(a_balloon_is_of_the_run_that_it_was_set_in)
+{
+    struct journal_balloon learned = balloon;
+    uint64_t set = balloon.set_bytes, other = balloon.set_bytes + 64 * MIB;
+    char boot_id[JOURNAL_BOOT_ID];
+
+    ck_assert(journal_balloon_is_of(&balloon, "a-boot", 7, other)); /* on its way */
+    ck_assert(!journal_balloon_is_of(&balloon, "another", 7, other));
+    ck_assert(!journal_balloon_is_of(&balloon, "a-boot", 8, other));
+    ck_assert(journal_balloon_is_of(&balloon, "another", 8, set)); /* saved and restored */
+    learned.before_bytes = 0;
+    ck_assert(!journal_balloon_is_of(&learned, "a-boot", 7, set));
+    journal_boot_id(boot_id);
+    ck_assert_uint_eq(strlen(boot_id), 36);
+    learned.boot_id[0] = 0;
+    ck_assert(!journal_balloon_is_of(&learned, "", 7, other)); /* not known is not the same */
+}
+END_TEST
+
+/* As it was before rows had the boot. */
+START_TEST(an_older_journal_is_taken_over)
+{
+    unsigned n = 0;
+    sqlite3 *db;
+
+    ck_assert_int_eq(journal_own(journal, &balloon, &error), 0);
+    journal_close(journal);
+    ck_assert_int_eq(sqlite3_open(dir.path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "ALTER TABLE balloon DROP COLUMN boot_id", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    ck_assert_int_eq(journal_open(dir.path, &journal, &error), 0);
+    ck_assert_int_eq(journal_own(journal, &balloon, &error), 0);
+    ck_assert_int_eq(journal_balloons(journal, see_balloon, &n, &error), 0);
+    ck_assert_uint_eq(n, 1);
+}
+END_TEST
+
+/* --- what is known of a guest ----------------------------------------------------------------- */
+
+/* The record is 10 s old, its statistics up to a minute older. */
+static struct decide_input recorded(void)
+{
+    return (struct decide_input){.age_s = 10,
+                                 .period_s = 10,
+                                 .up_s = 1000,
+                                 .guest = {.reported = true,
+                                           .age_s = 10,
+                                           .late_s = 60,
+                                           .agreement = 1,
+                                           .available_bytes = 500 * MIB,
+                                           .psi_some = 0.2,
+                                           .psi_full = 0,
+                                           .oom_kill = true}};
+}
+
+static struct domain_memory by_libvirt(uint64_t available, uint64_t updated_s)
+{
+    return (struct domain_memory){.available_bytes = available, .updated_s = updated_s};
+}
+
+START_TEST(libvirt_statistics_count_where_they_are_newer)
+{
+    struct decide_input record = recorded();
+    struct domain_memory memory = by_libvirt(400 * MIB, 900); /* 100 s old: the record's is newer */
+    struct decide_input input = members_input(&record, 0, &memory, 1000);
+
+    ck_assert_uint_eq(input.guest.available_bytes, 500 * MIB);
+    memory.updated_s = 997;
+    input = members_input(&record, 5, &memory, 1000);
+    ck_assert_uint_eq(input.guest.available_bytes, 400 * MIB);
+    ck_assert_double_eq(input.guest.age_s, 3);
+    ck_assert_double_eq(input.guest.late_s, 0);
+    ck_assert_double_eq(input.age_s, 15);
+    ck_assert_double_eq(input.guest.psi_some, 0.2); /* the record is fresh enough for that */
+    ck_assert(input.guest.oom_kill);
+}
+END_TEST
+
+/* vmwssd was stopped an hour ago, and the guest waited for memory then. */
+START_TEST(of_an_old_record_nothing_stands_but_what_libvirt_says)
+{
+    struct decide_input record = recorded();
+    struct domain_memory memory = by_libvirt(400 * MIB, 995);
+    struct decide_input input = members_input(&record, 3600, &memory, 1000);
+
+    input.assigned_bytes = input.actual_bytes = 4096 * MIB;
+    ck_assert_uint_eq(decide_panics(&decide_policy_default, &input), 0);
+    memory.available_bytes = 50 * MIB;
+    input = members_input(&record, 3600, &memory, 1000);
+    input.assigned_bytes = input.actual_bytes = 4096 * MIB;
+    ck_assert_uint_eq(decide_panics(&decide_policy_default, &input), PANIC_AVAILABLE);
+    ck_assert(decide_vetoes(&decide_policy_default, &input) & VETO_STALE);
+}
+END_TEST
+
+START_TEST(a_panic_is_known_without_the_history)
+{
+    static struct domain_memory memory = {.name = "a", .uuid = UUID_1, .id = 1};
+    struct decide_input none = {.vetoes = VETO_NOT_MEASURED, .up_s = NAN, .panic_age_s = NAN};
+    struct decide_input input;
+
+    memory.available_bytes = 50 * MIB;
+    memory.updated_s = 970;
+    input = members_input(&none, 0, &memory, 1000);
+    input.assigned_bytes = input.actual_bytes = 4096 * MIB;
+    ck_assert_uint_eq(decide_panics(&decide_policy_default, &input), PANIC_AVAILABLE);
+}
+END_TEST
+
+START_TEST(no_history_is_no_measurement_but_no_end)
+{
+    struct members members = {0};
+    struct member member = {.uuid = UUID_1, .memory = by_libvirt(50 * MIB, (uint64_t)time(NULL))};
+    struct control_guest guest = {0};
+
+    snprintf(config.database, sizeof(config.database), "/nonexistent/history.db");
+    member.memory.maximum_bytes = member.memory.current_bytes = 4096 * MIB;
+    members.members = &member;
+    members.guests = &guest;
+    members.n = 1;
+    ck_assert_int_lt(members_measure(&members, &config, &error), 0);
+    ck_assert_uint_ne(guest.input.vetoes & VETO_NOT_MEASURED, 0);
+    ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), PANIC_AVAILABLE);
+}
+END_TEST
+
+/* --- whose balloon ---------------------------------------------------------------------------- */
+
+static struct member one;
+static struct control_guest one_guest;
+static struct balloond controller;
+
+/* One guest that was not seen before, of that id, which has so much. */
+static void appear(int domain_id, uint64_t current_bytes)
+{
+    one = (struct member){.uuid = UUID_1, .name = "web1", .domain_id = domain_id, .fresh = true};
+    one.memory.current_bytes = current_bytes;
+    one_guest = (struct control_guest){
+        .input = {.assigned_bytes = 4096 * MIB, .actual_bytes = current_bytes}};
+    config.act = true;
+    controller = (struct balloond){.config = &config,
+                                   .journal = journal,
+                                   .members = {.members = &one, .guests = &one_guest, .n = 1}};
+}
+
+static void own_now(void)
+{
+    struct journal_balloon row = balloon;
+
+    row.trouble = TROUBLE_NONE;
+    journal_boot_id(row.boot_id);
+    ck_assert_int_eq(journal_own(journal, &row, &error), 0);
+}
+
+START_TEST(a_balloon_is_adopted_with_what_was_learned)
+{
+    own_now();
+    appear(7, 1000 * MIB); /* on its way to 900 */
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+    ck_assert_uint_eq(one_guest.state.pace.panic_bytes, 800 * MIB);
+    ck_assert(one_guest.state.moving);
+    ck_assert_int_eq(adoption_count(&controller, &error), 1);
+    appear(8, 900 * MIB); /* saved and restored */
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+    appear(8, 1000 * MIB); /* and the row has its new id */
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+}
+END_TEST
+
+START_TEST(of_another_run_only_what_was_learned_is_left)
+{
+    own_now();
+    appear(8, 4096 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 0);
+    ck_assert_uint_eq(one_guest.state.pace.panic_bytes, 800 * MIB);
+    ck_assert_int_eq(adoption_count(&controller, &error), 0); /* nothing to release, ever */
+    appear(9, 900 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 0);
+    ck_assert_uint_eq(one_guest.state.pace.panic_bytes, 800 * MIB);
+}
+END_TEST
+
+/* libvirt is not there; with nothing to restore that is no failure. */
+START_TEST(an_end_that_restores_nothing_says_so)
+{
+    own_now();
+    config.act = true;
+    snprintf(config.connect, sizeof(config.connect), "test:///nonexistent/driver.xml");
+    controller = (struct balloond){.config = &config, .journal = journal};
+    ck_assert_int_lt(balloond_end(&controller), 0);
+    ck_assert_int_eq(journal_open(dir.path, &journal, &error), 0);
+    controller = (struct balloond){.config = &config, .journal = journal};
+    ck_assert_int_eq(adoption_count(&controller, &error), 1);
+    ck_assert_int_eq(journal_disown(journal, UUID_1, &error), 0);
+    ck_assert_int_eq(balloond_end(&controller), 0);
+    journal = NULL;
 }
 END_TEST
 
@@ -268,6 +490,16 @@ int main(void)
     tcase_add_test(all, what_is_wrong_is_named);
     tcase_add_test(all, decisions_are_read_as_they_were_added);
     tcase_add_test(all, a_balloon_is_known_until_it_is_disowned);
+    tcase_add_test(all, a_balloon_is_of_the_run_that_it_was_set_in);
+    tcase_add_test(all, an_older_journal_is_taken_over);
+    tcase_add_test(all, libvirt_statistics_count_where_they_are_newer);
+    tcase_add_test(all, of_an_old_record_nothing_stands_but_what_libvirt_says);
+    tcase_add_test(all, a_panic_is_known_without_the_history);
+    tcase_add_test(all, no_history_is_no_measurement_but_no_end);
+    tcase_add_test(all, a_balloon_is_adopted_with_what_was_learned);
+    tcase_add_test(all, of_another_run_only_what_was_learned_is_left);
+    tcase_add_test(all, an_end_that_restores_nothing_says_so);
+    tcase_add_test(all, sections_by_name_and_uuid);
     tcase_add_test(all, a_full_journal_is_an_error_and_no_more);
     tcase_add_test(all, no_journal_and_no_database);
     suite_add_tcase(suite, all);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file adoption.c  See adoption.h. */
+#include "balloond/adoption.h"
+
+#include "daemon/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, uint64_t set_bytes)
+{
+    const struct member *member = &balloond->members.members[i];
+    const struct control_guest *guest = &balloond->members.guests[i];
+    const struct balloon_state *state = &guest->state;
+    struct journal_balloon row = {
+        .domain_id = member->domain_id,
+        .before_bytes = state->before_bytes ? state->before_bytes : decide_actual(&guest->input),
+        .set_bytes = set_bytes,
+        .panic_bytes = state->pace.panic_bytes,
+        .panic_s = balloond_wall_s() - (balloond_now_s() - state->pace.panic_at_s),
+        .trouble = state->trouble,
+    };
+
+    memcpy(row.uuid, member->uuid, sizeof(row.uuid));
+    memcpy(row.name, member->name, sizeof(row.name));
+    journal_boot_id(row.boot_id);
+    return row;
+}
+
+/* What it learned is no older than the clock says, which may have been set. */
+static void learn(struct decide_pace *pace, const struct journal_balloon *row)
+{
+    if (row->panic_bytes == 0)
+        return;
+    pace->panic_bytes = row->panic_bytes;
+    pace->panic_at_s = balloond_now_s() - fmax(balloond_wall_s() - row->panic_s, 0);
+}
+
+static void take_over(const struct balloond *balloond, struct control_guest *guest,
+                      const struct journal_balloon *row)
+{
+    balloon_adopt(&guest->state, &balloond->config->policy.balloon, &guest->input,
+                  row->before_bytes, row->set_bytes, balloond_now_s());
+    guest->state.trouble = row->trouble == TROUBLE_FOREIGN ? TROUBLE_NONE : row->trouble;
+    log_line(LOG_CLASS_GUEST, LOG_NOTICE, "domain %s: its balloon is adopted, it had %llu MiB",
+             row->name, (unsigned long long)(row->before_bytes / DECIDE_MIB));
+}
+
+static int adopt(const struct journal_balloon *row, void *context)
+{
+    struct balloond *balloond = context;
+    ssize_t i = members_find(&balloond->members, row->uuid);
+    char boot_id[JOURNAL_BOOT_ID];
+
+    if (i < 0 || !balloond->members.members[i].fresh)
+        return 0;
+
+    struct member *member = &balloond->members.members[i];
+    struct control_guest *guest = &balloond->members.guests[i];
+
+    journal_boot_id(boot_id);
+    learn(&guest->state.pace, row);
+    member->owned = true;
+    if (!journal_balloon_is_of(row, boot_id, member->domain_id, member->memory.current_bytes))
+        return 0;
+    if (balloond->config->act)
+        take_over(balloond, guest, row);
+    else
+        log_line(LOG_CLASS_GUEST, LOG_WARNING,
+                 "domain %s: its balloon is still set by an earlier run, and this is a dry run: "
+                 "vmwss balloon release %s restores it",
+                 row->name, row->name);
+    return 0;
+}
+
+void adoption_renew(struct balloond *balloond, size_t i)
+{
+    const struct balloon_state *state = &balloond->members.guests[i].state;
+    const struct journal_balloon row = adoption_row(balloond, i, state->set_bytes);
+    struct error error = {0};
+    int rc = state->before_bytes > 0 ? journal_own(balloond->journal, &row, &error)
+                                     : adoption_give_up(balloond, i, &error);
+
+    if (rc < 0)
+        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: not journalled: %s", row.name, error.text);
+}
+
+static void refuse_two_sections(const struct member *member)
+{
+    if (member->ambiguous)
+        log_line(LOG_CLASS_GUEST, LOG_ERR,
+                 "domain %s: it has two sections, [guest %s] and [guest %s]: its balloon is left "
+                 "alone until there is one",
+                 member->name, member->name, member->uuid);
+}
+
+int adoption_run(struct balloond *balloond, struct error *error)
+{
+    struct members *members = &balloond->members;
+    bool fresh = false;
+    int rc = 0;
+
+    for (size_t i = 0; i < members->n; i++)
+        fresh = fresh || members->members[i].fresh;
+    if (fresh)
+        rc = journal_balloons(balloond->journal, adopt, balloond, error);
+    for (size_t i = 0; rc == 0 && i < members->n; i++) {
+        struct member *member = &members->members[i];
+
+        if (!member->fresh)
+            continue;
+        member->fresh = false;
+        refuse_two_sections(member);
+        if (member->owned && balloond->config->act)
+            adoption_renew(balloond, i);
+    }
+    return rc;
+}
+
+int adoption_give_up(struct balloond *balloond, size_t i, struct error *error)
+{
+    struct member *member = &balloond->members.members[i];
+    struct journal_balloon row = adoption_row(balloond, i, 0);
+    int rc;
+
+    row.before_bytes = 0;
+    rc = row.panic_bytes > 0 ? journal_own(balloond->journal, &row, error)
+                             : journal_disown(balloond->journal, row.uuid, error);
+    if (rc == 0)
+        member->owned = false;
+    return rc;
+}
+
+static int count(const struct journal_balloon *row, void *context)
+{
+    *(ssize_t *)context += row->before_bytes > 0;
+    return 0;
+}
+
+ssize_t adoption_count(struct balloond *balloond, struct error *error)
+{
+    ssize_t n = 0;
+    int rc = journal_balloons(balloond->journal, count, &n, error);
+
+    return rc < 0 ? rc : n;
+}
