@@ -4,6 +4,8 @@
 
 #include <cap-ng.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
 #include <seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -146,6 +148,39 @@ static int refuse_signals(scmp_filter_ctx filter)
     return rc;
 }
 
+/* The kernel takes the argument for 32 bits wide; a plain comparison sees all 64. */
+static int refuse_command(scmp_filter_ctx filter, int call, unsigned command)
+{
+    const struct scmp_arg_cmp commands = {
+        .arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = 0xffffffff, .datum_b = command};
+
+    return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &commands);
+}
+
+/* Whoever owns a file (fcntl(2), O_ASYNC) gets a signal, any by F_SETSIG, by the user ids of who
+ * made it the owner: no capability is asked for, and no system call of the list above is made. */
+static int refuse_owners(scmp_filter_ctx filter)
+{
+    static const unsigned fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
+    static const unsigned ioctls[] = {FIOSETOWN, SIOCSPGRP};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(fcntls) / sizeof(fcntls[0]); i++)
+        rc = refuse_command(filter, SCMP_SYS(fcntl), fcntls[i]);
+    for (size_t i = 0; rc == 0 && i < sizeof(ioctls) / sizeof(ioctls[0]); i++)
+        rc = refuse_command(filter, SCMP_SYS(ioctl), ioctls[i]);
+    return rc;
+}
+
+/* Of any process but the caller; 0 is how the C library calls it. A limit on CPU time would end the
+ * other. */
+static int refuse_limits(scmp_filter_ctx filter)
+{
+    const struct scmp_arg_cmp others = {.arg = 0, .op = SCMP_CMP_NE, .datum_a = 0};
+
+    return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, &others);
+}
+
 static int refuse_socket(scmp_filter_ctx filter, enum scmp_compare compare, unsigned family)
 {
     const struct scmp_arg_cmp families = {.arg = 0, .op = compare, .datum_a = family};
@@ -193,6 +228,10 @@ static int refuse_system_calls(int (*limit)(scmp_filter_ctx filter, bool agents)
 
     if (rc == 0)
         rc = refuse_signals(filter);
+    if (rc == 0)
+        rc = refuse_owners(filter);
+    if (rc == 0)
+        rc = refuse_limits(filter);
     if (rc == 0)
         rc = limit(filter, agents);
     if (rc == 0)

@@ -19,8 +19,9 @@
  * file makes all but the history read-only. The man page says so.
  *
  * And system calls that neither makes, whatever it may: to run a program, to trace another process
- * or take its files, to send a signal to one, to load code into the kernel, to mount, to set the
- * clock, to talk to a network (seccomp(2)). They fail with EPERM. Nothing connects to vmwssd:
+ * or take its files, to send a signal to one or have the kernel send it (the owner of a file), to
+ * limit one, to load code into the kernel, to mount, to set the clock, to talk to a network
+ * (seccomp(2)). They fail with EPERM. Nothing connects to vmwssd:
  * listen(2) fails, too. The rest is refused also what reads another process's memory, advises on
  * it, or counts its events; the scanner, all sockets but those to agents. What no filter of calls
  * can refuse remains: with CAP_SYS_PTRACE the scanner could write /proc/PID/mem.

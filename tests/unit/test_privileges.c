@@ -9,11 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -99,6 +102,40 @@ static bool signals_nobody(void)
                  kill(child, 0) == 0 && waitpid(child, &status, WNOHANG | WUNTRACED) == 0;
 
     return holds;
+}
+
+#define UPPER (1UL << 32) /* the kernel takes these arguments for 32 bits wide */
+
+/* The kernel sends what the owner of a file is to get, by what the owner was allowed when it was
+ * set (fs/fcntl.c): SIGIO, or another signal by F_SETSIG. How many of the ways were open. */
+static int ways_to_own(void)
+{
+    struct f_owner_ex owner = {.type = F_OWNER_PID, .pid = getppid()};
+    pid_t process = getppid();
+    int fds[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
+        return -1;
+    return !refused(fcntl(fds[0], F_SETOWN, process)) +
+           !refused(fcntl(fds[0], F_SETOWN_EX, &owner)) +
+           !refused(fcntl(fds[0], F_SETSIG, SIGCHLD)) +
+           !refused(ioctl(fds[0], FIOSETOWN, &process)) +
+           !refused(ioctl(fds[0], SIOCSPGRP, &process)) +
+           !refused(syscall(SYS_fcntl, fds[0], UPPER | F_SETOWN, process)) +
+           !refused(syscall(SYS_ioctl, fds[0], UPPER | FIOSETOWN, &process));
+}
+
+static bool has_nobody_signalled(void)
+{
+    return ways_to_own() == 0;
+}
+
+static bool limits_nobody(void)
+{
+    struct rlimit limit;
+
+    return refused(prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit)) &&
+           getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
 static bool can_abort(void)
@@ -208,6 +245,8 @@ static const struct promise promises[] = {
     {"makes no namespace", makes_no_namespace},
     {"stops nobody", stops_nobody},
     {"signals nobody", signals_nobody},
+    {"has nobody signalled", has_nobody_signalled},
+    {"limits nobody", limits_nobody},
     {"can abort", can_abort},
     {"talks to no network", talks_to_no_network},
     {"waits for nobody", waits_for_nobody},
@@ -291,7 +330,8 @@ static int drop_nothing(struct error *error)
 static bool all_were_possible(void)
 {
     return !writes_no_memory() && !talks_to_no_network() && !waits_for_nobody() &&
-           !gets_nothing_back() && !signals_nobody() && !reaches_nobody() && !has_no_socket() &&
+           !gets_nothing_back() && !signals_nobody() && ways_to_own() == 7 && !limits_nobody() &&
+           !reaches_nobody() && !has_no_socket() &&
            (geteuid() != 0 || (!has_no_capability() && !has_only_the_scanners() &&
                                !cannot_open_memory() && !sees_no_mappings()));
 }
