@@ -29,7 +29,7 @@ struct scan_guest {
     uint64_t number;
     bool busy; /* a thread has it: nobody else touches watched, but what never changes */
     bool gone; /* that thread frees it */
-    struct watched *watched;
+    struct watched *watched; /* NULL: it is being restored */
 };
 
 struct scan_table {
@@ -108,9 +108,17 @@ static void give_back(struct scan_table *table, struct scan_guest *guest)
     pthread_mutex_unlock(&table->mutex);
 }
 
+/* Who has it busy may; restoring it takes long, so others see meanwhile that there is nothing to
+ * compare any more. */
 static void free_guest(struct scan_table *table, struct scan_guest *guest)
 {
-    watched_free(guest->watched);
+    pthread_mutex_lock(&table->mutex);
+
+    struct watched *watched = guest->watched;
+
+    guest->watched = NULL;
+    pthread_mutex_unlock(&table->mutex);
+    watched_free(watched);
     pthread_mutex_lock(&table->mutex);
     unlink_guest(table, guest);
     pthread_cond_broadcast(&table->changed);
@@ -247,7 +255,7 @@ static void has_ram(struct scan_table *table, const struct scan_request *request
 
     const struct scan_guest *guest = find(table, request->guest);
 
-    reply->has_ram = guest && watched_has_ram(guest->watched, &config);
+    reply->has_ram = guest && guest->watched && watched_has_ram(guest->watched, &config);
     pthread_mutex_unlock(&table->mutex);
     ram_config_free(&config);
 }
