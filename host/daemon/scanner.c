@@ -116,22 +116,38 @@ static int open_lane(struct scanner *scanner)
     return fd >= 0 ? fd : -EBADMSG;
 }
 
-static int exchange(struct scanner *scanner, const struct scan_request *request,
-                    struct scan_reply *reply, int *fd)
+/* This thread's, for as long as it lives. */
+static int lane_of(struct scanner *scanner)
 {
     int lane = (int)(intptr_t)pthread_getspecific(scanner->lane) - 1;
 
-    if (lane < 0)
-        lane = open_lane(scanner);
+    return lane >= 0 ? lane : open_lane(scanner);
+}
+
+/* One that failed is of no use any more, or would take the next request's reply for that to this
+ * one: the next opens another. */
+static void drop_lane(struct scanner *scanner, int lane)
+{
+    pthread_setspecific(scanner->lane, NULL);
+    close(lane);
+}
+
+static int exchange(struct scanner *scanner, const struct scan_request *request,
+                    struct scan_reply *reply, int *fd)
+{
+    int lane = lane_of(scanner);
+
     if (lane < 0)
         return lane;
 
     int rc = scan_socket_send(lane, request, scan_request_size(request->op), -1);
     ssize_t n = rc < 0 ? rc : scan_socket_receive(lane, reply, sizeof(*reply), fd, 0);
 
+    if (n >= 0 && !scan_reply_valid(reply, (size_t)n, request->op))
+        n = -EBADMSG;
     if (n < 0)
-        return (int)n;
-    return scan_reply_valid(reply, (size_t)n, request->op) ? 0 : -EBADMSG;
+        drop_lane(scanner, lane);
+    return n < 0 ? (int)n : 0;
 }
 
 /* Only as much of it as crosses: 30 KB that are not in the cache take longer than all the rest. */
@@ -142,13 +158,19 @@ static void begin(struct scan_request *request, enum scan_op op, uint64_t guest)
     request->guest = guest;
 }
 
-/* The reply's own result; @p fd: what came with it, closed if nobody wants it. */
+/* The reply's own result; @p fd: what came with it, closed if nobody wants it. What a domain's XML
+ * says may be no request: the scanner would end the channel. */
 static int ask(struct scanner *scanner, const struct scan_request *request,
                struct scan_reply *reply, int *fd, struct error *error)
 {
     int came = -1;
     int rc = 0;
 
+    if (fd)
+        *fd = -1;
+    if (!scan_request_valid(request, scan_request_size(request->op)))
+        return error_set(error, -EINVAL,
+                         "the scanner is not asked: a name or a number is out of range");
     memset(reply, 0, offsetof(struct scan_reply, list));
     reply->error[0] = '\0';
     if (scanner->table)
@@ -413,12 +435,18 @@ int scanner_connect(const struct agent_endpoint *endpoint, void *context, struct
 {
     struct scan_request request;
     struct scan_reply reply;
+    char name[300];
     int fd = -1;
 
     begin(&request, SCAN_CONNECT, 0);
     request.connect.vsock_cid = endpoint->vsock_cid;
     memcpy(request.connect.path, endpoint->path, sizeof(request.connect.path));
     memcpy(request.connect.uuid, endpoint->uuid, sizeof(request.connect.uuid));
+
+    if (!scan_request_valid(&request, scan_request_size(request.op)))
+        return error_set(error, -EINVAL,
+                         "%s: no agent's: a path is absolute, and not the monitor's",
+                         agent_endpoint_name(endpoint, name, sizeof(name)));
 
     int rc = ask(context, &request, &reply, &fd, error);
 

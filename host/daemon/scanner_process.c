@@ -14,13 +14,14 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_LANES 256 /* as many threads ask; the fleet's 64, and one for each source */
+#define MAX_LANES 256 /* as many threads ask at once; the fleet's 64, and one for each source */
 #define EXIT_HUNG 3
 #define CHECK_MS 1000
 #define WAIT_MS 5000
@@ -28,6 +29,7 @@
 struct lane {
     struct scan_table *table;
     int channel_fd;
+    atomic_uint *lanes; /* how many there are */
 };
 
 /* --- channels --------------------------------------------------------------------------------- */
@@ -60,14 +62,23 @@ static void *serve(void *context)
     while (request && reply && answer(lane->table, lane->channel_fd, request, reply))
         ;
     close(lane->channel_fd);
+    atomic_fetch_sub(lane->lanes, 1);
     free(request);
     free(reply);
     free(lane);
     return NULL;
 }
 
+struct first {
+    struct scan_table *table;
+    int channel_fd;
+    atomic_uint lanes;
+    uint64_t heard_ns; /* when the other half last asked whether we live; 0: not yet, for it may be
+                          busy with a large history for minutes before it begins */
+};
+
 /* The other end of a channel with a thread of its own; a negative errno. */
-static int make_lane(struct scan_table *table)
+static int make_lane(struct first *first)
 {
     struct lane *lane = malloc(sizeof(*lane));
     pthread_t thread;
@@ -78,12 +89,14 @@ static int make_lane(struct scan_table *table)
         free(lane);
         return rc;
     }
-    *lane = (struct lane){.table = table, .channel_fd = fds[0]};
+    *lane = (struct lane){.table = first->table, .channel_fd = fds[0], .lanes = &first->lanes};
+    atomic_fetch_add(&first->lanes, 1);
     rc = -pthread_create(&thread, NULL, serve, lane);
     if (rc == 0) {
         pthread_detach(thread);
         return fds[1];
     }
+    atomic_fetch_sub(&first->lanes, 1);
     close(fds[0]);
     close(fds[1]);
     free(lane);
@@ -91,14 +104,6 @@ static int make_lane(struct scan_table *table)
 }
 
 /* --- the first channel ------------------------------------------------------------------------ */
-
-struct first {
-    struct scan_table *table;
-    int channel_fd;
-    unsigned lanes;
-    uint64_t heard_ns; /* when the other half last asked whether we live; 0: not yet, for it may be
-                          busy with a large history for minutes before it begins */
-};
 
 /* False: this is the end. */
 static bool answer_first(struct first *first)
@@ -114,8 +119,7 @@ static bool answer_first(struct first *first)
     memset(&reply, 0, scan_reply_size(request.op));
     reply.op = request.op;
     if (request.op == SCAN_LANE) {
-        fd = first->lanes < MAX_LANES ? make_lane(first->table) : -EMFILE;
-        first->lanes += fd >= 0;
+        fd = atomic_load(&first->lanes) < MAX_LANES ? make_lane(first) : -EMFILE;
         reply.rc = fd < 0 ? fd : 0;
     } else {
         first->heard_ns = clock_ns();
@@ -183,8 +187,10 @@ static int run(const struct scanner_plan *plan, int channel_fd)
 
     if (!table)
         return 1;
-    struct first first = {.table = table, .channel_fd = channel_fd};
+    static struct first first; /* threads may use it until the process ends */
 
+    first.table = table;
+    first.channel_fd = channel_fd;
     rc = serve_first(&first, plan->patience_ns);
 
     size_t left = scan_table_end(table);

@@ -12,6 +12,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -27,8 +29,11 @@ static pid_t pid;
 
 static void start(uint64_t patience_ns)
 {
-    const struct scanner_plan plan = {
-        .root = &root, .lock = &lock, .log_level = LOG_CRIT, .patience_ns = patience_ns};
+    const struct scanner_plan plan = {.root = &root,
+                                      .lock = &lock,
+                                      .agents = true,
+                                      .log_level = LOG_CRIT,
+                                      .patience_ns = patience_ns};
     struct error error = {0};
 
     root = fixture_open("libvirt");
@@ -77,6 +82,70 @@ START_TEST(what_is_no_qemu_is_not_opened)
     ck_assert_int_eq(scanner_open_process(scanner, 1, &guest, &error), -ESRCH);
     ck_assert_ptr_nonnull(strstr(error.text, "process 1"));
     ck_assert_int_eq(scanner_sample(scanner, 12345, &sample, &sampled, &error), -ESRCH);
+}
+END_TEST
+
+/* A socket that this process, the other half, serves; the scanner takes that for ours. */
+static int serve_agent(char path[32])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    strcpy(path, "/tmp/vmwss-agent.XXXXXX");
+    ck_assert_int_eq(close(mkstemp(path)), 0);
+    unlink(path);
+    strcpy(address.sun_path, path);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(listen(fd, 1), 0);
+    return fd;
+}
+
+/* What a domain's XML says is the host's, but a guest's owner may write it. */
+START_TEST(a_channel_that_is_none_does_not_end_the_others)
+{
+    static const char *const paths[] = {"/x/monitor.sock", "monitor.sock", "relative"};
+    struct agent_endpoint endpoint = {.uuid = UUID};
+    struct error error = {0};
+    char path[32];
+    int served = serve_agent(path);
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        strcpy(endpoint.path, paths[i]);
+        ck_assert_int_eq(scanner_connect(&endpoint, scanner, &error), -EINVAL);
+        ck_assert_ptr_nonnull(strstr(error.text, paths[i]));
+    }
+    strcpy(endpoint.path, path);
+
+    int fd = scanner_connect(&endpoint, scanner, &error);
+
+    unlink(path);
+    ck_assert_msg(fd >= 0, "%s", error.text);
+    close(fd);
+    close(served);
+}
+END_TEST
+
+static void *list_once(void *context)
+{
+    pid_t *pids = NULL;
+    ssize_t n = scanner_list(scanner, &pids);
+
+    (void)context;
+    free(pids);
+    return n == 1 ? &root : NULL;
+}
+
+/* More than there may be at once. */
+START_TEST(a_channel_ends_with_its_thread)
+{
+    for (int i = 0; i < 600; i++) {
+        pthread_t thread;
+        void *done;
+
+        ck_assert_int_eq(pthread_create(&thread, NULL, list_once, NULL), 0);
+        ck_assert_int_eq(pthread_join(thread, &done), 0);
+        ck_assert_msg(done != NULL, "thread %d", i);
+    }
 }
 END_TEST
 
@@ -195,6 +264,8 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_test(tcase, a_guest_is_found_and_opened_beyond_the_wall);
     tcase_add_test(tcase, what_is_no_qemu_is_not_opened);
+    tcase_add_test(tcase, a_channel_that_is_none_does_not_end_the_others);
+    tcase_add_test(tcase, a_channel_ends_with_its_thread);
     tcase_add_test(tcase, many_threads_ask_at_once);
     tcase_add_test(tcase, a_scanner_that_is_killed_is_missed);
     tcase_add_test(tcase, a_scanner_that_hangs_is_missed);
