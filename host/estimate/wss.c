@@ -107,6 +107,10 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
         unit_n += weight * weight / effective;
     }
 
+    /* Shares that are rounded add up to 1.0000000000000002; p is no more than 1, nor p² than p. */
+    p = fmin(p, 1);
+    square_sum = fmin(square_sum, p);
+
     double between = tally->n_strata > 1 ? fmax(0, square_sum - p * p) / draws : 0;
     double variance = within + between;
 

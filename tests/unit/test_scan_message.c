@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_scan_message.c  What crosses the wall between vmwssd's halves, and what does not. */
 #include "daemon/scan_message.h"
+#include "estimate/wss.h"
 
 #include "fixture.h"
 
@@ -246,6 +247,33 @@ START_TEST(a_record_comes_back_without_names)
 }
 END_TEST
 
+/* Shares of three strata add up to a little more than 1, as floating point goes. */
+START_TEST(a_guest_that_touches_all_is_believed)
+{
+    static const uint64_t sizes[] = {4096, 65536, 2 << 20};
+    static const uint64_t draws[] = {134, 200, 32};
+    const struct wss_memory memory = {
+        .ram_bytes = 1 << 30, .resident_bytes = 1 << 29, .population_bytes = 1 << 29};
+    struct ages_record record = record_of();
+    struct wss_estimate estimate;
+    struct tally tally = {0};
+
+    for (size_t i = 0; i < 3; i++)
+        tally.strata[tally.n_strata++] = (struct stratum){.granularity_bytes = sizes[i],
+                                                          .draws = draws[i],
+                                                          .units = draws[i],
+                                                          .touched_units = draws[i]};
+    ck_assert_int_eq(wss_estimate(&tally, &memory, &estimate), 0);
+    ck_assert(estimate.touched_fraction == 1);
+    ck_assert_uint_gt(estimate.unit_low_bytes, 9 * (memory.population_bytes / 10));
+    ck_assert_uint_le(estimate.unit_low_bytes, memory.population_bytes);
+    record.sample.windows[0].touched_fraction = estimate.touched_fraction;
+    reply.op = SCAN_SIZE;
+    put(&record);
+    ck_assert(reply_valid());
+}
+END_TEST
+
 START_TEST(an_impossible_record_is_none)
 {
     const struct ages_record record = record_of();
@@ -302,6 +330,7 @@ int main(void)
     tcase_add_test(tcase, agents_are_reached_and_nobody_else);
     tcase_add_test(tcase, ram_comes_back_as_it_went);
     tcase_add_test(tcase, a_record_comes_back_without_names);
+    tcase_add_test(tcase, a_guest_that_touches_all_is_believed);
     tcase_add_test(tcase, an_impossible_record_is_none);
     tcase_add_test(tcase, no_list_is_longer_than_its_room);
     suite_add_tcase(suite, tcase);
