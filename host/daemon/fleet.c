@@ -29,7 +29,15 @@ static struct member *find(struct fleet *fleet, unsigned source, const char *uui
     return NULL;
 }
 
-/* Likewise, whoever said so: two URIs may lead to one libvirtd. @p uuid: NULL for any, as one that
+static struct member *find_serial(struct fleet *fleet, uint64_t serial)
+{
+    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = one->next)
+        if (one->serial == serial)
+            return one;
+    return NULL;
+}
+
+/* As find(), whoever said so: two URIs may lead to one libvirtd. @p uuid: NULL for any, as one that
  * was found as a process may have one of our making. */
 static struct member *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
                                    uint64_t start_ticks)
@@ -357,6 +365,8 @@ void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
     free_list(fleet, freed);
 }
 
+/* The scanner is asked without the mutex: it may hang. Meanwhile the guest may have been let go,
+ * and another of its UUID have come. */
 void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml)
 {
     struct member *freed = NULL;
@@ -364,11 +374,18 @@ void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struc
     pthread_mutex_lock(&fleet->mutex);
 
     struct member *member = find(fleet, source, uuid);
+    const uint64_t serial = member ? member->serial : 0;
+    const uint64_t guest = member ? member->scan.guest : 0;
 
-    if (member && !scanner_has_ram(fleet->scanner, member->scan.guest, xml))
-        let_go(fleet, member, EVENT_RESIZE, &freed);
     pthread_mutex_unlock(&fleet->mutex);
-    free_list(fleet, freed);
+    if (serial && !scanner_has_ram(fleet->scanner, guest, xml)) {
+        pthread_mutex_lock(&fleet->mutex);
+        member = find_serial(fleet, serial);
+        if (member)
+            let_go(fleet, member, EVENT_RESIZE, &freed);
+        pthread_mutex_unlock(&fleet->mutex);
+        free_list(fleet, freed);
+    }
     agents_plugged(fleet->agents, uuid);
 }
 
@@ -411,10 +428,8 @@ int fleet_readable_fd(const struct fleet *fleet)
 
 static void heed(struct fleet *fleet, const struct readable *readable, struct member **freed)
 {
-    struct member *member = fleet->members;
+    struct member *member = find_serial(fleet, readable->serial);
 
-    while (member && member->serial != readable->serial)
-        member = member->next;
     if (member)
         let_go(fleet, member, EVENT_END, freed);
 }

@@ -77,6 +77,8 @@ int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules
                         double cpu_s, struct ages_record *record, struct error *error);
 uint64_t __real_watched_pages(const struct watched *watched);
 uint64_t __wrap_watched_pages(const struct watched *watched);
+bool __real_watched_has_ram(const struct watched *watched, struct ram_config *xml);
+bool __wrap_watched_has_ram(const struct watched *watched, struct ram_config *xml);
 int __real_store_check(struct store *store, int (*ends)(void *context), void *context,
                        struct error *error);
 int __wrap_store_check(struct store *store, int (*ends)(void *context), void *context,
@@ -113,6 +115,19 @@ int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules
 uint64_t __wrap_watched_pages(const struct watched *watched)
 {
     return slow.on ? slow.pages : __real_watched_pages(watched);
+}
+
+static int compares[2] = {-1, -1}; /* if it is open, a comparison lasts until it is closed */
+static atomic_bool comparing;
+
+bool __wrap_watched_has_ram(const struct watched *watched, struct ram_config *xml)
+{
+    char byte;
+
+    atomic_store(&comparing, true);
+    if (compares[0] >= 0)
+        ck_assert_int_eq(read(compares[0], &byte, 1), 0);
+    return __real_watched_has_ram(watched, xml);
 }
 
 static atomic_bool checked;
@@ -366,6 +381,41 @@ START_TEST(a_guest_stays_when_what_is_plugged_is_no_memory)
 }
 END_TEST
 
+static void *plug(void *context)
+{
+    fleet_plugged(fleet, 0, UUID, context);
+    return NULL;
+}
+
+/* A scanner that hangs would hold up all that needs the mutex, and be noticed by nobody. */
+START_TEST(nobody_waits_while_what_was_plugged_is_compared)
+{
+    struct ram_config xml = ram_of(RAM_SOURCE_UNKNOWN, "pc.ram");
+    const struct ram_backend dimm = {.id = "memdimm0", .size_bytes = 128ULL << 20, .dimm = true};
+    pthread_t thread;
+    int rc = EBUSY;
+
+    ck_assert_int_eq(ram_config_add(&xml, &dimm), 0);
+    ck_assert_int_eq(pipe(compares), 0);
+    make_hang(FIRST_PID);
+    add_with_ram(FIRST_PID);
+    ck_assert_int_eq(pthread_create(&thread, NULL, plug, &xml), 0);
+    while (!atomic_load(&comparing))
+        usleep(1000);
+    for (int i = 0; i < 100 && rc == EBUSY; i++) {
+        usleep(10000);
+        rc = pthread_mutex_trylock(&fleet->mutex);
+    }
+    ck_assert_int_eq(rc, 0);
+    pthread_mutex_unlock(&fleet->mutex);
+    ck_assert(has_guests(1));
+    close(compares[1]);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert(has_guests(0));
+    ram_config_free(&xml);
+}
+END_TEST
+
 /* A guest with the UUID of the first, of this process. */
 static void add_uuid(int pid, unsigned source, bool from_libvirt)
 {
@@ -534,6 +584,7 @@ int main(void)
     tcase_add_test(tcase, when_all_threads_hang_the_watchdog_is_not_fed);
     tcase_add_test(tcase, a_guest_whose_look_hung_is_set_apart);
     tcase_add_test(tcase, a_guest_stays_when_what_is_plugged_is_no_memory);
+    tcase_add_test(tcase, nobody_waits_while_what_was_plugged_is_compared);
     tcase_add_test(tcase, libvirts_guest_displaces_a_process_of_its_uuid);
     tcase_add_test(tcase, libvirt_takes_over_what_was_found_as_a_process);
     tcase_add_test(tcase, nobody_else_waits_for_a_restoring_that_hangs);
