@@ -26,6 +26,7 @@ struct scanner {
     pthread_key_t lane;    /* each thread's: its channel's descriptor + 1 */
     pthread_mutex_t mutex; /* of the first channel */
     atomic_ullong lane_ns; /* since when a thread that holds it waits for a lane; 0: none does */
+    atomic_ullong turn_ns; /* when scanner_alive() was called last */
     uint64_t asked_ns;     /* whether it lives; 0: the answer has come */
     uint64_t ask_ns;       /* when to ask that again */
 };
@@ -46,6 +47,7 @@ static int scanner_new(struct scanner **out)
     scanner->channel_fd = -1;
     atomic_init(&scanner->files, UINT32_MAX);
     atomic_init(&scanner->lane_ns, 0);
+    atomic_init(&scanner->turn_ns, 0);
     pthread_mutex_init(&scanner->mutex, NULL);
 
     int rc = -pthread_key_create(&scanner->lane, close_lane);
@@ -192,19 +194,31 @@ static int ask(struct scanner *scanner, const struct scan_request *request,
 
 /* --- does it live ----------------------------------------------------------------------------- */
 
+/* Whoever waits for a lane has the mutex, and waits for the scanner as we would. */
+static int alive_by_lane(struct scanner *scanner, uint64_t now_ns, bool stopped,
+                         uint64_t patience_ns)
+{
+    unsigned long long since_ns = atomic_load(&scanner->lane_ns);
+
+    if (stopped && since_ns) /* unless it has just been answered */
+        atomic_compare_exchange_strong(&scanner->lane_ns, &since_ns, now_ns);
+    return !stopped && since_ns && now_ns > since_ns + patience_ns ? -ETIMEDOUT : 0;
+}
+
 int scanner_alive(struct scanner *scanner, uint64_t patience_ns)
 {
     struct scan_request request;
     uint64_t now_ns = clock_ns();
+    uint64_t turn_ns = atomic_exchange(&scanner->turn_ns, now_ns);
+    bool stopped = turn_ns && now_ns > turn_ns + SCANNER_STOPPED_NS;
     int rc;
 
     if (scanner->table)
         return 0;
-    if (pthread_mutex_trylock(&scanner->mutex) != 0) {
-        uint64_t since_ns = atomic_load(&scanner->lane_ns);
-
-        return since_ns && now_ns > since_ns + patience_ns ? -ETIMEDOUT : 0;
-    }
+    if (pthread_mutex_trylock(&scanner->mutex) != 0)
+        return alive_by_lane(scanner, now_ns, stopped, patience_ns);
+    if (stopped && scanner->asked_ns)
+        scanner->asked_ns = now_ns;
     rc = hear(scanner, N_SCAN_OPS, NULL, MSG_DONTWAIT);
     if (rc == -EAGAIN && scanner->asked_ns != 0) {
         rc = now_ns > scanner->asked_ns + patience_ns ? -ETIMEDOUT : 0;

@@ -28,6 +28,11 @@
 /** How long neither half waits for the other, if no watchdog says otherwise. */
 #define SCANNER_PATIENCE_NS 60000000000ULL
 
+/** Each half looks after the other about once a second. One that has not done so for this long was
+ * stopped itself, as by SIGSTOP or a freezer of control groups that stops both, and begins to wait
+ * anew. */
+#define SCANNER_STOPPED_NS 3000000000ULL
+
 struct scanner; /* opaque */
 
 /** A guest that the scanner has open. */
@@ -50,7 +55,8 @@ int scanner_beyond(struct scanner **out, int channel_fd, pid_t pid);
 /** Ends the first channel, upon which the scanner ends. */
 void scanner_leave(struct scanner *scanner);
 
-/** Asks whether it lives, and hears the answer to the last time. Never waits. By one thread.
+/** Asks whether it lives, and hears the answer to the last time. Never waits. By one thread, every
+ * second or more often.
  * @param patience_ns  how long an answer may take
  * @return 0; -EPIPE: it has ended; -ETIMEDOUT */
 int scanner_alive(struct scanner *scanner, uint64_t patience_ns);

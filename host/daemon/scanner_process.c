@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #define MAX_LANES 256 /* as many threads ask at once; the fleet's 64, and one for each source */
-#define EXIT_HUNG 3
 #define CHECK_MS 1000
 #define WAIT_MS 5000
 
@@ -132,11 +131,25 @@ static bool answer_first(struct first *first)
     return rc == 0;
 }
 
-/* Until the other half has ended: 0. EXIT_HUNG: it asks no more. */
+/* @p turn_ns: when this was asked last. Who was stopped itself cannot tell what the other half did
+ * meanwhile, and waits anew. */
+static bool other_hangs(struct first *first, uint64_t *turn_ns, uint64_t patience_ns)
+{
+    uint64_t now_ns = clock_ns();
+    bool stopped = now_ns > *turn_ns + SCANNER_STOPPED_NS;
+
+    *turn_ns = now_ns;
+    if (stopped && first->heard_ns)
+        first->heard_ns = now_ns;
+    return first->heard_ns && now_ns > first->heard_ns + patience_ns;
+}
+
+/* Until the other half has ended: 0. SCANNER_EXIT_HUNG: it asks no more. */
 static int serve_first(struct first *first, uint64_t patience_ns)
 {
     struct pollfd fds[] = {{.fd = first->channel_fd, .events = POLLIN},
                            {.fd = scan_table_fd(first->table), .events = POLLIN}};
+    uint64_t turn_ns = clock_ns();
 
     for (;;) {
         fds[0].revents = fds[1].revents = 0;
@@ -146,11 +159,11 @@ static int serve_first(struct first *first, uint64_t patience_ns)
             scan_table_fetch(first->table);
         if (fds[0].revents && !answer_first(first))
             return 0;
-        if (first->heard_ns && clock_ns() > first->heard_ns + patience_ns) {
+        if (other_hangs(first, &turn_ns, patience_ns)) {
             log_line(LOG_CLASS_DAEMON, LOG_ERR,
                      "the other half of vmwssd hangs: all guests are restored, and the scanner "
                      "ends");
-            return EXIT_HUNG;
+            return SCANNER_EXIT_HUNG;
         }
     }
 }

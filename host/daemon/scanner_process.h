@@ -6,6 +6,9 @@
 #include "daemon/scanner.h"
 #include "sample/run_lock.h"
 
+/** Its exit status if the other half has not asked for too long. */
+#define SCANNER_EXIT_HUNG 3
+
 struct scanner_plan {
     const struct fsroot *root;
     struct run_lock *lock; /* of the host: the scanner releases it when all is restored */

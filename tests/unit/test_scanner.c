@@ -20,7 +20,6 @@
 
 #define UUID "0b0b0b0b-1111-2222-3333-444444444444"
 #define MILLISECOND 1000000ULL
-#define EXIT_HUNG 3
 
 static struct fsroot root;
 static struct run_lock lock = RUN_LOCK_NONE;
@@ -186,12 +185,35 @@ START_TEST(a_scanner_that_is_killed_is_missed)
 }
 END_TEST
 
+/* As a loop does, until it is missed. */
+static int ask_on(void)
+{
+    int rc = 0;
+
+    for (int i = 0; i < 100 && rc == 0; i++) {
+        usleep(20000);
+        rc = scanner_alive(scanner, 100 * MILLISECOND);
+    }
+    return rc;
+}
+
 START_TEST(a_scanner_that_hangs_is_missed)
 {
     kill(pid, SIGSTOP);
     ck_assert_int_eq(scanner_alive(scanner, 100 * MILLISECOND), 0);
-    usleep(200000);
-    ck_assert_int_eq(scanner_alive(scanner, 100 * MILLISECOND), -ETIMEDOUT);
+    ck_assert_int_eq(ask_on(), -ETIMEDOUT);
+    kill(pid, SIGKILL);
+}
+END_TEST
+
+/* A freezer stops both; who did not turn cannot tell what the other did meanwhile. */
+START_TEST(it_is_not_missed_by_who_was_stopped_as_well)
+{
+    kill(pid, SIGSTOP);
+    ck_assert_int_eq(scanner_alive(scanner, 100 * MILLISECOND), 0);
+    usleep(SCANNER_STOPPED_NS / 1000 + 200000);
+    ck_assert_int_eq(scanner_alive(scanner, 100 * MILLISECOND), 0);
+    ck_assert_int_eq(ask_on(), -ETIMEDOUT);
     kill(pid, SIGKILL);
 }
 END_TEST
@@ -209,15 +231,10 @@ static void *ask_once(void *context)
 START_TEST(it_is_missed_while_a_thread_waits_for_a_channel)
 {
     pthread_t thread;
-    int rc = 0;
 
     kill(pid, SIGSTOP);
     ck_assert_int_eq(pthread_create(&thread, NULL, ask_once, NULL), 0);
-    for (int i = 0; i < 100 && rc == 0; i++) {
-        usleep(20000);
-        rc = scanner_alive(scanner, 100 * MILLISECOND);
-    }
-    ck_assert_int_eq(rc, -ETIMEDOUT);
+    ck_assert_int_eq(ask_on(), -ETIMEDOUT);
     kill(pid, SIGKILL);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
@@ -238,7 +255,24 @@ START_TEST(it_ends_when_nobody_asks_any_more)
 {
     start(200 * MILLISECOND);
     ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), 0);
-    ck_assert_int_eq(scanner_wait(pid), EXIT_HUNG);
+    ck_assert_int_eq(scanner_wait(pid), SCANNER_EXIT_HUNG);
+}
+END_TEST
+
+START_TEST(it_does_not_end_for_having_been_stopped)
+{
+    const uint64_t stopped_ns = SCANNER_STOPPED_NS + 400 * MILLISECOND;
+
+    start(SCANNER_STOPPED_NS + 200 * MILLISECOND);
+    ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), 0);
+    usleep(100000);
+    kill(pid, SIGSTOP);
+    usleep(stopped_ns / 1000);
+    kill(pid, SIGCONT);
+    usleep(200000);
+    ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), 0);
+    scanner_leave(scanner);
+    ck_assert_int_eq(scanner_wait(pid), 0);
 }
 END_TEST
 
@@ -269,6 +303,7 @@ int main(void)
     tcase_add_test(tcase, many_threads_ask_at_once);
     tcase_add_test(tcase, a_scanner_that_is_killed_is_missed);
     tcase_add_test(tcase, a_scanner_that_hangs_is_missed);
+    tcase_add_test(tcase, it_is_not_missed_by_who_was_stopped_as_well);
     tcase_add_test(tcase, it_is_missed_while_a_thread_waits_for_a_channel);
     tcase_add_loop_test(tcase, what_is_no_request_ends_it, 0, 2);
     tcase_set_timeout(tcase, 30);
@@ -276,6 +311,7 @@ int main(void)
 
     tcase = tcase_create("patience");
     tcase_add_test(tcase, it_ends_when_nobody_asks_any_more);
+    tcase_add_test(tcase, it_does_not_end_for_having_been_stopped);
     tcase_add_test(tcase, it_waits_for_the_other_half_to_begin);
     tcase_set_timeout(tcase, 30);
     suite_add_tcase(suite, tcase);
