@@ -3,6 +3,7 @@
  * @file main.c  vmwssd: divides itself in two, starts the threads of the half that has no
  * privileges, and then waits for signals, guests that end, and the time to say how it goes.
  *
+ *   a thread that watches the scanner, which any other may wait for
  *   libvirt's thread ── events ──► a thread for each source ── guests ──► fleet: two threads
  *   agents' thread ── what guests say ──► beside the records ◄── records ──┤         │
  *                                                  │                       │      requests
@@ -23,9 +24,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
@@ -34,6 +38,7 @@
 #define FILES 524288 /* as its unit says */
 #define EXIT_FAILED 2
 #define STATUS_EVERY_MS 5000
+#define SCANNER_EVERY_MS 500
 #define MAX_SOURCES PUBLISHER_MAX_SOURCES /* over all reloads */
 #define LOCK_NAME "vmwssd"
 #define RESTORE_S 10
@@ -54,8 +59,10 @@ struct daemon {
     unsigned n_sources;
     struct source sources[MAX_SOURCES];
     int signal_fd;
+    int failed_fd; /* readable when the scanner has ended */
     bool stop;
-    int failed; /* why it stops: 0, or a negative errno of scanner_alive() */
+    atomic_int failed;   /* why it stops: 0, or a negative errno of scanner_alive() */
+    atomic_bool leaving; /* the scanner ends because we want it to */
 };
 
 /* Blocked in all threads, and read here. */
@@ -237,22 +244,46 @@ static void take_signal(struct daemon *daemon)
         daemon->stop = true;
 }
 
-/* What it had marked ends with it, or is restored by it; without it there is nothing to do. */
-static void check_scanner(struct daemon *daemon)
+/* What it had marked ends with it, or is restored by it; without it there is nothing to do. In a
+ * thread of its own, for any other may wait for the scanner itself: when a guest has ended, say. If
+ * it hangs they would wait for ever. */
+static void *watch_scanner(void *context)
 {
-    daemon->failed = scanner_alive(daemon->scanner, daemon->patience_ns);
-    if (daemon->failed == 0)
-        return;
+    struct daemon *daemon = context;
+    struct pollfd answer = {.fd = scanner_fd(daemon->scanner), .events = POLLIN};
+    int rc;
+
+    while ((rc = scanner_alive(daemon->scanner, daemon->patience_ns)) == 0)
+        poll(&answer, 1, SCANNER_EVERY_MS);
+    if (atomic_load(&daemon->leaving))
+        return NULL;
     log_line(LOG_CLASS_DAEMON, LOG_ERR, "the scanner (process %d) %s: vmwssd ends",
-             daemon->scanner_pid, daemon->failed == -ETIMEDOUT ? "hangs" : "has ended");
-    daemon->stop = true;
+             daemon->scanner_pid, rc == -ETIMEDOUT ? "hangs" : "has ended");
+    if (rc == -ETIMEDOUT)
+        _exit(EXIT_FAILED);
+    atomic_store(&daemon->failed, rc);
+    eventfd_write(daemon->failed_fd, 1);
+    return NULL;
+}
+
+static int start_watching_scanner(struct daemon *daemon, struct error *error)
+{
+    pthread_t thread;
+
+    daemon->failed_fd = eventfd(0, EFD_CLOEXEC);
+    if (daemon->failed_fd < 0)
+        return error_set(error, -errno, "the thread that watches the scanner: %s", strerror(errno));
+    if (pthread_create(&thread, NULL, watch_scanner, daemon) != 0)
+        return error_set(error, -EAGAIN, "the thread that watches the scanner: no thread");
+    pthread_detach(thread);
+    return 0;
 }
 
 static void run(struct daemon *daemon)
 {
     struct pollfd fds[] = {{.fd = daemon->signal_fd, .events = POLLIN},
                            {.fd = fleet_readable_fd(daemon->fleet), .events = POLLIN},
-                           {.fd = scanner_fd(daemon->scanner), .events = POLLIN}};
+                           {.fd = daemon->failed_fd, .events = POLLIN}};
     uint64_t told_ns = 0;
 
     while (!daemon->stop) {
@@ -261,12 +292,13 @@ static void run(struct daemon *daemon)
             told_ns = clock_ns();
         }
         fleet_look_for_jobs(daemon->fleet);
-        check_scanner(daemon);
-        if (daemon->stop || poll(fds, 3, FLEET_JOBS_MS) < 0)
+        if (poll(fds, 3, FLEET_JOBS_MS) < 0)
             continue;
         if (fds[0].revents)
             take_signal(daemon);
-        if (fds[1].revents)
+        if (fds[2].revents)
+            daemon->stop = true;
+        else if (fds[1].revents)
             fleet_heed(daemon->fleet);
     }
 }
@@ -356,7 +388,7 @@ static int start(struct daemon *daemon, struct error *error)
     if (rc < 0)
         return rc;
     agents_switch(daemon->agents, config->agents, config->period_s);
-    return 0;
+    return start_watching_scanner(daemon, error);
 }
 
 static void stop(struct daemon *daemon)
@@ -372,19 +404,23 @@ static void stop(struct daemon *daemon)
                  "libvirt does not answer: what was published stays in its metadata");
 }
 
-/* Returns the exit status: also what the scanner had to say of its own. */
+/* Returns the exit status: also what the scanner had to say of its own, but not that we stopped so
+ * slowly that it has restored all guests before it was to. */
 static int leave_scanner(struct daemon *daemon)
 {
+    atomic_store(&daemon->leaving, true);
     scanner_leave(daemon->scanner);
 
     int status = scanner_wait(daemon->scanner_pid);
 
-    return daemon->failed ? EXIT_FAILED : status > 0 ? status : leaks_found();
+    if (atomic_load(&daemon->failed))
+        return EXIT_FAILED;
+    return status > 0 && status != SCANNER_EXIT_HUNG ? status : leaks_found();
 }
 
 int main(int argc, char **argv)
 {
-    static struct daemon daemon = {.lock = RUN_LOCK_NONE, .signal_fd = -1};
+    static struct daemon daemon = {.lock = RUN_LOCK_NONE, .signal_fd = -1, .failed_fd = -1};
     struct error error = {0};
     int rc = options_parse(&daemon.options, argc, argv);
 
@@ -406,8 +442,6 @@ int main(int argc, char **argv)
     log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "vmwssd %s", VMWSS_VERSION);
     sd_notify(0, "READY=1");
     run(&daemon);
-    if (daemon.failed == -ETIMEDOUT) /* threads wait for it, and would for ever */
-        _exit(EXIT_FAILED);
     stop(&daemon);
     /* Threads that wait for libvirt may wait on. */
     _exit(leave_scanner(&daemon));

@@ -80,4 +80,24 @@ check "nothing is locked or published" nothing_locked
 kill -CONT "$daemon"
 check "the rest ends when it can, as a failure" ended_with 2
 all_gone
+
+echo "# both are stopped, for longer than either waits for the other"
+check "both are at work" begin
+kill -STOP "$daemon" "$scanner"
+sleep 4
+kill -CONT "$scanner" "$daemon"
+check "both go on" eventually more_than "$(records)"
+check "and end when they are to" vmwssd_end TERM
+all_gone
+
+echo "# the scanner hangs, and a guest ends: the rest's main thread waits for the scanner to restore it"
+check "both are at work" begin
+kill -STOP "$scanner"
+stop_guest "$pid"
+ended() { ! kill -0 "$daemon" 2>/dev/null; }
+check "the other ends all the same" eventually ended || kill -KILL "$daemon"
+check "as a failure" ended_with 2
+check "and says why" logged 'the scanner \(process [0-9]+\) hangs'
+kill -CONT "$scanner"
+all_gone
 finish
