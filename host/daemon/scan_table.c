@@ -27,13 +27,15 @@
 struct scan_guest {
     struct scan_guest *next;
     uint64_t number;
-    bool busy; /* a thread has it: nobody else touches watched, but what never changes */
-    bool gone; /* that thread frees it */
+    bool busy;         /* a thread has it: nobody else touches watched, but what never changes */
+    uint64_t since_ns; /* since then */
+    bool gone;         /* that thread frees it */
     struct watched *watched; /* NULL: it is being restored */
 };
 
 struct scan_table {
     const struct fsroot *root;
+    pid_t parent; /* the other half */
     int readable_fd;
     pthread_mutex_t mutex; /* of what follows */
     pthread_cond_t changed;
@@ -42,13 +44,14 @@ struct scan_table {
     bool ended;
 };
 
-struct scan_table *scan_table_new(const struct fsroot *root)
+struct scan_table *scan_table_new(const struct fsroot *root, pid_t parent)
 {
     struct scan_table *table = calloc(1, sizeof(*table));
 
     if (!table)
         return NULL;
     table->root = root;
+    table->parent = parent;
     table->readable_fd = readable_open();
     if (table->readable_fd < 0) {
         free(table);
@@ -71,6 +74,17 @@ static struct scan_guest *find(const struct scan_table *table, uint64_t number)
     return guest;
 }
 
+/* For good: what has ended is the scanner, not a guest. */
+static bool has_ended(struct scan_table *table)
+{
+    pthread_mutex_lock(&table->mutex);
+
+    bool ended = table->ended;
+
+    pthread_mutex_unlock(&table->mutex);
+    return ended;
+}
+
 static void unlink_guest(struct scan_table *table, const struct scan_guest *guest)
 {
     struct scan_guest **at = &table->guests;
@@ -78,6 +92,13 @@ static void unlink_guest(struct scan_table *table, const struct scan_guest *gues
     while (*at != guest)
         at = &(*at)->next;
     *at = guest->next;
+}
+
+/* The mutex is held. */
+static void begin(struct scan_guest *guest)
+{
+    guest->busy = true;
+    guest->since_ns = clock_ns();
 }
 
 /* To be used by this thread alone; the other half asks for one thing at a time, so who has it now
@@ -90,7 +111,7 @@ static struct scan_guest *take(struct scan_table *table, uint64_t number)
     while ((guest = find(table, number)) && guest->busy)
         pthread_cond_wait(&table->changed, &table->mutex);
     if (guest)
-        guest->busy = true;
+        begin(guest);
     pthread_mutex_unlock(&table->mutex);
     return guest;
 }
@@ -117,6 +138,7 @@ static void free_guest(struct scan_table *table, struct scan_guest *guest)
     struct watched *watched = guest->watched;
 
     guest->watched = NULL;
+    guest->gone = true;
     pthread_mutex_unlock(&table->mutex);
     watched_free(watched);
     pthread_mutex_lock(&table->mutex);
@@ -255,6 +277,7 @@ static void has_ram(struct scan_table *table, const struct scan_request *request
 
     const struct scan_guest *guest = find(table, request->guest);
 
+    reply->rc = table->ended ? -ESHUTDOWN : 0;
     reply->has_ram = guest && guest->watched && watched_has_ram(guest->watched, &config);
     pthread_mutex_unlock(&table->mutex);
     ram_config_free(&config);
@@ -291,9 +314,12 @@ static void size_guest(const struct scan_guest *guest, struct scan_reply *reply)
         scan_record_put(&reply->sampled);
 }
 
-static void connect_agent(const struct scan_connect *connect, struct scan_reply *reply, int *fd)
+/* Of who has ended another process is the parent, and serves sockets that are no agent's. */
+static void connect_agent(const struct scan_table *table, const struct scan_connect *connect,
+                          struct scan_reply *reply, int *fd)
 {
-    struct agent_endpoint endpoint = {.vsock_cid = connect->vsock_cid, .ours = getppid()};
+    struct agent_endpoint endpoint = {.vsock_cid = connect->vsock_cid,
+                                      .ours = getppid() == table->parent ? table->parent : 0};
     struct error error = {0};
 
     memcpy(endpoint.path, connect->path, sizeof(endpoint.path));
@@ -317,7 +343,7 @@ static void with_guest(struct scan_table *table, const struct scan_request *requ
     double cpu_s = thread_cpu_s();
 
     if (!guest) {
-        reply->rc = -ESRCH;
+        reply->rc = has_ended(table) ? -ESHUTDOWN : -ESRCH;
         return;
     }
     if (request->op == SCAN_SAMPLE)
@@ -344,11 +370,9 @@ static uint32_t files_left(void)
                                                     : UINT32_MAX;
 }
 
-void scan_table_answer(struct scan_table *table, const struct scan_request *request,
-                       struct scan_reply *reply, int *fd)
+static void answer(struct scan_table *table, const struct scan_request *request,
+                   struct scan_reply *reply, int *fd)
 {
-    reply->op = request->op;
-    *fd = -1;
     switch ((enum scan_op)request->op) {
     case SCAN_LIST:
         list(table, reply);
@@ -371,11 +395,22 @@ void scan_table_answer(struct scan_table *table, const struct scan_request *requ
         with_guest(table, request, reply);
         break;
     case SCAN_CONNECT:
-        connect_agent(&request->connect, reply, fd);
+        connect_agent(table, &request->connect, reply, fd);
         break;
     default:
         reply->rc = -EINVAL;
     }
+}
+
+void scan_table_answer(struct scan_table *table, const struct scan_request *request,
+                       struct scan_reply *reply, int *fd)
+{
+    reply->op = request->op;
+    *fd = -1;
+    if (has_ended(table))
+        reply->rc = -ESHUTDOWN;
+    else
+        answer(table, request, reply, fd);
     reply->files = files_left();
 }
 
@@ -396,7 +431,7 @@ static struct scan_guest *take_idle(struct scan_table *table, uint64_t number)
     if (guest && guest->busy)
         guest = NULL;
     if (guest)
-        guest->busy = true;
+        begin(guest);
     pthread_mutex_unlock(&table->mutex);
     return guest;
 }
@@ -454,9 +489,24 @@ static size_t count(const struct scan_table *table, bool scanned)
     return n;
 }
 
+/* All but a scan that hangs: what is being restored, however long that takes, and what is to be. */
+static bool is_awaited(const struct scan_guest *guest, uint64_t now_ns)
+{
+    return guest->gone || !guest->busy || now_ns < guest->since_ns + LEAVE_NS;
+}
+
+static bool any_awaited(const struct scan_table *table)
+{
+    uint64_t now_ns = clock_ns();
+
+    for (const struct scan_guest *guest = table->guests; guest; guest = guest->next)
+        if (is_awaited(guest, now_ns))
+            return true;
+    return false;
+}
+
 size_t scan_table_end(struct scan_table *table)
 {
-    uint64_t leave_ns = clock_ns() + LEAVE_NS;
     pthread_t threads[RESTORERS];
     size_t n = 0;
 
@@ -465,8 +515,7 @@ size_t scan_table_end(struct scan_table *table)
     pthread_cond_broadcast(&table->changed);
     while (n < RESTORERS && pthread_create(&threads[n], NULL, restore, table) == 0)
         pthread_detach(threads[n++]);
-    /* What is being restored is waited for, however long it takes. */
-    while (table->guests && (count(table, false) > 0 || clock_ns() < leave_ns)) {
+    while (any_awaited(table)) {
         struct scan_guest *idle = n == 0 || count(table, false) == 0 ? take_any(table) : NULL;
 
         pthread_mutex_unlock(&table->mutex);

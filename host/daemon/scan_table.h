@@ -14,8 +14,9 @@
 
 struct scan_table; /* opaque */
 
-/** Borrows @p root. NULL: out of memory, or of files. */
-struct scan_table *scan_table_new(const struct fsroot *root);
+/** Borrows @p root. @p parent: the other half, as long as it is the parent of this process.
+ * NULL: out of memory, or of files. */
+struct scan_table *scan_table_new(const struct fsroot *root, pid_t parent);
 
 /**
  * Answers one request, which is valid; not SCAN_ALIVE and SCAN_LANE, which are about the wall.
@@ -34,6 +35,7 @@ int scan_table_fd(const struct scan_table *table);
 /** Fetches, between two scans, what the kernel keeps only in a small buffer. Does not wait. */
 void scan_table_fetch(struct scan_table *table);
 
-/** Restores all guests, by a few threads, and answers nothing any more; those whose scan hangs are
- * left after five seconds. Returns how many these are. */
+/** Restores all guests, by a few threads, and answers nothing any more but -ESHUTDOWN; a scan that
+ * hangs is left five seconds after its begin, for whoever asked for it has waited as long. Returns
+ * how many these are. */
 size_t scan_table_end(struct scan_table *table);

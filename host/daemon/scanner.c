@@ -66,7 +66,7 @@ int scanner_local(struct scanner **out, const struct fsroot *root)
 
     if (rc < 0)
         return rc;
-    (*out)->table = scan_table_new(root);
+    (*out)->table = scan_table_new(root, getppid());
     return (*out)->table ? 0 : -ENOMEM;
 }
 

@@ -70,7 +70,8 @@ double scanner_cpu_s(const struct scanner *scanner);
 /** How many files it could still open, when it answered last. */
 uint32_t scanner_files(const struct scanner *scanner);
 
-/* Each of these waits for the answer, from any thread. -EPIPE: the scanner has ended; -EINVAL: what
+/* Each of these waits for the answer, from any thread. -EPIPE: the scanner has ended;
+ * -ESHUTDOWN: it is about to; -EINVAL: what
  * is asked is no request (scan_message.h), and was not sent. */
 
 /** As qemu_process_find_all(). */

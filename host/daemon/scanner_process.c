@@ -183,7 +183,8 @@ static void leave_signals_to_the_other(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int run(const struct scanner_plan *plan, int channel_fd)
+/* @p parent: the other half; it may have ended already. */
+static int run(const struct scanner_plan *plan, int channel_fd, pid_t parent)
 {
     struct error error = {0};
     int rc;
@@ -196,7 +197,7 @@ static int run(const struct scanner_plan *plan, int channel_fd)
         return 1;
     }
 
-    struct scan_table *table = scan_table_new(plan->root);
+    struct scan_table *table = scan_table_new(plan->root, parent);
 
     if (!table)
         return 1;
@@ -218,6 +219,7 @@ static int run(const struct scanner_plan *plan, int channel_fd)
 int scanner_start(struct scanner **out, const struct scanner_plan *plan, pid_t *pid,
                   struct error *error)
 {
+    const pid_t parent = getpid();
     int fds[2];
     int rc = scan_socket_pair(fds);
 
@@ -226,7 +228,7 @@ int scanner_start(struct scanner **out, const struct scanner_plan *plan, pid_t *
     *pid = fork();
     if (*pid == 0) {
         close(fds[0]);
-        _exit(run(plan, fds[1]));
+        _exit(run(plan, fds[1], parent));
     }
     close(fds[1]);
     rc = *pid < 0 ? -errno : scanner_beyond(out, fds[0], *pid);

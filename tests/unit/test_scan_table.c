@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_scan_table.c  The scanner's guests, between threads that scan, restore and end. */
+#include "agent/agent_endpoint.h"
 #include "daemon/scan_table.h"
 #include "daemon/watched.h"
 
@@ -11,7 +12,10 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#define SECOND_NS 1000000000ULL
 
 static struct fsroot root;
 static struct scan_table *table; /* threads may use it until the process ends */
@@ -22,6 +26,13 @@ static struct scan_table *table; /* threads may use it until the process ends */
 void __real_watched_free(struct watched *watched);
 void __wrap_watched_free(struct watched *watched);
 bool __wrap_watched_has_ram(const struct watched *watched, struct ram_config *xml);
+int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                        double cpu_s, struct ages_record *record, struct error *error);
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                  const struct timespec *until);
+int __wrap_agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);
 
 /* When told to, restoring a guest hangs after it has freed all there is of the guest. */
 static struct {
@@ -36,6 +47,59 @@ void __wrap_watched_free(struct watched *watched)
         return;
     atomic_store(&restoring.begun, true);
     sem_wait(&restoring.go_on);
+}
+
+/* When told to, a look hangs. */
+static struct {
+    atomic_bool begun;
+    sem_t go_on;
+} looking;
+
+int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
+                        double cpu_s, struct ages_record *record, struct error *error)
+{
+    (void)watched;
+    (void)rules;
+    (void)samples;
+    (void)cpu_s;
+    (void)record;
+    atomic_store(&looking.begun, true);
+    sem_wait(&looking.go_on);
+    return error_set(error, -EAGAIN, "hung");
+}
+
+/* A clock that goes a second further when somebody waits for it. */
+static atomic_ullong ahead_ns;
+static atomic_uint waits;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    int rc = __real_clock_gettime(clock, time);
+
+    if (clock == CLOCK_MONOTONIC)
+        time->tv_sec += (time_t)(atomic_load(&ahead_ns) / SECOND_NS);
+    return rc;
+}
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                  const struct timespec *until)
+{
+    (void)cond;
+    (void)until;
+    pthread_mutex_unlock(mutex);
+    usleep(1000);
+    pthread_mutex_lock(mutex);
+    atomic_fetch_add(&waits, 1);
+    atomic_fetch_add(&ahead_ns, SECOND_NS);
+    return ETIMEDOUT;
+}
+
+static pid_t believed; /* who was ours when an agent was connected to */
+
+int __wrap_agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error)
+{
+    believed = endpoint->ours;
+    return error_set(error, -ECONNREFUSED, "not now");
 }
 
 static atomic_uint compared;
@@ -85,12 +149,29 @@ static void *close_one(void *guest)
     return NULL;
 }
 
+static int sample_one(uint64_t guest)
+{
+    const struct scan_request request = {
+        .op = SCAN_SAMPLE,
+        .guest = guest,
+        .sample = {.samples = 100, .n_windows = 1, .window_s = {1}, .tick_s = 1}};
+
+    return answer(&request).rc;
+}
+
+static void *sample(void *guest)
+{
+    sample_one(*(uint64_t *)guest);
+    return NULL;
+}
+
 static void setup(void)
 {
     root = fixture_open("libvirt");
-    table = scan_table_new(&root);
+    table = scan_table_new(&root, getppid());
     ck_assert_ptr_nonnull(table);
     sem_init(&restoring.go_on, 0, 0);
+    sem_init(&looking.go_on, 0, 0);
 }
 
 /* Nobody waits for a guest to be restored in order to compare it. */
@@ -113,6 +194,56 @@ START_TEST(what_is_being_restored_is_not_compared)
 }
 END_TEST
 
+/* The other half has waited for it as well. */
+START_TEST(a_scan_that_hangs_is_left_five_seconds_after_its_begin)
+{
+    static const struct {
+        unsigned before_s, least, most; /* so many waits, of a second each */
+    } cases[] = {{0, 4, 5}, {3, 1, 2}, {60, 0, 0}};
+    uint64_t guest = open_one();
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, sample, &guest), 0);
+    while (!atomic_load(&looking.begun))
+        usleep(1000);
+    atomic_store(&ahead_ns, cases[_i].before_s * SECOND_NS);
+    ck_assert_uint_eq(scan_table_end(table), 1);
+
+    unsigned waited = atomic_load(&waits);
+
+    ck_assert_uint_ge(waited, cases[_i].least);
+    ck_assert_uint_le(waited, cases[_i].most);
+}
+END_TEST
+
+/* What ends with a scanner is no guest. */
+START_TEST(a_scanner_that_has_ended_says_so)
+{
+    uint64_t guest = open_one();
+
+    ck_assert_int_eq(sample_one(guest + 1), -ESRCH);
+    ck_assert_uint_eq(scan_table_end(table), 0);
+    for (unsigned op = SCAN_LIST; op < N_SCAN_OPS; op++) {
+        const struct scan_request request = {.op = op, .guest = guest};
+
+        ck_assert_int_eq(answer(&request).rc, -ESHUTDOWN);
+    }
+}
+END_TEST
+
+/* Of a half that has ended another process is the parent, the first one, which serves sockets. */
+START_TEST(sockets_are_ours_as_long_as_the_other_half_lives)
+{
+    const struct scan_request request = {.op = SCAN_CONNECT, .connect.path = "/x"};
+
+    answer(&request);
+    ck_assert_int_eq(believed, getppid());
+    table = scan_table_new(&root, getppid() + 1);
+    answer(&request);
+    ck_assert_int_eq(believed, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("scan_table");
@@ -120,6 +251,9 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_test(tcase, what_is_being_restored_is_not_compared);
+    tcase_add_loop_test(tcase, a_scan_that_hangs_is_left_five_seconds_after_its_begin, 0, 3);
+    tcase_add_test(tcase, a_scanner_that_has_ended_says_so);
+    tcase_add_test(tcase, sockets_are_ours_as_long_as_the_other_half_lives);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
