@@ -185,6 +185,7 @@ static int read_start(struct connection *connection, pid_t pid, uint64_t *start_
     return 0;
 }
 
+/* Of whose process the scanner could not tell nothing is concluded. */
 static void compare_domain(struct connection *connection, const struct domain_info *info)
 {
     uint64_t start_ticks;
@@ -195,7 +196,14 @@ static void compare_domain(struct connection *connection, const struct domain_in
         compare_moving(connection, info);
         return;
     }
-    if (!has_process(info) || read_start(connection, info->pid, &start_ticks) < 0) {
+
+    int rc = has_process(info) ? read_start(connection, info->pid, &start_ticks) : -ESRCH;
+
+    if (info->process_unknown || scanner_is_gone(rc)) {
+        connection->list_ns = cond_in_s(LIST_RETRY_S);
+        return;
+    }
+    if (rc < 0) {
         fleet_remove(connection->fleet, connection->number, info->uuid);
         openings_drop(&connection->openings, info->uuid);
         return;
@@ -238,7 +246,7 @@ static int list_domains(struct connection *connection)
 
     plan_list(connection, n < 0, &error);
     for (ssize_t i = 0; uuids && i < n; i++)
-        if (has_process(&list[i]) || list[i].two_processes)
+        if (has_process(&list[i]) || list[i].two_processes || list[i].process_unknown)
             memcpy(uuids[kept++], list[i].uuid, sizeof(*uuids));
     if (uuids)
         fleet_keep_only(connection->fleet, connection->number, (const char(*)[37])uuids, kept);

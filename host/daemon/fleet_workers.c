@@ -286,7 +286,7 @@ static uint64_t look(struct fleet *fleet, struct member *member, const struct or
     member->cpu_s = rc == 0 ? cpu_s : member->cpu_s + cpu_s; /* for the next record */
     if (rc == -ESRCH)
         return 0;
-    if (rc == -EBUSY)
+    if (rc == -EBUSY || scanner_is_gone(rc))
         return clock_ns() + BUSY_NS;
     if (rc < 0 && rc != -EAGAIN) {
         refuse(member, &error, outcome);

@@ -160,6 +160,11 @@ static void begin(struct scan_request *request, enum scan_op op, uint64_t guest)
     request->guest = guest;
 }
 
+static const char *why(int rc)
+{
+    return rc == -ESHUTDOWN ? "the scanner is about to end" : strerror(-rc);
+}
+
 /* The reply's own result; @p fd: what came with it, closed if nobody wants it. What a domain's XML
  * says may be no request: the scanner would end the channel. */
 static int ask(struct scanner *scanner, const struct scan_request *request,
@@ -182,7 +187,7 @@ static int ask(struct scanner *scanner, const struct scan_request *request,
     if (rc < 0)
         error_set(error, rc, "the scanner does not answer: %s", strerror(-rc));
     else if (reply->rc < 0)
-        error_set(error, reply->rc, "%s", *reply->error ? reply->error : strerror(-reply->rc));
+        error_set(error, reply->rc, "%s", *reply->error ? reply->error : why(reply->rc));
     if (rc == 0)
         atomic_store(&scanner->files, reply->files);
     if (fd)
@@ -255,6 +260,11 @@ uint32_t scanner_files(const struct scanner *scanner)
     return atomic_load(&scanner->files);
 }
 
+bool scanner_is_gone(int rc)
+{
+    return rc == -EPIPE || rc == -ESHUTDOWN;
+}
+
 /* --- questions -------------------------------------------------------------------------------- */
 
 ssize_t scanner_list(struct scanner *scanner, pid_t **pids)
@@ -292,9 +302,14 @@ pid_t scanner_find(const struct domain_name *domain, void *context)
 
     begin(&request, SCAN_FIND, 0);
     reply.pid = 0;
-    if (put_domain(&request.find, domain) < 0 || ask(context, &request, &reply, NULL, NULL) < 0)
+
+    int rc = put_domain(&request.find, domain);
+
+    if (rc == 0)
+        rc = ask(context, &request, &reply, NULL, NULL);
+    if (rc == -EINVAL) /* no process has such a name */
         return 0;
-    return reply.pid;
+    return rc < 0 ? DOMAIN_PID_UNKNOWN : reply.pid;
 }
 
 int scanner_start_ticks(struct scanner *scanner, pid_t pid, uint64_t *start_ticks)
@@ -386,8 +401,12 @@ bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_c
     struct scan_reply reply;
 
     reply.has_ram = 0;
-    return scan_ram_put(&request.has_ram, xml) == 0 &&
-           ask(scanner, &request, &reply, NULL, NULL) == 0 && reply.has_ram;
+    if (scan_ram_put(&request.has_ram, xml) < 0)
+        return false;
+
+    int rc = ask(scanner, &request, &reply, NULL, NULL);
+
+    return rc == 0 ? reply.has_ram : scanner_is_gone(rc);
 }
 
 static int ask_sampled(struct scanner *scanner, const struct scan_request *request,

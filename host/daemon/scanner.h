@@ -74,10 +74,14 @@ uint32_t scanner_files(const struct scanner *scanner);
  * -ESHUTDOWN: it is about to; -EINVAL: what
  * is asked is no request (scan_message.h), and was not sent. */
 
+/** Is it the scanner that has ended, or is about to, by what one of these returned? It tells
+ * nothing of a guest then. */
+bool scanner_is_gone(int rc);
+
 /** As qemu_process_find_all(). */
 ssize_t scanner_list(struct scanner *scanner, pid_t **pids);
 
-/** As domain_process_find(); @p context is the scanner. */
+/** As domain_process_find(), or DOMAIN_PID_UNKNOWN; @p context is the scanner. */
 pid_t scanner_find(const struct domain_name *domain, void *context);
 
 /** When process @p pid was started. 0, or as proc_stat_read(). */
@@ -95,7 +99,7 @@ int scanner_open_process(struct scanner *scanner, pid_t pid, struct scan_guest_r
 /** Puts an opened guest into a local scanner, and closes it if that fails. 0 or -ENOMEM. */
 int scanner_adopt(struct scanner *scanner, struct guest *guest, struct scan_guest_ref *out);
 
-/** As watched_has_ram(). */
+/** As watched_has_ram(); true if the scanner is gone. */
 bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_config *xml);
 
 /** As watched_look(). @p out: also when it fails. */

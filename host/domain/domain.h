@@ -36,6 +36,7 @@ struct domain_info {
     bool migrating; /* an outgoing migration, save or dump job is active (virDomainGetJobStats) */
     bool
         two_processes; /* it is being migrated within this machine, and pid 0: it could be either */
+    bool process_unknown; /* pid 0, for who was asked could not tell (domain_find_pids_by()) */
 };
 
 /** A guest ready to be measured. */
@@ -86,6 +87,9 @@ struct domain_name {
  * processes, and nothing that tells which of them is whose. */
 #define DOMAIN_TWO_PIDS (-1)
 
+/** Who was asked for the process (domain_find_pids_by()) could not tell. */
+#define DOMAIN_PID_UNKNOWN (-2)
+
 /** The process of @p domain: that of its pid file if it is a QEMU, else the one that has its name
  * and UUID among all QEMU processes: the run directory may be elsewhere, or libvirt have escaped a
  * character of the name in the file's, as it does with "&" (src/util/virpidfile.c
@@ -98,7 +102,7 @@ int domain_process_open(const struct fsroot *root, const struct domain_name *dom
                         struct qemu_process *process, struct error *error);
 
 /** From here on @p find says which process is a domain's, in place of domain_process_find(): for
- * who may not look into other processes. */
+ * who may not look into other processes. It may also return DOMAIN_PID_UNKNOWN. */
 void domain_find_pids_by(struct domain_connection *connection,
                          pid_t (*find)(const struct domain_name *domain, void *context),
                          void *context);

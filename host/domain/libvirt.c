@@ -287,7 +287,8 @@ static void find_pid(const struct domain_connection *connection, const struct fs
     info->pid = connection->find ? connection->find(&name, connection->find_context)
                                  : domain_process_find(root, &name);
     info->two_processes = info->pid == DOMAIN_TWO_PIDS;
-    if (info->two_processes)
+    info->process_unknown = info->pid == DOMAIN_PID_UNKNOWN;
+    if (info->pid < 0)
         info->pid = 0;
 }
 

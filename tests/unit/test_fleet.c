@@ -489,19 +489,30 @@ static void look_and_plan(int result)
             usleep(10000);
         }
     }
-    fleet_stop(fleet);
 }
 
 START_TEST(a_fleet_is_planned_while_guests_are_looked_at)
 {
     look_and_plan(-EAGAIN);
     ck_assert_uint_eq(fleet_state(fleet).refused, 0);
+    fleet_stop(fleet);
 }
 END_TEST
 
 START_TEST(a_fleet_is_counted_while_looks_fail)
 {
     look_and_plan(-EIO);
+    fleet_stop(fleet);
+}
+END_TEST
+
+/* Nor are they refused: nothing is wrong with them. */
+START_TEST(a_scanner_that_ends_is_not_the_end_of_guests)
+{
+    look_and_plan(-ESHUTDOWN);
+    ck_assert_uint_eq(fleet_state(fleet).guests, 4);
+    ck_assert_uint_eq(fleet_state(fleet).refused, 0);
+    fleet_stop(fleet);
 }
 END_TEST
 
@@ -596,6 +607,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_test(tcase, a_fleet_is_planned_while_guests_are_looked_at);
     tcase_add_test(tcase, a_fleet_is_counted_while_looks_fail);
+    tcase_add_test(tcase, a_scanner_that_ends_is_not_the_end_of_guests);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
 

@@ -174,6 +174,7 @@ END_TEST
 
 START_TEST(a_scanner_that_is_killed_is_missed)
 {
+    const struct domain_name name = {"", "sys1", UUID};
     pid_t *pids = NULL;
 
     ck_assert_int_eq(scanner_list(scanner, &pids), 1);
@@ -181,6 +182,7 @@ START_TEST(a_scanner_that_is_killed_is_missed)
     kill(pid, SIGKILL);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
     ck_assert_int_eq(scanner_list(scanner, &pids), -EPIPE);
+    ck_assert_int_eq(scanner_find(&name, scanner), DOMAIN_PID_UNKNOWN); /* not: it has none */
     ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), -EPIPE);
 }
 END_TEST
