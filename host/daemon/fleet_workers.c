@@ -389,6 +389,20 @@ static void earn(struct fleet *fleet, uint64_t now_ns)
                                 JOBS_BURST_S);
 }
 
+/* Where /proc is mounted with hidepid the scanner alone sees other users' processes. What it
+ * cost. */
+static double find_jobs(struct fleet *fleet, pid_t pid, uint64_t guest, unsigned *flags)
+{
+    double cpu_s = thread_cpu_s();
+    double scanner_cpu_s = 0;
+    unsigned jobs;
+
+    if (qemu_process_read_jobs(fleet->root, pid, &jobs) < 0)
+        scanner_jobs(fleet->scanner, guest, &jobs, &scanner_cpu_s);
+    *flags = sample_job_flags(jobs);
+    return thread_cpu_s() - cpu_s + scanner_cpu_s;
+}
+
 /* The process is the member's as long as its end was not noticed; a wrong flag would be the
  * worst. */
 void fleet_look_for_jobs(struct fleet *fleet)
@@ -396,17 +410,18 @@ void fleet_look_for_jobs(struct fleet *fleet)
     pthread_mutex_lock(&fleet->mutex);
     earn(fleet, clock_ns());
     for (size_t i = 0; i < fleet->n && fleet->jobs_credit_s > 0 && !fleet->stop; i++) {
-        struct member *member = next_for_jobs(fleet);
-        const struct qemu_process process = {.pid = member->pid, .pidfd = -1};
+        const struct member *member = next_for_jobs(fleet);
+        const pid_t pid = member->pid;
+        const uint64_t guest = member->scan.guest;
         const uint64_t serial = fleet->jobs_serial = member->serial;
-        double cpu_s = thread_cpu_s();
+        unsigned flags;
 
         pthread_mutex_unlock(&fleet->mutex);
 
-        unsigned flags = sample_job_flags(qemu_process_jobs(fleet->root, &process));
+        double cpu_s = find_jobs(fleet, pid, guest, &flags);
 
         pthread_mutex_lock(&fleet->mutex);
-        fleet->jobs_credit_s -= thread_cpu_s() - cpu_s;
+        fleet->jobs_credit_s -= cpu_s;
         for (struct member *one = fleet->members; one && flags; one = one->next)
             if (one->serial == serial)
                 one->jobs |= flags;

@@ -2,6 +2,7 @@
 /** @file scan_message.c  See scan_message.h. */
 #include "daemon/scan_message.h"
 
+#include "domain/qemu_vcpus.h"
 #include "sample/method.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 /* By which libvirt commands a QEMU (src/qemu/qemu_process.c): no agent is there. */
 #define MONITOR "/monitor.sock"
 #define KNOWN_FLAGS (((unsigned)FLAG_VFIO << 1) - 1)
+#define KNOWN_JOBS (((unsigned)QEMU_JOB_DUMP << 1) - 1)
 
 /* What ram_config.in_guest_memfd may name; the first: nothing. */
 static const char *const memfd_names[] = {NULL, "SEV-SNP", "TDX", "guest_memfd"};
@@ -43,6 +45,7 @@ size_t scan_request_size(unsigned op)
         [SCAN_SIZE] = REQUEST_PLAIN,
         [SCAN_CLOSE] = REQUEST_PLAIN,
         [SCAN_CONNECT] = REQUEST_WITH(connect),
+        [SCAN_JOBS] = REQUEST_PLAIN,
     };
 
     return op < N_SCAN_OPS ? sizes[op] : 0;
@@ -62,6 +65,7 @@ size_t scan_reply_size(unsigned op)
         [SCAN_SIZE] = REPLY_WITH(sampled),
         [SCAN_CLOSE] = REPLY_PLAIN,
         [SCAN_CONNECT] = REPLY_PLAIN,
+        [SCAN_JOBS] = REPLY_WITH(jobs),
     };
 
     return op < N_SCAN_OPS ? sizes[op] : 0;
@@ -248,6 +252,9 @@ bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op)
     case SCAN_SAMPLE:
     case SCAN_SIZE:
         return sampled_valid(&reply->sampled);
+    case SCAN_JOBS:
+        return (reply->jobs.jobs & ~KNOWN_JOBS) == 0 &&
+               within(reply->jobs.cpu_s, 0, SCAN_MAX_SECONDS);
     default:
         return true;
     }

@@ -33,6 +33,7 @@ enum scan_op {
     SCAN_SIZE,    /* likewise: a record without windows */
     SCAN_CLOSE,   /* likewise: restores it */
     SCAN_CONNECT, /* to a guest's agent; the socket comes with the reply */
+    SCAN_JOBS,    /* of an open guest: what does QEMU itself do to its RAM? */
     N_SCAN_OPS
 };
 
@@ -117,6 +118,11 @@ struct scan_sampled {
     struct ages_record record;    /* without pointers, host, domain and the guest's own word */
 };
 
+struct scan_jobs {
+    uint32_t jobs; /* enum qemu_job, or-ed */
+    double cpu_s;  /* of the scanner */
+};
+
 struct scan_reply {
     uint32_t op;
     int32_t rc;     /* 0 or a negative errno */
@@ -129,6 +135,7 @@ struct scan_reply {
         struct scan_list list;
         struct scan_opened opened;
         struct scan_sampled sampled;
+        struct scan_jobs jobs;
     };
 };
 

@@ -10,6 +10,7 @@
 #include "daemon/privileges.h"
 #include "daemon/readable.h"
 #include "daemon/watched.h"
+#include "domain/qemu_vcpus.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 struct scan_guest {
     struct scan_guest *next;
     uint64_t number;
+    pid_t pid;
     bool busy;         /* a thread has it: nobody else touches watched, but what never changes */
     uint64_t since_ns; /* since then */
     bool gone;         /* that thread frees it */
@@ -152,8 +154,10 @@ uint64_t scan_table_add(struct scan_table *table, struct guest *opened)
 {
     struct scan_guest *guest = calloc(1, sizeof(*guest));
 
-    if (guest)
+    if (guest) {
+        guest->pid = opened->process.pid;
         guest->watched = watched_new(opened, table->root);
+    }
     if (!guest || !guest->watched) {
         free(guest);
         guest_close(opened);
@@ -283,6 +287,23 @@ static void has_ram(struct scan_table *table, const struct scan_request *request
     ram_config_free(&config);
 }
 
+/* Of one that is being scanned as well: a scan that hangs is no reason to see nothing. */
+static void find_jobs(struct scan_table *table, uint64_t number, struct scan_reply *reply)
+{
+    double cpu_s = thread_cpu_s();
+    unsigned jobs = 0;
+
+    pthread_mutex_lock(&table->mutex);
+
+    const struct scan_guest *guest = find(table, number);
+    const pid_t pid = guest ? guest->pid : 0;
+
+    pthread_mutex_unlock(&table->mutex);
+    reply->rc = pid ? qemu_process_read_jobs(table->root, pid, &jobs) : -ESRCH;
+    reply->jobs.jobs = jobs;
+    reply->jobs.cpu_s = thread_cpu_s() - cpu_s;
+}
+
 static void sample_guest(struct scan_guest *guest, const struct scan_sample *sample,
                          struct scan_reply *reply)
 {
@@ -388,6 +409,9 @@ static void answer(struct scan_table *table, const struct scan_request *request,
         break;
     case SCAN_HAS_RAM:
         has_ram(table, request, reply);
+        break;
+    case SCAN_JOBS:
+        find_jobs(table, request->guest, reply);
         break;
     case SCAN_SAMPLE:
     case SCAN_SIZE:

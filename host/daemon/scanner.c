@@ -409,6 +409,21 @@ bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_c
     return rc == 0 ? reply.has_ram : scanner_is_gone(rc);
 }
 
+int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double *cpu_s)
+{
+    struct scan_request request;
+    struct scan_reply reply;
+
+    begin(&request, SCAN_JOBS, guest);
+    memset(&reply.jobs, 0, sizeof(reply.jobs));
+
+    int rc = ask(scanner, &request, &reply, NULL, NULL);
+
+    *jobs = reply.jobs.jobs;
+    *cpu_s = scanner->table ? 0 : reply.jobs.cpu_s; /* else it is this thread's */
+    return rc;
+}
+
 static int ask_sampled(struct scanner *scanner, const struct scan_request *request,
                        struct scan_sampled *out, struct error *error)
 {

@@ -102,6 +102,9 @@ int scanner_adopt(struct scanner *scanner, struct guest *guest, struct scan_gues
 /** As watched_has_ram(); true if the scanner is gone. */
 bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_config *xml);
 
+/** As qemu_process_read_jobs(), of an open guest. @p cpu_s: what it cost the scanner. */
+int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double *cpu_s);
+
 /** As watched_look(). @p out: also when it fails. */
 int scanner_sample(struct scanner *scanner, uint64_t guest, const struct scan_sample *sample,
                    struct scan_sampled *out, struct error *error);

@@ -148,20 +148,28 @@ static unsigned job_of_thread(const char *name)
     return 0;
 }
 
-unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process)
+int qemu_process_read_jobs(const struct fsroot *root, pid_t pid, unsigned *jobs)
 {
     cleanup_free pid_t *tids = NULL;
     char path[32];
     char name[64];
-    unsigned jobs = 0;
 
-    snprintf(path, sizeof(path), "proc/%d/task", (int)process->pid);
+    *jobs = 0;
+    snprintf(path, sizeof(path), "proc/%d/task", (int)pid);
 
     ssize_t n = proc_numbers(root, path, &tids);
 
     for (ssize_t i = 0; i < n; i++)
         if (fsroot_read(root, name, sizeof(name), "%s/%d/comm", path, (int)tids[i]) > 0)
-            jobs |= job_of_thread(name);
+            *jobs |= job_of_thread(name);
+    return n < 0 ? (int)n : 0;
+}
+
+unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process)
+{
+    unsigned jobs;
+
+    qemu_process_read_jobs(root, process->pid, &jobs);
     return jobs;
 }
 

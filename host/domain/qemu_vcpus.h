@@ -32,6 +32,10 @@ enum qemu_job {
  */
 unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process);
 
+/** Likewise, into @p jobs. 0, or a negative errno if its threads cannot be seen, and *jobs 0: it
+ * has ended, or /proc is mounted with hidepid. */
+int qemu_process_read_jobs(const struct fsroot *root, pid_t pid, unsigned *jobs);
+
 /**
  * What its threads, ended ones too, have passed to write() since it began; 0 where the kernel does
  * not count (CONFIG_TASK_IO_ACCOUNTING; Documentation/filesystems/proc.rst, "wchar"). A plain dump

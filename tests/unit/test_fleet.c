@@ -416,6 +416,54 @@ START_TEST(nobody_waits_while_what_was_plugged_is_compared)
 }
 END_TEST
 
+static void make_task(int pid, int tid, const char *comm)
+{
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/proc/%d/task", dir, pid);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    snprintf(path, sizeof(path), "%s/proc/%d/task/%d", dir, pid, tid);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    snprintf(path, sizeof(path), "%s/proc/%d/task/%d/comm", dir, pid, tid);
+
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "%s\n", comm);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static unsigned jobs_of_first(void)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    unsigned jobs = fleet->members->jobs;
+
+    pthread_mutex_unlock(&fleet->mutex);
+    return jobs;
+}
+
+/* Where /proc is mounted with hidepid the fleet sees no process of another user, and the scanner
+ * does. */
+START_TEST(jobs_are_seen_in_processes_that_are_hidden)
+{
+    char empty[64];
+    struct fsroot hidden;
+
+    make_hang(FIRST_PID);
+    make_task(FIRST_PID, FIRST_PID + 1, "live_migration");
+    snprintf(empty, sizeof(empty), "%s/proc/%d/task", dir, FIRST_PID);
+    ck_assert_int_eq(fsroot_open(&hidden, empty), 0);
+    fleet->root = &hidden;
+    add(FIRST_PID);
+    for (int i = 0; i < 1000 && !jobs_of_first(); i++) {
+        usleep(10000);
+        fleet_look_for_jobs(fleet);
+    }
+    ck_assert_uint_eq(jobs_of_first(), FLAG_MIGRATING);
+}
+END_TEST
+
 /* A guest with the UUID of the first, of this process. */
 static void add_uuid(int pid, unsigned source, bool from_libvirt)
 {
@@ -596,6 +644,7 @@ int main(void)
     tcase_add_test(tcase, a_guest_whose_look_hung_is_set_apart);
     tcase_add_test(tcase, a_guest_stays_when_what_is_plugged_is_no_memory);
     tcase_add_test(tcase, nobody_waits_while_what_was_plugged_is_compared);
+    tcase_add_test(tcase, jobs_are_seen_in_processes_that_are_hidden);
     tcase_add_test(tcase, libvirts_guest_displaces_a_process_of_its_uuid);
     tcase_add_test(tcase, libvirt_takes_over_what_was_found_as_a_process);
     tcase_add_test(tcase, nobody_else_waits_for_a_restoring_that_hangs);
