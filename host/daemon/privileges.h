@@ -15,8 +15,8 @@
  *
  * The rest keeps none. It stays user 0, whose files it reads and writes: libvirt's sockets, which
  * serve root without a question put to polkit, and the history. Without capabilities that user may
- * no more than the owner of these, but that is much: libvirt does what root asks, and only the unit
- * file makes all but the history read-only. The man page says so.
+ * no more than the owner of these, but that is much: libvirt does what root asks, which is to run
+ * any program, and only the unit file makes all but the history read-only. The man page says so.
  *
  * And system calls that neither makes, whatever it may: to run a program, to trace another process
  * or take its files, to send a signal to one or have the kernel send it (the owner of a file), to
