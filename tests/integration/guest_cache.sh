@@ -253,7 +253,7 @@ mapped_files() { awk '$5 != 0 { print $4, $5 }' "/proc/$holder/maps"; }
 open_files() {
 	local fd
 	for fd in "/proc/$holder/fd"/*; do
-		# shellcheck disable=SC2046 # three numbers
+		# shellcheck disable=SC2046,SC2183 # three numbers
 		[[ ! -f $fd ]] || printf '%02x:%02x %d\n' $(stat -L -c '%Hd %Ld %i' "$fd")
 	done
 }
