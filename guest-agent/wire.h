@@ -9,9 +9,8 @@
  * by the guest's own uptime), microseconds end in _us.
  *
  *   host   {"ask":"hello","seq":1}
- *   guest
- * {"seq":1,"hello":{"protocol":1,"agent":"0.1.0","kernel":"6.1.0-18-amd64","boot_id":"UUID",
- *           "page_bytes":4096}}
+ *   guest  {"seq":1,"hello":{"protocol":1,"agent":"0.1.0","kernel":"6.1.0-18-amd64",
+ *           "boot_id":"UUID","page_bytes":4096}}
  *   host   {"ask":"report","seq":2}
  *   guest  {"seq":2,"report":{
  *            "uptime_s":812.34,

@@ -44,8 +44,8 @@ struct cache_count {
                           CACHE_UNKNOWN, CACHE_UNKNOWN})
 
 /** As the pages of a count: all to the last that the file has, also behind its end. mincore, which
- * is asked page by page,
- *  counts to the end of the huge page in which the first one lies, and that of tmpfs only. */
+ * is asked page by page, counts to the end of the huge page in which the first one lies, and that
+ * of tmpfs only. */
 #define CACHE_TO_THE_LAST UINT64_MAX
 
 /** A file that is asked about. */
@@ -61,9 +61,8 @@ struct cache_method {
      * Counts the pages first .. first + pages - 1 of the file; @p pages is at least 1. Leaves
      * beyond_eof unknown.
      * @return 0, or a negative errno: -EPERM when the kernel does not tell us about this file,
-     * -ENOSYS or -EOPNOTSUPP when
-     *         the method cannot, -EINTR when the patience is at its end, and what open files bring
-     *         with them.
+     *         -ENOSYS or -EOPNOTSUPP when the method cannot, -EINTR when the patience is at its
+     *         end, and what open files bring with them.
      */
     int (*count)(const struct cache_target *target, uint64_t first, uint64_t pages,
                  struct cache_count *count);

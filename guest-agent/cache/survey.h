@@ -57,13 +57,11 @@ int survey_path(struct survey *survey, const char *path);
 int survey_process(struct survey *survey, pid_t pid, struct error *error);
 
 /** For the survey's own use: counts what @p path_fd (O_PATH) is, if it is a regular file that was
- * not seen before and is not ignored;
- *  anything else is left out silently. 0, -EINTR or -ENOMEM. */
+ * not seen before and is not ignored; anything else is left out silently. 0, -EINTR or -ENOMEM. */
 int survey_add(struct survey *survey, int path_fd, const struct stat *stat, const char *name);
 
 /** For survey_process(): the files that the process, whose directory in /proc this is, has open. As
- * survey_process(), without a
- *  message. */
+ * survey_process(), without a message. */
 int survey_opened(struct survey *survey, const struct fsroot *process);
 
 /** For the survey's own use: counts and tells a fault. */

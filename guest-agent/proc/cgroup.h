@@ -16,11 +16,9 @@ struct cgroups {
 void cgroups_free(struct cgroups *cgroups);
 
 /** Where cgroup v2 is mounted, relative to the root: systemd's unified or its hybrid layout. NULL
- * with the message when
- *  there is v1 only, or nothing. */
+ * with the message when there is v1 only, or nothing. */
 const char *cgroup_mount(const struct fsroot *root, struct error *error);
 
 /** All groups but the root's, sorted by name within their parent. 0, then give them to
- * cgroups_free(); or a negative errno
- *  with the message. */
+ * cgroups_free(); or a negative errno with the message. */
 int cgroups_list(const struct fsroot *root, struct cgroups *cgroups, struct error *error);

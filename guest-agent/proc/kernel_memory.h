@@ -24,13 +24,11 @@ struct kernel_items {
 void kernel_items_free(struct kernel_items *items);
 
 /** /proc/slabinfo (root only): a cache's bytes are those of its slabs, used or not. 0, then
- * kernel_items_free(); or a negative
- *  errno with the message. */
+ * kernel_items_free(); or a negative errno with the message. */
 int slab_read(const struct fsroot *root, struct kernel_items *items, struct error *error);
 
 /** /proc/allocinfo (root only): Documentation/mm/allocation-profiling.rst, Linux 6.10. As
- * slab_read(); the message says when
- *  profiling is off, and how to turn it on. */
+ * slab_read(); the message says when profiling is off, and how to turn it on. */
 int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct error *error);
 
 /** [{"name":..,"bytes":..,"count":..}, ...], the first @p top. NULL when out of memory. */

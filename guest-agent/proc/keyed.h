@@ -28,7 +28,6 @@ struct keyed_field {
 size_t keyed_parse(const char *text, const struct keyed_field *fields, size_t n, void *out);
 
 /** keyed_parse() of a file of at most 1 MiB. 0, -ENODATA when it has none of the fields, or another
- * negative errno;
- *  all fields are KEYED_UNKNOWN then. */
+ * negative errno; all fields are KEYED_UNKNOWN then. */
 int keyed_read(const struct fsroot *root, const struct keyed_field *fields, size_t n, void *out,
                const char *path);

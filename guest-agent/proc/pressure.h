@@ -33,8 +33,7 @@ int pressure_parse(const char *text, struct pressure *pressure);
 #define PRESSURE_PATH 4200
 
 /** Where a resource's pressure stands, below the root: the whole guest's, or, unless @p cgroup is
- * NULL, that of a cgroup
- *  v2 (whose path is relative to the root, too). Returns @p path. */
+ * NULL, that of a cgroup v2 (whose path is relative to the root, too). Returns @p path. */
 char *pressure_path(char path[PRESSURE_PATH], const char *cgroup, const char *resource);
 
 /** 0, or a negative errno with a message that says how to turn PSI on. */

@@ -38,8 +38,7 @@ struct pressure_scope {
 };
 
 /** Where the scope's cgroup stands below the root: for pressure_read() and stall_trigger_open(). An
- * allocation that the
- *  caller frees; NULL with the message. */
+ * allocation that the caller frees; NULL with the message. */
 char *pressure_scope_path(const struct fsroot *root, const char *cgroup, struct error *error);
 
 /** 0, then give it to pressure_survey_free(); or a negative errno with the message. */

@@ -43,8 +43,7 @@ struct process_memory {
  * Walks all page tables of the process: some ms for each GiB of 4 KiB pages. One without memory of
  * its own (a zombie, a kernel thread) has 0 of everything.
  * @return 0; -ESRCH when it is gone, -EACCES when we may not look, -ENOTSUP when this kernel has
- * neither file, or another
- *         negative errno; then all is KEYED_UNKNOWN.
+ *         neither file, or another negative errno; then all is KEYED_UNKNOWN.
  */
 int process_memory_read(const struct fsroot *root, pid_t pid, struct process_memory *memory);
 
@@ -52,8 +51,8 @@ int process_memory_read(const struct fsroot *root, pid_t pid, struct process_mem
 void process_memory_add(struct process_memory *all, const struct process_memory *part);
 
 /** What of it is swapped out, by the kernel's own count (VmSwap of /proc/PID/status), without a
- * walk, and for anybody: of shared
- *  memory nothing, which process_memory_read() has. KEYED_UNKNOWN when the kernel does not say. */
+ * walk, and for anybody: of shared memory nothing, which process_memory_read() has. KEYED_UNKNOWN
+ * when the kernel does not say. */
 uint64_t process_swap_bytes(const struct fsroot *root, pid_t pid);
 
 struct process_statm {
@@ -62,6 +61,5 @@ struct process_statm {
 };
 
 /** What costs nothing and anybody may read. Since Linux 6.2 the RSS in it may be off by some pages
- * for each CPU, for the
- *  kernel's counters are. 0; -ESRCH when the process is gone. */
+ * for each CPU, for the kernel's counters are. 0; -ESRCH when the process is gone. */
 int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *statm);

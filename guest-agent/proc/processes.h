@@ -41,15 +41,13 @@ int process_identify(const struct fsroot *root, pid_t pid, struct process *proce
 void processes_count_failure(struct processes *processes, pid_t pid, int rc);
 
 /** All processes that have memory of their own, as process_identify() has them, by pid. Those that
- * end meanwhile, or of
- *  which we see not even that, are left out and counted. Two small files for each. 0 or a negative
- *  errno with the message. */
+ * end meanwhile, or of which we see not even that, are left out and counted. Two small files for
+ * each. 0 or a negative errno with the message. */
 int processes_list(const struct fsroot *root, struct processes *processes, struct error *error);
 
 /** Reads the memory of each; those that have ended are dropped, those that cannot be read keep the
- * RSS that they had, and have
- *  their swap by process_swap_bytes(). -ENOTSUP with the
- *  message when this kernel tells nobody. */
+ * RSS that they had, and have their swap by process_swap_bytes(). -ENOTSUP with the message when
+ * this kernel tells nobody. */
 int processes_read(const struct fsroot *root, struct processes *processes, struct error *error);
 
 enum process_key {
@@ -80,6 +78,5 @@ int processes_largest(const struct fsroot *root, size_t n, uint64_t walk_bytes,
                       struct processes *processes, struct error *error);
 
 /** The "processes" of a report, as wire.h has it, in their order; what is unknown is left out. @p
- * referenced: with
- *  referenced_bytes. NULL when out of memory. */
+ * referenced: with referenced_bytes. NULL when out of memory. */
 json_t *processes_json(const struct processes *processes, bool referenced);

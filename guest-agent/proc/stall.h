@@ -32,8 +32,7 @@ int stall_trigger_parse(const char *text, struct stall_trigger *trigger);
  * Arms the trigger; it is disarmed when the file is closed.
  * @param cgroup  as of pressure_read()
  * @return a file descriptor on which poll() reports POLLPRI once for each window with such a stall,
- * and POLLERR when the
- *         cgroup is gone; or a negative errno with the message.
+ *         and POLLERR when the cgroup is gone; or a negative errno with the message.
  */
 int stall_trigger_open(const struct fsroot *root, const char *cgroup,
                        const struct stall_trigger *trigger, struct error *error);

@@ -24,8 +24,8 @@ struct touched {
  * was partly written the touched part is taken to be as anonymous as the whole; that is a library's
  * few pages of data.
  * @return 0, all 0 for one without memory; -ESRCH when it is gone (or without
- * CONFIG_PROC_PAGE_MONITOR, but then there is no
- *         clear_refs either), -EACCES when we may not look, -EBADMSG when its mappings changed
- *         meanwhile, -EFBIG above 256 MiB of text, or another negative errno
+ *         CONFIG_PROC_PAGE_MONITOR, but then there is no clear_refs either), -EACCES when we may
+ *         not look, -EBADMSG when its mappings changed meanwhile, -EFBIG above 256 MiB of text, or
+ *         another negative errno
  */
 int touched_read(const struct fsroot *root, pid_t pid, struct touched *touched);

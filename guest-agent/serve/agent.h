@@ -25,8 +25,7 @@ int agent_new(struct agent **out, const struct fsroot *root, struct error *error
 void agent_free(struct agent *agent);
 
 /** Talks through @p fd (non-blocking; closed by the agent) from now on; an earlier connection is
- * given up. 0 or a
- *  negative errno. */
+ * given up. 0 or a negative errno. */
 int agent_attach(struct agent *agent, int fd);
 
 /** Takes connections from @p listener, which the agent closes: one at a time. Another is hung up

@@ -20,8 +20,7 @@ struct inbox {
 void inbox_reset(struct inbox *inbox);
 
 /** Reads once from a non-blocking @p fd; call when inbox_line() has no more. Bytes read, 0 at the
- * end of the stream, or
- *  a negative errno. */
+ * end of the stream, or a negative errno. */
 ssize_t inbox_fill(struct inbox *inbox, int fd);
 
 /** The next whole line, without its newline; *line stays valid until inbox_fill(). False when there

@@ -18,7 +18,6 @@ int own_round_check(const struct fsroot *root, struct error *why);
  * Takes that long and longer; while somebody holds the lock of a process's mappings it waits for
  * him, so it belongs into a process that may be killed. Nothing need be undone then.
  * @return for the caller to release: "working_set", without its age, and "processes", those
- * WIRE_PROCESSES_MAX that touched
- *         most, as wire.h has them; NULL with the message
+ *         WIRE_PROCESSES_MAX that touched most, as wire.h has them; NULL with the message
  */
 json_t *own_round(const struct fsroot *root, double window_s, struct error *error);

@@ -47,6 +47,6 @@ int own_set_fd(const struct own_set *own);
 int own_set_wait_ms(const struct own_set *own);
 
 /** Adds "working_set" to a report, and puts the processes of the last round into it, which have
- * "referenced_bytes"; false when
- *  the report has no processes yet: there was no round, or it is older than two periods. */
+ * "referenced_bytes"; false when the report has no processes yet: there was no round, or it is
+ * older than two periods. */
 bool own_set_add(const struct own_set *own, json_t *report);

@@ -23,8 +23,7 @@ struct question {
 };
 
 /** Parses a line. False when it is no question that could be answered: not one JSON object, a key
- * twice, no sequence
- *  number, or a negative one. */
+ * twice, no sequence number, or a negative one. */
 bool question_parse(struct question *question, const char *line, size_t length);
 
 /** The answer, as of now; NULL when out of memory. @p own_set may be NULL. */

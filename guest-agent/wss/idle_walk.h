@@ -36,8 +36,7 @@ struct idle_walk {
  * interrupted: address space may be reserved by the terabyte, and what is behind it, most of it
  * nothing, takes the kernel a while to say.
  * @return 0; -ESRCH when the process is gone, -EACCES when we may not look, -EPERM when we see no
- * frame numbers, -EINTR when
- *         interrupted; another negative errno, or what @p work returned.
+ *         frame numbers, -EINTR when interrupted; another negative errno, or what @p work returned.
  */
 int idle_walk(const struct wss_subject *subject, int (*work)(struct idle_walk *walk, void *context),
               void *context);

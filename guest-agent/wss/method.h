@@ -22,9 +22,8 @@ struct wss_method {
     int (*check)(const struct fsroot *root, struct error *why);
 
     /** Marks all memory of the process as untouched. @p state (NULL before the first time, and kept
-     * between marks) is
-     *  given to forget(). 0; -ESRCH when the process is gone, -EACCES or -EPERM when we may not,
-     *  -EINTR when interrupted, another negative errno. */
+     * between marks) is given to forget(). 0; -ESRCH when the process is gone, -EACCES or -EPERM
+     * when we may not, -EINTR when interrupted, another negative errno. */
     int (*mark)(const struct wss_subject *subject, void **state);
 
     /** Looks what was touched; may be repeated, and counts from the mark each time. Errors as

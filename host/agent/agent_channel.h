@@ -110,8 +110,7 @@ void agent_channel_redirect(struct agent_channel *channel, const struct agent_en
 /**
  * Asks for a report, connecting and asking for a hello first where needed.
  * @return 0: a REPORT or FAILED will come; -EALREADY one is asked for already; -EAGAIN it backs off
- * until
- *         agent_channel_backoff_ns()
+ *         until agent_channel_backoff_ns()
  */
 int agent_channel_ask(struct agent_channel *channel, uint64_t now_ns);
 

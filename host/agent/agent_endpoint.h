@@ -42,10 +42,9 @@ bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_en
  * or of @p endpoint->ours, is no other's either: that of an embedded driver, until QEMU listens.
  * Otherwise not a byte is sent.
  * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as
- * many wait there
- *         already as QEMU lets, for it serves one client at a time; -ELOOP a symbolic link;
- *         -ENOTSOCK no socket; -EACCES another process serves it; or what open(2), socket(2) or
- *         connect(2) said, with the message.
+ *         many wait there already as QEMU lets, for it serves one client at a time; -ELOOP a
+ *         symbolic link; -ENOTSOCK no socket; -EACCES another process serves it; or what open(2),
+ *         socket(2) or connect(2) said, with the message.
  */
 int agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);
 

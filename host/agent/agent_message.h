@@ -54,8 +54,8 @@ struct agent_message {
  * @param ram_bytes  of the domain's configuration, memory devices included; AGENT_UNKNOWN when it
  *                   is not known
  * @return 0; -EINVAL not such a message; -E2BIG too long, deep or many; -ERANGE a number that
- * cannot be. @p error says
- *         which, as in "report.memory.total_bytes: ...". @p out is set only on success.
+ *         cannot be. @p error says which, as in "report.memory.total_bytes: ...". @p out is set
+ *         only on success.
  */
 int agent_message_parse(const char *line, size_t length, uint64_t ram_bytes,
                         struct agent_message *out, struct error *error);

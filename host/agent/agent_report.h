@@ -95,8 +95,7 @@ struct agent_report {
 };
 
 /** The largest processes of a report; apart from it, for they are two thirds of its bytes, and who
- * keeps reports does not
- *  need them. */
+ * keeps reports does not need them. */
 struct agent_top {
     size_t n;
     struct agent_process process[WIRE_PROCESSES_MAX];

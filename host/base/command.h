@@ -36,8 +36,7 @@ struct program {
 int command_main(const struct program *program, int argc, char **argv);
 
 /** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. One line, whatever strangers
- * named what it names: what is
- *  not printable becomes '?' (utf8_printable()). */
+ * named what it names: what is not printable becomes '?' (utf8_printable()). */
 void command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */

@@ -20,9 +20,8 @@ struct proc_stat {
 int proc_stat_parse(const char *text, struct proc_stat *stat);
 
 /** The command's name in a stat line, from the first "(" to the last ")": any bytes its process
- * liked, newlines too; what is not
- *  printable UTF-8 becomes '?'. At most 15 bytes of a process, more of a kernel thread; cut to @p
- *  size. -EINVAL when there is none. */
+ * liked, newlines too; what is not printable UTF-8 becomes '?'. At most 15 bytes of a process,
+ * more of a kernel thread; cut to @p size. -EINVAL when there is none. */
 int proc_stat_name(const char *text, char *name, size_t size);
 
 /** Reads /proc/PID/stat. -ESRCH when there is no such process or thread. */

@@ -118,8 +118,8 @@ bool session_ram_changed(struct session *session, const struct resident_now *now
 int session_relocate(struct session *session, struct resident_now *now, struct error *error);
 
 /** Looks whether RAM was plugged, draws a panel (if it is one), samples the plan's windows, and
- * fills the record. After session_yield() the guest is
- *  locked again first; -EBUSY when another vmwss kept it for longer than the time to wait. */
+ * fills the record. After session_yield() the guest is locked again first; -EBUSY when another
+ * vmwss kept it for longer than the time to wait. */
 int session_measure(struct session *session, struct sample_record *record, struct error *error);
 
 /** Has a signal asked us to end? */

@@ -86,9 +86,8 @@ struct ledger {
 #define LEDGER_SPAN_S 300
 
 /** CPU seconds in credit at first: what starting takes, and the first two dozen guests. Since the
- * start the process has
- *  never used more than these, the budget's share of the time, and what was begun last; but for
- *  opening the history. */
+ * start the process has never used more than these, the budget's share of the time, and what was
+ * begun last; but for opening the history. */
 #define LEDGER_BURST_S 0.25
 
 /** @p spent_s: CPU time of the process that does not count. */
@@ -98,8 +97,7 @@ struct ledger ledger_open(double share, uint64_t now_ns, double spent_s);
 void ledger_share(struct ledger *ledger, double share, uint64_t now_ns, double spent_s);
 
 /** Brings it up to date; how many seconds nothing must be begun: 0 when there is credit. Never so
- * short a time that asking
- *  again uses up what was earned meanwhile. */
+ * short a time that asking again uses up what was earned meanwhile. */
 double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s);
 
 /** Who waits to open guests, beside those who look at the ones that are open. */
@@ -109,9 +107,8 @@ struct opening_turn {
 };
 
 /** How many seconds no guest must be opened: for want of credit, or, when there is little, because
- * looks have been due since
- *  before the last was opened, the first look at that one among them. So neither keeps the other
- *  waiting for ever. */
+ * looks have been due since before the last was opened, the first look at that one among them. So
+ * neither keeps the other waiting for ever. */
 double ledger_opening_wait_s(struct ledger *ledger, const struct opening_turn *turn,
                              uint64_t now_ns, double spent_s);
 

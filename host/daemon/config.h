@@ -57,8 +57,7 @@ int config_load(struct config *config, const char *path, struct error *error);
 #define CONFIG_MAX_PERIOD_NONE (-1.0)
 
 /** The longest period that a guest may come to by not changing: no shorter than period_s, no longer
- * than the shortest
- *  window, which could not be answered then. */
+ * than the shortest window, which could not be answered then. */
 double config_max_period_s(const struct config *config);
 
 /** Do the values go together? 0 or -EINVAL. */

@@ -31,8 +31,8 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
                 const struct fleet_outlets *outlets, struct error *error);
 
 /** Ends the threads, which restore all guests; what connections say from then on is ignored. It is
- * not freed, for a
- *  thread that waits for libvirt may speak as long as the process lives. NULL is allowed. */
+ * not freed, for a thread that waits for libvirt may speak as long as the process lives. NULL is
+ * allowed. */
 void fleet_stop(struct fleet *fleet);
 
 /** Another configuration: panels that it does not fit begin anew. */
@@ -83,14 +83,12 @@ struct scanner *fleet_scanner(const struct fleet *fleet);
 double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64_t last_ns);
 
 /** A device was plugged into or out of the guest of this UUID: it is let go, unless its RAM is made
- * of the same as when it
- *  was added (@p xml: as its live XML says now; it is refined); and perhaps there is another way to
- *  its agent. Of @p source, as below. */
+ * of the same as when it was added (@p xml: as its live XML says now; it is refined); and perhaps
+ * there is another way to its agent. Of @p source, as below. */
 void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml);
 
 /** Lets the guest of this UUID go, if it is watched because @p source said so: after a migration
- * from one libvirtd of this
- *  machine to another, the one knows no longer what the other has. */
+ * from one libvirtd of this machine to another, the one knows no longer what the other has. */
 void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid);
 
 /** Lets go the guests of @p source that are not among @p n UUIDs. */
@@ -114,8 +112,7 @@ struct fleet_state {
 };
 
 /** To be called every few seconds: says which looks hang (@p now_ns by clock_ns()), and starts
- * threads in their place, as long
- *  as there are not too many. */
+ * threads in their place, as long as there are not too many. */
 void fleet_relieve(struct fleet *fleet, uint64_t now_ns);
 
 struct fleet_state fleet_state(struct fleet *fleet);

@@ -109,8 +109,7 @@ struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns);
 void member_free(struct fleet *fleet, struct member *member);
 
 /** Takes @p member out of the table. Unless somebody looks at it, who frees it then, it is put
- * before *freed, to be freed
- *  without the mutex. */
+ * before *freed, to be freed without the mutex. */
 void fleet_unlink(struct fleet *fleet, struct member *member, struct member **freed);
 
 /** What a thread does until the fleet stops; @p worker is its own. */
@@ -119,8 +118,7 @@ void *fleet_work(void *worker);
 int fleet_start_workers(struct fleet *fleet);
 
 /** Ends the threads, which restore and free all guests before they go; but for those whose look
- * hangs, which are left to the
- *  end of the process, as are their guests. */
+ * hangs, which are left to the end of the process, as are their guests. */
 void fleet_stop_workers(struct fleet *fleet);
 
 /** Does every thread that does not look at a guest show itself, and is there one that does not

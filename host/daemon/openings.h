@@ -22,8 +22,7 @@ struct openings {
 void openings_free(struct openings *openings);
 
 /** A guest of this UUID runs, and is not watched. If it waits already it keeps its place, and is
- * tried at once. Out of
- *  memory: false, and it is not noted. */
+ * tried at once. Out of memory: false, and it is not noted. */
 bool openings_put(struct openings *openings, const char *uuid);
 
 /** Does it wait? */

@@ -26,8 +26,8 @@ struct rounds {
 double rounds_period_s(const struct rounds *rounds);
 
 /** When the next begins: a period after the last, and not before the ledger allows it, but for that
- * one period more at
- *  most. While the budget is just used up whoever looks at guests would always come first. */
+ * one period more at most. While the budget is just used up whoever looks at guests would always
+ * come first. */
 uint64_t rounds_due_ns(const struct rounds *rounds);
 
 /** Does the ledger have all wait? */

@@ -29,8 +29,7 @@ struct said {
 };
 
 /** It has answered: is that to be said? The first time, and when it is another agent or kernel than
- * it was said to be, or
- *  a fault was said since, an hour later. */
+ * it was said to be, or a fault was said since, an hour later. */
 bool said_answers(struct said *said, const struct agent_hello *hello, uint64_t now_ns);
 
 /** A fault: is it to be said? The first of its kind, and an hour later one of an agent that has

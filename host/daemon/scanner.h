@@ -2,12 +2,12 @@
 /**
  * @file scanner.h  The privileged half of vmwssd, as the other half sees it.
  *
- *   the rest: libvirt, agents, budget, history          the scanner: /proc, idle bits, pagemap,
- * perf ┌────────────────────────────────────────┐ request
- * ┌──────────────────────────────────────────┐ │ fleet, connections, processes, agents ─┼────────►│
- * scan_table ── watched: guest RAM, sample  │ │ writer, publisher                      │◄────────┼─
- * reply                                    │ └────────────────────────────────────────┘
- * └──────────────────────────────────────────┘
+ *   the rest                                            the scanner
+ *   libvirt, agents, budget, history                    /proc, idle bits, pagemap, perf
+ *   ┌───────────────────────────────────────┐  request  ┌───────────────────────────────────────┐
+ *   │ fleet, connections, processes, agents ├──────────►│ scan_table ── watched: RAM, sample    │
+ *   │ writer, publisher                     │◄──────────┤                                       │
+ *   └───────────────────────────────────────┘   reply   └───────────────────────────────────────┘
  *
  * Theory of operation. Each thread that asks has a channel of its own, a pair of sockets of type
  * SOCK_SEQPACKET with a thread of the scanner's at its other end: a scan that hangs holds up its
@@ -70,9 +70,8 @@ double scanner_cpu_s(const struct scanner *scanner);
 /** How many files it could still open, when it answered last. */
 uint32_t scanner_files(const struct scanner *scanner);
 
-/* Each of these waits for the answer, from any thread. -EPIPE: the scanner has ended;
- * -ESHUTDOWN: it is about to; -EINVAL: what
- * is asked is no request (scan_message.h), and was not sent. */
+/* Each of these waits for the answer, from any thread. -EPIPE: the scanner has ended; -ESHUTDOWN:
+ * it is about to; -EINVAL: what is asked is no request (scan_message.h), and was not sent. */
 
 /** Is it the scanner that has ended, or is about to, by what one of these returned? It tells
  * nothing of a guest then. */

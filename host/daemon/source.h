@@ -21,8 +21,7 @@ struct source {
 };
 
 /** Begins to follow @p uri, for as long as the process lives. 0; -ENOMEM: no thread; or libvirt's
- * event loop cannot be had, with
- *  the message. */
+ * event loop cannot be had, with the message. */
 int source_start(struct source *source, unsigned number, const char *uri, const struct fsroot *root,
                  struct fleet *fleet, struct error *error);
 

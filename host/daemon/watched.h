@@ -28,9 +28,8 @@ struct watch_rules {
 struct watched *watched_new(struct guest *guest, const struct fsroot *root);
 
 /** Is the guest's RAM made of what it was made of when it was opened? @p xml: as its live XML says
- * now; it is refined by
- *  what this QEMU was started with, as it was then. Nothing of that ever changes here, so any
- *  thread may ask. */
+ * now; it is refined by what this QEMU was started with, as it was then. Nothing of that ever
+ * changes here, so any thread may ask. */
 bool watched_has_ram(const struct watched *watched, struct ram_config *xml);
 
 /** Restores what was marked, and frees. NULL is allowed. */

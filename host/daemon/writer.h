@@ -19,8 +19,8 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
                  struct error *error);
 
 /** CPU seconds that checking the history has taken so far, every page of it: in the background, or
- * before anything is added
- *  if its last writer was killed. The budget does not pay for that. 0 for NULL. */
+ * before anything is added if its last writer was killed. The budget does not pay for that. 0 for
+ * NULL. */
 double writer_checking_cpu_s(struct writer *writer);
 
 /** CPU seconds that opening the history took, which brings an older one up to date. 0 for NULL. */

@@ -23,8 +23,8 @@
  * @param element     XML of one element without a namespace; libvirt refuses what is not
  *                    well-formed
  * @return 0; -ENOENT no such domain; -EBUSY a migration, a save or a dump is under way: libvirt
- * would have the call wait
- *         for 30 s, and fail; -ENOTCONN; -EIO libvirt failed, as when the domain does not run
+ *         would have the call wait for 30 s, and fail; -ENOTCONN; -EIO libvirt failed, as when the
+ *         domain does not run
  */
 int domain_metadata_set(struct domain_connection *connection, const char *uuid, const char *element,
                         struct error *error);

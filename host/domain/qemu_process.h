@@ -62,8 +62,7 @@ struct vcpu_clock {
 };
 
 /** Reads it; how long they ran since the first reading, in ns, which never falls: what ran between
- * two readings of which
- *  the second has fewer vCPUs is not counted. */
+ * two readings of which the second has fewer vCPUs is not counted. */
 uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
                          const struct qemu_process *process);
 

@@ -20,9 +20,8 @@ struct qmp; /* opaque */
  * Connects to the QMP server of @p process (its config.qmp_path, seen from its own root and working
  * directory) and proves that the process at the other end is this one.
  * @return 0; -ENOENT it has no such socket; -EBUSY nobody answers within @p timeout_ms, as when
- * another client is
- *         connected, for QEMU serves one at a time; -EPERM another process serves it; -EPROTO not
- *         QMP; or what connect(2) said.
+ *         another client is connected, for QEMU serves one at a time; -EPERM another process serves
+ *         it; -EPROTO not QMP; or what connect(2) said.
  */
 int qmp_open(const struct fsroot *root, const struct qemu_process *process, int timeout_ms,
              struct qmp **out, struct error *error);
@@ -32,8 +31,7 @@ void qmp_close(struct qmp *qmp);
  * Carries out a command without arguments.
  * @param result  what it returned, for json_decref(); may be NULL
  * @return 0; -EIO refused: the message has QEMU's words; -ETIMEDOUT, -EPROTO or -EPIPE: the
- * connection is of no more
- *         use, and whether the command was carried out is not known.
+ *         connection is of no more use, and whether the command was carried out is not known.
  */
 int qmp_execute(struct qmp *qmp, const char *command, int timeout_ms, struct json_t **result,
                 struct error *error);

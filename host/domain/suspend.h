@@ -41,8 +41,7 @@ void suspender_close(struct suspender *suspender);
 int suspender_prove(struct suspender *suspender, struct error *error);
 
 /** Suspends a guest that runs; -ENODEV when it does not: then nothing was done. After any other
- * error it may be
- *  suspended. */
+ * error it may be suspended. */
 int suspender_suspend(struct suspender *suspender, struct error *error);
 
 /**

@@ -23,6 +23,5 @@ uint64_t least_of_census(const struct tally *tally);
 uint64_t least_of_panel(const struct tally *tally, double measured_bytes);
 
 /** Is a unit of it larger than a base page, and any such touched or not known not to be? Else the
- * bounds above are those
- *  of the units. */
+ * bounds above are those of the units. */
 bool least_differs(const struct tally *tally);

@@ -20,6 +20,5 @@ void exposition_family(FILE *out, const char *name, const char *help);
 void exposition_sample(FILE *out, const char *name, const char *labels, double value);
 
 /** Appends 'name="value"', after a comma if it is not the first, with the value escaped. What does
- * not fit is left out as
- *  a whole. */
+ * not fit is left out as a whole. */
 void exposition_label(char *labels, size_t size, const char *name, const char *value);

@@ -24,7 +24,6 @@ struct prometheus_options {
 void prometheus_write(FILE *out, const struct current *current, uint64_t database_bytes);
 
 /** Opens the history, reads it, closes it. *text is the caller's to free, of *size bytes and a NUL
- * that
- *  is not counted; there is none after an error. 0, or as history_open(), with the remedy. */
+ * that is not counted; there is none after an error. 0, or as history_open(), with the remedy. */
 int prometheus_text(const struct prometheus_options *options, char **text, size_t *size,
                     struct error *error);

@@ -9,8 +9,7 @@
 #include <stdio.h>
 
 /** Room for the labels of one sample: a name of 255 bytes that all need escaping, a UUID, a host
- * likewise, and the
- *  short ones. */
+ * likewise, and the short ones. */
 #define LABELS_MAX 2048
 
 /** The labels that tell guests apart, in prometheus.c. */

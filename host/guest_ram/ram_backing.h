@@ -16,16 +16,15 @@ void ram_backing_find(const struct fsroot *root, pid_t pid, const struct vma *fi
                       struct ram_block *block);
 
 /** Opens the file of a block that is whole_file: O_PATH, for ram_backing_held(). A negative errno;
- * -1 below a root that is
- *  not live. Whoever holds it keeps the guest's memory: close it when the guest has ended. */
+ * -1 below a root that is not live. Whoever holds it keeps the guest's memory: close it when the
+ * guest has ended. */
 int ram_backing_open(const struct fsroot *root, pid_t pid, const struct ram_block *block);
 
 /** Bytes of a whole_file block in memory now: what its file holds, in memory and in swap alike
- * (i_blocks, mm/shmem.c), less
- *  what was swapped when it was located. */
+ * (i_blocks, mm/shmem.c), less what was swapped when it was located. */
 uint64_t ram_backing_held(int fd, const struct ram_block *block);
 
 /** Is any page of the shmem file behind @p block swapped out now? By cachestat(2) (Linux 6.5), to
- * which such a page is evicted
- *  (mm/filemap.c filemap_cachestat()); false where the kernel has none, or the root is not live. */
+ * which such a page is evicted (mm/filemap.c filemap_cachestat()); false where the kernel has
+ * none, or the root is not live. */
 bool ram_backing_is_swapped(const struct fsroot *root, pid_t pid, const struct ram_block *block);

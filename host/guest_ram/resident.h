@@ -48,8 +48,7 @@ struct resident_now {
 };
 
 /** To be called right after guest_ram_locate(). 0; -ESRCH when the process is gone; -ENOMEM. To be
- * freed in either
- *  case. Borrows @p ram. */
+ * freed in either case. Borrows @p ram. */
 int resident_meter_init(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         const struct guest_ram *ram);
 void resident_meter_free(struct resident_meter *meter);

@@ -14,8 +14,7 @@ enum file_kind {
 };
 
 /** Looks at the file's header (https://www.sqlite.org/fileformat.html, 1.3). -EISDIR, -EINVAL for
- * what is no regular file,
- *  or why it cannot be read. */
+ * what is no regular file, or why it cannot be read. */
 int file_identify(const char *path, enum file_kind *kind, struct error *error);
 
 /**

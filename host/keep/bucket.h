@@ -41,8 +41,7 @@ void bucket_add(struct bucket *bucket, const struct kept_sample *kept);
 const struct bucket_window *bucket_find(const struct bucket *bucket, double window_s);
 
 /** [[window_s, est_window_s, records, mean, low, high, min, max, [bin, ms, bin, ms, ...]], ...] as
- * JSON text that the
- *  caller frees; NULL when out of memory. */
+ * JSON text that the caller frees; NULL when out of memory. */
 char *bucket_windows_text(const struct bucket *bucket);
 
 /** The way back, into bucket->windows. @p only: that window alone; 0: all. -EUCLEAN when the text

@@ -22,9 +22,8 @@
 int history_open(const char *path, struct store **store, struct error *error);
 
 /** The same for a process that has the database open already: the file is not looked into
- * beforehand, for close(2) of any
- *  descriptor of it drops all locks of the process (fcntl_locking(2)), and other programs then take
- *  the WAL for left over. */
+ * beforehand, for close(2) of any descriptor of it drops all locks of the process
+ * (fcntl_locking(2)), and other programs then take the WAL for left over. */
 int history_open_beside(const char *path, struct store **store, struct error *error);
 
 /** The next query sees what is there by then. */
@@ -45,9 +44,9 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
                  struct error *error);
 
 /** Calls @p see with the last record that was added for each guest, by host and name. What it
- * returns, if not 0, ends
- *  the walk and is returned; likewise below. Guests of which only buckets are left are not among
- *  them; records from the future, of a clock that was set back since, are passed over. */
+ * returns, if not 0, ends the walk and is returned; likewise below. Guests of which only buckets
+ * are left are not among them; records from the future, of a clock that was set back since, are
+ * passed over. */
 int history_latest(struct store *store, int (*see)(const struct kept_sample *sample, void *context),
                    void *context, struct error *error);
 
@@ -96,8 +95,7 @@ ssize_t history_windows(struct store *store, int64_t guest_id, double window_s[R
                         struct error *error);
 
 /** Calls @p see with the buckets of all guests from the one that @p from_s is in, time by time. The
- * bucket has the one
- *  window only, or none, and is the caller's until the next. */
+ * bucket has the one window only, or none, and is the caller's until the next. */
 int history_buckets(struct store *store, const struct history_query *query,
                     int (*see)(int64_t guest_id, int64_t start_s, const struct bucket *bucket,
                                void *context),

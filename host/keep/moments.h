@@ -13,9 +13,8 @@ struct history_moment {
 };
 
 /** Calls @p see for one guest in the order of time, from the bucket that @p from_s is in. What it
- * returns, if not 0, ends
- *  the walk and is returned. @p level_s: BUCKET_MINUTE or BUCKET_HOUR. Errors as of
- *  history_points(). */
+ * returns, if not 0, ends the walk and is returned. @p level_s: BUCKET_MINUTE or BUCKET_HOUR.
+ * Errors as of history_points(). */
 int history_moments(struct store *store, const struct history_guest *guest, int level_s,
                     double from_s, double to_s,
                     int (*see)(const struct history_moment *moment, void *context), void *context,

@@ -57,8 +57,8 @@ struct report {
 
 /**
  * @return 0; free it with report_free(). -ENODATA: nothing is kept of that time, or not of that
- * window: the message says
- *         which windows are; -ENOTUNIQ: several hosts; -ENOENT: no such host; or as the history
+ *         window: the message says which windows are; -ENOTUNIQ: several hosts; -ENOENT: no such
+ *         host; or as the history
  */
 int report_make(struct store *store, const struct report_options *options, struct report *report,
                 struct error *error);

@@ -14,7 +14,6 @@ struct store;
 int schema_make(struct store *store, struct error *error);
 
 /** Are the tables that we read the very ones that we make? Nothing else that a file may bring along
- * is run: no views,
- *  triggers, generated columns or virtual tables. -EINVAL: another version; -EBUSY: none yet;
- *  -EUCLEAN: other tables. */
+ * is run: no views, triggers, generated columns or virtual tables. -EINVAL: another version;
+ * -EBUSY: none yet; -EUCLEAN: other tables. */
 int schema_verify(struct store *store, struct error *error);

@@ -22,8 +22,8 @@
  *   auto_vacuum     pages that shorter retention frees can be given back
  *   WAL             readers do not wait for the writer, nor it for them
  *   synchronous     see store.h; NORMAL syncs at each checkpoint
- *   journal_size_limit  a reader that kept a checkpoint from finishing leaves no large WAL
- * behind */
+ *   journal_size_limit  a reader that kept a checkpoint from finishing leaves no large
+ *                       WAL behind */
 static int prepare_file(struct store *store, enum file_kind kind, struct error *error)
 {
     char identify[64];

@@ -56,8 +56,7 @@ int store_open(const char *path, struct store **store, struct error *error);
 int store_open_unchecked(const char *path, struct store **store, struct error *error);
 
 /** Was the database in use when its last writer ended: killed, or the host went down? Then it is to
- * be checked at once. As of
- *  when it was opened. */
+ * be checked at once. As of when it was opened. */
 bool store_was_left_open(const struct store *store);
 
 /**
@@ -77,8 +76,7 @@ void store_interrupt(struct store *store);
 const char *store_notice(const struct store *store);
 
 /** How long the WAL is, if a reader that does not finish keeps it from being cut; 0: none does. As
- * of the last transaction of
- *  some size, or of store_maintain(). */
+ * of the last transaction of some size, or of store_maintain(). */
 uint64_t store_wal_held_bytes(const struct store *store);
 
 /** NULL is allowed. What was added is all there; nothing more can be lost by not calling it. */
@@ -88,8 +86,7 @@ void store_close(struct store *store);
  * Adds records, all of them or none, in one transaction. For many guests a few transactions of many
  * records are cheaper than one for each.
  * @return 0: they are kept. Otherwise none of them is, nothing is half-written, and the next call
- * may succeed without
- *         further ado:
+ *         may succeed without further ado:
  *         -ENOSPC  the disk is full
  *         -EBUSY   somebody else held the database for two seconds, or a reader its WAL until that
  *                  had 256 MiB
@@ -116,8 +113,8 @@ struct store_retention {
 extern const struct store_retention store_retention_default;
 
 /** -EINVAL where a report or a history would find less than it counts on: at least 100 minutes of
- * records, 100 hours of
- *  minutes, and no level shorter than the finer one; or of less than 16 MiB. */
+ * records, 100 hours of minutes, and no level shorter than the finer one; or of less than 16
+ * MiB. */
 int store_retention_check(const struct store_retention *retention, struct error *error);
 
 /** The time of day, and a clock that is never set (CLOCK_BOOTTIME). */

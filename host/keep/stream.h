@@ -19,7 +19,6 @@ void stream_close(struct stream *stream);
 struct store *stream_store(struct stream *stream);
 
 /** Calls @p see with each record that was added since the last call, in the order in which they
- * were; what it returns,
- *  if not 0, ends the walk and is returned. */
+ * were; what it returns, if not 0, ends the walk and is returned. */
 int stream_next(struct stream *stream, int (*see)(const struct kept_sample *sample, void *context),
                 void *context, struct error *error);

@@ -22,8 +22,8 @@ void word_bucket_columns(struct sql_text *sql);
 int word_bucket_prepare(struct store *store, sqlite3_stmt **statement, struct error *error);
 
 /** What is left of a minute or an hour: the highest use, the least that was available, means of the
- * rest over time, the
- *  worst verdict, the lowest agreement. WORD_NONE when nothing was told. 0 or negative. */
+ * rest over time, the worst verdict, the lowest agreement. WORD_NONE when nothing was told. 0 or
+ * negative. */
 int word_bucket_read(struct store *store, sqlite3_stmt *statement, int level_s, int64_t start_s,
                      int64_t guest_id, struct guest_word *word, struct error *error);
 

@@ -117,15 +117,14 @@ struct sample_record {
 };
 
 /** Resident bytes that the longest window did not touch even if its upper bound is right, which has
- * in it what was
- *  unmeasurable. False: the longest window that was asked for is not answered, and a shorter one
- *  says too much. */
+ * in it what was unmeasurable. False: the longest window that was asked for is not answered, and a
+ * shorter one says too much. */
 bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes);
 
 /** The time that a record stands for, by which reports weigh it and readers tell its age: @p
- * since_s, since the guest's last
- *  record, but no longer than its longest window looked back, or than was planned from one look to
- *  the next. Where somebody else measured the guest for hours nobody knows what it used. */
+ * since_s, since the guest's last record, but no longer than its longest window looked back, or
+ * than was planned from one look to the next. Where somebody else measured the guest for hours
+ * nobody knows what it used. */
 double sample_period_s(const struct sample_record *record, double since_s, double planned_s);
 
 /** The memory of which the pages that the method finds present are a sample: what is mapped, or

@@ -88,8 +88,7 @@ struct follow_ages {
  * @param est_s  from the midpoint of marking to the midpoint of reading of the period of length
  *               to_s (watched_s when that is HUGE_VAL), to the nearest tick
  * @return 0; -EAGAIN when it has not been watched for so long, or ticks are too far apart: the
- * nearest is off by
- *         more than a quarter of the time; -ENOMEM
+ *         nearest is off by more than a quarter of the time; -ENOMEM
  */
 int follower_tally(const struct follower *follower, const struct follow_ages *ages,
                    struct tally *tally, double *est_s);

@@ -23,9 +23,8 @@ enum method_signal {
 };
 
 /** The choices that a program makes among methods: most exact and least disturbing first. Where
- * MGLRU ages the guest's memory,
- *  the host takes accessed bits, so what does not need them comes first; but not zap-all, which
- *  disturbs. */
+ * MGLRU ages the guest's memory, the host takes accessed bits, so what does not need them comes
+ * first; but not zap-all, which disturbs. */
 enum method_order {
     ORDER_KVM,
     ORDER_KVM_AGEING,
@@ -60,15 +59,13 @@ struct method {
     /** Begins the window: clears what a touch will set. */
     int (*mark)(void *state, struct error *error);
     /** NULL, or fetches what the kernel keeps only in a small buffer; to be called between mark and
-     * collect whenever
-     *  wake_fd is readable. */
+     * collect whenever wake_fd is readable. */
     int (*poll)(void *state, struct error *error);
     /** NULL if poll is. A descriptor for poll(2), the same from open to close, which closes it. */
     int (*wake_fd)(void *state);
     /** NULL, or ends the period without beginning the next. For a method whose collect marks at
-     * once: that clears what
-     *  another set with pages of the same huge pages has yet to read, so all sets are stopped
-     *  before one is collected. */
+     * once: that clears what another set with pages of the same huge pages has yet to read, so all
+     * sets are stopped before one is collected. */
     int (*stop)(void *state, struct error *error);
     /** Counts what was touched since mark. May be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
@@ -80,12 +77,10 @@ struct method {
      */
     int (*rearm)(void *state, struct error *error);
     /** NULL, or: CPU time in ns that kernel threads spent on this measurement alone, which
-     * getrusage() does not
-     *  show. Ends it: only close may follow. */
+     * getrusage() does not show. Ends it: only close may follow. */
     uint64_t (*kernel_thread_ns)(void *state);
     /** Restores everything that mark changed, and frees. What it relies on the kernel to undo when
-     * the
-     *  process is killed stands in the method's file. */
+     * the process is killed stands in the method's file. */
     void (*close)(void *state);
     enum method_signal signal;
     bool needs_pages;     /* works on a page_set */
@@ -115,8 +110,7 @@ extern const struct method *const methods[];
 const struct method *method_at(enum method_order order, size_t place);
 
 /** "idle, damon, zap"; with @p follow only those that can follow a panel over time. Writes into the
- * caller's buffer and
- *  returns it. */
+ * caller's buffer and returns it. */
 char *method_names(char *text, size_t size, bool follow);
 
 /** NULL when there is no method of that name. */

@@ -57,9 +57,8 @@ struct sample_result {
 
 /**
  * @return 0; -ESRCH the guest vanished; -EINTR interrupted; -ENOMSG the method saw nothing of a
- * guest
- *         that ran, for which a series goes on; else what the method says. Whatever the outcome,
- *         the method was closed.
+ *         guest that ran, for which a series goes on; else what the method says. Whatever the
+ *         outcome, the method was closed.
  */
 int sample_run(const struct target *target, const struct sample_plan *plan,
                struct sample_result *result, struct error *error);

@@ -40,8 +40,7 @@ struct lock_wait {
 
 /** The lock of the guest that process @p pid runs. Nothing happens if @p lock is held already.
  * @return 0; -EBUSY held by another process: the message names it; -EINTR; -ESRCH the guest ended
- * meanwhile; or what
- *         the file system said (-EACCES: not root). */
+ *         meanwhile; or what the file system said (-EACCES: not root). */
 int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
                    const struct lock_wait *wait, struct error *error);
 
@@ -67,11 +66,9 @@ int run_lock_retake(struct run_lock *lock, bool *others);
 void run_lock_release(struct run_lock *lock);
 
 /** Releases it, if held, so that a process that had lent it does not see that somebody locked the
- * guest in between: for who
- *  has changed none of its marks. */
+ * guest in between: for who has changed none of its marks. */
 void run_lock_give_back(struct run_lock *lock);
 
 /** Removes what processes left in run/vmwss that were killed: locks that nobody holds and whose
- * holder is gone, and what
- *  was published (neighbour.h) by such. */
+ * holder is gone, and what was published (neighbour.h) by such. */
 void run_lock_sweep(const struct fsroot *root);

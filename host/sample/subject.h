@@ -47,8 +47,8 @@ struct target subject_target(const struct subject *subject);
 int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error);
 
 /** May RAM have been plugged or unplugged since it was located? @p now is that of the last
- * subject_refresh(). If so,
- *  ask for the configuration, and then subject_answered() or subject_relocate(). */
+ * subject_refresh(). If so, ask for the configuration, and then subject_answered() or
+ * subject_relocate(). */
 bool subject_in_doubt(struct subject *subject, const struct resident_now *now);
 
 /** The configuration is what it was. Ends the doubt when the change is old enough to be in it. */

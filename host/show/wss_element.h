@@ -3,8 +3,8 @@
  * @file wss_element.h  A sample record as one flat XML element: what is published in a domain's
  * metadata.
  *
- *   <wss at="2026-01-02T03:04:05.678Z" host="host1" method="idle" precision="0.0219" windows="1m
- *   10m 1h"
+ *   <wss at="2026-01-02T03:04:05.678Z" host="host1" method="idle" precision="0.0219"
+ *        windows="1m 10m 1h"
  *        wss-1m="67239936" low-1m="65011712" high-1m="69337088" ... ram="1073741824"
  *        resident="536870912" reclaimable="402653184" flags="thp,partial"/>
  *

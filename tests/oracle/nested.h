@@ -38,6 +38,5 @@ bool nested_is_guest(unsigned vcpu);
 void nested_data(unsigned vcpu, uint64_t vaddr);
 
 /** In guest mode: instructions of this frame are executed, from the begin of a block (where QEMU's
- * rIP is up to date), or
- *  because the block goes on in another page. */
+ * rIP is up to date), or because the block goes on in another page. */
 void nested_fetch(unsigned vcpu, uint64_t frame, bool begins);

@@ -3,8 +3,8 @@
  * @file plugin.c  A QEMU TCG plugin that knows which guest pages are touched: the exact truth about
  * a guest.
  *
- *     qemu-system-x86_64 -accel tcg -plugin
- *     oracle-plugin.so,map=/dev/shm/x[,slot_ms=100][,slots=64][,lab=on] ...
+ *     qemu-system-x86_64 -accel tcg \
+ *         -plugin oracle-plugin.so,map=/dev/shm/x[,slot_ms=100][,slots=64][,lab=on] ...
  *
  * Theory of operation
  *

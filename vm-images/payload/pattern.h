@@ -63,8 +63,7 @@ static inline uint64_t pattern_odd_inverse(uint64_t odd)
 }
 
 /** Fills in a pattern. stride_pages and run_pages, which is 1 at first, count for the strided kind
- * only;
- *  stride_pages is at least 1. */
+ * only; stride_pages is at least 1. */
 static inline void pattern_init(struct pattern *pattern, enum pattern_kind kind,
                                 uint64_t total_pages, uint64_t stride_pages, uint64_t seed)
 {

@@ -29,6 +29,5 @@ bool advice_splits(const struct fsroot *root, const struct ram_block *block);
 int advise_permitted(struct error *why);
 
 /** Advises the ranges range[0..n) of the process's memory. 0 or a negative errno (-EINVAL: the
- * memory
- *  is locked or huge; -EPERM; -ESRCH). */
+ * memory is locked or huge; -EPERM; -ESRCH). */
 int process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n);

@@ -11,8 +11,7 @@
 #include "sample/target.h"
 
 /** Opens the file through /proc/PID/map_files (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN);
- * read-only,
- *  nothing is mapped. The caller closes. */
+ * read-only, nothing is mapped. The caller closes. */
 int backing_file_open(const struct target *target, const struct ram_block *block,
                       struct error *error);
 

@@ -36,15 +36,13 @@
 /**
  * Could DAMON be taken?
  * @return 0; -ENOENT the kernel has none; -EBUSY somebody else uses it: @p why says who, as far as
- * the kernel tells,
- *         and the remedy.
+ *         the kernel tells, and the remedy.
  */
 int damon_sysfs_free(const struct fsroot *root, struct error *why);
 
 /** Which of the kernel's modules that use DAMON by themselves is on: damon_stat, damon_reclaim,
- * damon_lru_sort; or NULL. They
- *  watch all physical memory, that of guests too (Documentation/admin-guide/mm/damon/reclaim.rst,
- *  lru_sort.rst, stat.rst). */
+ * damon_lru_sort; or NULL. They watch all physical memory, that of guests too
+ * (Documentation/admin-guide/mm/damon/reclaim.rst, lru_sort.rst, stat.rst). */
 const char *damon_module_on(const struct fsroot *root);
 
 /** Has this process taken it? Then whatever kdamond is on is ours. */

@@ -45,6 +45,5 @@ void fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, vo
                        void *context);
 
 /** How many faults the kernel had no room to record, since the trace was opened (PERF_FORMAT_LOST,
- * Linux 6.0;
- *  the records of type LOST come only with a later fault, and there may be none). */
+ * Linux 6.0; the records of type LOST come only with a later fault, and there may be none). */
 uint64_t fault_trace_lost(const struct fault_trace *trace);

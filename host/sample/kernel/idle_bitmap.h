@@ -27,6 +27,5 @@ int idle_bitmap_mark(int fd, const uint64_t *pfn, uint64_t n);
 #define IDLE_BITMAP_UNKNOWN 2
 
 /** idle[i] = 1 when frame pfn[i] is still idle, else 0, or IDLE_BITMAP_UNKNOWN; pfn ascending,
- * repeats
- *  allowed. */
+ * repeats allowed. */
 int idle_bitmap_read(int fd, const uint64_t *pfn, uint64_t n, uint8_t *idle);

@@ -15,8 +15,7 @@
 int kvm_stats_host(const struct fsroot *root, struct error *error);
 
 /** Bytes of guest-physical memory, ROM and video RAM included, that KVM maps now. -ENOENT with the
- * remedy
- *  when the counters are not there. */
+ * remedy when the counters are not there. */
 int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error);
 
 /** The sizes at which KVM maps. */

@@ -61,8 +61,7 @@ unsigned lru_gen_enabled(const struct fsroot *root);
 int lru_gen_parse(const char *text, const char *path, struct lru_gen *out);
 
 /** Reads lru_gen or, for @p leaves, lru_gen_full, which is ten times as long, if there is one. As
- * above; -ENOENT as well without
- *  debugfs; @p error names the object and the remedy. */
+ * above; -ENOENT as well without debugfs; @p error names the object and the remedy. */
 int lru_gen_read(const struct fsroot *root, const char *path, bool leaves, struct lru_gen *out,
                  struct error *error);
 

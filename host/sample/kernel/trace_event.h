@@ -44,8 +44,8 @@ struct trace_ring {
 #define TRACE_RING_NONE ((struct trace_ring){.fd = -1})
 
 /** A descriptor to wait on for rings that are to be drained: poll(2) finds it readable when one of
- * those opened with it
- *  is a quarter full, until trace_wake_clear(). The caller closes it. A negative errno. */
+ * those opened with it is a quarter full, until trace_wake_clear(). The caller closes it. A
+ * negative errno. */
 int trace_wake_open(void);
 void trace_wake_clear(int wake_fd);
 
@@ -68,8 +68,7 @@ int trace_ring_enable(const struct trace_ring *ring, bool on);
 #define TRACE_RECORD_BYTES 256
 
 /** Hands every raw record since the last call to @p visit, with zeros behind its end. Records stay
- * readable after
- *  their thread has ended. */
+ * readable after their thread has ended. */
 void trace_ring_drain(const struct trace_ring *ring,
                       void (*visit)(const void *record, void *context), void *context);
 

@@ -19,12 +19,11 @@
  * A page that changes its frame keeps its idle flag when it is migrated or split (mm/migrate.c,
  * mm/huge_memory.c), so each collection looks at today's frame. But KVM's accessed bit may be lost
  * then (carried_bits.h): a page that was migrated or split since it was marked, and reads idle, is
- * unmeasurable. When khugepaged collapses pages
- * into a new huge page the flag is lost: such a page is unmeasurable from then on, not hot. It
- * fills holes, too: a page that appeared in a huge page was touched only if khugepaged made none
- * meanwhile. Nor was each that came back from swap while swapoff was at work. The frame that KSM
- * merges pages into may carry the flag, whatever they had: while it merges pages of the guest,
- * those are unmeasurable too.
+ * unmeasurable. When khugepaged collapses pages into a new huge page the flag is lost: such a page
+ * is unmeasurable from then on, not hot. It fills holes, too: a page that appeared in a huge page
+ * was touched only if khugepaged made none meanwhile. Nor was each that came back from swap while
+ * swapoff was at work. The frame that KSM merges pages into may carry the flag, whatever they had:
+ * while it merges pages of the guest, those are unmeasurable too.
  *
  * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once
  * (tlb_flush.h).

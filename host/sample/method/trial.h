@@ -17,7 +17,7 @@ int trial_run(const struct method *method, const struct target *target, uint64_t
 
 /**
  * @return 0: it saw a touch, or the guest did not run, so that there is nothing to prove it with;
- * -ENODATA no page was
- *         resident; -ENOTSUP none was measurable, or none seen touched although the vCPUs ran.
+ *         -ENODATA no page was resident; -ENOTSUP none was measurable, or none seen touched
+ *         although the vCPUs ran.
  */
 int trial_judge(const struct trial *trial, struct error *why);
