@@ -82,18 +82,6 @@ static int set_yes(bool *yes, const char *value)
     return rc;
 }
 
-static int set_windows(struct decide_windows *windows, const char *value)
-{
-    double window_s[3];
-    size_t n = 0;
-    int rc = parse_seconds_list(value, window_s, 3, &n);
-
-    if (rc < 0 || n == 0)
-        return -EINVAL;
-    *windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
-    return 0;
-}
-
 /* --- keys ------------------------------------------------------------------------------------- */
 
 static int set_connect(struct balloond_config *config, const char *value)
@@ -143,7 +131,7 @@ static int set_interval(struct balloond_config *config, const char *value)
 
 static int set_window(struct balloond_config *config, const char *value)
 {
-    return set_windows(&config->windows, value);
+    return decide_windows_parse(&config->windows, value);
 }
 
 static int set_after(struct balloond_config *config, const char *value)
@@ -181,7 +169,7 @@ static const struct key {
     {"act", "yes or no", set_act},
     {"restore", "before, max or hold", set_restore},
     {"interval", PARSE_SECONDS_EXPECTED, set_interval},
-    {"window", "up to three times, as in 60,600,3600", set_window},
+    {"window", DECIDE_WINDOWS_EXPECTED, set_window},
     {"shrink-after", PARSE_SECONDS_EXPECTED, set_after},
     {"min-uptime", PARSE_SECONDS_EXPECTED, set_min_uptime},
     {"prove-after", PARSE_SECONDS_EXPECTED, set_prove_after},

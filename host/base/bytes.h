@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bytes.h  The smaller and the larger of two amounts, and what one has more than the
- * other. */
+/** @file bytes.h  The smaller and the larger of two amounts, how far they lie apart, and what one
+ * has more than the other. */
 #pragma once
 
 #include <stdint.h>
@@ -13,6 +13,12 @@ static inline uint64_t smaller(uint64_t a, uint64_t b)
 static inline uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+/** How far they lie apart. */
+static inline uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
 }
 
 /** a - b; 0 if b is larger. */

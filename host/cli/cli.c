@@ -15,8 +15,9 @@ int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_
     return 0;
 }
 
-int guest_choice_set_pid(struct guest_choice *choice, const char *value)
+int guest_choice_set_pid(void *guest_choice, const char *value)
 {
+    struct guest_choice *choice = guest_choice;
     uint64_t pid;
 
     if (parse_u64(value, 1, INT_MAX, &pid) < 0) {

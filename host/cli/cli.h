@@ -41,14 +41,14 @@ struct guest_choice {
         OPTION_TEXT, 'c', "connect", "URI", (guest) + offsetof(struct guest_choice, uri), \
             .help = "libvirt connection (qemu:///system)"                                 \
     }
-#define OPTION_PID(set)                                                               \
-    {                                                                                 \
-        OPTION_CALL, 'p', "pid", "PID", 0, .help = "a QEMU process, without libvirt", \
-                                           .call = (set)                              \
+#define OPTION_PID(guest)                                                                   \
+    {                                                                                       \
+        OPTION_CALL, 'p', "pid", "PID", (guest), .help = "a QEMU process, without libvirt", \
+                                                 .call = guest_choice_set_pid               \
     }
 
-/** Sets --pid. 0; -EINVAL after printing what is wrong. */
-int guest_choice_set_pid(struct guest_choice *choice, const char *value);
+/** Sets --pid of a struct guest_choice. 0; -EINVAL after printing what is wrong. */
+int guest_choice_set_pid(void *guest_choice, const char *value);
 
 /** Opens the guest; prints nothing. Errors as guest_open_domain() and guest_open_pid(). */
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,

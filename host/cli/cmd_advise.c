@@ -3,7 +3,6 @@
  * kept. */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/parse.h"
 #include "cli/advising.h"
 #include "cli/kept.h"
 #include "show/progress.h"
@@ -27,15 +26,10 @@ struct options {
 static int set_windows(void *base, const char *value)
 {
     struct options *options = base;
-    double window_s[3];
-    size_t n = 0;
 
-    if (parse_seconds_list(value, window_s, 3, &n) < 0 || n == 0)
-        return command_bad_value("--window", value,
-                                 "up to three times, as in 60,600,3600 or 1m,10m,1h");
-    options->advising.windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0],
-                                                        window_s[n - 1]};
-    return 0;
+    return decide_windows_parse(&options->advising.windows, value) == 0
+               ? 0
+               : command_bad_value("--window", value, DECIDE_WINDOWS_EXPECTED);
 }
 
 #define AT(member) offsetof(struct options, member)

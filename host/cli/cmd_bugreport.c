@@ -130,15 +130,8 @@ static int write_report(const struct choice *choice, struct error *error)
     return rc;
 }
 
-static int set_pid(void *base, const char *value)
-{
-    struct choice *choice = base;
-
-    return guest_choice_set_pid(&choice->guest, value);
-}
-
 static const struct option_line lines[] = {
-    OPTION_PID(set_pid),
+    OPTION_PID(offsetof(struct choice, guest)),
     OPTION_CONNECT(offsetof(struct choice, guest)),
     {OPTION_TEXT, 'o', "output", "DIR", offsetof(struct choice, output),
      .help = "the directory to make (vmwss-bugreport-PID, or -host)"},

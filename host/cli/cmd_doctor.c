@@ -190,15 +190,8 @@ struct choice {
     bool json;
 };
 
-static int set_pid(void *base, const char *value)
-{
-    struct choice *choice = base;
-
-    return guest_choice_set_pid(&choice->guest, value);
-}
-
 static const struct option_line lines[] = {
-    OPTION_PID(set_pid),
+    OPTION_PID(offsetof(struct choice, guest)),
     OPTION_CONNECT(offsetof(struct choice, guest)),
     {OPTION_FLAG, 'j', "json", NULL, offsetof(struct choice, json),
      .help = "one JSON object, schema vmwss.doctor.v1"},

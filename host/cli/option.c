@@ -121,7 +121,7 @@ static int set_value(const struct option_line *line, void *base, const char *val
                    ? 0
                    : bad_value(line, value, line->expect);
     default:
-        return line->call(base, value);
+        return line->call(at, value);
     }
 }
 

@@ -31,13 +31,13 @@ struct option_line {
     const char *name; /* after "--" */
     /* What its value is called: "PID"; "[=N]": it may be left out, OPTION_CALL only; NULL: none. */
     const char *value;
-    size_t offset;      /* of the member */
+    size_t offset;      /* of the member; 0: of the struct itself, for OPTION_CALL */
     const char *help;   /* lines; NULL: understood, but not shown */
     uint64_t min, max;  /* OPTION_COUNT */
     const char *expect; /* OPTION_COUNT, OPTION_SIZE: for command_bad_value() */
-    /* OPTION_CALL. @p base: the command's struct. @p value: NULL if it may be left out, and was.
-     * 0; -EINVAL after printing what is wrong. */
-    int (*call)(void *base, const char *value);
+    /* OPTION_CALL. @p at: the command's struct, or the member. @p value: NULL if it may be left
+     * out, and was. 0; -EINVAL after printing what is wrong. */
+    int (*call)(void *at, const char *value);
 };
 
 struct command_options {

@@ -64,11 +64,6 @@ static struct sampling_choice *sampling(void *choice)
     return choice;
 }
 
-int sampling_set_pid(void *choice, const char *value)
-{
-    return guest_choice_set_pid(&sampling(choice)->guest, value);
-}
-
 int sampling_set_method(void *choice, const char *value)
 {
     sampling(choice)->method = strcmp(value, "auto") ? value : NULL;

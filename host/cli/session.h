@@ -38,7 +38,7 @@ struct sampling_choice {
 /* The lines of the options; the command's struct begins with its struct sampling_choice. Commands
  * differ in what they say of some. */
 #define SAMPLING_AT(member) offsetof(struct sampling_choice, member)
-#define SAMPLING_GUEST OPTION_PID(sampling_set_pid), OPTION_CONNECT(SAMPLING_AT(guest))
+#define SAMPLING_GUEST OPTION_PID(SAMPLING_AT(guest)), OPTION_CONNECT(SAMPLING_AT(guest))
 #define SAMPLING_METHOD(text)                                                              \
     {                                                                                      \
         OPTION_CALL, 'm', "method", "NAME", 0, .help = (text), .call = sampling_set_method \
@@ -69,7 +69,6 @@ struct sampling_choice {
         OPTION_FLAG, 'j', "json", NULL, SAMPLING_AT(json), .help = (text) \
     }
 
-int sampling_set_pid(void *choice, const char *value);
 int sampling_set_method(void *choice, const char *value);
 int sampling_set_precision(void *choice, const char *value);
 

@@ -17,11 +17,6 @@ const struct balloon_policy balloon_policy_default = {
     .still_bytes = DECIDE_MIB,
 };
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-    return larger(a, b) - smaller(a, b);
-}
-
 static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,
                              double now_s)
 {

@@ -2,15 +2,12 @@
 /** @file publish.c  See publish.h. */
 #include "daemon/publish.h"
 
+#include "base/bytes.h"
+
 #include <math.h>
 #include <string.h>
 
 #define SHARE 0.01
-
-static double distance(uint64_t a, uint64_t b)
-{
-    return fabs((double)a - (double)b);
-}
 
 /* @p small: bytes that do not matter. */
 static bool window_is_news(const struct window_record *told, const struct window_record *now,
@@ -22,7 +19,8 @@ static bool window_is_news(const struct window_record *told, const struct window
 
     if (told->window_s != now->window_s)
         return true;
-    if (outside && distance(now->wss_bytes, told->wss_bytes) > SHARE * (double)told->wss_bytes)
+    if (outside &&
+        (double)distance(now->wss_bytes, told->wss_bytes) > SHARE * (double)told->wss_bytes)
         return true;
     return fabs(width_now - width) > small && (width_now * 2 < width || width_now > 2 * width);
 }
@@ -41,8 +39,9 @@ bool publish_is_news(const struct sample_record *told, const struct sample_recor
         strcmp(told->method, now->method) != 0 ||
         ((told->flags ^ now->flags) & ~(unsigned)FLAG_NEW_PANEL))
         return true;
-    if (distance(told->ram_bytes, now->ram_bytes) > SHARE * (double)told->ram_bytes ||
-        distance(told->resident_bytes, now->resident_bytes) > SHARE * (double)told->ram_bytes)
+    if ((double)distance(told->ram_bytes, now->ram_bytes) > SHARE * (double)told->ram_bytes ||
+        (double)distance(told->resident_bytes, now->resident_bytes) >
+            SHARE * (double)told->ram_bytes)
         return true;
     for (size_t w = 0; w < now->n_windows; w++)
         if (window_is_news(&told->windows[w], &now->windows[w],

@@ -3,20 +3,32 @@
 #include "decide/from_history.h"
 
 #include "base/bytes.h"
+#include "base/parse.h"
 
+#include <errno.h>
 #include <math.h>
 
 #define SAME_S 0.0005
 /* vmwssd keeps an agent's last report once a minute; three times that is old. */
 #define TOLD_EVERY_S 60.0
 #define TOLD_PERIODS 3
-/* What is in a record was reported within a minute before it (domain/domain_memory.h, as daemon/).
- */
+/* What is in a record was reported within a minute before it (domain/domain_memory.h). */
 #define REPORT_LATE_S 60
 
 const struct decide_windows decide_windows_default = {60, 600, 3600};
 
 /* --- windows ---------------------------------------------------------------------------------- */
+
+int decide_windows_parse(struct decide_windows *windows, const char *list)
+{
+    double window_s[3];
+    size_t n = 0;
+
+    if (parse_seconds_list(list, window_s, 3, &n) < 0 || n == 0)
+        return -EINVAL;
+    *windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
+    return 0;
+}
 
 ssize_t decide_pick_window(const double *window_s, size_t n, double wanted_s)
 {

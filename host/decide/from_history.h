@@ -21,6 +21,11 @@ struct decide_windows {
 /** 60 s, 600 s and 3600 s, as vmwssd keeps them unless configured otherwise. */
 extern const struct decide_windows decide_windows_default;
 
+#define DECIDE_WINDOWS_EXPECTED "up to three times, as in 60,600,3600 or 1m,10m,1h"
+
+/** Of one to three times, ascending; of two both longer ones are the second. 0 or -EINVAL. */
+int decide_windows_parse(struct decide_windows *windows, const char *list);
+
 /**
  * The window of @p n, ascending, that stands for @p wanted_s: that one, or the next longer, which
  * has no smaller working set, or else the longest that there is. Its index; -1: there is none.

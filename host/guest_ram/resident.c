@@ -3,6 +3,7 @@
 #include "guest_ram/resident.h"
 
 #include "base/bytes.h"
+#include "base/kernel_version.h"
 #include "guest_ram/own_memory.h"
 #include "guest_ram/ram_backing.h"
 
@@ -163,10 +164,9 @@ static int see_own(struct resident_meter *meter, const struct fsroot *root, pid_
 uint64_t resident_counter_error(const char *release, unsigned cpus)
 {
     unsigned long batch = cpus > 16 ? 2UL * cpus : 32;
-    unsigned major;
-    unsigned minor;
+    unsigned version = kernel_version(release);
 
-    if (sscanf(release, "%u.%u", &major, &minor) != 2 || major != 6 || minor < 2 || minor > 16)
+    if (version < KERNEL(6, 2) || version > KERNEL(6, 16))
         return 0;
     return batch * cpus * BASE_PAGE_BYTES;
 }
@@ -227,11 +227,6 @@ static uint64_t held_by_files(const struct resident_meter *meter)
         if (meter->file_fds[b] >= 0)
             sum += ram_backing_held(meter->file_fds[b], &meter->ram->blocks[b]);
     return sum;
-}
-
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
 }
 
 /* What others is now, without QEMU's own; *error_bytes: what may be its own all the same. */

@@ -3,40 +3,15 @@
 #include "sample/ageing.h"
 
 #include "base/bytes.h"
-#include "base/cleanup.h"
 #include "sample/kernel/carried_bits.h"
 #include "sample/kernel/lru_gen.h"
 #include "sample/kernel/memcg.h"
 #include "sample/kernel/numa_balancing.h"
+#include "sample/kernel/vmstat.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define MAX_TEXT (8UL << 20)
 #define RECENT_MS 3600000
 
-static const char *next_line(const char *line)
-{
-    line += strcspn(line, "\n");
-    return *line ? line + 1 : line;
-}
-
 /* --- counters --------------------------------------------------------------------------------- */
-
-/* The sum of the lines "NAME NUMBER" whose names are among @p names, NULL-terminated. */
-static uint64_t sum_lines(const char *text, const char *const *names)
-{
-    uint64_t sum = 0;
-
-    for (const char *line = text; *line; line = next_line(line))
-        for (size_t i = 0; names[i]; i++) {
-            size_t length = strlen(names[i]);
-
-            if (!strncmp(line, names[i], length) && line[length] == ' ')
-                sum += strtoull(line + length, NULL, 10);
-        }
-    return sum;
-}
 
 /* The last two, of Linux 5.8, also count what a group reclaims for itself, and what the two before
  * them do. */
@@ -44,11 +19,8 @@ static uint64_t scanned_anywhere(const struct fsroot *root)
 {
     static const char *const names[] = {"pgrefill",    "pgscan_kswapd", "pgscan_direct",
                                         "pgscan_anon", "pgscan_file",   NULL};
-    cleanup_free char *text = NULL;
 
-    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/vmstat") < 0)
-        return 0;
-    return sum_lines(text, names);
+    return vmstat_sum(root, names);
 }
 
 /* --- generations ------------------------------------------------------------------------------ */

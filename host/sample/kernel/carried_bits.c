@@ -2,21 +2,10 @@
 /** @file carried_bits.c  See carried_bits.h. */
 #include "sample/kernel/carried_bits.h"
 
+#include "base/kernel_version.h"
 #include "sample/kernel/lru_gen.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#define VERSION(major, minor) ((major)*1000 + (minor))
-
-/* 0: not known. */
-static unsigned kernel_version(const char *release)
-{
-    unsigned major;
-    unsigned minor;
-
-    return sscanf(release, "%u.%u", &major, &minor) == 2 ? VERSION(major, minor) : 0;
-}
 
 bool accessed_bits_are_carried(const struct target *target)
 {
@@ -28,7 +17,7 @@ bool accessed_bits_are_carried(const struct target *target)
     unsigned version = kernel_version(release);
 
     if (target->process->accel == ACCEL_TCG)
-        return version >= VERSION(6, 1);
-    return version > 0 && version < VERSION(6, 13) && !strstr(release, ".el") &&
+        return version >= KERNEL(6, 1);
+    return version > 0 && version < KERNEL(6, 13) && !strstr(release, ".el") &&
            !(lru_gen_enabled(target->root) & LRU_GEN_ON);
 }

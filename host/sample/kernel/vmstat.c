@@ -9,17 +9,33 @@
 
 #define MAX_TEXT (64UL << 10)
 
-uint64_t vmstat_read(const struct fsroot *root, const char *name)
+/* The number behind NAME, if the line is "NAME NUMBER". */
+static uint64_t counter(const char *line, const char *name)
 {
     size_t length = strlen(name);
+
+    return !strncmp(line, name, length) && line[length] == ' ' ? strtoull(line + length, NULL, 10)
+                                                               : 0;
+}
+
+uint64_t vmstat_sum(const struct fsroot *root, const char *const *names)
+{
     cleanup_free char *text = NULL;
+    uint64_t sum = 0;
 
     if (fsroot_read_all(root, &text, MAX_TEXT, "proc/vmstat") < 0)
         return 0;
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (!strncmp(line, name, length) && line[length] == ' ')
-            return strtoull(line + length, NULL, 10);
+        for (size_t i = 0; names[i]; i++)
+            sum += counter(line, names[i]);
     }
-    return 0;
+    return sum;
+}
+
+uint64_t vmstat_read(const struct fsroot *root, const char *name)
+{
+    const char *const names[] = {name, NULL};
+
+    return vmstat_sum(root, names);
 }

@@ -46,6 +46,7 @@
 #include "sample/kernel/memcg.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/ram_smaps.h"
+#include "sample/kernel/vmstat.h"
 #include "sample/method.h"
 #include "sample/method/mglru_checks.h"
 #include "sample/method/mglru_count.h"
@@ -56,7 +57,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TEXT (1UL << 20)
 #define TRIES 20
 #define RETRY_MS 10
 
@@ -159,27 +159,13 @@ static int age(struct mglru *mglru, uint64_t leaves, unsigned tries, struct erro
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-static uint64_t vmstat_sum(const char *text, const char *const *names)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; names[i]; i++) {
-        const char *line = strstr(text, names[i]);
-
-        if (line)
-            sum += strtoull(line + strlen(names[i]), NULL, 10);
-    }
-    return sum;
-}
-
 /* Pages that were isolated from their lists to be migrated, whether that succeeded or not. */
 static uint64_t moved_pages(const struct fsroot *root)
 {
-    static const char *const names[] = {"\npgmigrate_success ", "\npgmigrate_fail ",
-                                        "\ncompact_isolated ", NULL};
-    cleanup_free char *text = NULL;
+    static const char *const names[] = {"pgmigrate_success", "pgmigrate_fail", "compact_isolated",
+                                        NULL};
 
-    return fsroot_read_all(root, &text, MAX_TEXT, "proc/vmstat") < 0 ? 0 : vmstat_sum(text, names);
+    return vmstat_sum(root, names);
 }
 
 static struct counters read_counters(const struct mglru *mglru)

@@ -2,6 +2,8 @@
 /** @file mglru_trial.c  See mglru_trial.h. */
 #include "sample/method/mglru_trial.h"
 
+#include "base/kernel_version.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,11 +20,7 @@
 
 bool mglru_ages_kvm(const char *release)
 {
-    unsigned major;
-    unsigned minor;
-
-    return sscanf(release, "%u.%u", &major, &minor) == 2 &&
-           (major > 6 || (major == 6 && minor >= 12));
+    return kernel_version(release) >= KERNEL(6, 12);
 }
 
 /* Until the vCPUs have run for long enough. */

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file kernel_version.h  A kernel's version, by the text of /proc/sys/kernel/osrelease. */
+#pragma once
+
+#include <stdio.h>
+
+#define KERNEL(major, minor) ((major)*1000U + (minor))
+
+/** As KERNEL(), to be compared; 0: the text begins with no version. */
+static inline unsigned kernel_version(const char *release)
+{
+    unsigned major;
+    unsigned minor;
+
+    return sscanf(release, "%u.%u", &major, &minor) == 2 ? KERNEL(major, minor) : 0;
+}
