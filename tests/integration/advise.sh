@@ -10,18 +10,7 @@ libs=(libvirtd guests vmwssd published)
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"
 
-cat >"$guests_dir/conf" <<-END
-	[vmwssd]
-	connect = qemu:///system
-	database = $db
-	period = 1
-	max-period = none
-	window = 2,4
-	samples = 500
-	budget = 20%
-	guest-budget = 10%
-	publish = yes
-END
+vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 20%' 'guest-budget = 10%' 'publish = yes'
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 hot="total=400M hot=264M" # more than half of what is assigned: the demand rules, not the floor
 export BALLOON=virtio

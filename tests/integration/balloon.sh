@@ -19,17 +19,7 @@ end_all() {
 	end_guests
 }
 
-cat >"$guests_dir/conf" <<-END
-	[vmwssd]
-	connect = qemu:///system
-	database = $db
-	period = 1
-	max-period = none
-	window = 2,4
-	samples = 500
-	budget = 50%
-	guest-budget = 20%
-END
+vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 50%' 'guest-budget = 20%'
 # configure ACT: decides every second, and waits for seconds where it otherwise waits for minutes.
 configure() {
 	cat >"$guests_dir/balloond.conf" <<-END

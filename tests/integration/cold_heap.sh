@@ -11,19 +11,7 @@ libs=(libvirtd guests linux_guest vmwssd published)
 . "$(dirname "$0")/../lib/preamble.sh"
 
 heap=200
-cat >"$guests_dir/conf" <<-END
-	[vmwssd]
-	connect = qemu:///system
-	database = $db
-	period = 1
-	max-period = none
-	window = 2,4
-	samples = 500
-	budget = 40%
-	guest-budget = 40%
-	agents = yes
-	publish = no
-END
+vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 40%' 'guest-budget = 40%' 'agents = yes' 'publish = no'
 if ! libvirtd_begin || ! linux_image "$agent_program"; then
 	fail "libvirtd starts"
 	finish

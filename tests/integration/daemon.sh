@@ -70,19 +70,8 @@ pids+=($!)
 notified() { grep -qE -- "$1" "$guests_dir/notified"; }
 eventually test -S "$guests_dir/notify"
 
-cat >"$guests_dir/conf" <<-END
-	[vmwssd]
-	connect = qemu:///system
-	database = $db
-	period = 1
-	max-period = none
-	window = 2,6
-	samples = 1000
-	budget = 20%
-	guest-budget = 10%
-	keep-records = 2d
-	log-level = debug
-END
+vmwssd_conf 'window = 2,6' 'samples = 1000' 'budget = 20%' 'guest-budget = 10%' 'keep-records = 2d' \
+	'log-level = debug'
 
 echo "# what it is told"
 expect_exit "an unknown option" 1 'unrecognized' "$vmwssd" --nosuch

@@ -124,8 +124,7 @@ check "hostile bytes cost less than a MiB" holds "$largest_kib - $honest_kib < 1
 echo "# under vmwssd, beside another guest"
 # switch yes|no: asks agents, or lets them go; a file that is read when it starts, or by SIGHUP.
 switch() {
-	printf '%s\n' '[vmwssd]' "connect = $embed_uri" "database = $db" 'period = 1' 'max-period = none' 'window = 2,4' \
-		'samples = 500' 'budget = 50%' 'guest-budget = 20%' "agents = $1" >"$guests_dir/conf"
+	vmwssd_conf "connect = $embed_uri" 'window = 2,4' 'samples = 500' 'budget = 50%' 'guest-budget = 20%' "agents = $1"
 	[[ -n $daemon ]] || return 0
 	local before
 	before=$(grep -c '^<5>reloaded' "$log")

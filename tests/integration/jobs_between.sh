@@ -34,18 +34,8 @@ wrong_windows() {
 # Printed for whoever reads the log.
 show_newest() { echo "# $(sql "SELECT flags || ' ' || windows FROM $of ORDER BY sample.id DESC LIMIT 1")"; }
 
-cat >"$guests_dir/conf" <<-END
-	[vmwssd]
-	connect = qemu:///system
-	database = $db
-	period = 5
-	max-period = none
-	window = 6,20
-	samples = 1000
-	budget = 20%
-	guest-budget = 10%
-	log-level = debug
-END
+vmwssd_conf 'period = 5' 'window = 6,20' 'samples = 1000' 'budget = 20%' 'guest-budget = 10%' \
+	'log-level = debug'
 if ! libvirtd_begin || ! embed_create one 256 "$params" "$memfd"; then
 	fail "libvirtd and the guest start"
 	finish

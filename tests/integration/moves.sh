@@ -65,12 +65,8 @@ gap() {
 }
 
 watch() {
-	{
-		printf '[vmwssd]\n'
-		printf 'connect = %s\n' "$@"
-		printf '%s\n' "database = $db" 'period = 1' 'max-period = none' 'window = 2,4' 'samples = 1000' 'budget = 20%' \
-			'guest-budget = 10%' 'publish = yes' 'log-level = debug'
-	} >"$guests_dir/conf"
+	vmwssd_conf "${@/#/connect = }" 'window = 2,4' 'samples = 1000' 'budget = 20%' 'guest-budget = 10%' \
+		'publish = yes' 'log-level = debug'
 }
 
 if ! libvirtd_begin || ! begin_there; then

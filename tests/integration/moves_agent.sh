@@ -59,19 +59,8 @@ if ! libvirtd_begin || ! begin_there; then
 	exit 1
 fi
 linux_image "$agent_program" || exit 1
-cat >"$guests_dir/conf" <<-END
-	[vmwssd]
-	connect = $embed_uri
-	connect = $there_uri
-	database = $db
-	period = 1
-	max-period = none
-	window = 2,4
-	samples = 1000
-	budget = 50%
-	guest-budget = 20%
-	log-level = debug
-END
+vmwssd_conf "connect = $embed_uri" "connect = $there_uri" 'window = 2,4' 'samples = 1000' 'budget = 50%' \
+	'guest-budget = 20%' 'log-level = debug'
 vmwssd_begin --config "$guests_dir/conf"
 export NO_AGENT=yes RAM_XML="<uuid>$uuid</uuid>$memfd"
 check "a guest starts" linux_create told 160 "psi=1 guest.run=vmwss-guest,serve toucher.total=32M toucher.hot=2M" "$(channel here)"

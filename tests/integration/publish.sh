@@ -119,20 +119,8 @@ check "a guest that is not watched, for it stands still" embed_create plain 64 "
 embed_virsh suspend plain >/dev/null
 check "a guest with an odd name" define_odd
 
-cat >"$guests_dir/conf" <<-END
-	[vmwssd]
-	connect = $embed_uri
-	database = $db
-	period = 1
-	max-period = none
-	window = 2,4
-	samples = 1000
-	budget = 50%
-	guest-budget = 20%
-	publish = no
-	agents = no
-	log-level = debug
-END
+vmwssd_conf "connect = $embed_uri" 'window = 2,4' 'samples = 1000' 'budget = 50%' 'guest-budget = 20%' \
+	'publish = no' 'agents = no' 'log-level = debug'
 
 echo "# by default nothing is published"
 expect_exit "a bad value" 1 '--publish maybe: expected yes or no' "$vmwssd" --publish maybe

@@ -29,18 +29,7 @@ longest_is_there() {
 }
 newest_has_all() { [[ $(sql "SELECT json_array_length(windows) FROM $of ORDER BY sample.id DESC LIMIT 1") == 2 ]]; }
 
-cat >"$guests_dir/conf" <<-END
-	[vmwssd]
-	connect = qemu:///system
-	database = $db
-	period = 1
-	max-period = none
-	window = 5,20
-	samples = 1000
-	budget = 20%
-	guest-budget = 10%
-	log-level = debug
-END
+vmwssd_conf 'window = 5,20' 'samples = 1000' 'budget = 20%' 'guest-budget = 10%' 'log-level = debug'
 if ! libvirtd_begin || ! embed_create one 256 "$params" "$memfd"; then
 	fail "libvirtd and the guest start"
 	finish

@@ -31,6 +31,17 @@ nothing_found() {
 	((found == 0))
 }
 
+# vmwssd_conf LINE...: its configuration, $guests_dir/conf. It scans whether or not a guest changes, once a second and guests
+# of our libvirtd unless a line says otherwise.
+vmwssd_conf() {
+	{
+		printf '%s\n' '[vmwssd]' "database = $db" 'max-period = none'
+		[[ $* == *'connect = '* ]] || echo 'connect = qemu:///system'
+		[[ $* == *'period = '* ]] || echo 'period = 1'
+		printf '%s\n' "$@"
+	} >"$guests_dir/conf"
+}
+
 # vmwssd_begin ARG...: in the background; sets daemon. Its messages are added to $log.
 vmwssd_begin() {
 	"${vmwssd_under[@]}" "$vmwssd" --foreground "$@" 2>>"$log" &
