@@ -12,10 +12,10 @@
  *              of a TiB takes some ten seconds, also when it is one hole, for what was read of a
  *              hole is cached like anything else.
  *
- * Both tell only who owns the file, has CAP_FOWNER over it, or could write it. To anybody else
- * mincore says since Linux 5.2 that all is resident (can_do_mincore() in mm/mincore.c), and
- * cachestat fails since 2025 with EPERM (can_do_cachestat() in mm/filemap.c, commit 5f537664e705,
- * also in stable kernels).
+ * Both answer a caller that owns the file, has CAP_FOWNER over it, or may write it. For any other
+ * caller mincore reports all pages as resident since Linux 5.2 (can_do_mincore() in mm/mincore.c),
+ * and cachestat fails with EPERM since 2025 (can_do_cachestat() in mm/filemap.c, commit
+ * 5f537664e705, also in stable kernels).
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file mincore.c  mincore(2) over a mapping that nobody touches. See method.h.
+ * @file mincore.c  mincore(2) over a mapping that is never touched. See method.h.
  *
- * To whom it does not want to tell, the kernel says that every page of a mapping is resident. We do
- * not guess whom that is: we ask about a page far behind the end of the file too, where nothing can
- * be cached. A kernel that calls that page resident has told us nothing.
+ * To a caller without permission the kernel reports every page of a mapping as resident. Instead of
+ * guessing who has permission we also ask about a page far beyond the end of the file, where
+ * nothing can be cached: if the kernel calls that page resident, its answer means nothing.
  *
  * As no page of the mapping is ever touched, a file that shrinks meanwhile costs no SIGBUS: its
  * pages are not resident.

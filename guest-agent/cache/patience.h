@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file patience.h  How long to go on: many files, or one of many terabytes, take longer than
- * anybody wants to wait. */
+/** @file patience.h  When to stop: many files, or one of many terabytes, can take longer than the
+ * user wants to wait. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file escape.h  Names that anybody may have chosen, as text that is safe to print and to
- * parse. */
+/** @file escape.h  Untrusted names as text that is safe to print and to parse. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file pressure.h  Pressure stall information (PSI): for which share of the time somebody waited
- * for a resource.
+ * @file pressure.h  Pressure stall information (PSI): the share of time in which tasks waited for a
+ * resource.
  *
  * Documentation/accounting/psi.rst of the kernel: "some" is time in which at least one task waited,
  * "full" time in which all that could have run did. Linux 4.20 and newer; many distributions have

@@ -46,8 +46,8 @@ int pressure_survey_take(const struct fsroot *root, const struct pressure_scope 
                          struct pressure_survey *survey, struct error *error);
 void pressure_survey_free(struct pressure_survey *survey);
 
-/** For pressure_survey_take(), and whoever makes a survey himself: fills in by_name. 0 or
- * -ENOMEM. */
+/** Fills in by_name; called by pressure_survey_take(), and for a survey that was built otherwise. 0
+ * or -ENOMEM. */
 int pressure_survey_index(struct pressure_survey *survey);
 
 /** The group of the same cgroup in an earlier survey, within as many steps as the logarithm of
@@ -55,6 +55,6 @@ int pressure_survey_index(struct pressure_survey *survey);
 const struct pressure_group *pressure_survey_find(const struct pressure_survey *survey,
                                                   const char *cgroup);
 
-/** The share of the time between the two surveys in which somebody waited, in percent; NAN when one
- * does not tell. */
+/** The share of the time between the two surveys in which tasks waited, in percent; NAN if either
+ * survey lacks it. */
 double pressure_share(const struct stalled *before, const struct stalled *after, uint64_t ns);

@@ -50,9 +50,9 @@ int process_memory_read(const struct fsroot *root, pid_t pid, struct process_mem
 /** Adds what is known of @p part; what is known of neither stays unknown. */
 void process_memory_add(struct process_memory *all, const struct process_memory *part);
 
-/** What of it is swapped out, by the kernel's own count (VmSwap of /proc/PID/status), without a
- * walk, and for anybody: of shared memory nothing, which process_memory_read() has. KEYED_UNKNOWN
- * when the kernel does not say. */
+/** Swapped-out bytes by the kernel's own count (VmSwap of /proc/PID/status): needs neither a walk
+ * nor privileges, and leaves out shared memory, which process_memory_read() includes. KEYED_UNKNOWN
+ * when the kernel does not report it. */
 uint64_t process_swap_bytes(const struct fsroot *root, pid_t pid);
 
 struct process_statm {
