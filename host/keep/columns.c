@@ -165,10 +165,10 @@ static int read_time(sqlite3_stmt *s, int column, struct timespec *time)
         return -EUCLEAN;
 
     int64_t rest = ms % 1000;
+    bool before = rest < 0; /* 1970, and not on a whole second */
 
-    rest = rest < 0 ? rest + 1000 : rest;
-    time->tv_sec = (time_t)((ms - rest) / 1000);
-    time->tv_nsec = (long)rest * 1000000;
+    time->tv_sec = (time_t)(ms / 1000 - before);
+    time->tv_nsec = (long)(rest + 1000 * before) * 1000000;
     return 0;
 }
 
