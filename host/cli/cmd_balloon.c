@@ -4,8 +4,8 @@
 #include "balloond/journal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/parse.h"
 #include "cli/cli.h"
+#include "cli/option.h"
 #include "domain/domain_memory.h"
 #include "sample/run_lock.h"
 #include "show/table.h"
@@ -23,44 +23,37 @@ struct options {
     const char *verb, *domain;
 };
 
-static const char help[] =
-    "Usage: vmwss balloon status [OPTIONS]\n"
-    "       vmwss balloon why DOMAIN [OPTIONS]\n"
-    "       vmwss balloon log [DOMAIN] [OPTIONS]\n"
-    "       vmwss balloon release [DOMAIN] [OPTIONS]\n\n"
-    "What vmwss-balloond decided, from its journal: the last decision of each guest, of one guest with\n"
-    "what it stood on, or the last ones as they were made. release gives balloons that it set, and did\n"
-    "not restore, back the size that they had before, and takes nothing; it must not run meanwhile.\n\n"
-    "  -n, --last N        so many decisions (20)\n"
-    "  -c, --connect URI   the libvirt of release (qemu:///system)\n"
-    "  -J, --journal FILE  the journal (" JOURNAL_DEFAULT_PATH ")\n"
-    "  -h, --help          this text\n";
+static const struct option_line lines[] = {
+    {OPTION_COUNT, 'n', "last", "N", offsetof(struct options, last),
+     .help = "so many decisions (20)", 1, 1000000, "a number of decisions, 1 to 1000000"},
+    {OPTION_TEXT, 'c', "connect", "URI", offsetof(struct options, uri),
+     .help = "the libvirt of release (qemu:///system)"},
+    {OPTION_TEXT, 'J', "journal", "FILE", offsetof(struct options, journal),
+     .help = "the journal (" JOURNAL_DEFAULT_PATH ")"},
+    {.type = OPTION_END},
+};
 
-/* 0, 1 for "help was shown", or -EINVAL. */
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss balloon status [OPTIONS]\n"
+        "       vmwss balloon why DOMAIN [OPTIONS]\n"
+        "       vmwss balloon log [DOMAIN] [OPTIONS]\n"
+        "       vmwss balloon release [DOMAIN] [OPTIONS]\n\n"
+        "What vmwss-balloond decided, from its journal: the last decision of each guest, of one guest with\n"
+        "what it stood on, or the last ones as they were made. release gives balloons that it set, and did\n"
+        "not restore, back the size that they had before, and takes nothing; it must not run meanwhile.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {{"last", required_argument, NULL, 'n'},
-                                          {"connect", required_argument, NULL, 'c'},
-                                          {"journal", required_argument, NULL, 'J'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
-    int option;
-
     *options = (struct options){.journal = JOURNAL_DEFAULT_PATH, .last = 20};
-    while ((option = getopt_long(argc, argv, "n:c:J:h", longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (option == 'c')
-            options->uri = optarg;
-        else if (option == 'J')
-            options->journal = optarg;
-        else if (option != 'n')
-            return -EINVAL;
-        else if (parse_u64(optarg, 1, 1000000, &options->last) < 0)
-            return command_bad_value("--last", optarg, "a number of decisions, 1 to 1000000");
-    }
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
     options->verb = optind < argc ? argv[optind] : "";
     options->domain = optind + 1 < argc ? argv[optind + 1] : NULL;
     if (optind + 2 < argc) {
@@ -310,7 +303,7 @@ int cmd_balloon(int argc, char **argv)
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? 0 : EXIT_USAGE;
+        return options_exit(rc);
     if (!strcmp(options.verb, "release"))
         rc = release(&options, &error);
     else if (!strcmp(options.verb, "status") || !strcmp(options.verb, "log") ||
