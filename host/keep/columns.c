@@ -168,7 +168,7 @@ static int read_time(sqlite3_stmt *s, int column, struct timespec *time)
     bool before = rest < 0; /* 1970, and not on a whole second */
 
     time->tv_sec = (time_t)(ms / 1000 - before);
-    time->tv_nsec = (long)(rest + 1000 * before) * 1000000;
+    time->tv_nsec = (long)(before ? rest + 1000 : rest) * 1000000;
     return 0;
 }
 

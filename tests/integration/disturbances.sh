@@ -194,7 +194,15 @@ check "the series goes on when it does not ($(jq -s length "$guests_dir/first") 
 check "and each period without a number says so" test \
 	"$(($(jq -s length "$guests_dir/first") + $(grep -c '^vmwss: period without a number: .*saw no touch' "$guests_dir/messages")))" = 15
 check "some do ($numbers)" grep -q 'without a number' "$guests_dir/messages"
-expect_exit "one measurement of it is refused" 2 'saw no touch although' "$vmwss" measure --pid "$pid" -m cold -w 0.5
+# As in the series: a page that QEMU itself touches, now and then, is a number.
+refused() {
+	local status=0
+	"$vmwss" measure --pid "$pid" -m cold -w 0.5 --json >"$guests_dir/first" 2>"$guests_dir/messages" || status=$?
+	[[ $status == 2 ]] && grep -q 'saw no touch although' "$guests_dir/messages" && return
+	printf '# status %s: %s%s\n' "$status" "$(jq -c '.windows[0].wss_bytes' "$guests_dir/first")" "$(<"$guests_dir/messages")"
+	return 1
+}
+check "one measurement of it is refused" settles refused
 stop_guest "$pid"
 
 echo "# free page reporting"
