@@ -2,6 +2,7 @@
 /** @file command.c  See command.h. */
 #include "base/command.h"
 
+#include "base/debug.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 static const char *program_name = "vmwss";
@@ -64,9 +66,13 @@ static void print_help(const struct program *program, FILE *out)
     fprintf(out,
             "\nOptions:\n"
             "  -h, --help     this text; after a command, and \"help COMMAND\", that command's\n"
-            "  -V, --version  version\n\n"
+            "  -V, --version  version\n"
+            "%s\n"
             "Exit status: %s.\n"
             "See %s(1).\n",
+            program->debugs ? "      --debug    before a command: say on standard error what it "
+                              "does, step by step\n"
+                            : "",
             program->statuses, program->name);
 }
 
@@ -84,6 +90,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     int code = checked(command->run(argc, argv));
 
+    debug_log("exit status %d", code);
     if (code == EXIT_PIPE) { /* a command that ignored the signal has restored everything by now */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
@@ -125,9 +132,25 @@ static int help(const struct program *program, int argc, char **argv)
     return EXIT_DONE;
 }
 
+static void begin_debug(const struct program *program, int argc, char **argv)
+{
+    struct utsname host = {0};
+
+    debug_begin();
+    uname(&host);
+    debug_log("%s " VMWSS_VERSION ", Linux %s, user %u, %ld processors", program->name,
+              host.release, geteuid(), sysconf(_SC_NPROCESSORS_ONLN));
+    for (int i = 2; i < argc; i++)
+        debug_log("argument %d: %s", i - 2, argv[i]);
+}
+
 int command_main(const struct program *program, int argc, char **argv)
 {
     program_name = program->name;
+    if (program->debugs && argc > 1 && !strcmp(argv[1], "--debug")) {
+        begin_debug(program, argc, argv);
+        argc--, argv++;
+    }
     if (argc < 2) {
         print_help(program, stderr);
         return EXIT_USAGE;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum exit_code {
@@ -29,6 +30,7 @@ struct program {
     const char *statuses; /* what its exit codes mean, for --help */
     const struct command *commands;
     size_t n_commands;
+    bool debugs; /* it has --debug, before the command: see debug.h */
 };
 
 /** main() of @p program: runs the command that argv[1] names, or prints help or version; the exit

@@ -33,6 +33,7 @@ static const struct program program = {
         "0 done, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n130 interrupted",
     .commands = commands,
     .n_commands = sizeof(commands) / sizeof(commands[0]),
+    .debugs = true,
 };
 
 int main(int argc, char **argv)

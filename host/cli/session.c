@@ -3,6 +3,7 @@
 #include "cli/session.h"
 
 #include "base/clock.h"
+#include "base/debug.h"
 #include "base/random.h"
 #include "cli/unhurried.h"
 #include "estimate/precision.h"
@@ -142,6 +143,7 @@ static void make_plan(struct session *session, const struct sampling_choice *cho
     struct sample_plan *plan = &session->plan;
 
     plan->census = wants_census(session, choice);
+    debug_log("%s by %s", plan->census ? "a census" : "a panel", plan->method->name);
     plan->samples = choice->samples ? choice->samples : DEFAULT_SAMPLES;
     session->precision = choice->precision;
     session->likely_fraction = 0.5;
@@ -161,7 +163,12 @@ static int open_guest(struct session *session, const struct sampling_choice *cho
                                          error);
 
     session->found = rc == 0;
-    return rc == 0 ? subject_locate(&session->subject, &session->root, error) : rc;
+    if (rc < 0)
+        return rc;
+    debug_log("guest '%s', process %d, %s", session->subject.guest.name,
+              session->subject.guest.process.pid,
+              session->subject.guest.from_libvirt ? "of libvirt" : "by its pid");
+    return subject_locate(&session->subject, &session->root, error);
 }
 
 /* While there is room beside vmwssd's panel nothing is drawn from it, by no trial either. */
@@ -204,6 +211,8 @@ static int lock_guest(struct session *session, struct error *error)
     neighbour_free(&session->neighbour);
     neighbour_read(&session->root, pid, &session->neighbour);
     keep_off(session);
+    debug_log("the lock on process %d is ours%s", pid,
+              session->beside ? "; vmwssd has a panel there, which is kept off" : "");
     if (session->plan.method)
         settle_beside(session);
     return 0;

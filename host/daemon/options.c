@@ -19,7 +19,8 @@ static void print_help(void)
         "Watches the working set of every guest of this host, within a CPU budget, and keeps its history.\n\n"
         "  -f, --foreground         do not leave the foreground: it never does\n"
         "      --config FILE        configuration (" CONFIG_DEFAULT_PATH ", if there is one)\n"
-        "      --dump-config        print the configuration that results, and end\n",
+        "      --dump-config        print the configuration that results, and end\n"
+        "      --debug              --log-level debug\n",
         stdout);
     for (size_t i = 0; config_key(i, &help); i++)
         printf("      --%s %s\n", config_key(i, &help), help);
@@ -62,6 +63,8 @@ static int take(struct options *options, int option, const struct option *longs)
     case 'd':
         options->dump = true;
         return 0;
+    case 'D':
+        return add(options, "log-level", "debug");
     case 'h':
         print_help();
         return 1;
@@ -77,9 +80,13 @@ static int take(struct options *options, int option, const struct option *longs)
 static void list_options(struct option *longs)
 {
     static const struct option own[] = {
-        {"foreground", no_argument, NULL, 'f'},  {"config", required_argument, NULL, 'c'},
-        {"dump-config", no_argument, NULL, 'd'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},     {0},
+        {"foreground", no_argument, NULL, 'f'},
+        {"config", required_argument, NULL, 'c'},
+        {"dump-config", no_argument, NULL, 'd'},
+        {"debug", no_argument, NULL, 'D'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {0},
     };
     const char *help;
     size_t n = 0;

@@ -3,6 +3,7 @@
 #include "domain/libvirt.h"
 
 #include "base/cleanup.h"
+#include "base/debug.h"
 
 #include <errno.h>
 #include <libvirt/virterror.h>
@@ -148,6 +149,8 @@ static int connect_to(const char *uri, bool writable, struct domain_connection *
         domain_disconnect(connection);
         return rc;
     }
+    debug_log("libvirt: connected to %s%s; pid files in '%s'", connection->uri,
+              writable ? ", to write" : "", connection->pid_dir);
     *out = connection;
     return 0;
 }

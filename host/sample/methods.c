@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file methods.c  The table of methods, and the choice among them. */
+#include "base/debug.h"
 #include "sample/ageing.h"
 #include "sample/kernel/damon_sysfs.h"
 
@@ -40,8 +41,8 @@ const struct method *method_by_name(const char *name)
     return NULL;
 }
 
-int method_try(const struct method *method, const struct target *target,
-               const struct method_needs *needs, struct error *why)
+static int try_method(const struct method *method, const struct target *target,
+                      const struct method_needs *needs, struct error *why)
 {
     if (needs->census && !method->census)
         return error_set(why, -ENOTSUP, "takes no census; use --samples");
@@ -54,6 +55,15 @@ int method_try(const struct method *method, const struct target *target,
                          "answers at most %zu windows at once; measure the others by themselves",
                          method->max_windows);
     return method == needs->proven ? 0 : method->probe(target, why);
+}
+
+int method_try(const struct method *method, const struct target *target,
+               const struct method_needs *needs, struct error *why)
+{
+    int rc = try_method(method, target, needs, why);
+
+    debug_log("method %s: %s", method->name, rc == 0 ? "can measure this guest" : why->text);
+    return rc;
 }
 
 static void append_reason(struct error *error, const char *name, const char *why)

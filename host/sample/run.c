@@ -3,12 +3,14 @@
 #include "sample/run.h"
 
 #include "base/clock.h"
+#include "base/debug.h"
 #include "domain/qemu_vcpus.h"
 #include "sample/ageing.h"
 #include "sample/read_all.h"
 #include "sample/wait.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -145,6 +147,23 @@ static void note_times(const struct span *marking, const struct span *reading,
     result->ended_ns = reading->end_ns + result->paused_ns;
 }
 
+static void debug_window(const struct sample_result *result, const struct sample_window *window)
+{
+    const struct tally *tally = &window->tally;
+    uint64_t draws = 0;
+    uint64_t touched = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++) {
+        draws += tally->strata[i].draws;
+        touched += tally->strata[i].touched_units;
+    }
+    debug_log(
+        "marked in %.6f s, collected in %.6f s, %.6f s between their middles; touched %" PRIu64
+        " of %" PRIu64 " draws, %" PRIu64 " of %" PRIu64 " bytes; doubts %#x",
+        result->marking_s, window->reading_s, window->est_window_s, touched, draws,
+        tally->touched_bytes, tally->resident_bytes, tally->doubts);
+}
+
 static int run_windows(const struct target *target, const struct sample_plan *plan, void *state,
                        struct sample_result *result, struct error *error)
 {
@@ -182,8 +201,10 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
             ageing_doubt(&window->tally);
         if (rc == 0)
             note_read_all(target, plan, &own, &window->tally, &share);
-        if (rc == 0)
+        if (rc == 0) {
             note_times(&marking, &reading, result, window);
+            debug_window(result, window);
+        }
     }
     return rc;
 }
@@ -229,6 +250,7 @@ static int run_method(const struct target *target, const struct sample_plan *pla
     uint64_t vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
 
     result->vcpu_s = (double)vcpu_ns / 1e9;
+    debug_log("the vCPUs ran for %.6f s meanwhile", result->vcpu_s);
     if (plan->method->kernel_thread_ns)
         result->cpu_s = (double)plan->method->kernel_thread_ns(state) / 1e9;
     plan->method->close(state);

@@ -3,9 +3,11 @@
 #include "sample/subject.h"
 
 #include "base/clock.h"
+#include "base/debug.h"
 #include "domain/qemu_vcpus.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 /* From a backend's mapping to its device in the configuration: a management tool takes a second at
  * most. */
@@ -30,6 +32,19 @@ static void forget(struct subject *subject)
     subject->ram = (struct guest_ram){0};
 }
 
+static void debug_ram(const struct guest_ram *ram)
+{
+    for (size_t i = 0; i < ram->n_blocks; i++) {
+        const struct ram_block *block = &ram->blocks[i];
+
+        debug_log("RAM block %zu '%s': %s%s, pages of %" PRIu64 ", %" PRIu64 " bytes at %" PRIx64
+                  ", resident %" PRIu64 ", huge %" PRIu64 ", swapped %" PRIu64,
+                  i, block->id, ram_backing_name(block->backing), block->locked ? ", locked" : "",
+                  block->page_bytes, block->bytes, block->hva, block->resident_bytes,
+                  block->huge_bytes, block->swapped_bytes);
+    }
+}
+
 int subject_locate(struct subject *subject, const struct fsroot *root, struct error *error)
 {
     const struct guest *guest = &subject->guest;
@@ -47,6 +62,7 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
         rc = guest_ram_locate(root, &guest->process, &guest->ram, &subject->ram, error);
     if (rc < 0)
         return rc;
+    debug_ram(&subject->ram);
     rc = resident_meter_init(&subject->resident, root, guest->process.pid, &subject->ram);
     if (rc < 0)
         forget(subject);

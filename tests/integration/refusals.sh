@@ -22,6 +22,7 @@ expect_exit "census and samples" 1 'exclude each other' "$vmwss" measure --pid 1
 expect_exit "interval below window" 1 'shorter than' "$vmwss" measure --pid 1 -w 10 -i 1
 expect_exit "no such command" 1 'no command' "$vmwss" frobnicate
 check "help COMMAND is COMMAND --help" cmp -s <("$vmwss" help measure) <("$vmwss" measure --help)
+expect_exit "--debug alone is no command" 1 'Usage' "$vmwss" --debug
 expect_exit "help of no command" 1 'no command' "$vmwss" help frobnicate
 expect_exit "unknown option" 1 '' "$vmwss" measure --frobnicate
 
@@ -54,6 +55,15 @@ if start_payload refusals tcg "total=64M hot=8M" -m 128; then
 	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups "$guests_dir/vmwss")
 	check "doctor: an ordinary user may not advise QEMU" quietly grep -E '^(cold|pageout) +no .*(CAP_SYS_NICE|swap is active)' <("${as_user[@]}" doctor)
 	check "and sees no other user's guests" quietly grep -E '^referenced +yes .*own guests' <("${as_user[@]}" doctor)
+	debugged() {
+		"$vmwss" --debug measure --pid "$pid" -w 200ms --json >"$guests_dir/json" 2>"$guests_dir/messages" &&
+			jq -e . "$guests_dir/json" >/dev/null && grep -qE "^debug \+[0-9.]+: guest '.*', process $pid" "$guests_dir/messages" &&
+			grep -qE '^debug .*: RAM block 0 .* 134217728 bytes' "$guests_dir/messages" &&
+			grep -qE '^debug .*: method [a-z-]+: can measure this guest' "$guests_dir/messages" &&
+			grep -qE '^debug .*: marked in .*; touched ' "$guests_dir/messages" && grep -q 'exit status 0' "$guests_dir/messages"
+	}
+	check "--debug: guest, RAM, methods and windows, on standard error only" debugged
+	check "else nothing of it" test -z "$("$vmwss" measure --pid "$pid" -w 200ms 2>&1 >/dev/null | grep debug)"
 	check "units of time" "$vmwss" measure --pid "$pid" -w 500ms,1s
 	check "LANG=C: +-" quietly grep -E 'WSS +\+- ' <(LC_ALL=C "$vmwss" measure --pid "$pid" -w 200ms)
 	check "UTF-8: ±" quietly grep -E 'WSS +± ' <(LC_ALL=C.UTF-8 "$vmwss" measure --pid "$pid" -w 200ms)

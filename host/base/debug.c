@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file debug.c  See debug.h. */
+#include "base/debug.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+
+static bool on;
+static uint64_t began_ns;
+
+void debug_begin(void)
+{
+    on = true;
+    began_ns = clock_ns();
+}
+
+bool debug_on(void)
+{
+    return on;
+}
+
+void debug_log(const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    if (!on)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    utf8_end(text);
+    utf8_printable(text);
+    fprintf(stderr, "debug +%.6f: %s\n", (double)(clock_ns() - began_ns) / 1e9, text);
+}
