@@ -49,13 +49,14 @@ double agents_pace(struct agents *agents, double period_s, uint64_t held_until_n
     return cost_s;
 }
 
-void agents_source(struct agents *agents, unsigned source, struct connection *connection,
+void agents_source(struct agents *agents, unsigned source, const struct agents_libvirt *libvirt,
                    bool wanted)
 {
     if (source >= AGENTS_MAX_SOURCES)
         return;
     pthread_mutex_lock(&agents->mutex);
-    agents->sources[source].connection = connection;
+    if (!agents->sources[source].at.uri) /* the same ever after; the thread reads it unlocked */
+        agents->sources[source].at = *libvirt;
     agents->sources[source].wanted = wanted;
     pthread_mutex_unlock(&agents->mutex);
     wake(agents);

@@ -19,8 +19,14 @@
 
 #define AGENTS_MAX_SOURCES 64
 
-struct agents;     /* opaque */
-struct connection; /* daemon/connection.h */
+struct agents; /* opaque */
+/** A libvirt whose guests are asked, by a connection of the agents' own. */
+struct agents_libvirt {
+    const char *uri;                 /* NULL: none; it must live on */
+    bool (*up)(const void *context); /* does the daemon's own connection to it work? From the
+                                        agents' thread; never blocks */
+    const void *context;
+};
 
 /** Starts the thread; nobody is asked until agents_switch(). 0 or negative.
  * @param scanner  borrowed: connects to the agents */
@@ -38,10 +44,9 @@ void agents_switch(struct agents *agents, bool on, double period_s);
  */
 double agents_pace(struct agents *agents, double period_s, uint64_t held_until_ns);
 
-/** Guests of @p source (below AGENTS_MAX_SOURCES) are those of @p connection, which must live on.
- * Not wanted: no longer.
- *  While that connection is down they are asked as before. */
-void agents_source(struct agents *agents, unsigned source, struct connection *connection,
+/** Guests of @p source (below AGENTS_MAX_SOURCES) are those of @p libvirt. Not wanted: no longer.
+ * While it is down they are asked as before. */
+void agents_source(struct agents *agents, unsigned source, const struct agents_libvirt *libvirt,
                    bool wanted);
 
 /** A device was plugged into or out of the guest of this UUID: perhaps its channel. From any

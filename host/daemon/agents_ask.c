@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "daemon/connection.h"
 #include "daemon/log.h"
 #include "daemon/memory_news.h"
 #include "domain/domain_events.h"
@@ -248,7 +247,7 @@ static ssize_t connect_and_read(struct agents *agents, struct agent_source *sour
                                 struct domain_memory **memory, struct error *error)
 {
     if (!source->libvirt) {
-        int rc = domain_connect(connection_uri(source->connection), &source->libvirt, error);
+        int rc = domain_connect(source->at.uri, &source->libvirt, error);
 
         if (rc < 0)
             return rc;
@@ -263,7 +262,7 @@ static ssize_t connect_and_read(struct agents *agents, struct agent_source *sour
  * left to a thread that has nothing else to do. */
 static bool may_connect(const struct agent_source *source)
 {
-    return !source->said || (clock_ns() >= source->retry_ns && connection_up(source->connection));
+    return !source->said || (clock_ns() >= source->retry_ns && source->at.up(source->at.context));
 }
 
 static void fails(struct agent_source *source, int rc, const struct error *error)
@@ -272,7 +271,7 @@ static void fails(struct agent_source *source, int rc, const struct error *error
 
     if (hangs)
         log_line(LOG_CLASS_CONNECTION, LOG_NOTICE, "%s: %s; guests are asked as before",
-                 connection_uri(source->connection), error->text);
+                 source->at.uri, error->text);
     else if (!source->said)
         log_line(LOG_CLASS_CONNECTION, LOG_INFO, "no news of guests to ask: %s", error->text);
     source->said = true;
@@ -332,7 +331,7 @@ void agents_round(struct agents *agents)
 
         pthread_mutex_lock(&agents->mutex);
 
-        bool wanted = source->connection && source->wanted;
+        bool wanted = source->at.uri && source->wanted;
         bool stop = agents->stop;
 
         pthread_mutex_unlock(&agents->mutex);
@@ -340,7 +339,7 @@ void agents_round(struct agents *agents)
             return;
         if (wanted)
             read_source(agents, i);
-        else if (source->connection)
+        else if (source->at.uri)
             drop_source(agents, i);
     }
     for (struct asked *one = agents->list; one; one = one->next)

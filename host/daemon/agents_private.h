@@ -40,7 +40,7 @@ struct asked {
 };
 
 struct agent_source {
-    struct connection *connection; /* the daemon's own, of the same URI; NULL: not used yet */
+    struct agents_libvirt at; /* zeroed: not used yet */
     bool wanted;
     /* the thread's own */
     struct domain_connection *libvirt; /* NULL: not connected */

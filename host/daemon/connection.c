@@ -491,11 +491,6 @@ struct connection *connection_start(unsigned number, const char *uri, const stru
     return connection;
 }
 
-const char *connection_uri(const struct connection *connection)
-{
-    return connection->uri;
-}
-
 void connection_use(struct connection *connection, bool wanted)
 {
     pthread_mutex_lock(&connection->mutex);

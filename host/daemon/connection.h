@@ -20,9 +20,6 @@ int connections_init(struct error *error);
 struct connection *connection_start(unsigned number, const char *uri, const struct fsroot *root,
                                     struct fleet *fleet);
 
-/** The URI that it follows. */
-const char *connection_uri(const struct connection *connection);
-
 /** Lets all its guests go, and follows no longer, unless it is told to again. Returns at once. */
 void connection_use(struct connection *connection, bool wanted);
 

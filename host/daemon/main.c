@@ -116,6 +116,11 @@ static bool is_source(const struct daemon *daemon, const char *uri)
     return false;
 }
 
+static bool is_up(const void *source)
+{
+    return source_up(source);
+}
+
 /* Only libvirt has a channel to a guest's agent, and metadata. */
 static void serve_guests_of(const struct daemon *daemon, unsigned number, bool wanted)
 {
@@ -124,7 +129,10 @@ static void serve_guests_of(const struct daemon *daemon, unsigned number, bool w
     if (!source->connection)
         return;
     publisher_source(daemon->publisher, number, source->uri, wanted);
-    agents_source(daemon->agents, number, source->connection, wanted);
+
+    const struct agents_libvirt libvirt = {.uri = source->uri, .up = is_up, .context = source};
+
+    agents_source(daemon->agents, number, &libvirt, wanted);
 }
 
 static int start_source(struct daemon *daemon, const char *uri, struct error *error)
