@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/meminfo.h"
 #include "control/control_words.h"
 #include "daemon/log.h"
 
@@ -18,23 +19,22 @@
 
 /* --- the host --------------------------------------------------------------------------------- */
 
-static uint64_t meminfo(const char *text, const char *key)
-{
-    const char *line = strstr(text, key);
-
-    return line ? strtoull(line + strlen(key), NULL, 10) * 1024 : 0;
-}
-
 static int read_host(struct control_host *host, struct error *error)
 {
+    struct host_memory memory;
     struct fsroot root;
-    char text[8192];
 
-    if (fsroot_open(&root, "/") < 0 || fsroot_read(&root, text, sizeof(text), "proc/meminfo") < 0)
-        return error_set(error, -errno, "/proc/meminfo: %s", strerror(errno));
-    host->total_bytes = meminfo(text, "MemTotal:");
-    host->free_bytes = meminfo(text, "MemAvailable:");
-    return host->total_bytes > 0 ? 0 : error_set(error, -EINVAL, "/proc/meminfo: no MemTotal");
+    int rc = fsroot_open(&root, "/");
+
+    if (rc < 0)
+        return error_set(error, rc, "/: %s", strerror(-rc));
+    rc = meminfo_read(&root, &memory, error);
+    fsroot_close(&root);
+    if (rc < 0)
+        return rc;
+    host->total_bytes = memory.total_bytes;
+    host->free_bytes = memory.available_bytes;
+    return 0;
 }
 
 /* --- one balloon ------------------------------------------------------------------------------ */

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file meminfo.h  The memory of this host, of /proc/meminfo (Documentation/filesystems/proc.rst
+ * of the kernel). */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+struct host_memory {
+    uint64_t total_bytes;     /* MemTotal: without what firmware and the kernel's image keep */
+    uint64_t available_bytes; /* MemAvailable: what programs could have without swapping */
+    uint64_t swap_total_bytes, swap_free_bytes;
+};
+
+/** @return 0; -EINVAL when it has no MemTotal; or what reading it said */
+int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct error *error);
