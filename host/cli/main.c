@@ -6,6 +6,7 @@
 
 static const struct command commands[] = {
     {"list", "the guests of this host, their RAM, and the method that fits each", cmd_list},
+    {"status", "this host now: vmwssd, its memory, and every guest, measured or not", cmd_status},
     {"measure", "the working set of one guest", cmd_measure},
     {"ages", "how long ago each byte of one guest was touched", cmd_ages},
     {"profile", "the working set of one guest over windows that double", cmd_profile},

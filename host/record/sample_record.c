@@ -89,6 +89,14 @@ bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes)
     return true;
 }
 
+const struct window_record *sample_window(const struct sample_record *record, double window_s)
+{
+    for (size_t w = 0; w < record->n_windows; w++)
+        if (record->windows[w].window_s == window_s)
+            return &record->windows[w];
+    return NULL;
+}
+
 double sample_period_s(const struct sample_record *record, double since_s, double planned_s)
 {
     double seen_s = record->n_windows > 0 ? record->windows[record->n_windows - 1].est_window_s : 0;

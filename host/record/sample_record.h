@@ -121,6 +121,9 @@ struct sample_record {
  * shorter one says too much. */
 bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes);
 
+/** Of its windows the one of that length; NULL: it has none. */
+const struct window_record *sample_window(const struct sample_record *record, double window_s);
+
 /** The time that a record stands for, by which reports weigh it and readers tell its age: @p
  * since_s, since the guest's last record, but no longer than its longest window looked back, or
  * than was planned from one look to the next. Where somebody else measured the guest for hours

@@ -96,17 +96,6 @@ static double window_of(const struct layout *layout, enum column column)
     return layout->window_s[column == COLUMN_WSS_3 ? layout->n_windows - 1 : 0];
 }
 
-/* "1m" rather than "60s": a heading is narrow. */
-static void short_seconds(char *text, size_t size, double seconds)
-{
-    if (seconds >= 3600 && (long)seconds % 3600 == 0)
-        snprintf(text, size, "%ldh", (long)seconds / 3600);
-    else if (seconds >= 60 && (long)seconds % 60 == 0)
-        snprintf(text, size, "%ldm", (long)seconds / 60);
-    else
-        snprintf(text, size, "%.3gs", seconds);
-}
-
 void layout_heading(const struct layout *layout, enum column column, char *text, size_t size)
 {
     static const char *const names[N_COLUMNS] = {
@@ -122,15 +111,16 @@ void layout_heading(const struct layout *layout, enum column column, char *text,
         snprintf(text, size, "WSS");
         return;
     }
-    short_seconds(window, sizeof(window), window_of(layout, column));
-    snprintf(text, size, "WSS %s", window);
+    snprintf(text, size, "WSS %s",
+             show_seconds_short(window, sizeof(window), window_of(layout, column)));
 }
 
 static void window_cell(const struct layout *layout, enum column column,
                         const struct kept_sample *kept, char *text, size_t size)
 {
     const struct window_record *window = layout->n_windows > 0
-                                             ? row_window(kept, window_of(layout, column))
+                                             ? sample_window(&kept->record.sample,
+                                                             window_of(layout, column))
                                              : NULL;
     const uint64_t ram_bytes = kept->record.sample.ram_bytes;
 

@@ -58,16 +58,6 @@ bool row_is_current(const struct kept_sample *kept, double now_s)
     return row_age_s(kept, now_s) <= fmax(CURRENT_PERIODS * kept->period_s, CURRENT_S);
 }
 
-const struct window_record *row_window(const struct kept_sample *kept, double window_s)
-{
-    const struct sample_record *sample = &kept->record.sample;
-
-    for (size_t w = 0; w < sample->n_windows; w++)
-        if (sample->windows[w].window_s == window_s)
-            return &sample->windows[w];
-    return NULL;
-}
-
 static const struct window_record *shortest(const struct kept_sample *kept)
 {
     return kept->record.sample.n_windows > 0 ? &kept->record.sample.windows[0] : NULL;

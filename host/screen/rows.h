@@ -43,6 +43,3 @@ double row_age_s(const struct kept_sample *kept, double now_s);
 
 /** Is it measured still? Its record is not older than three periods (and a minute). */
 bool row_is_current(const struct kept_sample *kept, double now_s);
-
-/** Of its windows the one of that length; NULL: it has none. */
-const struct window_record *row_window(const struct kept_sample *kept, double window_s);

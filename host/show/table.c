@@ -8,6 +8,7 @@
 #include <libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct table {
     struct libscols_table *scols;
@@ -62,6 +63,20 @@ int table_row(struct table *table, const char *const *cells)
     return 0;
 }
 
+bool table_colours(void)
+{
+    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+}
+
+void table_colour_row(struct table *table, const char *colour)
+{
+    struct libscols_line *line = scols_table_get_line(table->scols,
+                                                      scols_table_get_nlines(table->scols) - 1);
+
+    if (line && colour)
+        scols_line_set_color(line, colour);
+}
+
 void table_hide(struct table *table, size_t number)
 {
     struct libscols_column *column = scols_table_get_column(table->scols, number);
@@ -72,6 +87,7 @@ void table_hide(struct table *table, size_t number)
 
 void table_print(struct table *table, bool heading)
 {
+    scols_table_enable_colors(table->scols, table_colours());
     scols_table_enable_noheadings(table->scols, !heading);
     scols_print_table(table->scols);
 }

@@ -24,6 +24,13 @@ void table_free(struct table *table);
 /** Appends a row of as many cells as there are columns; the strings are copied. */
 int table_row(struct table *table, const char *const *cells);
 
+/** Shows the last row in a colour of terminal-colors.d(5), "red", where there are colours; NULL: in
+ * none. */
+void table_colour_row(struct table *table, const char *colour);
+
+/** Are there colours: on a terminal, and without $NO_COLOR (https://no-color.org)? */
+bool table_colours(void);
+
 /** Leaves column @p number (0 ...) out. */
 void table_hide(struct table *table, size_t number);
 

@@ -65,6 +65,17 @@ char *show_seconds(char *text, size_t size, double seconds)
     return text;
 }
 
+char *show_seconds_short(char *text, size_t size, double seconds)
+{
+    if (seconds >= 3600 && (long)seconds % 3600 == 0)
+        snprintf(text, size, "%ldh", (long)seconds / 3600);
+    else if (seconds >= 60 && (long)seconds % 60 == 0)
+        snprintf(text, size, "%ldm", (long)seconds / 60);
+    else
+        snprintf(text, size, "%.3gs", seconds);
+    return text;
+}
+
 const char *show_plus_minus(void)
 {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "±" : "+-";

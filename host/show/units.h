@@ -16,6 +16,10 @@ char *show_error(char *text, size_t size, uint64_t bytes, uint64_t low, uint64_t
 /** "0.10s", "10s", "2m30s", "1h5m". */
 char *show_seconds(char *text, size_t size, double seconds);
 
+/** Of a whole number of minutes or hours only that, "1m", for a heading; else up to three digits.
+ */
+char *show_seconds_short(char *text, size_t size, double seconds);
+
 /** "±", or "+-" where the locale has no UTF-8. */
 const char *show_plus_minus(void);
 
