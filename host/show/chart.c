@@ -3,10 +3,10 @@
 #include "show/chart.h"
 
 #include "base/cleanup.h"
+#include "show/svg.h"
 
 #include <errno.h>
 #include <libgen.h>
-#include <libxml/chvalid.h>
 #include <libxml/xmlwriter.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,104 +21,15 @@
 #define TOP 60.0
 #define BOTTOM 60.0
 
-#define INK "#24292f"
-#define FAINT "#d0d7de"
 #define BLUE "#0969da"
 #define GREEN "#1a7f37"
 
 struct canvas {
-    xmlTextWriter *out;
+    struct svg *svg;
     const struct chart *chart;
     double x_min, x_max; /* as drawn: the logarithm where the axis is logarithmic */
     double y_max;
-    bool failed;
 };
-
-/* --- elements --------------------------------------------------------------------------------- */
-
-static void keep(struct canvas *canvas, int rc)
-{
-    canvas->failed |= rc < 0;
-}
-
-static void begin(struct canvas *canvas, const char *name)
-{
-    keep(canvas, xmlTextWriterStartElement(canvas->out, BAD_CAST name));
-}
-
-static void end(struct canvas *canvas)
-{
-    keep(canvas, xmlTextWriterEndElement(canvas->out));
-}
-
-static void text_attribute(struct canvas *canvas, const char *name, const char *value)
-{
-    keep(canvas, xmlTextWriterWriteAttribute(canvas->out, BAD_CAST name, BAD_CAST value));
-}
-
-static void number_attribute(struct canvas *canvas, const char *name, double value)
-{
-    keep(canvas, xmlTextWriterWriteFormatAttribute(canvas->out, BAD_CAST name, "%.1f", value));
-}
-
-static void line(struct canvas *canvas, double x1, double y1, double x2, double y2,
-                 const char *colour, const char *dash)
-{
-    begin(canvas, "line");
-    number_attribute(canvas, "x1", x1);
-    number_attribute(canvas, "y1", y1);
-    number_attribute(canvas, "x2", x2);
-    number_attribute(canvas, "y2", y2);
-    text_attribute(canvas, "stroke", colour);
-    if (dash)
-        text_attribute(canvas, "stroke-dasharray", dash);
-    end(canvas);
-}
-
-static void rectangle(struct canvas *canvas, double x, double y, double width, double height,
-                      const char *colour)
-{
-    begin(canvas, "rect");
-    number_attribute(canvas, "x", x);
-    number_attribute(canvas, "y", y);
-    number_attribute(canvas, "width", width);
-    number_attribute(canvas, "height", height);
-    text_attribute(canvas, "fill", colour);
-    end(canvas);
-}
-
-/* A domain's name may hold anything; XML has no way to write control characters, nor what is not
- * UTF-8. */
-static void write_text(struct canvas *canvas, const char *text)
-{
-    char clean[512];
-    size_t n = 0;
-
-    if (!xmlCheckUTF8(BAD_CAST text))
-        text = "?";
-    for (int length = 4; *text && n + 4 < sizeof(clean); text += length, length = 4) {
-        int c = xmlGetUTF8Char(BAD_CAST text, &length);
-        bool fine = c >= 0x20 && c != 0x7f && xmlIsCharQ((unsigned int)c);
-
-        memcpy(&clean[n], fine ? text : "?", fine ? (size_t)length : 1);
-        n += fine ? (size_t)length : 1;
-    }
-    clean[n] = '\0';
-    keep(canvas, xmlTextWriterWriteString(canvas->out, BAD_CAST clean));
-}
-
-static void label(struct canvas *canvas, double x, double y, const char *anchor, int size,
-                  const char *text)
-{
-    begin(canvas, "text");
-    number_attribute(canvas, "x", x);
-    number_attribute(canvas, "y", y);
-    text_attribute(canvas, "text-anchor", anchor);
-    number_attribute(canvas, "font-size", size);
-    text_attribute(canvas, "fill", INK);
-    write_text(canvas, text);
-    end(canvas);
-}
 
 /* --- where things are ------------------------------------------------------------------------- */
 
@@ -182,9 +93,9 @@ static void draw_y_axis(struct canvas *canvas)
     for (int i = 0; i * step <= canvas->y_max; i++) {
         double y = y_of(canvas, i * step);
 
-        line(canvas, LEFT, y, WIDTH - RIGHT, y, FAINT, NULL);
+        svg_line(canvas->svg, LEFT, y, WIDTH - RIGHT, y, SVG_FAINT, NULL);
         snprintf(text, sizeof(text), "%g", i * step);
-        label(canvas, LEFT - 8, y + 4, "end", 12, text);
+        svg_label(canvas->svg, LEFT - 8, y + 4, "end", 12, text);
     }
 }
 
@@ -199,7 +110,7 @@ static void draw_x_labels(struct canvas *canvas)
 
         if (!chart->points[i].label || x - last < 48)
             continue;
-        label(canvas, x, HEIGHT - BOTTOM + 18, "middle", 12, chart->points[i].label);
+        svg_label(canvas->svg, x, HEIGHT - BOTTOM + 18, "middle", 12, chart->points[i].label);
         last = x;
     }
 }
@@ -208,19 +119,19 @@ static void draw_frame(struct canvas *canvas)
 {
     const struct chart *chart = canvas->chart;
 
-    rectangle(canvas, 0, 0, WIDTH, HEIGHT, "#ffffff");
-    label(canvas, LEFT, 24, "start", 16, chart->title);
-    label(canvas, LEFT, 44, "start", 12, chart->subtitle);
+    svg_rectangle(canvas->svg, 0, 0, WIDTH, HEIGHT, "#ffffff");
+    svg_label(canvas->svg, LEFT, 24, "start", 16, chart->title);
+    svg_label(canvas->svg, LEFT, 44, "start", 12, chart->subtitle);
     draw_y_axis(canvas);
-    line(canvas, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, INK, NULL);
+    svg_line(canvas->svg, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, SVG_INK, NULL);
     draw_x_labels(canvas);
-    label(canvas, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "middle", 12, chart->x_title);
-    label(canvas, LEFT - 8, TOP - 4, "end", 12, chart->y_title);
+    svg_label(canvas->svg, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "middle", 12, chart->x_title);
+    svg_label(canvas->svg, LEFT - 8, TOP - 4, "end", 12, chart->y_title);
     if (chart->top > 0) {
         double y = y_of(canvas, chart->top);
 
-        line(canvas, LEFT, y, WIDTH - RIGHT, y, INK, "4 4");
-        label(canvas, WIDTH - RIGHT, y - 6, "end", 12, chart->top_label);
+        svg_line(canvas->svg, LEFT, y, WIDTH - RIGHT, y, SVG_INK, "4 4");
+        svg_label(canvas->svg, WIDTH - RIGHT, y - 6, "end", 12, chart->top_label);
     }
 }
 
@@ -228,18 +139,20 @@ static void draw_band(struct canvas *canvas)
 {
     const struct chart *chart = canvas->chart;
 
-    begin(canvas, "polygon");
-    text_attribute(canvas, "fill", BLUE);
-    text_attribute(canvas, "fill-opacity", "0.2");
-    keep(canvas, xmlTextWriterStartAttribute(canvas->out, BAD_CAST "points"));
+    svg_begin(canvas->svg, "polygon");
+    svg_text_attribute(canvas->svg, "fill", BLUE);
+    svg_text_attribute(canvas->svg, "fill-opacity", "0.2");
+    svg_keep(canvas->svg, xmlTextWriterStartAttribute(canvas->svg->out, BAD_CAST "points"));
     for (size_t i = 0; i < chart->n; i++)
-        keep(canvas, xmlTextWriterWriteFormatString(canvas->out, "%.1f,%.1f ", middle_of(canvas, i),
-                                                    y_of(canvas, chart->points[i].high)));
+        svg_keep(canvas->svg, xmlTextWriterWriteFormatString(canvas->svg->out, "%.1f,%.1f ",
+                                                             middle_of(canvas, i),
+                                                             y_of(canvas, chart->points[i].high)));
     for (size_t i = chart->n; i-- > 0;)
-        keep(canvas, xmlTextWriterWriteFormatString(canvas->out, "%.1f,%.1f ", middle_of(canvas, i),
-                                                    y_of(canvas, chart->points[i].low)));
-    keep(canvas, xmlTextWriterEndAttribute(canvas->out));
-    end(canvas);
+        svg_keep(canvas->svg, xmlTextWriterWriteFormatString(canvas->svg->out, "%.1f,%.1f ",
+                                                             middle_of(canvas, i),
+                                                             y_of(canvas, chart->points[i].low)));
+    svg_keep(canvas->svg, xmlTextWriterEndAttribute(canvas->svg->out));
+    svg_end(canvas->svg);
 }
 
 static void draw_curve(struct canvas *canvas)
@@ -247,19 +160,20 @@ static void draw_curve(struct canvas *canvas)
     const struct chart *chart = canvas->chart;
 
     draw_band(canvas);
-    begin(canvas, "polyline");
-    text_attribute(canvas, "fill", "none");
-    text_attribute(canvas, "stroke", BLUE);
-    text_attribute(canvas, "stroke-width", "2");
-    keep(canvas, xmlTextWriterStartAttribute(canvas->out, BAD_CAST "points"));
+    svg_begin(canvas->svg, "polyline");
+    svg_text_attribute(canvas->svg, "fill", "none");
+    svg_text_attribute(canvas->svg, "stroke", BLUE);
+    svg_text_attribute(canvas->svg, "stroke-width", "2");
+    svg_keep(canvas->svg, xmlTextWriterStartAttribute(canvas->svg->out, BAD_CAST "points"));
     for (size_t i = 0; i < chart->n; i++)
-        keep(canvas, xmlTextWriterWriteFormatString(canvas->out, "%.1f,%.1f ", middle_of(canvas, i),
-                                                    y_of(canvas, chart->points[i].y)));
-    keep(canvas, xmlTextWriterEndAttribute(canvas->out));
-    end(canvas);
+        svg_keep(canvas->svg, xmlTextWriterWriteFormatString(canvas->svg->out, "%.1f,%.1f ",
+                                                             middle_of(canvas, i),
+                                                             y_of(canvas, chart->points[i].y)));
+    svg_keep(canvas->svg, xmlTextWriterEndAttribute(canvas->svg->out));
+    svg_end(canvas->svg);
     for (size_t i = 0; i < chart->n; i++)
-        rectangle(canvas, middle_of(canvas, i) - 2.5, y_of(canvas, chart->points[i].y) - 2.5, 5, 5,
-                  BLUE);
+        svg_rectangle(canvas->svg, middle_of(canvas, i) - 2.5,
+                      y_of(canvas, chart->points[i].y) - 2.5, 5, 5, BLUE);
 }
 
 static void draw_bars(struct canvas *canvas)
@@ -272,61 +186,26 @@ static void draw_bars(struct canvas *canvas)
         double x = middle_of(canvas, i);
         double y = y_of(canvas, point->y);
 
-        rectangle(canvas, x - width / 2, y, width, HEIGHT - BOTTOM - y, GREEN);
-        line(canvas, x, y_of(canvas, point->low), x, y_of(canvas, point->high), INK, NULL);
-        line(canvas, x - 5, y_of(canvas, point->low), x + 5, y_of(canvas, point->low), INK, NULL);
-        line(canvas, x - 5, y_of(canvas, point->high), x + 5, y_of(canvas, point->high), INK, NULL);
+        svg_rectangle(canvas->svg, x - width / 2, y, width, HEIGHT - BOTTOM - y, GREEN);
+        svg_line(canvas->svg, x, y_of(canvas, point->low), x, y_of(canvas, point->high), SVG_INK,
+                 NULL);
+        svg_line(canvas->svg, x - 5, y_of(canvas, point->low), x + 5, y_of(canvas, point->low),
+                 SVG_INK, NULL);
+        svg_line(canvas->svg, x - 5, y_of(canvas, point->high), x + 5, y_of(canvas, point->high),
+                 SVG_INK, NULL);
     }
 }
 
-static void draw(struct canvas *canvas)
+static void draw(struct svg *svg, const void *chart)
 {
-    keep(canvas, xmlTextWriterStartDocument(canvas->out, NULL, "UTF-8", NULL));
-    begin(canvas, "svg");
-    text_attribute(canvas, "xmlns", "http://www.w3.org/2000/svg");
-    number_attribute(canvas, "width", WIDTH);
-    number_attribute(canvas, "height", HEIGHT);
-    keep(canvas, xmlTextWriterWriteFormatAttribute(canvas->out, BAD_CAST "viewBox", "0 0 %g %g",
-                                                   WIDTH, HEIGHT));
-    text_attribute(canvas, "font-family", "sans-serif");
-    fit(canvas);
-    draw_frame(canvas);
-    if (canvas->chart->bars)
-        draw_bars(canvas);
+    struct canvas canvas = {.svg = svg, .chart = chart};
+
+    fit(&canvas);
+    draw_frame(&canvas);
+    if (canvas.chart->bars)
+        draw_bars(&canvas);
     else
-        draw_curve(canvas);
-    end(canvas);
-    keep(canvas, xmlTextWriterEndDocument(canvas->out));
-}
-
-/* Into memory first: what libxml2 says of a full disk is less than what fwrite() does. */
-static int render(const struct chart *chart, xmlBuffer *buffer)
-{
-    struct canvas canvas = {.chart = chart, .out = xmlNewTextWriterMemory(buffer, 0)};
-
-    if (!canvas.out)
-        return -ENOMEM;
-    draw(&canvas);
-    xmlFreeTextWriter(canvas.out);
-    return canvas.failed ? -ENOMEM : 0;
-}
-
-static int write_file(const char *path, const char *text, size_t size)
-{
-    FILE *file = fopen(path, "we");
-
-    if (!file)
-        return -errno;
-
-    struct stat status;
-    bool removable = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
-    int rc = fwrite(text, 1, size, file) == size ? 0 : -errno;
-
-    if (fclose(file) != 0 && rc == 0)
-        rc = -errno;
-    if (rc < 0 && removable)
-        unlink(path);
-    return rc;
+        draw_curve(&canvas);
 }
 
 static int directory_writable(const char *path)
@@ -360,13 +239,8 @@ int chart_check(const char *path, struct error *error)
 
 int chart_write(const struct chart *chart, const char *path, struct error *error)
 {
-    xmlBuffer *buffer = xmlBufferCreate();
-    int rc = buffer && chart->n > 0 ? render(chart, buffer) : -ENOMEM;
+    const struct svg_picture picture = {WIDTH, HEIGHT, draw, chart};
 
-    if (rc == 0)
-        rc = write_file(path, (const char *)xmlBufferContent(buffer),
-                        (size_t)xmlBufferLength(buffer));
-    if (buffer)
-        xmlBufferFree(buffer);
-    return rc < 0 ? error_set(error, rc, "%s: %s", path, strerror(-rc)) : 0;
+    return chart->n > 0 ? svg_write(&picture, path, error)
+                        : error_set(error, -ENODATA, "%s: nothing to draw", path);
 }

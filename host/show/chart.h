@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/**
- * @file chart.h  One picture, as SVG: a curve with its band, or bars with their whiskers.
- *
- * Written through libxml2's text writer, which every build has already and which escapes what a
- * domain's name may hold; a plotting library would bring fonts and X libraries to the hypervisor
- * for two simple pictures.
- */
+/** @file chart.h  One picture, as SVG: a curve with its band, or bars with their whiskers. */
 #pragma once
 
 #include "base/error.h"

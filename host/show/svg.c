@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file svg.c  See svg.h. */
+#include "show/svg.h"
+
+#include <errno.h>
+#include <libxml/chvalid.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- elements --------------------------------------------------------------------------------- */
+
+void svg_keep(struct svg *svg, int rc)
+{
+    svg->failed |= rc < 0;
+}
+
+void svg_begin(struct svg *svg, const char *name)
+{
+    svg_keep(svg, xmlTextWriterStartElement(svg->out, BAD_CAST name));
+}
+
+void svg_end(struct svg *svg)
+{
+    svg_keep(svg, xmlTextWriterEndElement(svg->out));
+}
+
+void svg_text_attribute(struct svg *svg, const char *name, const char *value)
+{
+    svg_keep(svg, xmlTextWriterWriteAttribute(svg->out, BAD_CAST name, BAD_CAST value));
+}
+
+void svg_number_attribute(struct svg *svg, const char *name, double value)
+{
+    svg_keep(svg, xmlTextWriterWriteFormatAttribute(svg->out, BAD_CAST name, "%.1f", value));
+}
+
+void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *colour,
+              const char *dash)
+{
+    svg_begin(svg, "line");
+    svg_number_attribute(svg, "x1", x1);
+    svg_number_attribute(svg, "y1", y1);
+    svg_number_attribute(svg, "x2", x2);
+    svg_number_attribute(svg, "y2", y2);
+    svg_text_attribute(svg, "stroke", colour);
+    if (dash)
+        svg_text_attribute(svg, "stroke-dasharray", dash);
+    svg_end(svg);
+}
+
+void svg_rectangle(struct svg *svg, double x, double y, double width, double height,
+                   const char *colour)
+{
+    svg_begin(svg, "rect");
+    svg_number_attribute(svg, "x", x);
+    svg_number_attribute(svg, "y", y);
+    svg_number_attribute(svg, "width", width);
+    svg_number_attribute(svg, "height", height);
+    svg_text_attribute(svg, "fill", colour);
+    svg_end(svg);
+}
+
+/* A domain's name may hold anything; XML has no way to write control characters, nor what is not
+ * UTF-8. */
+static void write_text(struct svg *svg, const char *text)
+{
+    char clean[512];
+    size_t n = 0;
+
+    if (!xmlCheckUTF8(BAD_CAST text))
+        text = "?";
+    for (int length = 4; *text && n + 4 < sizeof(clean); text += length, length = 4) {
+        int c = xmlGetUTF8Char(BAD_CAST text, &length);
+        bool fine = c >= 0x20 && c != 0x7f && xmlIsCharQ((unsigned int)c);
+
+        memcpy(&clean[n], fine ? text : "?", fine ? (size_t)length : 1);
+        n += fine ? (size_t)length : 1;
+    }
+    clean[n] = '\0';
+    svg_keep(svg, xmlTextWriterWriteString(svg->out, BAD_CAST clean));
+}
+
+void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text)
+{
+    svg_begin(svg, "text");
+    svg_number_attribute(svg, "x", x);
+    svg_number_attribute(svg, "y", y);
+    svg_text_attribute(svg, "text-anchor", anchor);
+    svg_number_attribute(svg, "font-size", size);
+    svg_text_attribute(svg, "fill", SVG_INK);
+    write_text(svg, text);
+    svg_end(svg);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static void draw(struct svg *svg, const struct svg_picture *picture)
+{
+    svg_keep(svg, xmlTextWriterStartDocument(svg->out, NULL, "UTF-8", NULL));
+    svg_begin(svg, "svg");
+    svg_text_attribute(svg, "xmlns", "http://www.w3.org/2000/svg");
+    svg_number_attribute(svg, "width", picture->width);
+    svg_number_attribute(svg, "height", picture->height);
+    svg_keep(svg, xmlTextWriterWriteFormatAttribute(svg->out, BAD_CAST "viewBox", "0 0 %g %g",
+                                                    picture->width, picture->height));
+    svg_text_attribute(svg, "font-family", "sans-serif");
+    picture->draw(svg, picture->context);
+    svg_end(svg);
+    svg_keep(svg, xmlTextWriterEndDocument(svg->out));
+}
+
+/* Into memory first: what libxml2 says of a full disk is less than what fwrite() does. */
+static int render(const struct svg_picture *picture, xmlBuffer *buffer)
+{
+    struct svg svg = {.out = xmlNewTextWriterMemory(buffer, 0)};
+
+    if (!svg.out)
+        return -ENOMEM;
+    draw(&svg, picture);
+    xmlFreeTextWriter(svg.out);
+    return svg.failed ? -ENOMEM : 0;
+}
+
+static int write_file(const char *path, const char *text, size_t size)
+{
+    FILE *file = fopen(path, "we");
+
+    if (!file)
+        return -errno;
+
+    struct stat status;
+    bool removable = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+    int rc = fwrite(text, 1, size, file) == size ? 0 : -errno;
+
+    if (fclose(file) != 0 && rc == 0)
+        rc = -errno;
+    if (rc < 0 && removable)
+        unlink(path);
+    return rc;
+}
+
+int svg_write(const struct svg_picture *picture, const char *path, struct error *error)
+{
+    xmlBuffer *buffer = xmlBufferCreate();
+    int rc = buffer ? render(picture, buffer) : -ENOMEM;
+
+    if (rc == 0)
+        rc = write_file(path, (const char *)xmlBufferContent(buffer),
+                        (size_t)xmlBufferLength(buffer));
+    if (buffer)
+        xmlBufferFree(buffer);
+    return rc < 0 ? error_set(error, rc, "%s: %s", path, strerror(-rc)) : 0;
+}

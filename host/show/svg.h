@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file svg.h  Lines, rectangles and text as SVG, for chart.h and ram_map.h.
+ *
+ * Written through libxml2's text writer, which every build has already and which escapes what a
+ * domain's name may hold; a plotting library would bring fonts and X libraries to the hypervisor
+ * for a few simple pictures.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <libxml/xmlwriter.h>
+#include <stdbool.h>
+
+#define SVG_INK "#24292f"
+#define SVG_FAINT "#d0d7de"
+
+struct svg {
+    xmlTextWriter *out;
+    bool failed; /* out of memory */
+};
+
+/** Notes what a function of libxml2 returned. */
+void svg_keep(struct svg *svg, int rc);
+
+/** An element, its attributes, its end. */
+void svg_begin(struct svg *svg, const char *name);
+void svg_end(struct svg *svg);
+void svg_text_attribute(struct svg *svg, const char *name, const char *value);
+void svg_number_attribute(struct svg *svg, const char *name, double value);
+
+/** Whole elements. @p dash: as of stroke-dasharray, NULL: none; @p anchor: "start", "middle",
+ * "end"; @p text may be any bytes. */
+void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *colour,
+              const char *dash);
+void svg_rectangle(struct svg *svg, double x, double y, double width, double height,
+                   const char *colour);
+void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text);
+
+struct svg_picture {
+    double width, height;
+    void (*draw)(struct svg *svg, const void *context);
+    const void *context;
+};
+
+/** Writes @p path, replacing what was there. 0 or a negative errno with the message; a file (not a
+ *  device, not a pipe) that could not be written whole is removed. */
+int svg_write(const struct svg_picture *picture, const char *path, struct error *error);
