@@ -9,6 +9,7 @@ static const struct command commands[] = {
     {"status", "this host now: vmwssd, its memory, and every guest, measured or not", cmd_status},
     {"measure", "the working set of one guest", cmd_measure},
     {"ages", "how long ago each byte of one guest was touched", cmd_ages},
+    {"map", "which addresses of one guest were touched, within each window", cmd_map},
     {"profile", "the working set of one guest over windows that double", cmd_profile},
     {"grow", "the cumulative growth of the working set of one guest", cmd_grow},
     {"top", "the daemon's last record of every guest, on the whole screen", cmd_top},

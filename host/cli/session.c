@@ -110,7 +110,7 @@ static int choose_method(struct session *session, const struct sampling_choice *
     const struct method_needs needs = {.proven = session->neighbour.method,
                                        .census = choice->census,
                                        .panel = choice->samples > 0 || choice->precision > 0 ||
-                                                choice->fine > 0,
+                                                choice->fine > 0 || choice->pages,
                                        .follow = choice->follow,
                                        .windows = choice->n_windows};
     struct error why = {0};

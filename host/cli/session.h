@@ -28,8 +28,9 @@ struct sampling_choice {
     bool prefer_panel; /* where neither was asked for: a census is slower to read than windows last
                         */
     uint64_t fine; /* --fine: how many huge pages are split and measured by base pages; 0: none */
-    bool follow;   /* the command follows a panel over time */
-    bool json;     /* --json */
+    bool pages;  /* the command wants the verdict on each page: methods that have none do not do */
+    bool follow; /* the command follows a panel over time */
+    bool json;   /* --json */
     size_t n_windows; /* ascending; the command's to set */
     double window_s[RUN_MAX_WINDOWS];
     const char *svg; /* --svg; NULL: no picture */

@@ -164,8 +164,9 @@ static void debug_window(const struct sample_result *result, const struct sample
         tally->touched_bytes, tally->resident_bytes, tally->doubts);
 }
 
-static int run_windows(const struct target *target, const struct sample_plan *plan, void *state,
-                       struct sample_result *result, struct error *error)
+static int run_windows(const struct target *target, const struct sample_plan *plan,
+                       const struct page_set *set, void *state, struct sample_result *result,
+                       struct error *error)
 {
     struct own_time own;
     double share = 0;
@@ -197,6 +198,8 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         rc = wait_until(target, &wait, until_ns, error);
         if (rc == 0)
             rc = collect(target, plan, state, result, &reading, &window->tally, error);
+        if (rc == 0 && plan->collected && set)
+            plan->collected(set, w, plan->collected_context);
         if (rc == 0 && ageing_odometer(target, signal) != odometer)
             ageing_doubt(&window->tally);
         if (rc == 0)
@@ -245,7 +248,7 @@ static int run_method(const struct target *target, const struct sample_plan *pla
         return rc;
 
     vcpu_clock_read(&vcpus, target->root, target->process);
-    rc = run_windows(target, plan, state, result, error);
+    rc = run_windows(target, plan, set, state, result, error);
 
     uint64_t vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
 

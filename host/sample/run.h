@@ -36,6 +36,10 @@ struct sample_plan {
     void *progress_context;
     const struct sample_pause *pause; /* NULL: the guest runs on */
     unsigned *jobs;                   /* as of struct wait */
+    /* NULL, or called when a window has been read, with the pages, each of which has its state. Not
+     * of a method that works without pages. */
+    void (*collected)(const struct page_set *set, size_t window, void *context);
+    void *collected_context;
 };
 
 struct sample_window {

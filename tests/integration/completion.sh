@@ -88,7 +88,7 @@ same_methods() {
 	tab vmwss "$command" -m '' | sort >"$dir/offered"
 	diff "$dir/documented" "$dir/offered" && [[ -s $dir/documented ]]
 }
-for command in measure ages profile; do check "the methods of $command" same_methods "$command"; done
+for command in measure ages map profile; do check "the methods of $command" same_methods "$command"; done
 check "a method" offers zap-all vmwss measure -m zap-
 check "a method by name only" offers mglru vmwss measure -m mg
 check "only what goes on as it begins" test "$(tab vmwssd --log-level n)" = notice

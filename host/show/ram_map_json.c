@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ram_map_json.c  A map for scripts: JSON and CSV; see ram_map.h. */
+#include "show/ram_map.h"
+
+#include "show/csv.h"
+#include "show/json.h"
+#include "show/sample_json.h"
+
+static json_t *bytes_json(uint64_t bytes)
+{
+    return json_integer((json_int_t)bytes);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static json_t *touched_json(const struct ram_map *map, size_t chunk)
+{
+    json_t *array = json_array();
+
+    for (size_t w = 0; w < map->n_windows; w++) {
+        const struct map_touched touched = ram_map_touched(map, chunk, w);
+        json_t *object = json_object();
+
+        json_object_set_new(object, "wss_bytes", bytes_json(touched.bytes));
+        json_object_set_new(object, "wss_low_bytes", bytes_json(touched.low_bytes));
+        json_object_set_new(object, "wss_high_bytes", bytes_json(touched.high_bytes));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static json_t *chunk_json(const struct ram_map *map, const struct map_region *region, size_t i)
+{
+    const size_t chunk = region->first_chunk + i;
+    const struct map_figures figures = ram_map_figures(map, chunk);
+    json_t *object = json_object();
+
+    json_object_set_new(object, "gpa",
+                        region->gpa == GPA_NONE ? json_null()
+                                                : bytes_json(region->gpa + i * map->chunk_bytes));
+    json_object_set_new(object, "offset", bytes_json(i * map->chunk_bytes));
+    json_object_set_new(object, "bytes", bytes_json(figures.bytes));
+    json_object_set_new(object, "pages", bytes_json(map->chunks[chunk].drawn));
+    json_object_set_new(object, "resident_bytes", bytes_json(figures.resident_bytes));
+    json_object_set_new(object, "unmeasurable_bytes", bytes_json(figures.unmeasurable_bytes));
+    json_object_set_new(object, "swapped_bytes", bytes_json(figures.swapped_bytes));
+    json_object_set_new(object, "huge_bytes", bytes_json(figures.huge_bytes));
+    json_object_set_new(object, "windows", touched_json(map, chunk));
+    return object;
+}
+
+static json_t *region_json(const struct ram_map *map, const struct map_region *region)
+{
+    json_t *object = json_object();
+    json_t *chunks = json_array();
+
+    for (size_t c = 0; c < region->n_chunks; c++)
+        json_array_append_new(chunks, chunk_json(map, region, c));
+    json_object_set_new(object, "block", json_text(region->block));
+    json_object_set_new(object, "dimm", json_boolean(region->dimm));
+    json_object_set_new(object, "node",
+                        region->node < 0 ? json_null() : json_integer(region->node));
+    json_object_set_new(object, "gpa",
+                        region->gpa == GPA_NONE ? json_null() : bytes_json(region->gpa));
+    json_object_set_new(object, "bytes", bytes_json(region->n_pages * BASE_PAGE_BYTES));
+    json_object_set_new(object, "chunks", chunks);
+    return object;
+}
+
+int ram_map_json_print(const struct ram_map *map, const struct sample_record *record)
+{
+    json_t *object = sample_json(record, "vmwss.map.v1");
+    json_t *regions = json_array();
+
+    for (size_t r = 0; r < map->n_regions; r++)
+        json_array_append_new(regions, region_json(map, &map->regions[r]));
+    json_object_set_new(object, "chunk_bytes", bytes_json(map->chunk_bytes));
+    json_object_set_new(object, "regions", regions);
+    return json_print_line(object);
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+static void csv_chunk(const struct ram_map *map, const struct map_region *region, size_t i,
+                      size_t window, double window_s)
+{
+    const size_t chunk = region->first_chunk + i;
+    const struct map_figures figures = ram_map_figures(map, chunk);
+    const struct map_touched touched = ram_map_touched(map, chunk, window);
+    struct csv csv = {0};
+
+    csv_text(&csv, region->block);
+    csv_whole(&csv, region->dimm);
+    if (region->node < 0)
+        csv_nothing(&csv);
+    else
+        csv_whole(&csv, (uint64_t)region->node);
+    if (region->gpa == GPA_NONE)
+        csv_nothing(&csv);
+    else
+        csv_whole(&csv, region->gpa + i * map->chunk_bytes);
+    csv_whole(&csv, i * map->chunk_bytes);
+    csv_whole(&csv, figures.bytes);
+    csv_whole(&csv, map->chunks[chunk].drawn);
+    csv_whole(&csv, figures.resident_bytes);
+    csv_whole(&csv, figures.unmeasurable_bytes);
+    csv_whole(&csv, figures.swapped_bytes);
+    csv_whole(&csv, figures.huge_bytes);
+    csv_number(&csv, window_s);
+    csv_whole(&csv, touched.bytes);
+    csv_whole(&csv, touched.low_bytes);
+    csv_whole(&csv, touched.high_bytes);
+    csv_end(&csv);
+}
+
+void ram_map_csv_print(const struct ram_map *map, const struct sample_record *record)
+{
+    static const char *const names[] = {"block",
+                                        "dimm",
+                                        "node",
+                                        "gpa",
+                                        "offset",
+                                        "bytes",
+                                        "pages",
+                                        "resident_bytes",
+                                        "unmeasurable_bytes",
+                                        "swapped_bytes",
+                                        "huge_bytes",
+                                        "window_s",
+                                        "wss_bytes",
+                                        "wss_low_bytes",
+                                        "wss_high_bytes",
+                                        NULL};
+
+    csv_heading(names);
+    for (size_t r = 0; r < map->n_regions; r++)
+        for (size_t c = 0; c < map->regions[r].n_chunks; c++)
+            for (size_t w = 0; w < map->n_windows; w++)
+                csv_chunk(map, &map->regions[r], c, w, record->windows[w].window_s);
+}
