@@ -163,15 +163,18 @@ static void say_missing(const struct guest_word *word)
         command_error("the guest says nothing: %s", word->missing);
 }
 
-static int show(const struct sample_record *record, bool json, bool heading, struct error *error)
+static int show(const struct sample_record *record, const struct options *options, bool heading,
+                struct error *error)
 {
     int rc = 0;
 
-    if (json)
+    if (options->sampling.json)
         rc = sample_json_print(record);
+    else if (options->interval_s > 0)
+        sample_table_print_series(record, heading);
     else
         sample_table_print(record, heading);
-    if (!json && heading)
+    if (!options->sampling.json && heading)
         say_missing(&record->guest);
     return rc == 0 ? command_flush(error) : rc;
 }
@@ -210,7 +213,7 @@ static int measure_period(struct session *session, const struct options *options
     } else if (rc == 0) {
         if (options->agent)
             asking_tell(&measuring->asking, &record);
-        rc = show(&record, options->sampling.json, measuring->shown % 20 == 0, error);
+        rc = show(&record, options, measuring->shown % 20 == 0, error);
         period_s = next_period(&measuring->pace, &record);
         measuring->shown++;
     }

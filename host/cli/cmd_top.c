@@ -10,22 +10,23 @@
 static int set_sort(void *base, const char *value)
 {
     struct screen_options *options = base;
-    static const char *const names[ROW_N_KEYS] = {"name",  "ram",  "resident", "wss",
-                                                  "share", "back", "age"};
+    static const char *const names[ROW_N_KEYS] = {"name",  "ram",         "resident", "wss",
+                                                  "share", "reclaimable", "age"};
 
     for (enum row_key key = 0; key < ROW_N_KEYS; key++)
         if (!strcmp(value, names[key])) {
             options->key = key;
             return 0;
         }
-    return command_bad_value("--sort", value, "name, ram, resident, wss, share, back or age");
+    return command_bad_value("--sort", value,
+                             "name, ram, resident, wss, share, reclaimable or age");
 }
 
 static const struct option_line lines[] = {
     {OPTION_SECONDS, 'd', "delay", "S", offsetof(struct screen_options, delay_s),
      .help = "look for new records so often (1)"},
     {OPTION_CALL, 's', "sort", "KEY", 0,
-     .help = "name, ram, resident, wss, share, back or age (wss)", .call = set_sort},
+     .help = "name, ram, resident, wss, share, reclaimable or age (wss)", .call = set_sort},
     KEPT_DATABASE(offsetof(struct screen_options, database)),
     {.type = OPTION_END},
 };

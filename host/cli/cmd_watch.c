@@ -92,7 +92,7 @@ static int print(struct printing *printing, const struct kept_sample *kept)
     if (printing->options->json)
         rc = ages_json_print(&kept->record);
     else
-        sample_table_print(&kept->record.sample, printing->n % ROWS_PER_HEADING == 0);
+        sample_table_print_series(&kept->record.sample, printing->n % ROWS_PER_HEADING == 0);
     if (rc == 0)
         rc = command_flush(printing->error);
     printing->n++;

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -275,8 +276,8 @@ static void say_opening_late(struct fleet *fleet, bool late)
 
     if (late && !fleet->opening_late)
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE,
-                 "%zu guests wait to be opened, one after the other, for the CPU budget of %g %%",
-                 waiting, fleet->config.budget * 100);
+                 "%zu guest%s to be opened, one after the other, for the CPU budget of %g %%",
+                 waiting, waiting == 1 ? " waits" : "s wait", fleet->config.budget * 100);
     if (fleet->opening_late && waiting == 0)
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "no guest waits to be opened any more");
     fleet->opening_late = (fleet->opening_late || late) && waiting > 0;
@@ -309,9 +310,10 @@ static bool has_files(struct fleet *fleet)
 
     if (!has && !fleet->short_of_files)
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
-                 "%zu guests are not opened: %llu files are open of the %llu that the limit allows "
+                 "%zu guest%s not opened: %llu files are open of the %llu that the limit allows "
                  "(ulimit -n, LimitNOFILE), and %d are kept free",
-                 fleet_waiting(fleet), (unsigned long long)open, (unsigned long long)limit.rlim_cur,
+                 fleet_waiting(fleet), fleet_waiting(fleet) == 1 ? " is" : "s are",
+                 (unsigned long long)open, (unsigned long long)limit.rlim_cur,
                  FILES_A_GUEST + FILES_ELSE);
     fleet->short_of_files = !has;
     return has;
@@ -555,6 +557,6 @@ void fleet_stop(struct fleet *fleet)
     }
     pthread_mutex_unlock(&fleet->mutex);
     if (scanner_alive(fleet->scanner, SCANNER_PATIENCE_NS) == 0) /* else it was not asked to */
-        log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guests restored in %.3g s", n,
+        log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guest%s restored in %.3g s", n, plural((double)n),
                  (double)(clock_ns() - begin_ns) / 1e9);
 }

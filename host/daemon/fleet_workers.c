@@ -10,6 +10,7 @@
 #include "daemon/fleet_private.h"
 
 #include "base/cond.h"
+#include "base/plural.h"
 #include "daemon/log.h"
 #include "domain/qemu_vcpus.h"
 #include "estimate/wilson.h"
@@ -99,8 +100,8 @@ static void plan_anew(struct fleet *fleet, uint64_t now_ns)
     free(costs);
     if (fabs(fleet->plan.period_s - before_s) > before_s / 4 && before_s > 0)
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE,
-                 "%zu guests: a look at each every %.3g s, for the budget", fleet->n,
-                 fleet->plan.period_s);
+                 "%zu guest%s: a look at each every %.3g s, for the budget", fleet->n,
+                 plural((double)fleet->n), fleet->plan.period_s);
 }
 
 /* --- one guest -------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
  */
 #include "base/clock.h"
 #include "base/leaks.h"
+#include "base/plural.h"
 #include "daemon/log.h"
 #include "daemon/options.h"
 #include "daemon/privileges.h"
@@ -225,11 +226,11 @@ static void tell_status(const struct daemon *daemon)
         writer_counts(daemon->writer, &written, &dropped);
     sd_notifyf(
         0,
-        "STATUS=%zu guests (%zu suspended, %zu not measurable), %zu to be opened, %u connections; a look every "
+        "STATUS=%zu guest%s (%zu suspended, %zu not measurable), %zu to be opened, %u connection%s; a look every "
         "%.3g s; %.2f %% of a core, of %g %%; %llu records, %llu in the history, %llu dropped",
-        state.guests, state.suspended, state.refused, state.waiting, sources_up(daemon),
-        state.period_s, state.share * 100, daemon->config.budget * 100,
-        (unsigned long long)state.records, (unsigned long long)written,
+        state.guests, plural((double)state.guests), state.suspended, state.refused, state.waiting,
+        sources_up(daemon), plural(sources_up(daemon)), state.period_s, state.share * 100,
+        daemon->config.budget * 100, (unsigned long long)state.records, (unsigned long long)written,
         (unsigned long long)dropped);
     if (state.alive)
         sd_notify(0, "WATCHDOG=1");

@@ -210,8 +210,8 @@ static int run(const struct scanner_plan *plan, int channel_fd, pid_t parent)
     size_t left = scan_table_end(table);
 
     if (left > 0)
-        log_line(LOG_CLASS_DAEMON, LOG_WARNING, "%zu guests are not restored: scanning them hangs",
-                 left);
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING, "%zu guest%s not restored: scanning hangs", left,
+                 left == 1 ? " is" : "s are");
     run_lock_release(plan->lock);
     return rc ? rc : leaks_found();
 }

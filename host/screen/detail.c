@@ -131,9 +131,9 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
     sample_subtitle(text, sizeof(text), sample);
     paint_line(y++, 0, "%s", text);
     paint_line(y++, 0, "host %s, %s", sample->host, sample->uuid);
-    paint_line(y++, 0, "%s could be given back; measured %s ago, every %gs",
+    paint_line(y++, 0, "%s reclaimable; measured %s ago, every %gs",
                sample_reclaimable(sample, &bytes) ? show_bytes(back, sizeof(back), bytes)
-                                                  : "not known yet what",
+                                                  : "not known yet what is",
                show_seconds(age, sizeof(age), (double)(long)row_age_s(kept, now_s)),
                kept->period_s);
     y = draw_windows(y + 1, sample);

@@ -19,7 +19,7 @@ static const struct {
     int width;
 } wanted[] = {
     {COLUMN_DOMAIN, NAME_MIN}, {COLUMN_WSS_1, 10}, {COLUMN_RAM, 10},      {COLUMN_HALF, 9},
-    {COLUMN_WSS_3, 10},        {COLUMN_AGE, 6},    {COLUMN_BACK, 10},     {COLUMN_WSS_2, 10},
+    {COLUMN_WSS_3, 10},        {COLUMN_AGE, 6},    {COLUMN_BACK, 11},     {COLUMN_WSS_2, 10},
     {COLUMN_NEEDS, 6},         {COLUMN_AVAIL, 11}, {COLUMN_RESIDENT, 10}, {COLUMN_SHARE, 6},
     {COLUMN_METHOD, 14},
 };
@@ -99,8 +99,8 @@ static double window_of(const struct layout *layout, enum column column)
 void layout_heading(const struct layout *layout, enum column column, char *text, size_t size)
 {
     static const char *const names[N_COLUMNS] = {
-        "DOMAIN",   "WSS",       NULL,     "WSS",         "WSS",   "RAM", "OF RAM",
-        "RESIDENT", "GIVE BACK", "METHOD", "GUEST AVAIL", "NEEDS", "AGE", "FLAGS"};
+        "DOMAIN",   "WSS",         NULL,     "WSS",         "WSS",   "RAM", "OF RAM",
+        "RESIDENT", "RECLAIMABLE", "METHOD", "GUEST AVAIL", "NEEDS", "AGE", "FLAGS"};
     char window[24];
 
     if (column != COLUMN_WSS_1 && column != COLUMN_WSS_2 && column != COLUMN_WSS_3) {

@@ -12,8 +12,8 @@
 
 const char *row_key_name(enum row_key key)
 {
-    static const char *const names[ROW_N_KEYS] = {"name",  "RAM",       "resident", "WSS",
-                                                  "share", "give back", "age"};
+    static const char *const names[ROW_N_KEYS] = {"name",  "RAM",         "resident", "WSS",
+                                                  "share", "reclaimable", "age"};
 
     return names[key];
 }

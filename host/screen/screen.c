@@ -3,6 +3,7 @@
 #include "screen/screen.h"
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "keep/stream.h"
 #include "screen/detail.h"
 #include "screen/layout.h"
@@ -136,7 +137,7 @@ static void draw_sums(const struct screen *screen)
         back += sample_reclaimable(&kept->record.sample, &spare) ? spare : 0;
     }
     paint_line(
-        0, 0, "%zu guest%s  WSS %s  resident %s  RAM %s  give back %s", n, n == 1 ? "" : "s",
+        0, 0, "%zu guest%s  WSS %s  resident %s  RAM %s  reclaimable %s", n, plural((double)n),
         show_bytes(text[0], sizeof(text[0]), wss), show_bytes(text[1], sizeof(text[1]), resident),
         show_bytes(text[2], sizeof(text[2]), ram), show_bytes(text[3], sizeof(text[3]), back));
 }
@@ -221,7 +222,7 @@ static void draw_help(void)
         "q, Escape   back, and out",
         "",
         "WSS 1m      bytes touched within the last minute; beside it how far its 95 % interval goes",
-        "GIVE BACK   resident, and not touched within the longest window",
+        "RECLAIMABLE resident, and not touched within the longest window",
         "AGE         of the number",
     };
 

@@ -3,6 +3,7 @@
 #include "show/plan.h"
 
 #include "base/bytes.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "show/table.h"
 #include "show/units.h"
@@ -257,9 +258,10 @@ static int print_moves(const struct plan_shown *shown)
             table_print(table, true);
         table_free(table);
     }
-    printf("%zu of %zu hosts could be emptied by %zu moves; short at that risk: %zu before, %zu "
+    printf("%zu of %zu host%s could be emptied by %zu move%s; short at that risk: %zu before, %zu "
            "after.\n",
-           result->emptied, shown->fleet->n_hosts, result->moves.n, result->short_before,
+           result->emptied, shown->fleet->n_hosts, plural((double)shown->fleet->n_hosts),
+           result->moves.n, plural((double)result->moves.n), result->short_before,
            result->short_after);
     return rc;
 }
@@ -294,8 +296,8 @@ static void print_places(const struct plan_shown *shown)
     for (size_t h = 0; h < shown->fleet->n_hosts; h++)
         how_many += shown->result->hosts[h].how_many;
     show_bytes(size, sizeof(size), (uint64_t)request->place_bytes[0]);
-    printf("As they are, the hosts have room for %.0f more guests of %s like those there.\n",
-           how_many, size);
+    printf("As they are, the hosts have room for %.0f more guest%s of %s like those there.\n",
+           how_many, plural(how_many), size);
 }
 
 /* "a (3.0 days), b (1.5 days): with less than 14 ..." */
@@ -357,8 +359,9 @@ static void print_heading(const struct plan_shown *shown)
     char window[32];
     char step[32];
 
-    printf("%zu guests on %zu hosts, %s to %s, window %s, in steps of %s, risk %g%%\n",
-           fleet->n_guests, fleet->n_hosts, show_time(from, sizeof(from), fleet->from_s, 0),
+    printf("%zu guest%s on %zu host%s, %s to %s, window %s, in steps of %s, risk %g%%\n",
+           fleet->n_guests, plural((double)fleet->n_guests), fleet->n_hosts,
+           plural((double)fleet->n_hosts), show_time(from, sizeof(from), fleet->from_s, 0),
            show_time(to, sizeof(to), fleet->from_s + (double)fleet->n_times * fleet->step_s, 0),
            show_seconds(window, sizeof(window), shown->window_s),
            show_seconds(step, sizeof(step), fleet->step_s), 100 * shown->request->options.risk);

@@ -2,6 +2,7 @@
 /** @file report.c  See report.h. */
 #include "show/report.h"
 
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "show/csv.h"
 #include "show/json.h"
@@ -121,13 +122,14 @@ static void print_fit(const struct report *report)
            100 * (1 - options->risk), 100 * report->shortage);
     print_shortage(report);
     if (options->guest_bytes)
-        printf("%.0f%s more guests of %s like these fit at a risk of %g%%.\n", report->fit,
-               report->fit >= 10000 ? " or" : "",
-               show_bytes(size, sizeof(size), options->guest_bytes), 100 * options->risk);
-    if ((double)report->n_times * options->risk < 1)
-        printf("That is from %zu %ss: too few to know what happens for %g%% of the time.\n",
-               report->n_times, report->level_s == BUCKET_HOUR ? "hour" : "minute",
+        printf("%.0f%s more guest%s of %s like these fit%s at a risk of %g%%.\n", report->fit,
+               report->fit >= 10000 ? " or" : "", plural(report->fit),
+               show_bytes(size, sizeof(size), options->guest_bytes), report->fit == 1 ? "s" : "",
                100 * options->risk);
+    if ((double)report->n_times * options->risk < 1)
+        printf("That is from %zu %s%s: too few to know what happens for %g%% of the time.\n",
+               report->n_times, report->level_s == BUCKET_HOUR ? "hour" : "minute",
+               plural((double)report->n_times), 100 * options->risk);
 }
 
 static int print_table(const struct report *report)

@@ -73,6 +73,7 @@ void sample_head_print(const struct sample_record *record)
 /* --- the columns ------------------------------------------------------------------------------ */
 
 #define CELL_MAX 256
+#define DATE 11 /* "2026-01-02T" */
 
 /* A row is of a window of the record, or of what --fine adds; or of neither, when it is not
  * measured. */
@@ -150,6 +151,19 @@ static void cell_age(char *text, const struct row *row)
     show_seconds(text, CELL_MAX, age_s(&row->record->time));
 }
 
+/* Of today the time of day is enough. */
+static void cell_time(char *text, const struct row *row)
+{
+    const struct timespec *time = &row->record->time;
+    const double unix_s = (double)time->tv_sec + (double)time->tv_nsec / 1e9;
+    char now[40];
+
+    show_time(now, sizeof(now), unix_s + age_s(time), 0);
+    show_time(text, CELL_MAX, unix_s, 0);
+    if (strncmp(now, text, DATE) == 0)
+        memmove(text, text + DATE, strlen(text + DATE) + 1);
+}
+
 static void cell_avail(char *text, const struct row *row)
 {
     const struct guest_word *word = &row->record->guest;
@@ -178,7 +192,8 @@ static const struct {
     struct table_column head;
     void (*text)(char *text, const struct row *row);
     unsigned rows;
-    bool of_word; /* only there if somebody asked the guest */
+    bool of_series, of_one; /* only there in one of these */
+    bool of_word;           /* only there if somebody asked the guest */
 } columns[] = {
     {.head = {.name = "DOMAIN"}, .text = cell_domain, .rows = OF_ALL},
     {.head = {.name = "WINDOW", .right = true}, .text = cell_window, .rows = OF_WINDOW | OF_FINE},
@@ -192,7 +207,14 @@ static const struct {
     {.head = {.name = "RAM", .right = true}, .text = cell_ram, .rows = OF_WINDOW | OF_NEITHER},
     {.head = {.name = "VCPU", .right = true}, .text = cell_vcpu, .rows = OF_WINDOW},
     {.head = {.name = "METHOD"}, .text = cell_method, .rows = OF_ALL},
-    {.head = {.name = "AGE", .right = true}, .text = cell_age, .rows = OF_WINDOW | OF_NEITHER},
+    {.head = {.name = "AGE", .right = true},
+     .text = cell_age,
+     .rows = OF_WINDOW | OF_NEITHER,
+     .of_one = true},
+    {.head = {.name = "TIME", .right = true},
+     .text = cell_time,
+     .rows = OF_WINDOW | OF_NEITHER,
+     .of_series = true},
     {.head = {.name = "GUEST AVAIL", .right = true},
      .text = cell_avail,
      .rows = OF_WINDOW,
@@ -227,7 +249,7 @@ static void add_row(struct table *table, const struct row *row)
     table_row(table, cells);
 }
 
-void sample_table_print(const struct sample_record *record, bool heading)
+static void print(const struct sample_record *record, bool heading, bool series)
 {
     struct table *table = make_table();
 
@@ -240,8 +262,19 @@ void sample_table_print(const struct sample_record *record, bool heading)
     if (record->fine.present)
         add_row(table, &(struct row){.record = record, .fine = &record->fine});
     for (size_t i = 0; i < N_COLUMNS; i++)
-        if (columns[i].of_word && !word_was_asked(&record->guest))
+        if ((columns[i].of_word && !word_was_asked(&record->guest)) ||
+            (columns[i].of_series && !series) || (columns[i].of_one && series))
             table_hide(table, i);
     table_print(table, heading);
     table_free(table);
+}
+
+void sample_table_print(const struct sample_record *record, bool heading)
+{
+    print(record, heading, false);
+}
+
+void sample_table_print_series(const struct sample_record *record, bool heading)
+{
+    print(record, heading, true);
 }

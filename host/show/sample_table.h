@@ -4,8 +4,11 @@
 
 #include "record/sample_record.h"
 
-/** One row per window. */
+/** One row per window, with the age of the record. */
 void sample_table_print(const struct sample_record *record, bool heading);
+
+/** The same of one of a series: with its time instead, which tells the rows apart. */
+void sample_table_print_series(const struct sample_record *record, bool heading);
 
 /** The domain's name, made printable, or "pid N". */
 void sample_name(char *text, size_t size, const struct sample_record *record);

@@ -3,6 +3,7 @@
 #include "show/status.h"
 
 #include "base/bytes.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "show/fit.h"
 #include "show/sample_table.h"
@@ -437,7 +438,7 @@ static void print_host(const struct status *status)
         printf("no swap");
     printf("; assigned %.0f%% of RAM\n", 100 * (double)sums.assigned / (double)memory->total_bytes);
     printf("%zu guest%s, %zu measured: assigned %s, resident %s, WSS %s, reclaimable %s\n",
-           status->n, status->n == 1 ? "" : "s", sums.measured,
+           status->n, plural((double)status->n), sums.measured,
            show_bytes(text[0], sizeof(text[0]), sums.assigned),
            show_bytes(text[1], sizeof(text[1]), sums.resident),
            show_bytes(text[2], sizeof(text[2]), sums.wss),

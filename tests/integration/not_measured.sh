@@ -51,6 +51,7 @@ check "report: as large as it is in what all need" jq -e '
 	.total.ram_bytes == 256 * 1048576 and .total.wss_p50_bytes >= $u.resident_bytes and
 	.total.wss_p99_bytes > $u.resident_bytes' <<<"$(report --json)"
 check "watch: a row" quietly grep -E '^unseen .*not-measured' <("$build/host/vmwss" watch unseen --database "$db" --count 1)
+check "watch: when each was" quietly grep -qE '^unseen .* [0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z not-measured' <("$build/host/vmwss" watch unseen --database "$db" --count 1)
 check "watch: JSON" test "$("$build/host/vmwss" watch unseen --database "$db" --count 1 --json | jq -c '[.flags, .windows]')" = \
 	'[["not-measured"],[]]'
 metrics=$("$build/host/vmwss-exporter" --database "$db" --print)

@@ -42,6 +42,13 @@ if start_payload 'still<&>' tcg "$params" -m 512; then
 	"$vmwss" grow --pid "$pid" -m cold --every 0.4 --duration 1.6 --svg "$svg" --json >"$file"
 	check "grow: equal steps" says "$file" 'length == 1 and [.[0].windows[].window_s] == [0.4, 0.8, 1.2, 1.6]'
 	check "grow: the truth, exactly, after every step" says "$file" ".[0].windows | all(.[]; $exact)"
+	"$vmwss" measure --pid "$pid" -m cold -w 0.1 -i 1.1 -k 2 >"$guests_dir/series"
+	# shellcheck disable=SC2016 # awk has fields
+	check "a series has the time of each row, and no age" quietly awk '
+		NR == 1 { for (i = 1; i <= NF; i++) { time += $i == "TIME"; age += $i == "AGE" } }
+		NR > 1 { match($0, / [0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z/); seen[substr($0, RSTART, RLENGTH)] = RLENGTH > 0 }
+		END { exit !(time == 1 && age == 0 && NR == 3 && length(seen) == 2) }' "$guests_dir/series"
+	check "one measurement has an age, and no time" grep -qE '^DOMAIN.* AGE +FLAGS$' <("$vmwss" measure --pid "$pid" -m cold -w 0.1)
 	check "grow: a picture" picture 'still&lt;&amp;&gt;: cumulative growth of the WSS'
 	check "grow for people" test "$("$vmwss" grow --pid "$pid" -m cold --every 0.2 --duration 0.6 | grep -c '^ *0\.[246]s ')" = 3
 

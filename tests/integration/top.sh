@@ -50,7 +50,7 @@ line() { screen | sed -n "${1}p" | grep -E -- "$2" >/dev/null; }
 
 run 120 20
 check "the sums" settles line 1 '^3 guests  WSS 320.0 MiB  resident 1.5 GiB  RAM 3.0 GiB'
-check "headings with the windows" line 2 'DOMAIN +WSS 10s +± +WSS 1m .*RAM.*GIVE BACK'
+check "headings with the windows" line 2 'DOMAIN +WSS 10s +± +WSS 1m .*RAM.*RECLAIMABLE'
 check "the largest first" line 3 '^db1 +200.0 MiB'
 check "then the next" line 4 '^web1 +100.0 MiB'
 check "a hostile name moves nothing" line 5 '^evil\?\[2J\?\? +20.0 MiB'
@@ -70,7 +70,7 @@ check "a new record is seen" settles shows '^ +10s +10.10s +400.0 MiB'
 keys q
 check "the order has changed" settles line 3 '^web1 +400.0 MiB'
 keys h
-check "help" settles shows 'GIVE BACK +resident, and not touched'
+check "help" settles shows 'RECLAIMABLE +resident, and not touched'
 keys Escape
 for size in 60x12 30x6 12x4 5x2 1x1 200x50; do
 	terminal resize-window -t top -x "${size%x*}" -y "${size#*x}"

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file plural.h  "1 guest", "2 guests". */
+#pragma once
+
+/** What comes behind the name of @p n things: "s", or "" of one. */
+static inline const char *plural(double n)
+{
+    return n == 1 ? "" : "s";
+}
