@@ -13,8 +13,10 @@
  *   - no active swap;
  *   - no huge pages in the file: advice for a part of one splits it.
  * What the kernel skips it reports as success. A page that is mapped after the call was either
- * skipped (another process maps it too, or it is on no LRU list: unmeasurable) or touched within
- * microseconds, as hot pages are; /proc/kpagecount and kpageflags tell which.
+ * skipped (another process maps it too, or it is on no LRU list: unmeasurable) or touched since, as
+ * hot pages are within microseconds; /proc/kpagecount and kpageflags tell which. It is not advised
+ * again: that would take the touch back, and begin its window anew at the end of the marking, which
+ * may take seconds. A guest that was suspended just then read 0.00 of 8.02 MiB.
  *
  * A page of the file that was read but never written (QEMU's dump reads every hole) is clean: the
  * kernel drops it instead, and the next access makes it anew, zero as it was. So such pages leave a
@@ -23,8 +25,8 @@
  *
  * Before Linux 6.9 the call honours accessed bits (under KVM those of its own page tables): a page
  * with its bit set keeps its mapping and only loses the bit. Therefore what is still mapped is
- * advised once more. Then it comes off, or it was touched between the two calls, and that is what
- * we want to know.
+ * advised once more there. Then it comes off, or it was touched between the two calls, and that is
+ * what we want to know.
  *
  * A read fault maps up to 16 neighbours as well (fault_around_bytes), so the panel has at most one
  * page in an aligned 64 KiB. A page that is unmapped already when the window begins is resident and
@@ -42,19 +44,17 @@
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/u64_file.h"
 #include "sample/method.h"
+#include "sample/method/pageout_calls.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
 #define FAULT_AROUND_BYTES (16 * BASE_PAGE_BYTES)
 
 struct pageout {
     const struct target *target;
     struct page_set *set;
+    int calls; /* how many of them unmap a page that was touched, see pageout_calls.h */
     int pagemap_fd;
     int flags_fd;
     int count_fd;       /* /proc/kpagecount: how often a frame is mapped */
@@ -63,64 +63,6 @@ struct pageout {
     uint64_t *entry;    /* pagemap entries of the set */
     bool *was_unmapped; /* at mark the page was in the file, and unmapped before we came */
 };
-
-/* --- whether this kernel unmaps at all -------------------------------------------------------- */
-
-static bool page_is_mapped(const char *page)
-{
-    cleanup_file FILE *file = fopen("/proc/self/pagemap", "re");
-    uint64_t entry = 0;
-
-    if (!file || fseek(file, (long)((uintptr_t)page / BASE_PAGE_BYTES * sizeof(entry)), SEEK_SET) ||
-        fread(&entry, sizeof(entry), 1, file) != 1)
-        return true;
-    return entry & PAGEMAP_PRESENT;
-}
-
-/* Is a page of our own unmapped by at most two calls? 0; -ENOTSUP when not (there is swap after
- * all). */
-static int try_on_own_page(void)
-{
-    cleanup_close int fd = memfd_create("vmwss-pageout-trial", MFD_CLOEXEC);
-    cleanup_close int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-
-    if (fd < 0 || self < 0 || ftruncate(fd, (off_t)BASE_PAGE_BYTES) < 0)
-        return -errno;
-
-    char *page = mmap(NULL, BASE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    struct iovec range = {.iov_base = page, .iov_len = BASE_PAGE_BYTES};
-    int answer = -ENOTSUP;
-
-    if (page == MAP_FAILED)
-        return -errno;
-    *(volatile char *)page = 1;
-    for (int calls = 1; calls <= 2 && answer < 0; calls++) {
-        int rc = process_advise(self, ADVISE_PAGEOUT, &range, 1);
-
-        if (rc < 0) {
-            answer = rc;
-            break;
-        }
-        if (!page_is_mapped(page))
-            answer = 0;
-    }
-    munmap(page, BASE_PAGE_BYTES);
-    return answer;
-}
-
-/* 0, or why not. The answer is the kernel's and that of our own cgroup, and is asked for until it
- * was yes; what swap may change is for check_swap(). */
-static int prove_on_own_page(struct error *error)
-{
-    static atomic_bool proven;
-    int rc = atomic_load(&proven) ? 0 : try_on_own_page();
-
-    if (rc < 0)
-        return error_set(error, rc, "MADV_PAGEOUT does not unmap shared memory here: %s",
-                         strerror(-rc));
-    atomic_store(&proven, true);
-    return 0;
-}
 
 /* --- marking ---------------------------------------------------------------------------------- */
 
@@ -286,8 +228,9 @@ static int unmap_pages(struct pageout *pageout)
 
     if (rc == 0)
         rc = read_entries(pageout, mapped_before);
-    if (rc == 0)
-        rc = advise_pages(pageout, stayed_mapped);
+    if (rc < 0 || pageout->calls == 1)
+        return rc;
+    rc = advise_pages(pageout, stayed_mapped);
     return rc == 0 ? read_entries(pageout, still_mapped) : rc;
 }
 
@@ -468,9 +411,9 @@ static int acquire(struct pageout *pageout, struct error *error)
 
     if (rc < 0)
         return rc;
-    rc = prove_on_own_page(error);
-    if (rc < 0)
-        return rc;
+    pageout->calls = pageout_calls(error);
+    if (pageout->calls < 0)
+        return pageout->calls;
     rc = open_files(pageout, error);
     if (rc == 0)
         rc = open_kernel_files(pageout, error);
@@ -572,7 +515,9 @@ static int pageout_host(const struct fsroot *root, struct error *why)
 
     if (rc == 0)
         rc = advise_permitted(why);
-    return rc < 0 ? rc : prove_on_own_page(why);
+    if (rc == 0)
+        rc = pageout_calls(why);
+    return rc < 0 ? rc : 0;
 }
 
 static int pageout_probe(const struct target *target, struct error *why)
