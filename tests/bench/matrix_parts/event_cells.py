@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Measures guests to which something happens within the window, and judges each number."""
 
+import datetime
 import json
 import select
 import signal
 import subprocess
+import threading
 import time
 
 from . import cells, events, guests, measure
@@ -15,8 +17,14 @@ FOLLOWED_S = (1, 3)
 RECORDS_AFTER = 3
 # About how long an event takes.
 EVENT_S = 0.5
-# When the middle of a window is as long as it is not known how long the method takes to begin.
+# When the middle of another tool's window is, as long as it is not known how long that takes to begin.
 MIDDLE_S = 2.5
+# A measurement that has slept for so long has marked its pages: what sleeps while a method is tried is shorter.
+ASLEEP_S = 1.0
+POLL_S = 0.05
+# ppoll(2) on x86-64, in which vmwss waits for the end of the window.
+PPOLL = "271"
+LEAST_PASSES = 2
 TIMEOUT_S = 90
 CENSUS_PERCENT = 1.0
 PANEL_POINTS = 2.2
@@ -134,27 +142,85 @@ def last_line(text):
     return lines[-1].removeprefix("vmwss: ") if lines else "no message"
 
 
-def middle_s(cell, record, took_s):
-    """When after its start a measurement that took so long was in the middle of its window; marking and reading take about
-    as long as each other."""
-    if cell["mode"] == "tool":
-        return took_s / 2
-    return took_s - record["windows"][-1]["est_window_s"] + WINDOW_S / 2
+def is_asleep(pid):
+    try:
+        with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+            return file.read().split()[0] == PPOLL
+    except (OSError, IndexError):
+        return False
+
+
+def wait_for_window(process):
+    """Until the measurement has marked its pages. How long that takes differs widely: it had taken 14 s where a guest was
+    running, and ended soon after it was suspended."""
+    asleep, needed = 0, round(ASLEEP_S / POLL_S)
+    end = time.monotonic() + TIMEOUT_S
+    while asleep < needed and process.poll() is None and time.monotonic() < end:
+        asleep = asleep + 1 if is_asleep(process.pid) else max(0, asleep - 4)
+        time.sleep(POLL_S)
+
+
+class Passes:
+    """How often the guest had passed over its hot set, at any moment of a measurement."""
+
+    def __init__(self, guest):
+        self.guest = guest
+        self.seen = []
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self):
+        while not self.ended.wait(POLL_S):
+            self.seen.append((time.monotonic(), self.guest.passes()))
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+
+    def between(self, begin, end):
+        passes = [passes for when, passes in self.seen if begin <= when <= end]
+        return passes[-1] - passes[0] if passes else 0
+
+
+def window_of(record, end):
+    """When all pages were marked and when the first was read. Another tool says nothing of that: its window is taken to be
+    the last that it can be."""
+    window = record["windows"][-1]
+    if "marking_seconds" not in record:
+        return end - window["est_window_s"], end
+    read = datetime.datetime.fromisoformat(record["time"].replace("Z", "+00:00")).timestamp()
+    read += time.monotonic() - time.time()
+    marked = read - record["reading_seconds"] / 2 - window["est_window_s"] + record["marking_seconds"] / 2
+    return marked, read - record["reading_seconds"]
 
 
 def measured(context, guest, cell, event, at_s):
-    """One measurement, with the event so many seconds after its start. Returns the record, when it came, and when the event
-    was."""
-    begin = time.monotonic()
-    with subprocess.Popen(
-        command_of(context, guest, cell), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        happened = events.happen(event, guest, begin + at_s)
+    """One measurement, with the event in its window: another tool's is taken to be so many seconds after its start. Returns
+    the record, when it came, when the event was, and whether that tells anything: the event was within the window, and the
+    guest had touched all of its working set since its pages were marked."""
+    with (
+        Passes(guest) as passes,
+        subprocess.Popen(
+            command_of(context, guest, cell), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        if cell["mode"] == "tool":
+            time.sleep(at_s)
+        else:
+            wait_for_window(process)
+        happened = events.happen(event, guest, time.monotonic())
         out, messages = process.communicate(timeout=TIMEOUT_S)
-    end = time.monotonic()
+        end = time.monotonic()
     if process.returncode or not out.strip():
         raise Refused(last_line(messages or out))
-    return record_of(guest, cell, out), end, happened
+    record = record_of(guest, cell, out)
+    marked, read = window_of(record, end)
+    fits = marked <= happened[0] and happened[1] <= read and passes.between(marked, read) >= LEAST_PASSES
+    return record, end, happened, fits
 
 
 def record_of(guest, cell, out):
@@ -261,15 +327,15 @@ def one_followed(context, guest, cell, event):
 
 
 def one_measured(context, guest, cell, event, clock):
-    """Once more when the event came too late for the window, or the guest hardly ran. clock: when that is, from what nothing
-    happened to."""
-    who = (cell["method"], cell["mode"])
+    """Once more when the event did not fall into the window, or the guest hardly ran in it. clock: when the middle of other
+    tools' windows is, from what nothing happened to."""
+    tool = cell["method"]
     for _ in range(3):
-        passes, begin = guest.passes(), time.monotonic()
-        record, end, happened = measured(context, guest, cell, event, clock.get(who, MIDDLE_S))
+        begin = time.monotonic()
+        record, end, happened, fits = measured(context, guest, cell, event, clock.get(tool, MIDDLE_S))
         if cell["event"] == "nothing":
-            clock[who] = max(0, middle_s(cell, record, end - begin) - EVENT_S / 2)
-        if happened[1] < end and guest.passes() - passes >= 2:
+            clock[tool] = max(0, (end - begin - EVENT_S) / 2)
+        if fits:
             return line_of(guest, cell, record, record["windows"][-1], happened, end)
         events.undone(event, guest)
         event.before(guest)
