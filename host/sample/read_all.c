@@ -137,13 +137,21 @@ bool read_all_tells_alone(const struct tally *tally)
     return !has_larger_units(tally);
 }
 
-bool read_without_guest(const struct tally *tally, uint64_t own_ns)
+/* A census that counts without pages, as by smaps, has bytes only. */
+static uint64_t touched_units(const struct tally *tally)
 {
     uint64_t touched = 0;
 
+    if (tally->census)
+        return tally->touched_bytes / BASE_PAGE_BYTES;
     for (size_t i = 0; i < tally->n_strata; i++)
         touched += tally->strata[i].touched_units;
-    return touched >= FEWEST_UNITS && own_ns >= LEAST_NS;
+    return touched;
+}
+
+bool read_without_guest(const struct tally *tally, uint64_t own_ns)
+{
+    return touched_units(tally) >= FEWEST_UNITS && own_ns >= LEAST_NS;
 }
 
 bool read_all_likely(double before, double share, uint64_t own_ns, uint64_t bytes)

@@ -137,38 +137,53 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	stop_guest "$pid"
 fi
 
-echo "# a dump of which the window has a part only"
-rm -f -- "$guests_dir"/hmp.* "$guests_dir/dump"
-mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out" "$guests_dir/dump"
-if MACHINE=pc,memory-backend=mem start_payload part tcg "$params" -m 128 -object memory-backend-memfd,id=mem,size=128M,share=on \
-	-chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline; then
+echo "# a dump of which the window has a part only, and one of huge pages, of which each is touched by one read"
+# start_dumpable NAME PARAMS QEMU-OPTION...: with a monitor, and a FIFO to dump into.
+start_dumpable() {
+	rm -f -- "$guests_dir"/hmp.* "$guests_dir/dump"
+	mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out" "$guests_dir/dump"
+	start_payload "$1" tcg "$2" -m 128 "${@:3}" -chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline || return 1
 	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
+}
+# check_dumped METHOD PARAMS WAIT...: by QEMU's main thread, with the vCPUs stopped, which waits for whoever reads.
+check_dumped() {
 	rm -f -- "$guests_dir/first"
-	"$vmwss" measure --pid "$pid" -m pageout -w 6 --json >"$guests_dir/first" &
+	"$vmwss" measure --pid "$pid" -m "$1" -w 6 --json >"$guests_dir/first" &
 	first=$!
 	settles measured_by "$pid" "$first"
 	sleep 1
-	# QEMU's main thread writes, with the vCPUs stopped, and waits for whoever reads: the rest comes after the window.
 	{
 		head -c 20M
 		sleep 0.7
 		head -c 30M
 		sleep 0.7
 		head -c 30M
-		settles test -s "$guests_dir/first"
+		"${@:3}"
 		cat
 	} <"$guests_dir/dump" >/dev/null &
 	reader=$!
 	hmp dump-guest-memory "$guests_dir/dump"
 	wait "$first"
 	record=$(cat "$guests_dir/first")
-	printf '# %s [%s, %s], flags %s\n' "$(field wss_bytes)" "$(field wss_low_bytes)" "$(field wss_high_bytes)" "$(jq -c .flags <<<"$record")"
-	check "flag dump" has_flag dump
-	check "and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$params") and .wss_high_bytes >= $(truth "$params")"
+	printf '# %s: %s [%s, %s], flags %s\n' "$1" "$(field wss_bytes)" "$(field wss_low_bytes)" "$(field wss_high_bytes)" \
+		"$(jq -c .flags <<<"$record")"
+	check "$1: flag dump" has_flag dump
+	check "$1: and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$2") and .wss_high_bytes >= $(truth "$2")"
 	wait "$reader"
-	look_at_part() { measure --pid "$pid" -m pageout -w 1; }
-	check "then it is measured" look_at_part
-	check "without that flag" lacks_flags dump
+	check "$1: then it is measured" measure --pid "$pid" -m "$1" -w 1
+	check "$1: without that flag" lacks_flags dump
+}
+if MACHINE=pc,memory-backend=mem start_dumpable part "$params" -object memory-backend-memfd,id=mem,size=128M,share=on; then
+	# The rest comes after the window. One method has pages, the other only sums.
+	check_dumped pageout "$params" settles test -s "$guests_dir/first"
+	check_dumped cold "$params" settles test -s "$guests_dir/first"
+	stop_guest "$pid"
+fi
+# 4 KiB for each of these huge pages are more than what the guest touches.
+few="total=96M hot=64K"
+if THP=yes start_dumpable huge "$few"; then
+	check_dumped cold "$few" true
+	check "huge: of huge pages" has_flag thp
 	stop_guest "$pid"
 fi
 

@@ -70,6 +70,22 @@ START_TEST(no_vcpu_ran)
 }
 END_TEST
 
+/* By smaps there are no units, but bytes. */
+START_TEST(no_vcpu_ran_in_a_census)
+{
+    struct tally tally = {.census = true,
+                          .resident_bytes = 1000 * 4096,
+                          .touched_bytes = 40 * 4096,
+                          .n_strata = 1,
+                          .strata = {{.granularity_bytes = 2 << 20, .draws = 1000}}};
+
+    ck_assert(read_without_guest(&tally, 20 * MS));
+    ck_assert(!read_without_guest(&tally, 5 * MS));
+    tally.touched_bytes = 20 * 4096;
+    ck_assert(!read_without_guest(&tally, 20 * MS));
+}
+END_TEST
+
 START_TEST(both_are_needed)
 {
     ck_assert(read_all_likely(0.1, 1, 100 * MS, GIB));
@@ -106,6 +122,7 @@ int main(void)
     tcase_add_test(tcase, shares);
     tcase_add_test(tcase, huge_pages_say_nothing_alone);
     tcase_add_test(tcase, no_vcpu_ran);
+    tcase_add_test(tcase, no_vcpu_ran_in_a_census);
     tcase_add_test(tcase, both_are_needed);
     tcase_add_test(tcase, what_is_used_anyhow);
     suite_add_tcase(suite, tcase);
