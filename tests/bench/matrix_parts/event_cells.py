@@ -25,6 +25,8 @@ POLL_S = 0.05
 # ppoll(2) on x86-64, in which vmwss waits for the end of the window.
 PPOLL = "271"
 LEAST_PASSES = 2
+# On a busy machine an event takes longer than it should: then a longer window.
+ATTEMPTS_S = (WINDOW_S, 2 * WINDOW_S, 4 * WINDOW_S)
 TIMEOUT_S = 90
 CENSUS_PERCENT = 1.0
 PANEL_POINTS = 2.2
@@ -121,16 +123,16 @@ def guest_cost_s(_):
     return 10
 
 
-def command_of(context, guest, cell):
+def command_of(context, guest, cell, window_s=WINDOW_S):
     """One measurement, or one panel that is followed until it is ended."""
     pid, method = str(guest.pid), [] if cell["method"] == "auto" else ["-m", cell["method"]]
     if cell["mode"] == "tool":
-        return [*context["tools"][cell["method"]].split(), pid, str(WINDOW_S)]
+        return [*context["tools"][cell["method"]].split(), pid, str(window_s)]
     if cell["mode"] == "followed":
         windows = ",".join(map(str, FOLLOWED_S))
         return [context["vmwss"], "ages", "--json", "--pid", pid, "-w", windows, "-i", "1", *method]
     mode = {"census": ["--census"], "n=2000": ["-n", "2000"]}.get(cell["mode"], [])
-    return [context["vmwss"], "measure", "--json", "--pid", pid, "-w", str(WINDOW_S), *mode, *method]
+    return [context["vmwss"], "measure", "--json", "--pid", pid, "-w", str(window_s), *mode, *method]
 
 
 class Refused(Exception):
@@ -198,14 +200,14 @@ def window_of(record, end):
     return marked, read - record["reading_seconds"]
 
 
-def measured(context, guest, cell, event, at_s):
+def measured(context, guest, cell, event, window_s, at_s):
     """One measurement, with the event in its window: another tool's is taken to be so many seconds after its start. Returns
     the record, when it came, when the event was, and whether that tells anything: the event was within the window, and the
     guest had touched all of its working set since its pages were marked."""
     with (
         Passes(guest) as passes,
         subprocess.Popen(
-            command_of(context, guest, cell), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command_of(context, guest, cell, window_s), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process,
     ):
         if cell["mode"] == "tool":
@@ -217,20 +219,20 @@ def measured(context, guest, cell, event, at_s):
         end = time.monotonic()
     if process.returncode or not out.strip():
         raise Refused(last_line(messages or out))
-    record = record_of(guest, cell, out)
+    record = record_of(guest, cell, out, window_s)
     marked, read = window_of(record, end)
     fits = marked <= happened[0] and happened[1] <= read and passes.between(marked, read) >= LEAST_PASSES
     return record, end, happened, fits
 
 
-def record_of(guest, cell, out):
+def record_of(guest, cell, out, window_s):
     if cell["mode"] != "tool":
         return json.loads(out.strip().splitlines()[-1])
     mib = measure.number_of(out)
     if mib is None:
         raise Refused(last_line(out))
     wss = {key: mib * MIB for key in ("wss_bytes", "wss_low_bytes", "wss_high_bytes")}
-    windows = [wss | {"window_s": WINDOW_S, "est_window_s": WINDOW_S}]
+    windows = [wss | {"window_s": window_s, "est_window_s": window_s}]
     return {"windows": windows, "resident_bytes": guest.resident_bytes(), "flags": [], "method": cell["method"]}
 
 
@@ -330,9 +332,10 @@ def one_measured(context, guest, cell, event, clock):
     """Once more when the event did not fall into the window, or the guest hardly ran in it. clock: when the middle of other
     tools' windows is, from what nothing happened to."""
     tool = cell["method"]
-    for _ in range(3):
+    for window_s in ATTEMPTS_S:
         begin = time.monotonic()
-        record, end, happened, fits = measured(context, guest, cell, event, clock.get(tool, MIDDLE_S))
+        at_s = clock.get(tool, MIDDLE_S) + (window_s - WINDOW_S) / 2
+        record, end, happened, fits = measured(context, guest, cell, event, window_s, at_s)
         if cell["event"] == "nothing":
             clock[tool] = max(0, (end - begin - EVENT_S) / 2)
         if fits:
