@@ -2,6 +2,7 @@
 /** @file cmd_report.c  vmwss report: what all guests needed, what could be given back, and what
  * more would fit. */
 #include "base/clock.h"
+#include "base/own_memory.h"
 #include "cli/kept.h"
 #include "keep/report.h"
 #include "show/progress.h"
@@ -113,7 +114,7 @@ static int print(struct store *store, struct options *options, struct error *err
     options->report.window_s = options->kept.window_s;
     kept_span(&options->kept, &options->report.from_s, &options->report.to_s);
     if (!options->report.capacity_bytes && is_this_host(store, options->report.host))
-        options->report.capacity_bytes = kept_own_capacity();
+        options->report.capacity_bytes = own_memory_for_guests();
     if (!options->report.capacity_bytes && options->report.guest_bytes)
         return error_set(error, -EINVAL,
                          "--guest-size: it is another host's history: say with --capacity how "

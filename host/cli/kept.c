@@ -6,11 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 #include <time.h>
-
-/* Of this host's own memory what its kernel and daemons need is not for guests. */
-#define HOST_SHARE 0.05
 
 static int set_format(struct kept_choice *choice, enum show_format format)
 {
@@ -41,15 +37,6 @@ void kept_span(const struct kept_choice *choice, double *from_s, double *to_s)
     clock_gettime(CLOCK_REALTIME, &now);
     *to_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
     *from_s = *to_s - choice->since_s;
-}
-
-uint64_t kept_own_capacity(void)
-{
-    struct sysinfo info;
-
-    if (sysinfo(&info) < 0)
-        return 0;
-    return (uint64_t)((double)info.totalram * (double)info.mem_unit * (1 - HOST_SHARE));
 }
 
 int kept_open(const struct kept_choice *choice, struct store **store, struct error *error)

@@ -50,9 +50,6 @@ int kept_set_csv(void *choice, const char *value);
 /** The span ends now. */
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s);
 
-/** Memory of this host that is for guests, in bytes: its RAM less 5 %; 0: not known. */
-uint64_t kept_own_capacity(void);
-
 /** Opens the database for the command; prints nothing. */
 int kept_open(const struct kept_choice *choice, struct store **store, struct error *error);
 

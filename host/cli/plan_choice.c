@@ -2,6 +2,7 @@
 /** @file plan_choice.c  See plan_choice.h. */
 #include "cli/plan_choice.h"
 
+#include "base/own_memory.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -227,7 +228,7 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
 
         host->capacity_bytes = capacity_of(choice, host->name);
         if (host->capacity_bytes == 0 && strcmp(host->name, own) == 0)
-            host->capacity_bytes = kept_own_capacity();
+            host->capacity_bytes = own_memory_for_guests();
         if (host->capacity_bytes == 0)
             return error_set(error, -EINVAL,
                              "host %s: say with --capacity %s=SIZE how much memory it has for "

@@ -3,6 +3,7 @@
 #include "export/prometheus.h"
 
 #include "export/exposition.h"
+#include "export/planning.h"
 #include "export/prometheus_word.h"
 
 #include <errno.h>
@@ -206,28 +207,45 @@ static uint64_t size_of(const char *path, const char *suffix)
     return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-static int read_current(const struct prometheus_options *options, struct current *current,
-                        struct error *error)
+/* What is read of the history for one page. */
+struct page {
+    struct current current;
+    struct planning planning;
+};
+
+static int read_page(const struct prometheus_options *options, struct page *page,
+                     struct error *error)
 {
+    const double now_s = store_clock_now().wall_s;
     struct store *store;
     int rc = history_open(options->database, &store, error);
 
     if (rc < 0)
         return rc;
-    rc = current_read(store, store_clock_now().wall_s, options->stale_s, current, error);
+    rc = current_read(store, now_s, options->stale_s, &page->current, error);
+    if (rc == 0)
+        rc = planning_read(store, now_s, options->plan_window_s, &page->planning, error);
     store_close(store);
     return rc;
 }
 
+static void write_page(FILE *out, const struct prometheus_options *options, const struct page *page)
+{
+    prometheus_write(out, &page->current,
+                     size_of(options->database, "") + size_of(options->database, "-wal"));
+    planning_write(out, &page->planning, options->capacity_bytes, options->reserve_bytes);
+}
+
 /* NULL when out of memory. */
-static char *to_memory(const struct current *current, uint64_t database_bytes, size_t *size)
+static char *to_memory(const struct prometheus_options *options, const struct page *page,
+                       size_t *size)
 {
     char *memory = NULL;
     FILE *out = open_memstream(&memory, size);
 
     if (!out)
         return NULL;
-    prometheus_write(out, current, database_bytes);
+    write_page(out, options, page);
     if (fclose(out) == 0)
         return memory;
     free(memory);
@@ -237,13 +255,12 @@ static char *to_memory(const struct current *current, uint64_t database_bytes, s
 int prometheus_text(const struct prometheus_options *options, char **text, size_t *size,
                     struct error *error)
 {
-    struct current current = {0};
-    int rc = read_current(options, &current, error);
+    struct page page = {0};
+    int rc = read_page(options, &page, error);
 
-    if (rc < 0)
-        return rc;
-    *text = to_memory(&current, size_of(options->database, "") + size_of(options->database, "-wal"),
-                      size);
-    current_free(&current);
-    return *text ? 0 : error_set(error, -ENOMEM, "out of memory for the metrics");
+    if (rc == 0 && !(*text = to_memory(options, &page, size)))
+        rc = error_set(error, -ENOMEM, "out of memory for the metrics");
+    current_free(&page.current);
+    planning_free(&page.planning);
+    return rc;
 }

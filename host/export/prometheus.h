@@ -5,7 +5,8 @@
  * Every guest is the label "domain", which joins with the exporters for libvirt, and also "uuid"
  * where names are not unique (current.h); a window is the label "window", in seconds. Everything is
  * a gauge: what was measured last. No sample has a time of its own;
- * vmwss_last_scan_timestamp_seconds says when. The metrics are listed in vmwss-exporter(8).
+ * vmwss_last_scan_timestamp_seconds says when. What planners read stands
+ * beside it, in series of its own (planning.h). The metrics are listed in vmwss-exporter(8).
  */
 #pragma once
 
@@ -16,9 +17,14 @@
 struct prometheus_options {
     const char *database;
     double stale_s; /* how long a guest stays without a new record */
+    /* For planners (planning.h): */
+    double plan_window_s;    /* of a guest's need */
+    uint64_t capacity_bytes; /* memory of this host for guests; 0: not known */
+    uint64_t reserve_bytes;  /* of it, kept free */
 };
 
 #define PROMETHEUS_STALE_S 300
+#define PROMETHEUS_PLAN_WINDOW_S 60
 
 /** Writes all families. @p database_bytes: how large its files are. */
 void prometheus_write(FILE *out, const struct current *current, uint64_t database_bytes);

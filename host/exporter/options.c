@@ -2,6 +2,7 @@
 /** @file options.c  See options.h. */
 #include "exporter/options.h"
 
+#include "base/own_memory.h"
 #include "base/parse.h"
 #include "exporter/message.h"
 
@@ -19,6 +20,9 @@ static const char help[] =
     "  -i, --interval S           write it so often (15)\n"
     "  -1, --print                instead, print the metrics once\n"
     "      --stale S              a guest without a new record for so long is left out (300)\n"
+    "      --capacity SIZE        memory of this host for guests, for planners (its own less 5 %)\n"
+    "      --reserve SIZE         of it, kept free (0)\n"
+    "      --plan-window S        the window of the needs that planners read (60)\n"
     "  -D, --database FILE        the history (" STORE_DEFAULT_PATH ")\n"
     "  -h, --help                 this text\n"
     "  -V, --version              version\n\n"
@@ -34,6 +38,11 @@ static int set_seconds(const char *option, const char *value, double *seconds)
 {
     return parse_seconds(value, seconds) == 0 ? 0
                                               : bad_value(option, value, PARSE_SECONDS_EXPECTED);
+}
+
+static int set_size(const char *option, const char *value, uint64_t *bytes)
+{
+    return parse_size(value, bytes) == 0 ? 0 : bad_value(option, value, "a size, as in 64G");
 }
 
 static int set_mode(struct exporter_options *options, enum exporter_mode mode)
@@ -71,6 +80,12 @@ static int take(struct exporter_options *options, int option, const char *value)
         return set_mode(options, EXPORTER_PRINT);
     case 's':
         return set_seconds("--stale", value, &options->metrics.stale_s);
+    case 'c':
+        return set_size("--capacity", value, &options->metrics.capacity_bytes);
+    case 'r':
+        return set_size("--reserve", value, &options->metrics.reserve_bytes);
+    case 'w':
+        return set_seconds("--plan-window", value, &options->metrics.plan_window_s);
     case 'D':
         options->metrics.database = value;
         return 0;
@@ -88,21 +103,21 @@ static int take(struct exporter_options *options, int option, const char *value)
 int exporter_options_parse(struct exporter_options *options, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"listen", required_argument, NULL, 'l'},
-        {"textfile", required_argument, NULL, 't'},
-        {"interval", required_argument, NULL, 'i'},
-        {"print", no_argument, NULL, '1'},
-        {"stale", required_argument, NULL, 's'},
-        {"database", required_argument, NULL, 'D'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {0},
+        {"listen", required_argument, NULL, 'l'},   {"textfile", required_argument, NULL, 't'},
+        {"interval", required_argument, NULL, 'i'}, {"print", no_argument, NULL, '1'},
+        {"stale", required_argument, NULL, 's'},    {"capacity", required_argument, NULL, 'c'},
+        {"reserve", required_argument, NULL, 'r'},  {"plan-window", required_argument, NULL, 'w'},
+        {"database", required_argument, NULL, 'D'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},        {0},
     };
     int option;
     int rc = 0;
 
     *options = (struct exporter_options){
-        .metrics = {.database = STORE_DEFAULT_PATH, .stale_s = PROMETHEUS_STALE_S},
+        .metrics = {.database = STORE_DEFAULT_PATH,
+                    .stale_s = PROMETHEUS_STALE_S,
+                    .plan_window_s = PROMETHEUS_PLAN_WINDOW_S,
+                    .capacity_bytes = own_memory_for_guests()},
         .listen = EXPORTER_LISTEN,
         .interval_s = EXPORTER_INTERVAL_S,
     };

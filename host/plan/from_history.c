@@ -2,14 +2,13 @@
 /** @file from_history.c  See from_history.h. */
 #include "plan/from_history.h"
 
+#include "keep/bucket_need.h"
 #include "plan/roster.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
-/* So much later than its period says may a record come; as in keep/report.c. */
-#define LATE 1.1
 /* Reading hours takes about so much of the time. */
 #define HOURS_SHARE 0.05
 
@@ -36,29 +35,15 @@ static double done_by(const struct minutes *minutes, double time_s)
     return HOURS_SHARE + (1 - HOURS_SHARE) * files;
 }
 
-static double need_of(const struct bucket *bucket)
-{
-    const struct bucket_window *window = &bucket->windows[0];
-
-    if (bucket->n_windows == 0)
-        return bucket->summary.resident_bytes;
-    return fmax(window->wss_high, (double)window->sketch.max);
-}
-
 static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct minutes *minutes = context;
     const struct roster_guest *guest = roster_find(minutes->roster, minutes->source, id);
-    double each_s;
+    double bytes;
 
-    if (!guest || guest->number == PLAN_NOT_THERE || bucket->records == 0)
+    if (!guest || guest->number == PLAN_NOT_THERE || !bucket_need(bucket, &bytes))
         return 0;
-    if (bucket->n_windows == 0 && !(bucket->summary.flags & FLAG_NOT_MEASURED))
-        return 0;
-    each_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
-    plan_note(minutes->fleet, guest->number, (double)start_s,
-              each_s > BUCKET_MINUTE ? LATE * each_s : BUCKET_MINUTE,
-              fmin(need_of(bucket), bucket->summary.ram_bytes));
+    plan_note(minutes->fleet, guest->number, (double)start_s, bucket_need_lasts(bucket), bytes);
     minutes->noted++;
     report(minutes->reading, done_by(minutes, (double)start_s));
     return 0;

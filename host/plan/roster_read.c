@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "keep/bucket_need.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The window of sizes (fleet.h: what a guest needs within an hour it should have). */
-#define SIZE_WINDOW_S 3600
 /* Windows that differ by less are the same; as in keep/bucket.c. */
 #define SAME_S 0.0005
 
@@ -34,30 +33,11 @@ struct file {
 
 /* --- its hours -------------------------------------------------------------------------------- */
 
-/* The longest up to an hour, or NULL. */
-static const struct bucket_window *size_window(const struct bucket *bucket)
-{
-    const struct bucket_window *longest = NULL;
-
-    for (size_t w = 0; w < bucket->n_windows; w++)
-        if (bucket->windows[w].window_s <= SIZE_WINDOW_S + SAME_S)
-            longest = &bucket->windows[w];
-    return longest;
-}
-
-/* The largest WSS of the hour, as far above the truth as the bound is on average. */
-static uint64_t upper_bound(const struct bucket *bucket, const struct bucket_window *window)
-{
-    const double spread = window->wss > 0 ? fmax(window->wss_high / window->wss, 1) : 1;
-    const double largest = fmax((double)window->sketch.max * spread, window->wss_high);
-
-    return (uint64_t)fmin(largest, bucket->summary.ram_bytes);
-}
-
 /* What shorter windows said does not count any more once there is a longer one. */
 static void add_size(struct guest_hours *guest, const struct bucket *bucket)
 {
-    const struct bucket_window *window = size_window(bucket);
+    uint64_t bytes;
+    const struct bucket_window *window = bucket_size(bucket, &bytes);
     double *window_s = &guest->row.size_window_s;
 
     if (!window || window->window_s < *window_s - SAME_S)
@@ -66,7 +46,7 @@ static void add_size(struct guest_hours *guest, const struct bucket *bucket)
         sketch_clear(&guest->sketch);
         *window_s = window->window_s;
     }
-    sketch_add(&guest->sketch, upper_bound(bucket, window), bucket->period_ms);
+    sketch_add(&guest->sketch, bytes, bucket->period_ms);
 }
 
 static int compare_id(const void *a, const void *b)

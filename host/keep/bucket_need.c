@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file bucket_need.c  See bucket_need.h. */
+#include "keep/bucket_need.h"
+
+#include <math.h>
+
+/* So much later than its period says may a record come; as in keep/report.c. */
+#define LATE 1.1
+/* Windows that differ by less are the same; as in keep/bucket.c. */
+#define SAME_S 0.0005
+
+bool bucket_need(const struct bucket *bucket, double *bytes)
+{
+    const struct bucket_window *window = &bucket->windows[0];
+
+    if (bucket->records == 0)
+        return false;
+    if (bucket->n_windows == 0 && !(bucket->summary.flags & FLAG_NOT_MEASURED))
+        return false;
+    *bytes = bucket->n_windows == 0 ? bucket->summary.resident_bytes
+                                    : fmax(window->wss_high, (double)window->sketch.max);
+    *bytes = fmin(*bytes, bucket->summary.ram_bytes);
+    return true;
+}
+
+double bucket_need_lasts(const struct bucket *bucket)
+{
+    const double each_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
+
+    return each_s > BUCKET_MINUTE ? LATE * each_s : BUCKET_MINUTE;
+}
+
+const struct bucket_window *bucket_size(const struct bucket *bucket, uint64_t *bytes)
+{
+    const struct bucket_window *longest = NULL;
+    double spread;
+
+    for (size_t w = 0; w < bucket->n_windows; w++)
+        if (bucket->windows[w].window_s <= BUCKET_HOUR + SAME_S)
+            longest = &bucket->windows[w];
+    if (!longest)
+        return NULL;
+    spread = longest->wss > 0 ? fmax(longest->wss_high / longest->wss, 1) : 1;
+    *bytes = (uint64_t)fmin(fmax((double)longest->sketch.max * spread, longest->wss_high),
+                            bucket->summary.ram_bytes);
+    return longest;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file bucket_need.h  What a guest needed in a minute, and how large an hour says that it should
+ * be: what a plan is made from, the same whether the planner reads histories (plan/from_history.h)
+ * or what the exporter served of them (export/planning.h). Pure functions.
+ */
+#pragma once
+
+#include "keep/bucket.h"
+
+#include <stdbool.h>
+
+/**
+ * The upper bound of its WSS in the bucket's first window, or the largest WSS of that time; of a
+ * guest that cannot be measured what is resident. At most its RAM.
+ * @return true: *bytes is set; false: the bucket does not tell
+ */
+bool bucket_need(const struct bucket *bucket, double *bytes);
+
+/** How long from its start on that stands, in seconds: of a guest that is measured less often than
+ * each minute until the next record may be due. */
+double bucket_need_lasts(const struct bucket *bucket);
+
+/**
+ * The upper bound at the longest window up to an hour: as far above the largest WSS as the bound is
+ * on average, at most its RAM.
+ * @return that window; NULL: the bucket has none, and *bytes is not set
+ */
+const struct bucket_window *bucket_size(const struct bucket *bucket, uint64_t *bytes);
