@@ -25,6 +25,10 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
                       "a=/srv/a.db --from b=/srv/b.db");
         return -EINVAL;
     }
+    if (rc == 0 && choice->prometheus.user_file && choice->prometheus.token_file) {
+        command_error("--user-file or --token-file, not both");
+        return -EINVAL;
+    }
     return rc;
 }
 
@@ -32,6 +36,8 @@ struct showing {
     struct progress progress;
     uint64_t began_ns;
     const char *what;
+    double done;
+    char warned[512]; /* the last warning */
 };
 
 static void show_progress(double done, void *context)
@@ -39,8 +45,27 @@ static void show_progress(double done, void *context)
     struct showing *showing = context;
     char text[32];
 
+    showing->done = done;
     snprintf(text, sizeof(text), "%.0f%% %s", 100 * done, showing->what);
     progress_say((double)(clock_ns() - showing->began_ns) / 1e9, text, &showing->progress);
+}
+
+/* An answer is awaited. */
+static void show_waiting(void *context)
+{
+    show_progress(((struct showing *)context)->done, context);
+}
+
+/* Each piece of a partial answer may have the same one. */
+static void show_warning(const char *text, void *context)
+{
+    struct showing *showing = context;
+
+    if (strncmp(showing->warned, text, sizeof(showing->warned) - 1) == 0)
+        return;
+    snprintf(showing->warned, sizeof(showing->warned), "%s", text);
+    progress_clear(&showing->progress);
+    command_error("%s", text);
 }
 
 static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
@@ -70,10 +95,13 @@ static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
 static int run(struct plan_choice *choice, struct error *error)
 {
     struct showing showing = {.began_ns = clock_ns(), .what = "read"};
+    struct prom_options prometheus = choice->prometheus;
     struct plan_reading reading = {
         .sources = choice->sources,
         .n_sources = choice->n_sources,
         .window_s = choice->kept.window_s,
+        .prometheus = &prometheus,
+        .warn = show_warning,
         .progress = show_progress,
         .context = &showing,
     };
@@ -81,6 +109,8 @@ static int run(struct plan_choice *choice, struct error *error)
     int rc;
 
     progress_init(&showing.progress, "plan");
+    prometheus.tick = show_waiting;
+    prometheus.context = &showing;
     kept_span(&choice->kept, &reading.from_s, &reading.to_s);
     rc = plan_read(&reading, &fleet, error);
     if (rc == 0) {

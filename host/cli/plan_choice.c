@@ -41,6 +41,8 @@ int plan_choice_source(void *base, const char *value)
     if (!more)
         return no_memory();
     choice->sources = more;
+    if (n > 0 && prom_is_url(value + n + 1))
+        return command_bad_value("--from", value, "a URL without a name: it has many hosts");
     if (n > 0 && !(host = strndup(value, n)))
         return no_memory();
     more[choice->n_sources++] = (struct plan_source){n > 0 ? value + n + 1 : value, host};
@@ -134,15 +136,23 @@ static int add_pinned(void *base, const char *value)
 #define AT(member) offsetof(struct plan_choice, member)
 
 static const struct option_line lines[] = {
-    {OPTION_CALL, 0, "from", "FILE", 0,
-     .help = "a history; HOST=FILE gives its host another name; repeatable",
+    {OPTION_CALL, 0, "from", "FILE|URL", 0,
+     .help = "a history; HOST=FILE gives its host another name; or where a Prometheus HTTP\n"
+             "API has what vmwss-exporter serves, as in http://prometheus:9090; repeatable",
      .call = plan_choice_source},
+    {OPTION_TEXT, 0, "cacert", "FILE", AT(prometheus.cacert),
+     .help = "the authority of the URL's certificate (the system's)"},
+    {OPTION_TEXT, 0, "user-file", "FILE", AT(prometheus.user_file),
+     .help = "for the URL: its first line is USER:PASSWORD"},
+    {OPTION_TEXT, 0, "token-file", "FILE", AT(prometheus.token_file), .help = "or a bearer token"},
+    {OPTION_SECONDS, 0, "timeout", "S", AT(prometheus.timeout_s),
+     .help = "wait so long for each answer of the URL (60)"},
     {OPTION_CALL, 0, "capacity", "SIZE", 0,
-     .help = "memory for guests; HOST=SIZE: of that host only (of this host: its own\n"
-             "less 5 %); repeatable",
+     .help = "memory for guests; HOST=SIZE: of that host only (what the URL has of it; of\n"
+             "this host: its own less 5 %); repeatable",
      .call = add_capacity},
     {OPTION_SIZE, 0, "reserve", "SIZE", AT(reserve_bytes),
-     .help = "of it, on each host, kept free (0)", .expect = "a size, as in 4G"},
+     .help = "of it, on each host, kept free (what the URL has; 0)", .expect = "a size, as in 4G"},
     {OPTION_CALL, 0, "risk", "P%", 0,
      .help = "the share of the time for which a host may be short (0.1%)", .call = set_risk},
     {OPTION_CALL, 0, "place", "SIZE[,...]", 0,
@@ -167,11 +177,11 @@ static const struct option_line lines[] = {
 };
 
 const struct command_options plan_options_table = {
-    .usage = "Usage: vmwss plan [OPTIONS] [--from] [HOST=]HISTORY...\n\n"
+    .usage = "Usage: vmwss plan [OPTIONS] [--from] [HOST=]HISTORY|URL...\n\n"
              "What the guests of several hosts need together and at which risk, where more would "
              "fit, which hosts\n"
              "could be emptied, and when they are full: from the histories that vmwssd has kept on "
-             "each.\n",
+             "each,\nor from a Prometheus that scrapes them.\n",
     .lines = lines,
 };
 
@@ -226,7 +236,10 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
     for (size_t h = 0; h < fleet->n_hosts; h++) {
         struct plan_host *host = &fleet->hosts[h];
 
-        host->capacity_bytes = capacity_of(choice, host->name);
+        const uint64_t given = capacity_of(choice, host->name);
+
+        if (given > 0)
+            host->capacity_bytes = given;
         if (host->capacity_bytes == 0 && strcmp(host->name, own) == 0)
             host->capacity_bytes = own_memory_for_guests();
         if (host->capacity_bytes == 0)
@@ -234,7 +247,8 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
                              "host %s: say with --capacity %s=SIZE how much memory it has for "
                              "guests, or with --capacity SIZE for all",
                              host->name, host->name);
-        host->reserve_bytes = choice->reserve_bytes;
+        if (choice->reserve_bytes > 0)
+            host->reserve_bytes = choice->reserve_bytes;
         if (host->reserve_bytes >= host->capacity_bytes)
             return error_set(error, -EINVAL,
                              "host %s: --reserve leaves nothing of its memory for guests",

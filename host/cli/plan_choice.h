@@ -6,6 +6,7 @@
 #include "cli/kept.h"
 #include "plan/from_history.h"
 #include "plan/plan.h"
+#include "plan/prom_client.h"
 
 #define PLAN_LISTS_MAX 64
 
@@ -21,24 +22,25 @@ struct plan_choice {
     const char *pinned[PLAN_LISTS_MAX];
     size_t n_pinned;
     struct plan_request request;
+    struct prom_options prometheus;
 };
 
-#define PLAN_CHOICE_DEFAULT                                                              \
-    {                                                                                    \
-        .kept = {.since_s = 28 * 86400, .window_s = 60}, .request = {                    \
-            .options = {.risk = 0.001, .horizon_s = 14 * 86400, .max_moves = (size_t)-1} \
-        }                                                                                \
+#define PLAN_CHOICE_DEFAULT                                                                        \
+    {                                                                                              \
+        .kept = {.since_s = 28 * 86400, .window_s = 60},                                           \
+        .request = {.options = {.risk = 0.001, .horizon_s = 14 * 86400, .max_moves = (size_t)-1}}, \
+        .prometheus = {.timeout_s = PROM_TIMEOUT_S},                                               \
     }
 
 /** The options; the values must outlive the choice. */
 extern const struct command_options plan_options_table;
 
-/** A history, as "[HOST=]FILE". 0; -EINVAL, -ENOMEM after printing what is wrong. @p choice: a
- * struct plan_choice. */
+/** A history, as "[HOST=]FILE", or a URL. 0; -EINVAL, -ENOMEM after printing what is wrong. @p
+ * choice: a struct plan_choice. */
 int plan_choice_source(void *choice, const char *value);
 
-/** Sets capacities, reserves, pins and groups of the fleet. 0; -EINVAL: a host without a capacity,
- * or a name that is of no host or guest */
+/** Sets capacities, reserves (where given, or no URL had them), pins and groups of the fleet. 0;
+ * -EINVAL: a host without a capacity, or a name that is of no host or guest */
 int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet,
                       struct error *error);
 

@@ -3,6 +3,8 @@
 #include "plan/from_history.h"
 
 #include "keep/bucket_need.h"
+#include "plan/from_prometheus.h"
+#include "plan/prom_client.h"
 #include "plan/roster.h"
 
 #include <errno.h>
@@ -25,14 +27,19 @@ static void report(const struct plan_reading *reading, double done)
         reading->progress(done, reading->context);
 }
 
+/* 0 .. 1 of the source that is being read. */
+static void report_source(double done, void *context)
+{
+    const struct minutes *minutes = context;
+    const double sources = ((double)minutes->source + done) / (double)minutes->reading->n_sources;
+
+    report(minutes->reading, HOURS_SHARE + (1 - HOURS_SHARE) * sources);
+}
+
 static double done_by(const struct minutes *minutes, double time_s)
 {
-    const struct plan_reading *reading = minutes->reading;
-    const double of_file = (time_s - minutes->fleet->from_s) /
-                           fmax(reading->to_s - minutes->fleet->from_s, 1);
-    const double files = ((double)minutes->source + of_file) / (double)reading->n_sources;
-
-    return HOURS_SHARE + (1 - HOURS_SHARE) * files;
+    return (time_s - minutes->fleet->from_s) /
+           fmax(minutes->reading->to_s - minutes->fleet->from_s, 1);
 }
 
 static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
@@ -45,7 +52,7 @@ static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, 
         return 0;
     plan_note(minutes->fleet, guest->number, (double)start_s, bucket_need_lasts(bucket), bytes);
     minutes->noted++;
-    report(minutes->reading, done_by(minutes, (double)start_s));
+    report_source(done_by(minutes, (double)start_s), minutes);
     return 0;
 }
 
@@ -77,7 +84,7 @@ static bool has_guests(const struct roster *roster, size_t source)
     return false;
 }
 
-static int read_minutes(struct minutes *minutes, struct error *error)
+static int read_file_minutes(struct minutes *minutes, struct error *error)
 {
     const struct plan_reading *reading = minutes->reading;
     const struct history_query query = {BUCKET_MINUTE, reading->from_s, reading->to_s,
@@ -95,19 +102,41 @@ static int read_minutes(struct minutes *minutes, struct error *error)
     return rc;
 }
 
+static int read_minutes(struct minutes *minutes, struct error *error)
+{
+    const struct url_minutes url = {.reading = minutes->reading,
+                                    .roster = minutes->roster,
+                                    .fleet = minutes->fleet,
+                                    .source = minutes->source,
+                                    .progress = report_source,
+                                    .context = minutes};
+
+    return prom_is_url(minutes->reading->sources[minutes->source].path)
+               ? plan_read_url(&url, error)
+               : read_file_minutes(minutes, error);
+}
+
+static int read_file_roster(const struct plan_reading *reading, struct roster *roster,
+                            size_t source, struct error *error)
+{
+    struct store *store;
+    int rc = history_open(reading->sources[source].path, &store, error);
+
+    if (rc < 0)
+        return rc;
+    rc = roster_read(roster, reading, source, store, error);
+    store_close(store);
+    return rc;
+}
+
 static int read_roster(const struct plan_reading *reading, struct roster *roster,
                        struct error *error)
 {
     int rc = 0;
 
     for (size_t s = 0; rc == 0 && s < reading->n_sources; s++) {
-        struct store *store;
-
-        rc = history_open(reading->sources[s].path, &store, error);
-        if (rc < 0)
-            break;
-        rc = roster_read(roster, reading, s, store, error);
-        store_close(store);
+        rc = prom_is_url(reading->sources[s].path) ? roster_read_url(roster, reading, s, error)
+                                                   : read_file_roster(reading, roster, s, error);
         report(reading, HOURS_SHARE * (double)(s + 1) / (double)reading->n_sources);
     }
     return rc;

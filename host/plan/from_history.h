@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file from_history.h  A fleet out of the histories of its hosts: keep/history.h read twice, hours
- * for which guests there are and how large they should be, minutes for what they needed.
+ * for which guests there are and how large they should be, minutes for what they needed. A source
+ * may also be the URL of a Prometheus HTTP API (from_prometheus.h), which has many hosts.
  *
  * A guest's need in a minute is the upper bound of its WSS, or the largest WSS of that minute; of
  * one that is measured less often it stands until the next record may be due. A guest that cannot
@@ -19,9 +20,11 @@
 /** So much later than everything else, and it is not there any more; a host: than the end. */
 #define PLAN_RECENT_S 3600
 
+struct prom_options;
+
 struct plan_source {
-    const char *path;
-    const char *host; /* the name to use for it; NULL: the one in its records */
+    const char *path; /* of a history, or a URL */
+    const char *host; /* the name to use for it; NULL: the one in its records. Not of a URL */
 };
 
 struct plan_reading {
@@ -29,16 +32,20 @@ struct plan_reading {
     size_t n_sources;
     double from_s, to_s; /* Unix time */
     double window_s;     /* of the needs; sizes are from the guest's longest up to an hour */
+    const struct prom_options *prometheus; /* NULL: no source is a URL */
+    /* Called with a sentence about what a URL did not have; NULL: not. */
+    void (*warn)(const char *text, void *context);
     /* Called with what is done, 0 .. 1; NULL: not. */
     void (*progress)(double done, void *context);
     void *context;
 };
 
 /**
- * Capacities and reserves of the hosts, and pinned, apart of the guests, are left for the caller to
- * set.
+ * Capacities and reserves of the hosts, unless a URL had them, and pinned, apart of the guests, are
+ * left for the caller to set.
  * @return 0: free it with plan_fleet_free(). -ENODATA: a file has nothing of that time or window,
  * though there are guests; -ENOTUNIQ: a file that was given a name is of several hosts, two files
- * are of one, or guests of two hosts have one UUID; or as the history: the message names the file
+ * are of one, or guests of two hosts have one UUID; or as the history or the URL: the message names
+ * it
  */
 int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, struct error *error);

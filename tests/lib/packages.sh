@@ -5,7 +5,7 @@
 
 packages_build=(build-essential cmake ninja-build pkg-config libvirt-dev libxml2-dev libjansson-dev
 	libncurses-dev libsmartcols-dev libsqlite3-dev libinih-dev libsystemd-dev libcap-ng-dev libseccomp-dev libmicrohttpd-dev
-	check libsubunit-dev)
+	libcurl4-openssl-dev check libsubunit-dev)
 packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients jq procps python3 sqlite3 tmux
 	libxml2-utils)
 packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)
@@ -18,8 +18,9 @@ packages_fuzz=(clang "libclang-rt-$(grep -qx 'VERSION_ID="12"' /etc/os-release &
 packages_lint=(git python3 clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd)
 # The packages: what finds fault with them, and a fresh Debian to install one in, and to boot.
 packages_package=(lintian debootstrap e2fsprogs systemd rpm rpmlint rpm2cpio cpio)
-# What the exporter is tested with.
-packages_prometheus=(prometheus prometheus-node-exporter curl systemd)
+# What the exporter and plans of a URL are tested with. Not every Debian has victoria-metrics; without it that part is skipped.
+packages_prometheus=(prometheus prometheus-node-exporter curl openssl systemd)
+! grep -qx 'VERSION_ID="12"' /etc/os-release || packages_prometheus+=(victoria-metrics)
 # What the guest agent is held against: the page cache of files.
 packages_guest_agent=(vmtouch)
 

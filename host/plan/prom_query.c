@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file prom_query.c  See prom_query.h. */
+#include "plan/prom_query.h"
+
+#include "base/cleanup.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Some 3 MB of JSON, and 30 of what the parser makes of it. */
+#define POINTS_OF_PIECE 100000
+/* Prometheus refuses more than 11,000 of one series. */
+#define TIMES_OF_PIECE 10000
+
+void plan_warn(const struct plan_reading *reading, const char *text)
+{
+    if (reading->warn)
+        reading->warn(text, reading->context);
+}
+
+static int see_all(const struct prom_client *client, const struct prom_answer *answer,
+                   const struct plan_reading *reading,
+                   int (*see)(const struct prom_answer *answer, size_t series, void *context),
+                   void *context)
+{
+    char text[640];
+    int rc = 0;
+
+    if (answer->warning[0] != '\0') {
+        snprintf(text, sizeof(text), "%s: its answer is partial: %s", prom_url(client),
+                 answer->warning);
+        plan_warn(reading, text);
+    }
+    for (size_t i = 0; rc == 0 && i < answer->n; i++)
+        rc = see(answer, i, context);
+    return rc;
+}
+
+int prom_each(struct prom_client *client, const struct plan_reading *reading, const char *query,
+              double at_s,
+              int (*see)(const struct prom_answer *answer, size_t series, void *context),
+              void *context, struct error *error)
+{
+    struct prom_answer answer;
+    int rc = prom_query(client, query, at_s, &answer, error);
+
+    if (rc < 0)
+        return rc;
+    rc = see_all(client, &answer, reading, see, context);
+    prom_answer_free(&answer);
+    return rc;
+}
+
+static size_t times_of_piece(const struct prom_span *span)
+{
+    const size_t n = POINTS_OF_PIECE / (span->n_series + 1);
+
+    return n > TIMES_OF_PIECE ? TIMES_OF_PIECE : n + 1;
+}
+
+int prom_each_piece(struct prom_client *client, const struct plan_reading *reading,
+                    const char *query, const struct prom_span *span,
+                    int (*see)(const struct prom_answer *answer, size_t series, void *context),
+                    void *context, struct error *error)
+{
+    const size_t each = times_of_piece(span);
+    int rc = 0;
+
+    for (size_t t = 0; rc == 0 && t < span->n_times; t += each) {
+        const size_t n = span->n_times - t < each ? span->n_times - t : each;
+        const double from_s = span->from_s + (double)t * span->step_s;
+        struct prom_answer answer;
+
+        rc = prom_query_range(client, query, from_s, from_s + (double)(n - 1) * span->step_s,
+                              span->step_s, &answer, error);
+        if (rc < 0)
+            return rc;
+        rc = see_all(client, &answer, reading, see, context);
+        prom_answer_free(&answer);
+    }
+    return rc;
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+/* As a string of PromQL. A name has at most 255 bytes. */
+static const char *escape(char text[600], const char *name)
+{
+    size_t n = 0;
+
+    for (const char *c = name; *c && n < 590; c++) {
+        if (*c == '\\' || *c == '"')
+            text[n++] = '\\';
+        if (*c == '\n') {
+            text[n++] = '\\';
+            text[n++] = 'n';
+        } else {
+            text[n++] = *c;
+        }
+    }
+    text[n] = '\0';
+    return text;
+}
+
+void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s)
+{
+    char name[600];
+
+    snprintf(query, PROM_QUERY_MAX,
+             "max by (uuid) (max_over_time(vmwss_plan_need_bytes{host=\"%s\",window=\"%.10g\"}"
+             "[%ds]))",
+             escape(name, host), window_s, step_s);
+}
+
+void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric,
+                     const char *host, const char *over, double over_s)
+{
+    char name[600];
+
+    escape(name, host);
+    if (over)
+        snprintf(query, PROM_QUERY_MAX, "max by (%s) (%s(%s{host=\"%s\"}[%.0fs]))", by, over,
+                 metric, name, over_s);
+    else
+        snprintf(query, PROM_QUERY_MAX, "max by (%s) (%s{host=\"%s\"})", by, metric, name);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file prom_query.h  The queries of from_prometheus.h, and how one over a long time is asked in
+ * pieces. */
+#pragma once
+
+#include "plan/from_history.h"
+#include "plan/prom_client.h"
+
+#define PROM_QUERY_MAX 2048
+/** A sample of minute k is scraped within minute k + 1; a range of a query ends just before that
+ * ends. */
+#define PROM_MINUTE_LATE_S (60 - 0.001)
+
+/** The times of a range query, and how many series it is expected to have. */
+struct prom_span {
+    double from_s;
+    size_t n_times;
+    int step_s;
+    size_t n_series;
+};
+
+/** Asks for the span in pieces, and calls @p see with each series of each piece; what it returns,
+ * if not 0, ends the walk and is returned. */
+int prom_each_piece(struct prom_client *client, const struct plan_reading *reading,
+                    const char *query, const struct prom_span *span,
+                    int (*see)(const struct prom_answer *answer, size_t series, void *context),
+                    void *context, struct error *error);
+
+/** The same of an instant query. */
+int prom_each(struct prom_client *client, const struct plan_reading *reading, const char *query,
+              double at_s,
+              int (*see)(const struct prom_answer *answer, size_t series, void *context),
+              void *context, struct error *error);
+
+/** Needs of the guests of a host, by uuid: the largest of each step. */
+void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s);
+
+/** "METRIC{host="..."}", escaped, by the labels @p by; @p over: a function over that many seconds,
+ * as "last_over_time"; NULL: the value now. */
+void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric,
+                     const char *host, const char *over, double over_s);
+
+/** Tells the caller of plan_read() that something is not complete. */
+void plan_warn(const struct plan_reading *reading, const char *text);

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file roster_read_url.c  See from_prometheus.h: which hosts and guests there are. */
+#include "base/utf8.h"
+#include "keep/bucket.h"
+#include "plan/from_prometheus.h"
+#include "plan/prom_query.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A host has no more guests. */
+#define GUESTS_MAX 5000
+/* Windows that differ by less are the same; as in keep/bucket.c. */
+#define SAME_S 0.0005
+
+struct url_host {
+    char name[256];
+    double capacity_bytes, reserve_bytes;
+    bool live; /* scraped of late */
+};
+
+struct url_guest {
+    char uuid[37];
+    struct roster_row row;
+    struct sketch sketch; /* of sizes at row.size_window_s, an hour weighing the same as another */
+    bool there;           /* served by the exporter of late */
+};
+
+struct url_reading {
+    struct roster *roster;
+    const struct plan_reading *reading;
+    size_t source;
+    struct prom_client *client;
+    struct error *error;
+    struct url_host *hosts;
+    size_t n_hosts;
+    /* Of the host that is being read: */
+    const struct url_host *host;
+    struct url_guest *guests;
+    size_t n;
+    int64_t next_id;
+};
+
+static const char *url_of(const struct url_reading *from)
+{
+    return from->reading->sources[from->source].path;
+}
+
+static int no_memory(const struct url_reading *from)
+{
+    return error_set(from->error, -ENOMEM, "%s: out of memory", url_of(from));
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+static struct url_host *find_host(const struct url_reading *from, const char *name)
+{
+    for (size_t h = 0; h < from->n_hosts; h++)
+        if (strcmp(from->hosts[h].name, name) == 0)
+            return &from->hosts[h];
+    return NULL;
+}
+
+static int see_host(const struct prom_answer *answer, size_t series, void *context)
+{
+    struct url_reading *from = context;
+    const char *name = prom_label(answer, series, "host");
+    struct url_host *hosts;
+    double time_s;
+    double bytes;
+
+    if (*name == '\0' || strlen(name) >= sizeof(hosts->name) ||
+        !prom_point(answer, series, 0, &time_s, &bytes))
+        return 0;
+    hosts = reallocarray(from->hosts, from->n_hosts + 1, sizeof(*hosts));
+    if (!hosts)
+        return no_memory(from);
+    from->hosts = hosts;
+    hosts[from->n_hosts] = (struct url_host){.reserve_bytes = bytes};
+    snprintf(hosts[from->n_hosts++].name, sizeof(hosts->name), "%s", name);
+    return 0;
+}
+
+static int see_capacity(const struct prom_answer *answer, size_t series, void *context)
+{
+    const struct url_reading *from = context;
+    struct url_host *host = find_host(from, prom_label(answer, series, "host"));
+    double time_s;
+    double bytes;
+
+    if (host && prom_point(answer, series, 0, &time_s, &bytes))
+        host->capacity_bytes = bytes;
+    return 0;
+}
+
+static int see_live(const struct prom_answer *answer, size_t series, void *context)
+{
+    const struct url_reading *from = context;
+    struct url_host *host = find_host(from, prom_label(answer, series, "host"));
+
+    if (host)
+        host->live = true;
+    return 0;
+}
+
+static int read_hosts(struct url_reading *from)
+{
+    const struct plan_reading *reading = from->reading;
+    const double span_s = reading->to_s - reading->from_s;
+    char query[PROM_QUERY_MAX];
+    int rc;
+
+    snprintf(query, sizeof(query),
+             "max by (host) (last_over_time(vmwss_plan_reserve_bytes[%.0fs]))", span_s);
+    rc = prom_each(from->client, reading, query, reading->to_s, see_host, from, from->error);
+    if (rc == 0 && from->n_hosts == 0)
+        return error_set(from->error, -ENODATA,
+                         "%s: it has no vmwss_plan_reserve_bytes of that time: does it scrape "
+                         "vmwss-exporter of this version? Or look further back with --since",
+                         url_of(from));
+    snprintf(query, sizeof(query),
+             "max by (host) (last_over_time(vmwss_plan_capacity_bytes[%.0fs]))", span_s);
+    if (rc == 0)
+        rc = prom_each(from->client, reading, query, reading->to_s, see_capacity, from,
+                       from->error);
+    if (rc == 0)
+        rc = prom_each(from->client, reading, "max by (host) (vmwss_plan_reserve_bytes)",
+                       reading->to_s, see_live, from, from->error);
+    return rc;
+}
+
+/* --- guests of a host ------------------------------------------------------------------------- */
+
+static struct url_guest *find_guest(const struct url_reading *from, const char *uuid)
+{
+    for (size_t g = 0; g < from->n; g++)
+        if (strcmp(from->guests[g].uuid, uuid) == 0)
+            return &from->guests[g];
+    return NULL;
+}
+
+static bool is_uuid(const char *text)
+{
+    return strlen(text) == 36 && strspn(text, "0123456789abcdefABCDEF-") == 36;
+}
+
+static struct url_guest *add_guest(struct url_reading *from, const char *uuid)
+{
+    struct url_guest *guests;
+
+    guests = reallocarray(from->guests, from->n + 1, sizeof(*guests));
+    if (!guests)
+        return NULL;
+    from->guests = guests;
+    guests += from->n++;
+    *guests = (struct url_guest){.row = {.source = from->source}};
+    sketch_clear(&guests->sketch);
+    snprintf(guests->uuid, sizeof(guests->uuid), "%s", uuid);
+    return guests;
+}
+
+/* The RAM that it had last; of names that it has had any. */
+static int see_ram(const struct prom_answer *answer, size_t series, void *context)
+{
+    struct url_reading *from = context;
+    const char *uuid = prom_label(answer, series, "uuid");
+    struct url_guest *guest;
+    double time_s;
+    double bytes;
+
+    if (!is_uuid(uuid) || !prom_point(answer, series, 0, &time_s, &bytes) || bytes < 1 ||
+        bytes > 0x1p60)
+        return 0;
+    guest = find_guest(from, uuid);
+    if (!guest && from->n == GUESTS_MAX)
+        return error_set(from->error, -E2BIG, "%s: host %s: more than %d guests", url_of(from),
+                         from->host->name, GUESTS_MAX);
+    if (!guest && !(guest = add_guest(from, uuid)))
+        return no_memory(from);
+    guest->row.ram_bytes = (uint64_t)bytes;
+    utf8_printable_copy(guest->row.name, sizeof(guest->row.name),
+                        prom_label(answer, series, "domain"));
+    return 0;
+}
+
+static int see_there(const struct prom_answer *answer, size_t series, void *context)
+{
+    struct url_reading *from = context;
+    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+    int rc = see_ram(answer, series, context);
+
+    if (guest)
+        guest->there = true;
+    return rc;
+}
+
+static int see_used(const struct prom_answer *answer, size_t series, void *context)
+{
+    struct url_guest *guest = find_guest(context, prom_label(answer, series, "uuid"));
+    double time_s;
+    double bytes;
+
+    if (guest && prom_point(answer, series, 0, &time_s, &bytes) && bytes >= 0)
+        guest->row.used_bytes = (uint64_t)fmin(bytes, (double)guest->row.ram_bytes);
+    return 0;
+}
+
+static int see_state(const struct prom_answer *answer, size_t series, void *context)
+{
+    const struct url_reading *from = context;
+    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+    const char *state = prom_label(answer, series, "state");
+
+    if (!guest)
+        return 0;
+    guest->row.unmeasured |= strcmp(state, "unmeasured") == 0;
+    if (strcmp(state, "suspended") == 0 || strcmp(state, "unwatched") == 0) {
+        guest->row.has_event = true;
+        guest->row.event = *state == 's' ? EVENT_SUSPEND : EVENT_UNWATCH;
+        guest->row.event_s = from->reading->to_s;
+    }
+    return 0;
+}
+
+/* --- their hours ------------------------------------------------------------------------------ */
+
+static void mark_hour(struct roster_row *row, double start_s, double to_s)
+{
+    const double ago = floor((to_s - start_s) / BUCKET_HOUR);
+
+    if (row->first_s == 0 || start_s < row->first_s)
+        row->first_s = start_s;
+    row->last_s = fmax(row->last_s, start_s);
+    if (ago >= 0 && ago < ROSTER_HOURS)
+        row->hours[(size_t)ago / 64] |= 1ULL << (size_t)ago % 64;
+}
+
+/* The hour's needs are scraped until a minute after its end. */
+static int see_hours(const struct prom_answer *answer, size_t series, void *context)
+{
+    const struct url_reading *from = context;
+    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+    double end_s;
+    double bytes;
+
+    for (size_t p = 0; guest && p < prom_n_points(answer, series); p++)
+        if (prom_point(answer, series, p, &end_s, &bytes))
+            mark_hour(&guest->row,
+                      (round((end_s - PROM_MINUTE_LATE_S) / BUCKET_HOUR) - 1) * BUCKET_HOUR,
+                      from->reading->to_s);
+    return 0;
+}
+
+/* What shorter windows said does not count any more once there is a longer one. */
+static int see_sizes(const struct prom_answer *answer, size_t series, void *context)
+{
+    struct url_guest *guest = find_guest(context, prom_label(answer, series, "uuid"));
+    const double window_s = strtod(prom_label(answer, series, "window"), NULL);
+    double end_s;
+    double bytes;
+
+    if (!guest || !(window_s > 0 && window_s <= BUCKET_HOUR + SAME_S) ||
+        window_s < guest->row.size_window_s - SAME_S)
+        return 0;
+    if (window_s > guest->row.size_window_s + SAME_S) {
+        sketch_clear(&guest->sketch);
+        guest->row.size_window_s = window_s;
+    }
+    for (size_t p = 0; p < prom_n_points(answer, series); p++)
+        if (prom_point(answer, series, p, &end_s, &bytes) && bytes >= 0)
+            sketch_add(&guest->sketch, (uint64_t)fmin(bytes, (double)guest->row.ram_bytes),
+                       BUCKET_HOUR * 1000ULL);
+    return 0;
+}
+
+static int read_hours(struct url_reading *from)
+{
+    const struct plan_reading *reading = from->reading;
+    const double first_s = floor(reading->from_s / BUCKET_HOUR) * BUCKET_HOUR;
+    const size_t n = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR);
+    struct prom_span span = {first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S, n, BUCKET_HOUR, from->n};
+    char query[PROM_QUERY_MAX];
+    int rc;
+
+    prom_needs_query(query, from->host->name, reading->window_s, BUCKET_HOUR);
+    rc = prom_each_piece(from->client, reading, query, &span, see_hours, from, from->error);
+    if (rc < 0)
+        return rc;
+    span.from_s = first_s + 2 * BUCKET_HOUR - 0.001;
+    prom_host_query(query, "uuid,window", "vmwss_plan_size_bytes", from->host->name,
+                    "last_over_time", BUCKET_HOUR);
+    return prom_each_piece(from->client, reading, query, &span, see_sizes, from, from->error);
+}
+
+/* --- into the roster -------------------------------------------------------------------------- */
+
+static int read_now(struct url_reading *from)
+{
+    static const struct {
+        const char *by, *metric;
+        int (*see)(const struct prom_answer *answer, size_t series, void *context);
+    } now[] = {
+        {"domain,uuid", "vmwss_plan_ram_bytes", see_there},
+        {"uuid", "vmwss_plan_used_bytes", see_used},
+        {"uuid,state", "vmwss_plan_state", see_state},
+    };
+    const struct plan_reading *reading = from->reading;
+    char query[PROM_QUERY_MAX];
+    int rc;
+
+    prom_host_query(query, "domain,uuid", "vmwss_plan_ram_bytes", from->host->name,
+                    "last_over_time", reading->to_s - reading->from_s);
+    rc = prom_each(from->client, reading, query, reading->to_s, see_ram, from, from->error);
+    for (size_t i = 0; rc == 0 && i < sizeof(now) / sizeof(now[0]); i++) {
+        prom_host_query(query, now[i].by, now[i].metric, from->host->name, NULL, 0);
+        rc = prom_each(from->client, reading, query, reading->to_s, now[i].see, from, from->error);
+    }
+    return rc;
+}
+
+static ssize_t add_host(struct url_reading *from)
+{
+    ssize_t index = roster_host(from->roster, from->reading, from->source, from->host->name,
+                                from->error);
+
+    if (index >= 0) {
+        struct plan_host *host = &from->roster->hosts[index].host;
+
+        host->capacity_bytes = (uint64_t)fmin(fmax(from->host->capacity_bytes, 0), 0x1p60);
+        host->reserve_bytes = (uint64_t)fmin(fmax(from->host->reserve_bytes, 0), 0x1p60);
+    }
+    return index;
+}
+
+/* What the exporter of a host that is scraped does not serve any more has ended. */
+static int add_row(struct url_reading *from, struct url_guest *guest, size_t host)
+{
+    struct roster_row *row = &guest->row;
+
+    row->id = from->next_id++;
+    row->host = host;
+    row->size_p99_bytes = row->size_window_s > 0 ? sketch_quantile(&guest->sketch, 0.99) : 0;
+    if (from->host->live && !guest->there) {
+        row->has_event = true;
+        row->event = EVENT_END;
+        row->event_s = row->last_s + BUCKET_HOUR;
+    }
+    return roster_add(from->roster, from->reading, row, guest->uuid, from->error);
+}
+
+static int add_rows(struct url_reading *from, size_t *added)
+{
+    ssize_t host = -1;
+    int rc = 0;
+
+    *added = 0;
+    for (size_t g = 0; rc == 0 && g < from->n; g++) {
+        if (from->guests[g].row.last_s == 0)
+            continue;
+        if (host < 0 && (host = add_host(from)) < 0)
+            return (int)host;
+        rc = add_row(from, &from->guests[g], (size_t)host);
+        ++*added;
+    }
+    return rc;
+}
+
+/* Guests but no needs; or none, and a place for some. */
+static int no_rows(struct url_reading *from)
+{
+    char text[512];
+
+    for (size_t g = 0; g < from->n; g++)
+        if (from->guests[g].there)
+            return error_set(from->error, -ENODATA,
+                             "%s: host %s has guests, but no vmwss_plan_need_bytes of that time "
+                             "with a window of %g s: choose with --window, or have the exporter "
+                             "serve it (--plan-window)",
+                             url_of(from), from->host->name, from->reading->window_s);
+    if (from->host->live)
+        return add_host(from) < 0 ? from->error->code : 0;
+    snprintf(text, sizeof(text),
+             "host %s is left out: it is not scraped any more, and has no needs in that time",
+             from->host->name);
+    plan_warn(from->reading, text);
+    return 0;
+}
+
+static int by_name_and_uuid(const void *a, const void *b)
+{
+    const struct url_guest *x = a;
+    const struct url_guest *y = b;
+    const int order = strcmp(x->row.name, y->row.name);
+
+    return order ? order : strcmp(x->uuid, y->uuid);
+}
+
+static int read_host(struct url_reading *from)
+{
+    size_t added = 0;
+    int rc = read_now(from);
+
+    /* Engines differ in the order of their series. */
+    if (rc == 0 && from->n > 0)
+        qsort(from->guests, from->n, sizeof(*from->guests), by_name_and_uuid);
+    if (rc == 0 && from->n > 0)
+        rc = read_hours(from);
+    if (rc == 0)
+        rc = add_rows(from, &added);
+    return rc == 0 && added == 0 ? no_rows(from) : rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct url_host *)a)->name, ((const struct url_host *)b)->name);
+}
+
+static int read_all(struct url_reading *from)
+{
+    int rc = read_hosts(from);
+
+    if (rc < 0)
+        return rc;
+    qsort(from->hosts, from->n_hosts, sizeof(*from->hosts), by_name);
+    for (size_t h = 0; rc == 0 && h < from->n_hosts; h++) {
+        from->host = &from->hosts[h];
+        from->n = 0;
+        rc = read_host(from);
+    }
+    return rc;
+}
+
+int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
+                    struct error *error)
+{
+    struct url_reading from = {
+        .roster = roster, .reading = reading, .source = source, .error = error};
+    int rc = prom_open(reading->sources[source].path, reading->prometheus, &from.client, error);
+
+    if (rc < 0)
+        return rc;
+    rc = read_all(&from);
+    prom_close(from.client);
+    free(from.hosts);
+    free(from.guests);
+    return rc;
+}
