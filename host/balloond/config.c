@@ -2,9 +2,9 @@
 /** @file config.c  See config.h. */
 #include "balloond/config.h"
 
-#include "balloond/journal.h"
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "journal/journal.h"
 
 #include <errno.h>
 #include <ini.h>

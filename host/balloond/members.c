@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "cli/advising.h"
+#include "decide/advising.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "balloond/config.h"
-#include "balloond/journal.h"
 #include "domain/domain_memory.h"
+#include "journal/journal.h"
 
 #define MEMBER_AFTERS 3
 

@@ -3,8 +3,9 @@
  * kept. */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cli/advising.h"
 #include "cli/kept.h"
+#include "decide/advising.h"
+#include "show/advice.h"
 #include "show/progress.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_balloon.c  vmwss balloon: what vmwss-balloond decided and why, from its journal; and
  * giving back what it took, when it does not run. */
-#include "balloond/journal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/option.h"
 #include "domain/domain_memory.h"
+#include "journal/journal.h"
 #include "sample/run_lock.h"
 #include "show/table.h"
 #include "show/units.h"

@@ -3,18 +3,7 @@
  * lines. */
 #pragma once
 
-#include "decide/backtest.h"
-#include "decide/from_history.h"
-
-/** One guest. */
-struct advice {
-    struct history_guest guest;
-    double time_s; /* of the record that it stands on, Unix time */
-    struct decide_windows windows;
-    enum word_source source; /* of the guest's statistics */
-    struct decide_input input;
-    struct decide_decision decision;
-};
+#include "decide/advice.h"
 
 /** 0 or -ENOMEM, likewise below. */
 int advice_print_table(const struct advice *all, size_t n);
@@ -22,15 +11,6 @@ int advice_print_table(const struct advice *all, size_t n);
 int advice_print_explained(const struct advice *advice);
 /** One line, schema vmwss.advice.v1. */
 int advice_print_json(const struct advice *advice);
-
-/** One guest's past, replayed. */
-struct replayed {
-    struct history_guest guest;
-    double from_s, to_s; /* of what was there, Unix time */
-    struct decide_windows windows;
-    double horizon_s;
-    struct backtest_result result;
-};
 
 int replayed_print_table(const struct replayed *all, size_t n);
 /** One line, schema vmwss.backtest.v1. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file journal.c  See journal.h. */
-#include "balloond/journal.h"
+#include "journal/journal.h"
 
 #include "base/bytes.h"
 #include "base/fsroot.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file advising.c  See advising.h. */
-#include "cli/advising.h"
+#include "decide/advising.h"
 
 #include "base/cleanup.h"
 #include "domain/domain.h"

@@ -3,8 +3,8 @@
  * replays the past. */
 #pragma once
 
+#include "decide/advice.h"
 #include "domain/domain_memory.h"
-#include "show/advice.h"
 
 /** A guest without a record for longer has most likely ended. */
 #define ADVISING_RECENT_S 3600
