@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define TRIM_S 3600
+/* libvirt asks each QEMU, and vmwssd is heard by reading a few rows. */
+#define FOLLOW_S 2
 
 /* --- the host --------------------------------------------------------------------------------- */
 
@@ -276,9 +278,12 @@ static void note_loss(struct balloond *balloond, size_t i)
 static int tick(struct balloond *balloond, struct error *error)
 {
     struct control_host host = {0};
-    int rc = balloond->libvirt
-                 ? 0
-                 : domain_connect_writable(balloond->config->connect, &balloond->libvirt, error);
+    int rc;
+
+    balloond->followed_s = balloond_now_s();
+    rc = balloond->libvirt
+             ? 0
+             : domain_connect_writable(balloond->config->connect, &balloond->libvirt, error);
 
     if (rc == 0)
         rc = members_follow(&balloond->members, balloond->libvirt, balloond->config, error);
@@ -301,11 +306,21 @@ static int tick(struct balloond *balloond, struct error *error)
     return rc;
 }
 
+static bool is_due(const struct balloond *balloond)
+{
+    return balloond_now_s() >=
+           balloond->followed_s + fmin(balloond->config->interval_s, FOLLOW_S) - 0.05;
+}
+
 void balloond_tick(struct balloond *balloond)
 {
+    bool stalls = members_hear_stalls(&balloond->members, balloond->config);
     struct error error = {0};
-    int rc = tick(balloond, &error);
+    int rc;
 
+    if (!stalls && !is_due(balloond))
+        return;
+    rc = tick(balloond, &error);
     if (rc < 0 && !balloond->was_down)
         log_line(LOG_CLASS_CONNECTION, LOG_ERR, "nothing is decided: %s", error.text);
     if (rc == 0 && balloond->was_down)

@@ -14,11 +14,11 @@ struct balloond {
     struct domain_connection *libvirt; /* NULL: not connected */
     struct members members;
     enum control_level level;
-    double decided_s, trimmed_s; /* when, by the monotonic clock */
-    bool was_down;               /* libvirt, and it was logged */
-    bool was_blind;              /* likewise, the history */
-    bool sections_checked;       /* those that match no guest were logged */
-    void (*alive)(void);         /* called before each guest: a watchdog waits */
+    double followed_s, decided_s, trimmed_s; /* when, by the monotonic clock */
+    bool was_down;                           /* libvirt, and it was logged */
+    bool was_blind;                          /* likewise, the history */
+    bool sections_checked;                   /* those that match no guest were logged */
+    void (*alive)(void);                     /* called before each guest: a watchdog waits */
 };
 
 /** By the monotonic clock, and by the wall's. */
@@ -32,8 +32,8 @@ static inline double balloond_wall_s(void)
     return store_clock_now().wall_s;
 }
 
-/** A tick: notices panics, and decides when it is time, or at once for a panic. What fails is
- * logged, once, and tried again at the next tick. */
+/** A tick, each second: sees stalls; every other one also what libvirt says, which decides when it
+ * is time, or at once for a panic. What fails is logged, once, and tried again. */
 void balloond_tick(struct balloond *balloond);
 
 /** The end: restores what is configured, and closes all. 0; or negative: a balloon of the journal

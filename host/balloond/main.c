@@ -22,7 +22,7 @@
 
 #define EXIT_USAGE 1
 #define EXIT_CANNOT 2
-#define TICK_MAX_S 5
+#define TICK_MAX_S 1
 
 static const char help[] =
     "Usage: vmwss-balloond [OPTIONS]\n\n"

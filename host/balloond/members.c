@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "decide/advising.h"
+#include "keep/event.h"
 
 #include <errno.h>
 #include <math.h>
@@ -117,8 +118,8 @@ static void forget(struct members *members, size_t i)
     members->guests[i] = members->guests[members->n];
 }
 
-static void take_sizes(struct member *member, struct control_guest *guest,
-                       const struct domain_memory *memory, const struct balloond_config *config)
+void members_take_sizes(struct member *member, struct control_guest *guest,
+                        const struct domain_memory *memory, const struct balloond_config *config)
 {
     const struct balloond_guest_config *own = balloond_config_guest(config, memory->name,
                                                                     memory->uuid);
@@ -135,6 +136,8 @@ static void take_sizes(struct member *member, struct control_guest *guest,
     *input = members_input(&member->measured,
                            member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
                            memory, wall_s);
+    if (fabs(wall_s - member->stalled_s) <= MEMBER_STALL_S)
+        input->guest.psi_some = fmax(input->guest.psi_some, config->policy.decide.psi_some_panic);
     input->assigned_bytes = memory->maximum_bytes;
     input->actual_bytes = memory->current_bytes;
     input->reserved_bytes = own ? own->reserved_bytes : 0;
@@ -162,12 +165,43 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
             i = add(members, &all[k]);
         if (i < 0)
             return error_set(error, (int)i, "out of memory");
-        take_sizes(&members->members[i], &members->guests[i], &all[k], config);
+        members_take_sizes(&members->members[i], &members->guests[i], &all[k], config);
     }
     for (size_t i = members->n; i-- > 0;)
         if (!members->members[i].seen)
             forget(members, i);
     return 0;
+}
+
+/* --- stalls ----------------------------------------------------------------------------------- */
+
+struct hearing {
+    struct members *members;
+    bool news;
+};
+
+static int hear_stall(const char *uuid, double time_s, void *context)
+{
+    struct hearing *hearing = context;
+    ssize_t i = members_find(hearing->members, uuid);
+
+    if (i < 0 || time_s <= hearing->members->members[i].stalled_s)
+        return 0;
+    hearing->members->members[i].stalled_s = time_s;
+    hearing->news = true;
+    return 0;
+}
+
+bool members_hear_stalls(struct members *members, const struct balloond_config *config)
+{
+    struct hearing hearing = {members, false};
+    struct store *store = NULL;
+
+    if (members->n > 0 && history_open(config->database, &store, NULL) == 0)
+        history_stalls(store, store_clock_now().wall_s - MEMBER_STALL_S, hear_stall, &hearing,
+                       NULL);
+    store_close(store);
+    return hearing.news;
 }
 
 /* --- what they need --------------------------------------------------------------------------- */
@@ -229,6 +263,7 @@ int members_measure(struct members *members, const struct balloond_config *confi
     advising_end(&advising);
     store_close(store);
     for (size_t i = 0; i < members->n; i++)
-        take_sizes(&members->members[i], &members->guests[i], &members->members[i].memory, config);
+        members_take_sizes(&members->members[i], &members->guests[i], &members->members[i].memory,
+                           config);
     return rc;
 }

@@ -10,6 +10,8 @@
 #include "journal/journal.h"
 
 #define MEMBER_AFTERS 3
+/** So long a stall that its agent told counts as pressure of a panic. */
+#define MEMBER_STALL_S 10
 
 /** Beside its control_guest, which has the same number. */
 struct member {
@@ -22,6 +24,7 @@ struct member {
     bool ambiguous; /* it has two sections in the configuration */
     struct decide_input measured; /* by the history, at measured_s, Unix time */
     double measured_s;
+    double stalled_s; /* its last stall, Unix time; 0: none */
     struct domain_memory memory;
     char last[128]; /* what was journalled last, in short */
     struct {
@@ -49,11 +52,19 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
 struct decide_input members_input(const struct decide_input *measured, double since_s,
                                   const struct domain_memory *memory, double wall_s);
 
+/** One of them: what libvirt says of it now, and what is configured, into the input. */
+void members_take_sizes(struct member *member, struct control_guest *guest,
+                        const struct domain_memory *memory, const struct balloond_config *config);
+
 /** Working sets, from the history. A guest that is not in it, and without the history every guest,
  * keeps what it has, but for what libvirt's statistics say. 0; or negative with the message of the
  * first that could not be read. */
 int members_measure(struct members *members, const struct balloond_config *config,
                     struct error *error);
+
+/** Reads stalls that vmwssd has kept since the last call; the inputs have them with the next
+ * members_follow(). Is there any? What fails counts as none: members_measure() says so. */
+bool members_hear_stalls(struct members *members, const struct balloond_config *config);
 
 /** The number of that guest; -1: it does not run. */
 ssize_t members_find(const struct members *members, const char *uuid);

@@ -137,9 +137,10 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
     note_rest(state, policy, actual, now_s);
     if (state->moving)
         follow_move(state, policy, actual, now_s);
-    else if (state->seen_bytes > 0 && !state->quiet &&
+    else if (state->rested && !state->quiet &&
              distance(actual, state->seen_bytes) > policy->still_bytes)
         move_unasked(state, policy, actual, now_s);
+    state->rested = state->rested || now_s - state->rest_since_s >= policy->progress_s;
     if (state->quiet && now_s - state->settled_at_s >= policy->return_s)
         state->quiet = false;
     if (state->proving)
@@ -171,6 +172,7 @@ void balloon_adopt(struct balloon_state *state, const struct balloon_policy *pol
     uint64_t actual = decide_actual(input);
 
     state->before_bytes = before_bytes;
+    state->rested = true;
     state->seen_bytes = state->from_bytes = state->mark_bytes = state->rest_bytes = actual;
     state->issued_at_s = state->progress_at_s = state->settled_at_s = state->rest_since_s = now_s;
     state->set_bytes = set_bytes;
@@ -193,6 +195,7 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
 
     if (state->before_bytes == 0)
         state->before_bytes = actual;
+    state->rested = true;
     state->pending_bytes += less(target_bytes, balloon_given(state, input));
     state->from_bytes = state->seen_bytes = state->mark_bytes = actual;
     state->set_bytes = target_bytes;

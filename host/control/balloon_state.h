@@ -19,7 +19,8 @@
  *     is taken for ten minutes;
  *   - one that moves otherwise without a target of ours is moved by another hand (MOM, virsh
  *     setmem): it is left alone for an hour after the last such move, but for a panic, and no
- * longer ours to restore.
+ * longer ours to restore. One that was on its way when it was seen first was set before: by a
+ * controller that has just ended, for instance. That is nobody's move until it has come to rest.
  *
  * Resident memory of a guest that grew is to be expected: what it was given and has not touched yet
  * is pending, and counts as gone from the host's free memory.
@@ -52,6 +53,7 @@ struct balloon_state {
     struct decide_pace pace;
     uint64_t before_bytes; /* what it had before our first target; 0: it had none of ours */
     uint64_t seen_bytes;   /* what it had last; 0: not seen yet */
+    bool rested;           /* at least once since then, or we have set it */
     bool moving;           /* to set_bytes, from from_bytes */
     bool stalled;          /* what it has is to become its target */
     bool quiet;   /* what it had became its target a moment ago: what comes late is its own */

@@ -37,6 +37,13 @@ void agents_switch(struct agents *agents, bool on, double period_s)
     wake(agents);
 }
 
+void agents_keep_stalls(struct agents *agents, struct writer *writer)
+{
+    pthread_mutex_lock(&agents->mutex);
+    agents->writer = writer;
+    pthread_mutex_unlock(&agents->mutex);
+}
+
 double agents_pace(struct agents *agents, double period_s, uint64_t held_until_ns)
 {
     pthread_mutex_lock(&agents->mutex);

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "daemon/scanner.h"
+#include "daemon/writer.h"
 #include "record/sample_record.h"
 
 #define AGENTS_MAX_SOURCES 64
@@ -31,6 +32,9 @@ struct agents_libvirt {
 /** Starts the thread; nobody is asked until agents_switch(). 0 or negative.
  * @param scanner  borrowed: connects to the agents */
 int agents_start(struct agents **out, struct scanner *scanner, struct error *error);
+
+/** Stalls are kept by that writer from now on, which is borrowed; NULL: they are not. */
+void agents_keep_stalls(struct agents *agents, struct writer *writer);
 
 /** Ask at all, and how often? Returns at once. */
 void agents_switch(struct agents *agents, bool on, double period_s);

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 double agents_boot_s(void)
@@ -113,11 +114,38 @@ static void log_stall(struct asked *asked, const struct agent_stall *stall)
              stall->resource, stall->kind, more);
 }
 
+#define SEVERE_SOME 0.1
+#define SEVERE_FULL 0.01
+
+/* What a trigger stands for is up to the guest's owner. */
+static bool is_severe(const struct agent_stall *stall)
+{
+    double share = stall->window_us > 0 ? (double)stall->threshold_us / (double)stall->window_us
+                                        : 0;
+
+    return !strcmp(stall->resource, "memory") && stall->threshold_us <= stall->window_us &&
+           stall->window_us != AGENT_UNKNOWN &&
+           share >= (!strcmp(stall->kind, "full") ? SEVERE_FULL : SEVERE_SOME);
+}
+
+/* Who drives balloons must not wait for the next record. Under the mutex: the writer ends after it
+ * was taken away. */
+static void keep_stall(struct agents *agents, struct asked *asked, const struct agent_stall *stall)
+{
+    if (!is_severe(stall) || (asked->stall_ns && clock_ns() - asked->stall_ns < KEEP_STALL_NS))
+        return;
+    asked->stall_ns = clock_ns();
+    pthread_mutex_lock(&agents->mutex);
+    writer_event(agents->writer, asked->uuid, EVENT_STALL);
+    pthread_mutex_unlock(&agents->mutex);
+}
+
 /* One that goes on is told and asked about now and then: it must not drown what others have to
  * say. */
-static void hear_stall(struct asked *asked, const struct agent_stall *stall)
+static void hear_stall(struct agents *agents, struct asked *asked, const struct agent_stall *stall)
 {
     log_stall(asked, stall);
+    keep_stall(agents, asked, stall);
     if (clock_ns() < asked->asked_ns)
         return;
     agents_ask(asked);
@@ -134,7 +162,7 @@ static void hear(struct agents *agents, struct asked *asked)
             hear_report(agents, asked, &event);
             break;
         case AGENT_STALL:
-            hear_stall(asked, &event.message.stall);
+            hear_stall(agents, asked, &event.message.stall);
             break;
         case AGENT_FAULT:
         case AGENT_FAILED:

@@ -15,6 +15,9 @@
  * no rates. */
 #define ASK_AGAIN_NS 5000000000ULL
 
+/* So often a stall of one guest is kept. */
+#define KEEP_STALL_NS 2000000000ULL
+
 /* So often what it told is kept as a whole: some 3 KB, for whoever asks beside vmwssd. */
 #define KEEP_TOLD_NS 60000000000ULL
 
@@ -30,8 +33,9 @@ struct asked {
     struct agent_channel *channel; /* NULL: it has none */
     struct xml_turn xml;           /* plugged: under the mutex */
     uint64_t asked_ns;
-    bool two_ways; /* a port and vsock: when one fails the XML has which of them */
-    bool answers;  /* as of the last question: what the balloon tells is not needed */
+    uint64_t stall_ns; /* when one was kept */
+    bool two_ways;     /* a port and vsock: when one fails the XML has which of them */
+    bool answers;      /* as of the last question: what the balloon tells is not needed */
     struct said said;
     char lack[WORD_MISSING_TEXT]; /* why its agent tells nothing; "": it does, or is yet to */
     struct word_follower follower;
@@ -54,6 +58,7 @@ struct agents {
     int wake_fd;           /* eventfd: something changed */
     pthread_mutex_t mutex; /* of what follows, and of followers and the list */
     bool on, stop;
+    struct writer *writer; /* NULL: no history */
     struct rounds rounds;
     struct agent_source sources[AGENTS_MAX_SOURCES];
     struct asked *list;

@@ -388,8 +388,10 @@ static int start(struct daemon *daemon, struct error *error)
         rc = publisher_start(&daemon->publisher, error);
     if (rc >= 0)
         rc = agents_start(&daemon->agents, daemon->scanner, error);
-    if (rc >= 0)
+    if (rc >= 0) {
+        agents_keep_stalls(daemon->agents, daemon->writer);
         rc = start_fleet(daemon, error);
+    }
     if (rc < 0)
         return rc;
     publisher_switch(daemon->publisher, config->publish);
@@ -406,6 +408,7 @@ static void stop(struct daemon *daemon)
     agents_end(daemon->agents);
     publisher_end(daemon->publisher); /* meanwhile: */
     fleet_stop(daemon->fleet);
+    agents_keep_stalls(daemon->agents, NULL);
     writer_stop(daemon->writer);
     agents_wait(daemon->agents);
     if (!publisher_wait(daemon->publisher, UNPUBLISH_S))

@@ -36,7 +36,8 @@ struct writer {
     size_t n;
     struct queued *queue[QUEUE_RECORDS];
     uint64_t written, dropped;
-    bool full; /* the queue, and it was said */
+    bool full;   /* the queue, and it was said */
+    bool urgent; /* what is in it is not to wait for more */
     struct store_retention retention;
     double opening_cpu_s; /* never changes */
     double checking_cpu_s;
@@ -342,7 +343,7 @@ static bool gather(struct writer *writer, struct queued **list, size_t *n, bool 
     while (rc == 0 && writer->n == 0 && !writer->stop && !writer->damaged)
         rc = cond_wait_until(&writer->more, &writer->mutex, until_ns);
     until_ns = cond_in_s(GATHER_S);
-    while (writer->n > 0 && !writer->stop && writer->n < QUEUE_RECORDS / 2 &&
+    while (writer->n > 0 && !writer->stop && !writer->urgent && writer->n < QUEUE_RECORDS / 2 &&
            cond_wait_until(&writer->more, &writer->mutex, until_ns) == 0)
         ;
 
@@ -351,7 +352,7 @@ static bool gather(struct writer *writer, struct queued **list, size_t *n, bool 
     *n = writer->n;
     memcpy(list, writer->queue, *n * sizeof(struct queued *));
     writer->n = 0;
-    writer->full = false;
+    writer->full = writer->urgent = false;
     *damaged = writer->damaged;
     writer->damaged = false;
     pthread_mutex_unlock(&writer->mutex);
@@ -462,6 +463,7 @@ static void enqueue(struct writer *writer, struct queued *one)
     pthread_mutex_lock(&writer->mutex);
     if (one && writer->n < QUEUE_RECORDS) {
         writer->queue[writer->n++] = one;
+        writer->urgent |= one->is_event && one->event.kind == EVENT_STALL;
         one = NULL;
         pthread_cond_signal(&writer->more);
     } else {

@@ -34,7 +34,8 @@ void writer_retain(struct writer *writer, const struct store_retention *retentio
 void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
                 double precision, char *told);
 
-/** Queues an event of the guest, of now, likewise. NULL is allowed for @p writer. */
+/** Queues an event of the guest, of now, likewise; a stall is written at once. NULL is allowed for
+ * @p writer. */
 void writer_event(struct writer *writer, const char *uuid, enum event_kind kind);
 
 /** How many records were written and dropped so far. */

@@ -13,6 +13,7 @@
 static const char *const names[] = {
     [EVENT_START] = "start",   [EVENT_SUSPEND] = "suspend", [EVENT_RESUME] = "resume",
     [EVENT_RESIZE] = "resize", [EVENT_END] = "end",         [EVENT_UNWATCH] = "unwatch",
+    [EVENT_STALL] = "stall",
 };
 #define N_KINDS (sizeof(names) / sizeof(names[0]))
 
@@ -31,11 +32,29 @@ static int parse_kind(const char *name, enum event_kind *kind)
     return -EUCLEAN;
 }
 
+/* However often it stalls, it has one row. */
+static int forget_stall(struct store *store, const struct store_event *event, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = sql_prepare(store,
+                         "DELETE FROM event WHERE kind = 'stall' AND guest_id ="
+                         " (SELECT id FROM guest WHERE host = ? AND uuid = ?)",
+                         &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sql_bind_text(statement, 1, event->host);
+    sql_bind_text(statement, 2, event->uuid);
+    return sql_finish(store, statement, error);
+}
+
 int store_add_event(struct store *store, const struct store_event *event, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     int rc = wal_check(store, error);
 
+    if (rc == 0 && event->kind == EVENT_STALL)
+        rc = forget_stall(store, event, error);
     if (rc == 0)
         rc = sql_prepare(store,
                          "INSERT INTO event(guest_id, time_ms, kind)"
@@ -58,7 +77,7 @@ int history_last_event(struct store *store, int64_t guest_id, double to_s, enum 
     int64_t time_ms;
     int rc = sql_prepare(store,
                          "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
-                         " ORDER BY id DESC LIMIT 1",
+                         " AND kind <> 'stall' ORDER BY id DESC LIMIT 1",
                          &statement, error);
 
     if (rc < 0)
@@ -82,4 +101,29 @@ int history_ended(struct store *store, int64_t guest_id, double to_s, double *en
     int rc = history_last_event(store, guest_id, to_s, &kind, ended_s, error);
 
     return rc == 1 ? kind == EVENT_END : rc;
+}
+
+int history_stalls(struct store *store, double since_s,
+                   int (*see)(const char *uuid, double time_s, void *context), void *context,
+                   struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    /* Guest by guest, in the index. */
+    int rc = sql_prepare(store,
+                         "SELECT g.uuid, e.time_ms FROM guest g CROSS JOIN event e"
+                         " ON e.guest_id = g.id AND e.time_ms >= ? WHERE e.kind = 'stall'",
+                         &statement, error);
+
+    if (rc == 0)
+        sqlite3_bind_int64(statement, 1, (int64_t)floor(since_s * 1000));
+    while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
+        char uuid[37];
+        int64_t time_ms;
+
+        if (sql_text(statement, 0, uuid, sizeof(uuid)) < 0 || sql_i64(statement, 1, &time_ms) < 0)
+            return error_set(error, -EUCLEAN, "%s: an event that vmwss has not written",
+                             store->path);
+        rc = see(uuid, (double)time_ms / 1000, context);
+    }
+    return rc;
 }

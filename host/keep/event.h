@@ -18,6 +18,8 @@ enum event_kind {
     EVENT_RESIZE,  /* memory was plugged or unplugged: a new panel */
     EVENT_UNWATCH, /* it runs on, but its connection is not watched any more */
     EVENT_END,     /* its QEMU process has ended, or moved to another libvirt */
+    EVENT_STALL,   /* it waits for memory, by a PSI trigger of its agent: some of it for 10 % of the
+                      trigger's window or more, or all of it for 1 %. Only the last one is kept */
 };
 
 /** "start", "suspend", ... as in the table. */
@@ -35,7 +37,7 @@ struct store_event {
 int store_add_event(struct store *store, const struct store_event *event, struct error *error);
 
 /**
- * The guest's last event up to @p to_s, Unix time.
+ * The guest's last event up to @p to_s, Unix time, but for stalls, which say nothing of its run.
  * @return 1: *kind and *time_s (Unix time) are set; 0: none is kept; negative errno
  */
 int history_last_event(struct store *store, int64_t guest_id, double to_s, enum event_kind *kind,
@@ -48,3 +50,9 @@ int history_last_event(struct store *store, int64_t guest_id, double to_s, enum 
  */
 int history_ended(struct store *store, int64_t guest_id, double to_s, double *ended_s,
                   struct error *error);
+
+/** Calls @p see with the UUID of each guest that stalled at @p since_s, Unix time, or later, and
+ * when; what it returns, if not 0, ends the walk and is returned. */
+int history_stalls(struct store *store, double since_s,
+                   int (*see)(const char *uuid, double time_s, void *context), void *context,
+                   struct error *error);

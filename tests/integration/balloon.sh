@@ -5,56 +5,13 @@
 # vmwss-balloond on real guests: a dry run changes nothing, an acting one shrinks what is cold,
 # inhibits a guest without driver, is the only one, adopts after kill -9, and restores at SIGTERM.
 
-libs=(libvirtd guests vmwssd)
+libs=(libvirtd guests vmwssd balloond)
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"
 
-journal=$guests_dir/journal.db
-controller=
-controller_log=$guests_dir/balloond.log
-end_all() {
-	[[ -z $controller ]] || kill -KILL "$controller" 2>/dev/null
-	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
-	libvirtd_end
-	end_guests
-}
-
 vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 50%' 'guest-budget = 20%'
-# configure ACT: decides every second, and waits for seconds where it otherwise waits for minutes.
-configure() {
-	cat >"$guests_dir/balloond.conf" <<-END
-		[vmwss-balloond]
-		connect = qemu:///system
-		database = $db
-		journal = $journal
-		mode = proactive
-		act = $1
-		interval = 1
-		window = 2,4
-		shrink-after = 1
-		min-uptime = 1
-		prove-after = 1
-		shrink-without-statistics = yes
-		[guest spared]
-		exclude = yes
-	END
-}
-controller_begin() {
-	"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf" 2>>"$controller_log" &
-	controller=$!
-}
-controller_end() {
-	local status=0
-	kill "-$1" "$controller"
-	wait "$controller" 2>/dev/null || status=$?
-	controller=
-	return $status
-}
-actual() { embed_virsh dommemstat "$1" | awk '$1 == "actual" { print int($2 / 1024) }'; }
-is() { test "$(actual "$1")" "$2" "$3"; }
-journal() { sqlite3 -batch -readonly -cmd '.timeout 10000' "$journal" "$1" 2>/dev/null; }
-decided() { [[ $(journal "SELECT count(*) FROM decision WHERE $1") -gt 0 ]]; }
-controller_logged() { grep -qE -- "$1" "$controller_log"; }
+# configure ACT: decides every second.
+configure() { balloond_conf "act = $1" 'interval = 1' 'shrink-without-statistics = yes' '[guest spared]' 'exclude = yes'; }
 
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 export BALLOON=virtio
@@ -116,6 +73,6 @@ expect_exit "nothing of no such guest is released" 2 'domain nosuch: no balloon'
 check "released" test -n "$("$vmwss" balloon release -c "$embed_uri" --journal "$journal" | grep '^cold: 256.0 MiB')"
 check "it has what it had" eventually is cold -eq 256
 configure maybe
-expect_exit "a word that means nothing" 2 'balloond.conf:6: act = maybe: expected yes or no' \
+expect_exit "a word that means nothing" 2 'balloond.conf:10: act = maybe: expected yes or no' \
 	"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf"
 finish

@@ -2,6 +2,7 @@
 /** @file test_balloond.c  The configuration of vmwss-balloond, and its journal: also one that is
  * full. */
 #include "balloond/adoption.h"
+#include "keep/event.h"
 #include "kept.h"
 
 #include <errno.h>
@@ -360,6 +361,63 @@ START_TEST(no_history_is_no_measurement_but_no_end)
 }
 END_TEST
 
+START_TEST(a_stall_is_heard_without_a_record)
+{
+    const double now_s = store_clock_now().wall_s;
+    struct members members = {0};
+    struct member member = {.uuid = UUID_1};
+    struct ages_record record = kept_record("web1", UUID_1, now_s - 30, 1);
+    struct store_event event = {.host = "testhost", .uuid = UUID_1, .kind = EVENT_STALL};
+    struct store_entry entry = {.record = &record, .period_s = 10};
+    struct kept_dir history = kept_dir_make();
+    struct store *store;
+
+    members.members = &member;
+    members.n = 1;
+    ck_assert_int_eq(store_open(history.path, &store, &error), 0);
+    ck_assert_int_eq(store_add(store, &entry, 1, &error), 0);
+    snprintf(config.database, sizeof(config.database), "%s", history.path);
+    ck_assert(!members_hear_stalls(&members, &config));
+    event.time_s = now_s - 60; /* of which a record has come since */
+    ck_assert_int_eq(store_add_event(store, &event, &error), 0);
+    ck_assert(!members_hear_stalls(&members, &config));
+    event.time_s = now_s - 1;
+    ck_assert_int_eq(store_add_event(store, &event, &error), 0);
+    ck_assert(members_hear_stalls(&members, &config));
+    ck_assert_double_eq_tol(member.stalled_s, now_s - 1, 0.01);
+    ck_assert(!members_hear_stalls(&members, &config)); /* no news */
+    ck_assert_sql(history.path, "SELECT count(*) FROM event", "1");
+    event.kind = EVENT_END;
+    ck_assert_int_eq(store_add_event(store, &event, &error), 0);
+    event.kind = EVENT_STALL;
+    ck_assert_int_eq(store_add_event(store, &event, &error), 0);
+    ck_assert_int_eq(history_ended(store, 1, now_s, &event.time_s, &error), 1);
+    store_close(store);
+    kept_dir_remove(&history);
+}
+END_TEST
+
+START_TEST(a_stall_is_a_panic)
+{
+    const double now_s = store_clock_now().wall_s;
+    struct member member = {.measured = recorded(), .measured_s = now_s, .stalled_s = now_s - 2};
+    struct control_guest guest = {0};
+    struct domain_memory memory = {.name = "web1",
+                                   .uuid = UUID_1,
+                                   .maximum_bytes = 4096 * MIB,
+                                   .current_bytes = 2048 * MIB,
+                                   .available_bytes = DOMAIN_MEMORY_UNKNOWN};
+
+    member.measured.guest.psi_some = NAN;
+    member.measured.guest.oom_kill = false;
+    members_take_sizes(&member, &guest, &memory, &config);
+    ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), PANIC_PSI_SOME);
+    member.stalled_s = now_s - MEMBER_STALL_S - 1;
+    members_take_sizes(&member, &guest, &memory, &config);
+    ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), 0);
+}
+END_TEST
+
 /* --- whose balloon ---------------------------------------------------------------------------- */
 
 static struct member one;
@@ -496,6 +554,8 @@ int main(void)
     tcase_add_test(all, of_an_old_record_nothing_stands_but_what_libvirt_says);
     tcase_add_test(all, a_panic_is_known_without_the_history);
     tcase_add_test(all, no_history_is_no_measurement_but_no_end);
+    tcase_add_test(all, a_stall_is_heard_without_a_record);
+    tcase_add_test(all, a_stall_is_a_panic);
     tcase_add_test(all, a_balloon_is_adopted_with_what_was_learned);
     tcase_add_test(all, of_another_run_only_what_was_learned_is_left);
     tcase_add_test(all, an_end_that_restores_nothing_says_so);

@@ -526,6 +526,24 @@ START_TEST(another_hand_is_noticed_under_way)
 }
 END_TEST
 
+/* As after a restart: the controller before this one has just given back what it had taken. */
+START_TEST(what_was_on_its_way_before_us_is_no_hand)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    for (uint64_t mib = 3000; mib <= 4000; mib += 500) {
+        resize(&g, mib * MIB, mib * MIB);
+        run(&h, &g, 1);
+        ck_assert_int_ne(g.hold, HOLD_FOREIGN);
+    }
+    run(&h, &g, 1); /* it rests */
+    resize(&g, 3000 * MIB, 3000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+}
+END_TEST
+
 START_TEST(another_hand_is_left_alone_for_an_hour)
 {
     struct control_host h = host(20000);
@@ -554,6 +572,7 @@ START_TEST(a_panic_is_served_whoever_moved_the_balloon)
     struct control_host h = host(20000);
     struct control_guest g = guest();
 
+    run(&h, &g, 1);
     run(&h, &g, 1);
     resize(&g, 1000 * MIB, 1000 * MIB);
     run(&h, &g, 1);
@@ -930,6 +949,7 @@ int main(void)
     tcase_add_test(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored);
     tcase_add_test(rules, nothing_more_is_taken_until_the_last_step_has_come_back);
     tcase_add_test(rules, another_hand_is_noticed_under_way);
+    tcase_add_test(rules, what_was_on_its_way_before_us_is_no_hand);
     tcase_add_test(rules, another_hand_is_left_alone_for_an_hour);
     tcase_add_test(rules, a_panic_is_served_whoever_moved_the_balloon);
     tcase_add_test(rules, a_guest_that_deflates_by_itself_is_no_other_hand);
