@@ -186,7 +186,8 @@ void prometheus_write_metrics(FILE *out, const struct field *fields, const enum 
                 write(out, field, current);
 }
 
-void prometheus_write(FILE *out, const struct current *current, uint64_t database_bytes)
+void prometheus_write(FILE *out, const struct current *current,
+                      const struct balloon_metrics *balloons, uint64_t database_bytes)
 {
     write_host(out, current, database_bytes);
     write_info(out, current);
@@ -196,6 +197,7 @@ void prometheus_write(FILE *out, const struct current *current, uint64_t databas
                              write_guest_metric, current);
     write_flags(out, current);
     prometheus_write_words(out, current);
+    prometheus_write_balloons(out, balloons, current);
 }
 
 static uint64_t size_of(const char *path, const char *suffix)
@@ -211,6 +213,7 @@ static uint64_t size_of(const char *path, const char *suffix)
 struct page {
     struct current current;
     struct planning planning;
+    struct balloon_metrics balloons; /* of balloond's journal */
 };
 
 static int read_page(const struct prometheus_options *options, struct page *page,
@@ -226,12 +229,16 @@ static int read_page(const struct prometheus_options *options, struct page *page
     if (rc == 0)
         rc = planning_read(store, now_s, options->plan_window_s, &page->planning, error);
     store_close(store);
+    /* A journal that cannot be read takes no working set from the page. */
+    if (rc == 0 && options->journal &&
+        balloon_metrics_read(&page->balloons, options->journal, now_s, NULL) < 0)
+        balloon_metrics_free(&page->balloons);
     return rc;
 }
 
 static void write_page(FILE *out, const struct prometheus_options *options, const struct page *page)
 {
-    prometheus_write(out, &page->current,
+    prometheus_write(out, &page->current, &page->balloons,
                      size_of(options->database, "") + size_of(options->database, "-wal"));
     planning_write(out, &page->planning, options->capacity_bytes, options->reserve_bytes);
 }
@@ -262,5 +269,6 @@ int prometheus_text(const struct prometheus_options *options, char **text, size_
         rc = error_set(error, -ENOMEM, "out of memory for the metrics");
     current_free(&page.current);
     planning_free(&page.planning);
+    balloon_metrics_free(&page.balloons);
     return rc;
 }

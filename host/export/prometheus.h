@@ -10,12 +10,14 @@
  */
 #pragma once
 
-#include "export/current.h"
+#include "export/prometheus_balloon.h"
 
 #include <stdio.h>
 
 struct prometheus_options {
     const char *database;
+    const char
+        *journal;   /* of vmwss-balloond; without it, or if it cannot be read, it has no families */
     double stale_s; /* how long a guest stays without a new record */
     /* For planners (planning.h): */
     double plan_window_s;    /* of a guest's need */
@@ -27,7 +29,8 @@ struct prometheus_options {
 #define PROMETHEUS_PLAN_WINDOW_S 60
 
 /** Writes all families. @p database_bytes: how large its files are. */
-void prometheus_write(FILE *out, const struct current *current, uint64_t database_bytes);
+void prometheus_write(FILE *out, const struct current *current,
+                      const struct balloon_metrics *balloons, uint64_t database_bytes);
 
 /** Opens the history, reads it, closes it. *text is the caller's to free, of *size bytes and a NUL
  * that is not counted; there is none after an error. 0, or as history_open(), with the remedy. */

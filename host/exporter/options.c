@@ -24,6 +24,7 @@ static const char help[] =
     "      --reserve SIZE         of it, kept free (0)\n"
     "      --plan-window S        the window of the needs that planners read (60)\n"
     "  -D, --database FILE        the history (" STORE_DEFAULT_PATH ")\n"
+    "  -J, --journal FILE         of vmwss-balloond (" JOURNAL_DEFAULT_PATH ")\n"
     "  -h, --help                 this text\n"
     "  -V, --version              version\n\n"
     "Exit status: 0 ended by a signal, or printed; 1 usage; 2 cannot work. See vmwss-exporter(8).\n";
@@ -89,6 +90,9 @@ static int take(struct exporter_options *options, int option, const char *value)
     case 'D':
         options->metrics.database = value;
         return 0;
+    case 'J':
+        options->metrics.journal = value;
+        return 0;
     case 'h':
         fputs(help, stdout);
         return 1;
@@ -103,25 +107,33 @@ static int take(struct exporter_options *options, int option, const char *value)
 int exporter_options_parse(struct exporter_options *options, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"listen", required_argument, NULL, 'l'},   {"textfile", required_argument, NULL, 't'},
-        {"interval", required_argument, NULL, 'i'}, {"print", no_argument, NULL, '1'},
-        {"stale", required_argument, NULL, 's'},    {"capacity", required_argument, NULL, 'c'},
-        {"reserve", required_argument, NULL, 'r'},  {"plan-window", required_argument, NULL, 'w'},
-        {"database", required_argument, NULL, 'D'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {0},
+        {"listen", required_argument, NULL, 'l'},
+        {"textfile", required_argument, NULL, 't'},
+        {"interval", required_argument, NULL, 'i'},
+        {"print", no_argument, NULL, '1'},
+        {"stale", required_argument, NULL, 's'},
+        {"capacity", required_argument, NULL, 'c'},
+        {"reserve", required_argument, NULL, 'r'},
+        {"plan-window", required_argument, NULL, 'w'},
+        {"database", required_argument, NULL, 'D'},
+        {"journal", required_argument, NULL, 'J'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {0},
     };
     int option;
     int rc = 0;
 
     *options = (struct exporter_options){
         .metrics = {.database = STORE_DEFAULT_PATH,
+                    .journal = JOURNAL_DEFAULT_PATH,
                     .stale_s = PROMETHEUS_STALE_S,
                     .plan_window_s = PROMETHEUS_PLAN_WINDOW_S,
                     .capacity_bytes = own_memory_for_guests()},
         .listen = EXPORTER_LISTEN,
         .interval_s = EXPORTER_INTERVAL_S,
     };
-    while (rc == 0 && (option = getopt_long(argc, argv, "l:t:i:1D:hV", longs, NULL)) != -1)
+    while (rc == 0 && (option = getopt_long(argc, argv, "l:t:i:1D:J:hV", longs, NULL)) != -1)
         rc = take(options, option, optarg);
     if (rc == 0 && optind < argc) {
         message("'%s' is too much; see vmwss-exporter --help", argv[optind]);

@@ -386,3 +386,29 @@ int journal_latest(struct journal *journal,
 
     return rc < 0 ? rc : walk(journal, statement, see, context, error);
 }
+
+int journal_counts(struct journal *journal, double since_s,
+                   int (*see)(const struct journal_count *count, void *context), void *context,
+                   struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int result = SQLITE_DONE;
+    int rc = prepare(journal,
+                     "SELECT uuid, action, hold, count(*) FROM decision WHERE time_s >= ?"
+                     " GROUP BY uuid, action, hold",
+                     &statement, error);
+
+    if (rc == 0)
+        sqlite3_bind_double(statement, 1, since_s);
+    while (rc == 0 && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct journal_count count = {0};
+
+        if (sql_text(statement, 0, count.uuid, sizeof(count.uuid)) < 0 ||
+            sql_text(statement, 1, count.action, sizeof(count.action)) < 0 ||
+            sql_text(statement, 2, count.hold, sizeof(count.hold)) < 0 ||
+            sql_u64(statement, 3, &count.n) < 0)
+            return error_set(error, -EUCLEAN, "%s: a decision that is none", journal->path);
+        rc = see(&count, context);
+    }
+    return rc == 0 && result != SQLITE_DONE ? failed(journal, result, error) : rc;
+}

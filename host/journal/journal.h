@@ -86,6 +86,17 @@ int journal_trim(struct journal *journal, double now_s, struct error *error);
 int journal_entries(struct journal *journal, const char *guest, unsigned n,
                     int (*see)(const struct journal_entry *entry, void *context), void *context,
                     struct error *error);
+/** How many entries of a guest have that action and hold. */
+struct journal_count {
+    char uuid[37];
+    char action[12], hold[12];
+    uint64_t n;
+};
+
+/** Calls @p see with each that there is since @p since_s, Unix time. */
+int journal_counts(struct journal *journal, double since_s,
+                   int (*see)(const struct journal_count *count, void *context), void *context,
+                   struct error *error);
 /** Likewise the last entry of each guest, by name. */
 int journal_latest(struct journal *journal,
                    int (*see)(const struct journal_entry *entry, void *context), void *context,

@@ -54,6 +54,8 @@ check "what became of a decision" eventually decided "name = 'cold' AND acted AN
 
 echo "# vmwss balloon"
 check "status" test -n "$("$vmwss" balloon status --journal "$journal" | grep -E ' deaf .* 256.0 MiB .*no driver')"
+exported() { "$build/host/vmwss-exporter" --print --database "$db" --journal "$journal" | grep -E "$1"; }
+check "the exporter" test -n "$(exported '^vmwss_balloon_state\{domain="deaf",action="none",hold="inhibited",mode="proactive"\} 1')"
 check "why" test -n "$("$vmwss" balloon why cold --journal "$journal" | grep -E '^  actual +[0-9.]+ MiB')"
 check "log" test -n "$("$vmwss" balloon log cold --last 1000 --journal "$journal" | grep -E ' cold .* 256.0 MiB .* 244.0 MiB +shrink')"
 for verb in why log; do

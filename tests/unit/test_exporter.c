@@ -26,11 +26,13 @@
 
 static struct kept_dir kept;
 static struct store *store;
+static char journal_path[112]; /* there is none, but where a test makes one */
 
 static void setup(void)
 {
     kept = kept_dir_make();
     store = kept_open(kept.path);
+    snprintf(journal_path, sizeof(journal_path), "%s/journal.db", kept.dir);
 }
 
 static void teardown(void)
@@ -92,6 +94,7 @@ static char *text_at(double now_s)
 {
     struct store *reader = NULL;
     struct current current;
+    struct balloon_metrics balloons;
     struct error error = {0};
     char *text = NULL;
     size_t size;
@@ -100,7 +103,9 @@ static char *text_at(double now_s)
     ck_assert_msg(history_open(kept.path, &reader, &error) == 0, "%s", error.text);
     ck_assert_msg(current_read(reader, now_s, PROMETHEUS_STALE_S, &current, &error) == 0, "%s",
                   error.text);
-    prometheus_write(out, &current, 4096);
+    ck_assert_int_eq(balloon_metrics_read(&balloons, journal_path, now_s, &error), 0);
+    prometheus_write(out, &current, &balloons, 4096);
+    balloon_metrics_free(&balloons);
     current_free(&current);
     store_close(reader);
     fclose(out);
@@ -325,6 +330,58 @@ START_TEST(a_guest_that_has_ended_is_left_out)
     ck_assert_line(text, "vmwss_guests 2");
     free(text);
     ck_assert_sql(kept.path, "SELECT count(*) FROM event", "3");
+}
+END_TEST
+
+static void decide_about(struct journal *journal, const char *uuid, double at_s, const char *action,
+                         const char *hold, const char *level)
+{
+    struct journal_entry entry = {.time_s = at_s,
+                                  .name = "web1",
+                                  .mode = "lazy",
+                                  .target_bytes = 700 * MIB,
+                                  .wish_bytes = 600 * MIB,
+                                  .assigned_bytes = 1024 * MIB,
+                                  .actual_bytes = 800 * MIB,
+                                  .resident_bytes = 500 * MIB,
+                                  .wss_high_bytes = DECIDE_UNKNOWN,
+                                  .floor_bytes = DECIDE_UNKNOWN};
+
+    snprintf(entry.uuid, sizeof(entry.uuid), "%s", uuid);
+    snprintf(entry.action, sizeof(entry.action), "%s", action);
+    snprintf(entry.hold, sizeof(entry.hold), "%s", hold);
+    snprintf(entry.level, sizeof(entry.level), "%s", level);
+    ck_assert_int_eq(journal_add(journal, &entry, NULL), 0);
+}
+
+START_TEST(balloons_of_guests_that_are_measured)
+{
+    struct journal *journal;
+    char *text;
+
+    add("web1", UUID_1, T0, 1);
+    add("web2", UUID_2, T0, 1);
+    text = text_at(T0 + 1);
+    ck_assert_ptr_null(strstr(text, "vmwss_balloon"));
+    free(text);
+    ck_assert_int_eq(journal_open(journal_path, &journal, NULL), 0);
+    decide_about(journal, UUID_1, T0 - 3700, "full", "none", "ample");
+    decide_about(journal, UUID_1, T0 - 60, "full", "none", "ample");
+    decide_about(journal, UUID_3, T0 - 50, "full", "none", "soft"); /* of which no record is kept */
+    decide_about(journal, UUID_1, T0 - 40, "none", "pause", "hard");
+    text = text_at(T0 + 1);
+    ck_assert_line(text, "vmwss_balloon_target_bytes{domain=\"web1\"} 734003200");
+    ck_assert_line(text, "vmwss_balloon_actual_bytes{domain=\"web1\"} 838860800");
+    ck_assert_line(text, "vmwss_balloon_state{domain=\"web1\",action=\"none\",hold=\"pause\","
+                         "mode=\"lazy\"} 1");
+    ck_assert_line(text, "vmwss_balloon_panics{domain=\"web1\"} 1");
+    ck_assert_line(text, "vmwss_balloon_decisions{action=\"full\",hold=\"none\"} 2");
+    ck_assert_line(text, "vmwss_balloon_decisions{action=\"none\",hold=\"pause\"} 1");
+    ck_assert_line(text, "vmwss_balloon_host_level{level=\"hard\"} 1");
+    ck_assert_ptr_null(strstr(text, "vmwss_balloon_floor_bytes{")); /* it was not known */
+    ck_assert_ptr_null(strstr(text, "balloon_panics{domain=\"web2\""));
+    free(text);
+    journal_close(journal);
 }
 END_TEST
 
@@ -615,6 +672,7 @@ static Suite *suite(void)
     tcase_add_test(text, of_one_uuid_the_newer_record_counts);
     tcase_add_test(text, a_guest_without_new_records_is_left_out);
     tcase_add_test(text, a_guest_that_has_ended_is_left_out);
+    tcase_add_test(text, balloons_of_guests_that_are_measured);
     tcase_add_test(text, a_clock_that_was_ahead_hides_nothing);
     tcase_add_test(text, names_are_escaped);
     tcase_add_test(text, names_that_are_not_utf8_are_replaced_and_told_apart);

@@ -265,7 +265,7 @@ START_TEST(the_page_of_the_exporter_has_it)
     FILE *out = open_memstream(&text, &size);
 
     ck_assert_int_eq(current_read(store, T0 + 1, 300, &current, NULL), 0);
-    prometheus_write(out, &current, 0);
+    prometheus_write(out, &current, &(struct balloon_metrics){0}, 0);
     current_free(&current);
     store_close(store);
     fclose(out);
