@@ -232,6 +232,8 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
     struct members *members = &balloond->members;
     int rc = read_host(host, error);
 
+    if (rc == 0)
+        rc = journal_room(balloond->journal, balloond_wall_s(), &host->room_bytes, error);
     if (rc == 0) {
         measure(balloond);
         rc = adoption_run(balloond, error);

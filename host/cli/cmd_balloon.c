@@ -3,29 +3,36 @@
  * giving back what it took, when it does not run. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/option.h"
 #include "domain/domain_memory.h"
 #include "journal/journal.h"
+#include "keep/store.h"
 #include "sample/run_lock.h"
 #include "show/table.h"
 #include "show/units.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 struct options {
     const char *journal, *uri;
     uint64_t last;
-    const char *verb, *domain;
+    double for_s;
+    const char *verb, *domain; /* of make-room: the size */
 };
 
 static const struct option_line lines[] = {
     {OPTION_COUNT, 'n', "last", "N", offsetof(struct options, last),
      .help = "so many decisions (20)", 1, 1000000, "a number of decisions, 1 to 1000000"},
+    {OPTION_SECONDS, 'f', "for", "S", offsetof(struct options, for_s),
+     .help = "how long make-room asks for it (3600)"},
     {OPTION_TEXT, 'c', "connect", "URI", offsetof(struct options, uri),
      .help = "the libvirt of release (qemu:///system)"},
     {OPTION_TEXT, 'J', "journal", "FILE", offsetof(struct options, journal),
@@ -38,17 +45,20 @@ static const struct command_options command_options = {
         "Usage: vmwss balloon status [OPTIONS]\n"
         "       vmwss balloon why DOMAIN [OPTIONS]\n"
         "       vmwss balloon log [DOMAIN] [OPTIONS]\n"
+        "       vmwss balloon make-room SIZE [OPTIONS]\n"
         "       vmwss balloon release [DOMAIN] [OPTIONS]\n\n"
         "What vmwss-balloond decided, from its journal: the last decision of each guest, of one guest with\n"
-        "what it stood on, or the last ones as they were made. release gives balloons that it set, and did\n"
-        "not restore, back the size that they had before, and takes nothing; it must not run meanwhile.\n",
+        "what it stood on, or the last ones as they were made. make-room asks it to have SIZE free on the\n"
+        "host, and prints which guests give, or in a dry run would; 0 withdraws that. release gives balloons\n"
+        "that it set, and did not restore, back the size that they had before, and takes nothing;\n"
+        "vmwss-balloond must not run meanwhile.\n",
     .lines = lines,
 };
 
 /* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    *options = (struct options){.journal = JOURNAL_DEFAULT_PATH, .last = 20};
+    *options = (struct options){.journal = JOURNAL_DEFAULT_PATH, .last = 20, .for_s = 3600};
 
     int rc = options_read(&command_options, options, argc, argv);
 
@@ -111,7 +121,7 @@ static int print_table(const struct options *options, struct journal *journal, s
         {"ACTION", false, false}, {"WHY", false, true},
     };
     struct listing listing = {table_new(columns, sizeof(columns) / sizeof(columns[0])), 0};
-    bool status = !strcmp(options->verb, "status");
+    bool status = !strcmp(options->verb, "status") || !strcmp(options->verb, "make-room");
     int rc = -ENOMEM;
 
     if (listing.table)
@@ -283,6 +293,70 @@ static int release(const struct options *options, struct error *error)
     return rc;
 }
 
+/* --- asking for room -------------------------------------------------------------------------- */
+
+#define ANSWER_S 15
+
+static int see_time(const struct journal_entry *entry, void *context)
+{
+    *(double *)context = fmax(*(double *)context, entry->time_s);
+    return 0;
+}
+
+/* For a decision after it was asked; there may be none that is another than the last. */
+static int wait_for_answer(struct journal *journal, double asked_s, struct error *error)
+{
+    static const struct timespec half_second = {.tv_nsec = 500000000};
+    double newest_s = 0;
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && newest_s <= asked_s && i < 2 * ANSWER_S; i++) {
+        nanosleep(&half_second, NULL);
+        rc = journal_latest(journal, see_time, &newest_s, error);
+    }
+    return rc;
+}
+
+static int ask_room(const struct options *options, uint64_t bytes, struct error *error)
+{
+    const double now_s = store_clock_now().wall_s;
+    struct journal *journal = NULL;
+    int rc = journal_open(options->journal, &journal, error);
+
+    if (rc == 0)
+        rc = journal_ask_room(journal, bytes, now_s + options->for_s, error);
+    if (rc == 0)
+        rc = wait_for_answer(journal, now_s, error);
+    if (rc == 0)
+        rc = print_table(options, journal, error);
+    journal_close(journal);
+    return rc;
+}
+
+/* Who holds its lock reads the journal; without it nothing is decided. */
+static int make_room(const struct options *options, struct error *error)
+{
+    static const struct lock_wait at_once = {.pidfd = -1};
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct fsroot root;
+    uint64_t bytes;
+    int rc = fsroot_open(&root, "/");
+
+    if (parse_size(options->domain, &bytes) < 0 && strcmp(options->domain, "0") != 0)
+        return error_set(error, -EINVAL, "make-room %s: expected a size, as in 8G",
+                         options->domain);
+    if (!strcmp(options->domain, "0"))
+        bytes = 0;
+    if (rc == 0)
+        rc = run_lock_host(&lock, &root, "balloond", &at_once, NULL);
+    run_lock_release(&lock);
+    if (rc == 0)
+        return error_set(error, -ESRCH,
+                         "vmwss-balloond does not run: it decides who gives, start it first");
+    return rc == -EBUSY ? ask_room(options, bytes, error)
+                        : error_set(error, rc, "the lock of vmwss-balloond: %s", strerror(-rc));
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 static int show(const struct options *options, struct error *error)
@@ -306,11 +380,14 @@ int cmd_balloon(int argc, char **argv)
         return options_exit(rc);
     if (!strcmp(options.verb, "release"))
         rc = release(&options, &error);
+    else if (!strcmp(options.verb, "make-room") && options.domain)
+        rc = make_room(&options, &error);
     else if (!strcmp(options.verb, "status") || !strcmp(options.verb, "log") ||
              (!strcmp(options.verb, "why") && options.domain))
         rc = show(&options, &error);
     else {
-        command_error("balloon %s: expected status, why DOMAIN, log or release", options.verb);
+        command_error("balloon %s: expected status, why DOMAIN, log, make-room SIZE or release",
+                      options.verb);
         return EXIT_USAGE;
     }
     if (rc == 0)

@@ -28,6 +28,8 @@ static const char schema[] =
     " resident_bytes INTEGER, wss_high_bytes INTEGER, floor_bytes INTEGER, free_bytes INTEGER,"
     " why TEXT NOT NULL, actual_5s INTEGER, actual_30s INTEGER, actual_60s INTEGER,"
     " resident_5s INTEGER, resident_30s INTEGER, resident_60s INTEGER) STRICT;"
+    "CREATE TABLE IF NOT EXISTS room (id INTEGER PRIMARY KEY CHECK (id = 1),"
+    " bytes INTEGER NOT NULL, until_s REAL NOT NULL) STRICT;"
     "CREATE INDEX IF NOT EXISTS decision_guest ON decision (uuid, id);"
     "CREATE INDEX IF NOT EXISTS decision_time ON decision (time_s);";
 
@@ -225,6 +227,36 @@ int journal_balloons(struct journal *journal,
         rc = see(&balloon, context);
     }
     return rc == 0 && result != SQLITE_DONE ? failed(journal, result, error) : rc;
+}
+
+/* --- room ------------------------------------------------------------------------------------- */
+
+int journal_ask_room(struct journal *journal, uint64_t bytes, double until_s, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = prepare(journal, "INSERT OR REPLACE INTO room VALUES (1, ?, ?)", &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sql_bind_u64(statement, 1, bytes);
+    sqlite3_bind_double(statement, 2, until_s);
+    return finish(journal, statement, error);
+}
+
+int journal_room(struct journal *journal, double now_s, uint64_t *bytes, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = prepare(journal, "SELECT bytes FROM room WHERE until_s > ?", &statement, error);
+    int result;
+
+    *bytes = 0;
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_double(statement, 1, now_s);
+    result = sqlite3_step(statement);
+    if (result == SQLITE_ROW && sql_u64(statement, 0, bytes) < 0)
+        return error_set(error, -EUCLEAN, "%s: room that is none", journal->path);
+    return result == SQLITE_ROW || result == SQLITE_DONE ? 0 : failed(journal, result, error);
 }
 
 /* --- decisions -------------------------------------------------------------------------------- */

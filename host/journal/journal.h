@@ -57,6 +57,13 @@ int journal_balloons(struct journal *journal,
                      int (*see)(const struct journal_balloon *balloon, void *context),
                      void *context, struct error *error);
 
+/** Asks for so much memory to be free on the host, until then, Unix time, in place of what was
+ * asked for before. 0 bytes: no more than the host's levels want. By another process than the
+ * writer. */
+int journal_ask_room(struct journal *journal, uint64_t bytes, double until_s, struct error *error);
+/** What is asked for at @p now_s; 0: nothing. */
+int journal_room(struct journal *journal, double now_s, uint64_t *bytes, struct error *error);
+
 /** One decision of one guest. */
 struct journal_entry {
     int64_t id;

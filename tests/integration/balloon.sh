@@ -34,6 +34,20 @@ check "no balloon is its own" test "$(journal 'SELECT count(*) FROM balloon')" =
 check "SIGTERM: exit 0" controller_end TERM
 check "it set nothing" test "$(journal 'SELECT count(*) FROM decision WHERE acted')" = 0
 
+echo "# room, of a lazy one"
+balloond_conf 'mode = lazy' 'act = no' 'interval = 1' 'shrink-without-statistics = yes'
+make_room() { "$vmwss" balloon make-room "$1" --journal "$journal"; }
+expect_exit "nobody is asked for room" 2 'vmwss-balloond does not run' make_room 1T
+controller_begin
+latest() { [[ $(journal "SELECT mode || ' ' || hold || ' ' || action FROM decision WHERE name = 'cold' ORDER BY id DESC LIMIT 1") == $1 ]]; }
+check "a host with enough takes nothing" eventually latest 'lazy ample none'
+expect_exit "no size" 2 'make-room much: expected a size' make_room much
+check "make-room shows what the guests have" test -n "$(make_room 1T | grep -E ' cold .* 256.0 MiB ')"
+check "asked for room, the cold guest would give" eventually latest 'lazy none shrink'
+make_room 0 >/dev/null
+check "withdrawn, it would not" eventually latest 'lazy ample none'
+check "SIGTERM: exit 0" controller_end TERM
+
 echo "# acting"
 configure yes
 controller_begin

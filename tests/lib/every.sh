@@ -13,6 +13,8 @@
 . "$root/tests/lib/linux_guest.sh"
 # shellcheck source=../lib/vmwssd.sh
 . "$root/tests/lib/vmwssd.sh"
+# shellcheck source=../lib/balloond.sh
+. "$root/tests/lib/balloond.sh"
 # shellcheck source=../lib/published.sh
 . "$root/tests/lib/published.sh"
 # shellcheck source=../lib/migrate.sh

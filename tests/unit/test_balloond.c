@@ -272,6 +272,21 @@ START_TEST(an_older_journal_is_taken_over)
 }
 END_TEST
 
+START_TEST(room_is_asked_for_until_then)
+{
+    uint64_t bytes = 1;
+
+    ck_assert_int_eq(journal_room(journal, 1000, &bytes, &error), 0);
+    ck_assert_uint_eq(bytes, 0);
+    ck_assert_int_eq(journal_ask_room(journal, 8192 * MIB, 2000, &error), 0);
+    ck_assert_int_eq(journal_ask_room(journal, 4096 * MIB, 3000, &error), 0); /* in its place */
+    ck_assert_int_eq(journal_room(journal, 2999, &bytes, &error), 0);
+    ck_assert_uint_eq(bytes, 4096 * MIB);
+    ck_assert_int_eq(journal_room(journal, 3000, &bytes, &error), 0);
+    ck_assert_uint_eq(bytes, 0);
+}
+END_TEST
+
 /* --- what is known of a guest ----------------------------------------------------------------- */
 
 /* The record is 10 s old, its statistics up to a minute older. */
@@ -550,6 +565,7 @@ int main(void)
     tcase_add_test(all, a_balloon_is_known_until_it_is_disowned);
     tcase_add_test(all, a_balloon_is_of_the_run_that_it_was_set_in);
     tcase_add_test(all, an_older_journal_is_taken_over);
+    tcase_add_test(all, room_is_asked_for_until_then);
     tcase_add_test(all, libvirt_statistics_count_where_they_are_newer);
     tcase_add_test(all, of_an_old_record_nothing_stands_but_what_libvirt_says);
     tcase_add_test(all, a_panic_is_known_without_the_history);
