@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: tcg libvirt cost=90
+# test: tcg libvirt cost=105
 #
 # vmwss-balloond on real guests: a dry run changes nothing, an acting one shrinks what is cold,
 # inhibits a guest without driver, is the only one, adopts after kill -9, and restores at SIGTERM.
