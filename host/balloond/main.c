@@ -5,6 +5,7 @@
  */
 #include "balloond/balloond.h"
 #include "daemon/log.h"
+#include "keep/reader_group.h"
 #include "sample/run_lock.h"
 
 #include <cap-ng.h>
@@ -84,6 +85,7 @@ static int give_up_privileges(const struct balloond_config *config, struct error
     if (strstr(config->connect, ":///embed") ||
         (capng_get_caps_process() == 0 && capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE))
         return 0;
+    reader_group_join();
     capng_clear(CAPNG_SELECT_BOTH);
     if (capng_apply(CAPNG_SELECT_BOTH) != 0)
         return error_set(error, -EPERM, "capabilities could not be dropped");

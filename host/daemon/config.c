@@ -28,6 +28,7 @@ void config_init(struct config *config)
         .n_connections = 1,
         .connect = {"qemu:///system"},
         .connect_fresh = true,
+        .user = ACCOUNT_DEFAULT,
         .database = STORE_DEFAULT_PATH,
         .period_s = 30,
         .n_windows = 3,
@@ -73,6 +74,16 @@ static void dump_connect(const struct config *config, FILE *out)
 {
     for (size_t i = 0; i < config->n_connections; i++)
         fprintf(out, "connect = %s\n", config->connect[i]);
+}
+
+static int set_user(struct config *config, const char *value)
+{
+    return set_text(config->user, sizeof(config->user), value);
+}
+
+static void dump_user(const struct config *config, FILE *out)
+{
+    fprintf(out, "user = %s\n", config->user);
 }
 
 static int set_database(struct config *config, const char *value)
@@ -301,6 +312,8 @@ static const struct key {
     {"connect", "a libvirt URI or processes, at most 16 of them",
      "URI      libvirt connection, or processes; may be repeated (qemu:///system)", set_connect,
      dump_connect},
+    {"user", "the name of a user", "NAME        runs what needs no privileges (vmwss), or root",
+     set_user, dump_user},
     {"database", "a path, or none", "FILE    where the history is kept, or none", set_database,
      dump_database},
     {"max-size", "a number of bytes, as in 500M or 2G, or none",

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "daemon/account.h"
 #include "keep/store.h"
 #include "sample/run.h"
 
@@ -20,6 +21,7 @@ struct config {
     size_t n_connections;
     char connect[CONFIG_MAX_CONNECTIONS][512];
     bool connect_fresh;  /* the next connect replaces those of an earlier source */
+    char user[64];       /* what the half without privileges runs as */
     char database[512];  /* empty: no history is kept */
     double period_s;     /* between two looks at a guest, where the budget allows it */
     double max_period_s; /* the longest, at a guest whose working set does not change; see

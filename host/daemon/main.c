@@ -48,6 +48,7 @@
 struct daemon {
     struct options options;
     struct config config;
+    struct account account; /* of this half, once they have parted */
     struct fsroot root;
     struct run_lock lock; /* one vmwssd per host */
     struct writer *writer;
@@ -189,6 +190,15 @@ static unsigned sources_up(const struct daemon *daemon)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* For good: who has given up root takes no other group. */
+static void warn_of_group(const struct daemon *daemon)
+{
+    if (daemon->account.changes && daemon->account.n_groups == 0)
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                 "publish: where only the group " ACCOUNT_PUBLISH_GROUP " may write to libvirt, "
+                 "takes effect at the next start");
+}
+
 static void reload(struct daemon *daemon)
 {
     struct config config;
@@ -200,6 +210,10 @@ static void reload(struct daemon *daemon)
     } else {
         if (strcmp(config.database, daemon->config.database) != 0)
             log_line(LOG_CLASS_DAEMON, LOG_WARNING, "database: takes effect at the next start");
+        if (strcmp(config.user, daemon->config.user) != 0)
+            log_line(LOG_CLASS_DAEMON, LOG_WARNING, "user: takes effect at the next start");
+        if (config.publish && !daemon->config.publish)
+            warn_of_group(daemon);
         daemon->config = config;
         log_set_level(config.log_level);
         publisher_switch(daemon->publisher, config.publish);
@@ -316,6 +330,10 @@ static int open_history(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;
 
+    int rc = state_dir_check(config->database, &daemon->account, error);
+
+    if (rc < 0)
+        return rc;
     sd_notify(0, "STATUS=the history is being opened; no guest is watched yet");
     return writer_start(&daemon->writer, config->database, &config->retention, error);
 }
@@ -351,6 +369,15 @@ static uint64_t patience_ns(void)
     return sd_watchdog_enabled(0, &usec) > 0 ? usec * 1000 / 2 : SCANNER_PATIENCE_NS;
 }
 
+/* With an embedded connection nobody else than root could run guests. */
+static int find_account(struct daemon *daemon, struct error *error)
+{
+    const struct config *config = &daemon->config;
+
+    return account_find(&daemon->account, has_embedded(config) ? "root" : config->user,
+                        config->publish, error);
+}
+
 /* From here on this is the half without privileges. */
 static int divide(struct daemon *daemon, struct error *error)
 {
@@ -362,7 +389,7 @@ static int divide(struct daemon *daemon, struct error *error)
     int rc = scanner_start(&daemon->scanner, &plan, &daemon->scanner_pid, error);
 
     if (rc == 0 && !has_embedded(&daemon->config))
-        rc = privileges_drop_rest(error);
+        rc = privileges_drop_rest(&daemon->account, error);
     return rc;
 }
 
@@ -373,11 +400,13 @@ static int start(struct daemon *daemon, struct error *error)
 
     daemon->patience_ns = patience_ns();
     if (rc == 0)
+        rc = find_account(daemon, error);
+    if (rc == 0)
         rc = lock_host(daemon, error);
     run_lock_sweep(&daemon->root);
     raise_file_limit();
     if (rc == 0)
-        rc = state_dir_make(config->database, error);
+        rc = state_dir_make(config->database, &daemon->account, error);
     if (rc == 0)
         rc = divide(daemon, error);
     if (rc == 0)

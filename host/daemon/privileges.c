@@ -38,10 +38,22 @@ static int keep_scanners(bool agents)
 
 static int keep_none(void)
 {
+    if (capng_get_caps_process() != 0) /* another user has others than were read before */
+        return -EPERM;
+
     const capng_select_t what = what_may_change();
 
     capng_clear(CAPNG_SELECT_BOTH);
     return capng_apply(what) == 0 ? 0 : -EPERM;
+}
+
+/* While there is CAP_SETPCAP, which goes with user 0. */
+static int drop_bounding_set(void)
+{
+    if (what_may_change() != CAPNG_SELECT_BOTH)
+        return 0;
+    capng_clear(CAPNG_SELECT_BOUNDS);
+    return capng_apply(CAPNG_SELECT_BOUNDS) == 0 ? 0 : -EPERM;
 }
 
 /* libcap-ng's state is each thread's own, and so is what capset(2) changes. */
@@ -257,7 +269,12 @@ int privileges_drop_scanner(bool agents, struct error *error)
     return drop(geteuid() == 0 ? keep_scanners(agents) : 0, limit_scanner, agents, error);
 }
 
-int privileges_drop_rest(struct error *error)
+int privileges_drop_rest(const struct account *account, struct error *error)
 {
-    return drop(keep_none(), limit_rest, false, error);
+    int rc = drop_bounding_set();
+
+    if (rc < 0)
+        return error_set(error, rc, "the bounding set of capabilities could not be dropped");
+    rc = account_become(account, error);
+    return rc < 0 ? rc : drop(keep_none(), limit_rest, false, error);
 }

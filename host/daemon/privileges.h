@@ -13,10 +13,10 @@
  *                        permitted, and in effect for just that call; not at all when no agents are
  *                        to be asked
  *
- * The rest keeps none. It stays user 0, whose files it reads and writes: libvirt's sockets, which
- * serve root without a question put to polkit, and the history. Without capabilities that user may
- * no more than the owner of these, but that is much: libvirt does what root asks, which is to run
- * any program, and only the unit file makes all but the history read-only. The man page says so.
+ * The rest keeps none, and becomes a user of its own (account.h), who owns the history and nothing
+ * else: root's files are closed to it, and libvirt lets it read. Only where it publishes does it
+ * have the group that may write to libvirt, which does what that group asks, and that is to run any
+ * program. The man page says so, and how polkit limits it.
  *
  * And system calls that neither makes, whatever it may: to run a program, to trace another process
  * or take its files, to send a signal to one or have the kernel send it (the owner of a file), to
@@ -29,6 +29,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "daemon/account.h"
 
 #include <stdbool.h>
 
@@ -38,7 +39,8 @@
  * capabilities. */
 int privileges_drop_scanner(bool agents, struct error *error);
 
-int privileges_drop_rest(struct error *error);
+/** Takes on @p account, too. */
+int privileges_drop_rest(const struct account *account, struct error *error);
 
 /** In this thread of the scanner: takes up CAP_DAC_OVERRIDE, or lays it down. Nothing where it was
  * given up. */

@@ -8,6 +8,7 @@
 #include "exporter/message.h"
 #include "exporter/options.h"
 #include "exporter/textfile.h"
+#include "keep/reader_group.h"
 
 #include <cap-ng.h>
 #include <errno.h>
@@ -24,7 +25,8 @@
 #define EXIT_USAGE 1
 #define EXIT_CANNOT 2
 
-/* Root without capabilities is the owner of root's files, and no more. */
+/* Root without capabilities is the owner of root's files, and in the groups that it is in, and no
+ * more. */
 static int give_up_privileges(struct error *error)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
@@ -32,6 +34,7 @@ static int give_up_privileges(struct error *error)
     /* None to drop: another user, or a service manager has done it. */
     if (capng_get_caps_process() == 0 && capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE)
         return 0;
+    reader_group_join();
     capng_clear(CAPNG_SELECT_BOTH);
     if (capng_apply(CAPNG_SELECT_BOTH) != 0)
         return error_set(error, -EPERM, "capabilities could not be dropped");

@@ -24,7 +24,7 @@ set(CPACK_RPM_HOST_PACKAGE_DESCRIPTION
     "How many bytes of its RAM each QEMU/KVM guest really touches in a given time,
 whatever runs in it, with an error bar: a command to measure, a service that
 watches all guests within a CPU budget and keeps their history.")
-set(CPACK_RPM_HOST_PACKAGE_REQUIRES "systemd") # systemd-sysusers makes the group in the first script
+set(CPACK_RPM_HOST_PACKAGE_REQUIRES "systemd") # systemd-sysusers makes the user in the first script
 set(CPACK_RPM_HOST_USER_FILELIST "%config(noreplace) /etc/vmwss/vmwssd.conf" "%dir /etc/vmwss")
 set(CPACK_RPM_HOST_POST_INSTALL_SCRIPT_FILE ${CMAKE_CURRENT_BINARY_DIR}/rpm-post)
 set(CPACK_RPM_HOST_PRE_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_BINARY_DIR}/rpm-preun)

@@ -6,6 +6,8 @@
 # A real Linux guest without swap and with a large cold heap: its working set is small, and what it uses is not. Given what
 # vmwss advise and vmwss-virsh-balloon leave it, it has its reserve; given its working set and headroom, its OOM killer runs.
 
+# It publishes later than it starts.
+libvirtd_rw_perms=0777
 libs=(libvirtd guests linux_guest vmwssd published)
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"

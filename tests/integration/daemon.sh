@@ -61,9 +61,10 @@ files_open() { find "/proc/$daemon/fd" -mindepth 1 | wc -l; }
 panel_pages() { sql "SELECT samples FROM $of '$1' ORDER BY sample.id DESC LIMIT 1"; }
 
 # What a service manager would be told.
-python3 -c 'import socket, sys
+python3 -c 'import os, socket, sys
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 listener.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o666)
 while True:
     print(listener.recv(4096).decode(), flush=True)' "$guests_dir/notify" >"$guests_dir/notified" &
 pids+=($!)

@@ -71,6 +71,7 @@ class Told:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(path)
+        os.chmod(path, 0o666)  # as the service manager's is
         self.socket.setblocking(False)
 
     def kept(self):

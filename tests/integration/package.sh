@@ -16,11 +16,11 @@ fresh=$dir/fresh
 inside() { debian_inside "$fresh" "$@"; }
 apt_inside() { inside apt-get "$@" -y -qq >"$dir/apt.log" 2>&1; }
 # What a package could leave; not what apt itself writes.
-# The copies that groupadd and groupdel keep of /etc/group and /etc/gshadow are theirs.
+# The copies that groupadd, useradd and their like keep of /etc/group, /etc/passwd and the shadows of both are theirs.
 files() {
 	(cd "$fresh" && find . -path ./proc -prune -o -path ./sys -prune -o -path ./dev -prune -o -path ./var/lib/dpkg -prune \
 		-o -path ./var/lib/apt -prune -o -path ./var/cache -prune -o -path ./var/log -prune -o -path ./tmp -prune -o -print) |
-		grep -vxE '\./etc/(group|gshadow)-' | sort
+		grep -vxE '\./etc/(group|gshadow|passwd|shadow|subuid|subgid)-' | sort
 }
 
 check "cpack makes a package" bash -c "cd '$build' && cpack -G DEB -B '$dir/out' >'$dir/cpack.log' 2>&1"
@@ -66,8 +66,8 @@ check "but can be" inside bash -c 'cd /etc/systemd/system && mkdir -p sockets.ta
 check "the daemon starts, keeps its history, and ends" inside bash -c '
 	timeout --preserve-status --signal TERM 15 vmwssd --foreground 2>/tmp/messages || { cat /tmp/messages; exit 1; }
 	test -s /var/lib/vmwss/history.db'
-check "which root and the group vmwss may read" \
-	test "$(inside stat -c '%A %U %G' /var/lib/vmwss /var/lib/vmwss/history.db | xargs)" = "drwxr-s--- root vmwss -rw-r----- root vmwss"
+check "which its own user and the group vmwss may read" \
+	test "$(inside stat -c '%A %U %G' /var/lib/vmwss /var/lib/vmwss/history.db | xargs)" = "drwxr-s--- vmwss vmwss -rw-r----- vmwss vmwss"
 check "the exporter reads it" inside bash -c 'vmwss-exporter --print | grep -qx "vmwss_guests 0"'
 echo 'period = 17' >>"$fresh/etc/vmwss/vmwssd.conf"
 check "it can be installed again" apt_inside install --reinstall --no-install-recommends \

@@ -8,12 +8,13 @@
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"
 
-# A host on which vmwss was never started, and that has the package's group.
+# A host on which vmwss was never started, and that has the package's user and group.
 if [[ -z ${VMWSS_STATE_NAMESPACE:-} ]]; then
 	# shellcheck disable=SC2016 # expanded inside
 	VMWSS_STATE_NAMESPACE=1 exec unshare --mount --propagation private -- bash -c '
-		mount -t tmpfs -o mode=755 tmpfs /mnt && cp /etc/group /mnt/group && sed -i "/^vmwss:/d" /mnt/group &&
-			echo "vmwss:x:64099:" >>/mnt/group && mount --bind /mnt/group /etc/group && umount /mnt || exit 1
+		mount -t tmpfs -o mode=755 tmpfs /mnt && cp /etc/group /etc/passwd /mnt && sed -i "/^vmwss:/d" /mnt/group /mnt/passwd &&
+			echo "vmwss:x:64099:" >>/mnt/group && echo "vmwss:x:64098:64099::/var/lib/vmwss:/bin/false" >>/mnt/passwd &&
+			mount --bind /mnt/group /etc/group && mount --bind /mnt/passwd /etc/passwd && umount /mnt || exit 1
 		for dir in /run /var/lib; do mount -t tmpfs -o mode=755 tmpfs "$dir" || exit 1; done
 		exec "$@"' bash bash "$0" "$@"
 fi
@@ -55,8 +56,8 @@ refused() { ! "$@" >/dev/null 2>&1; }
 echo "# it makes the directory"
 begin
 check "it starts" settles test -s "$db-wal"
-check "closed to others, the group's" test "$(stat -c '%a %G' /var/lib/vmwss)" = '2750 vmwss'
-check "so is the history" test "$(stat -c '%a %G' "$db" "$db-wal" "$db-shm" | sort -u)" = '640 vmwss'
+check "closed to others, its user's and the group's" test "$(stat -c '%a %U %G' /var/lib/vmwss)" = '2750 vmwss vmwss'
+check "so is the history" test "$(stat -c '%a %U %G' "$db" "$db-wal" "$db-shm" | sort -u)" = '640 vmwss vmwss'
 check "others cannot lock it" refused as --clear-groups timeout 5 bash -c "exec <$db-shm"
 expect_exit "nor read it, and are told what it takes" 2 'Permission denied.*group vmwss' \
 	as --clear-groups "$dir/vmwss" report

@@ -32,7 +32,9 @@ libvirtd_begin() {
 		namespaces = [ ]
 		remember_owner = 0
 	END
-	printf 'auth_unix_ro = "none"\nauth_unix_rw = "none"\n' >/etc/libvirt/libvirtd.conf
+	# As Debian has it: who may write is in a group. Elsewhere polkit decides, and the socket is open to all.
+	printf '%s\n' 'auth_unix_ro = "none"' 'auth_unix_rw = "none"' 'unix_sock_group = "libvirt"' 'unix_sock_ro_perms = "0777"' \
+		"unix_sock_rw_perms = \"${libvirtd_rw_perms:-0770}\"" >/etc/libvirt/libvirtd.conf
 	LIBVIRT_LOG_OUTPUTS=4:stderr "$nothp" libvirtd >/dev/null 2>&1 &
 	libvirtd_pid=$!
 	settles libvirtd_answers

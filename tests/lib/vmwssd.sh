@@ -4,7 +4,9 @@
 # The build's vmwssd beside a libvirtd of our own: how it begins and ends, what it logs, and what it keeps.
 # Needs libvirtd.sh and guests.sh.
 
-db=$guests_dir/history.db
+# Where vmwssd may write, which runs as a user of its own.
+db=$guests_dir/history/history.db
+mkdir -p "$guests_dir/history"
 log=$guests_dir/vmwssd.log
 daemon=
 vmwssd=$build/host/vmwssd
@@ -12,18 +14,19 @@ vmwssd=$build/host/vmwssd
 vmwssd_under=()
 
 # vmwssd_sanitized [LIBRARY]: from here on it is that of the asan preset, with this library before all others. What it finds
-# ends it, with another status than 0, and is in files $guests_dir/asan.*; at the end it looks for leaks. AddressSanitizer
+# ends it, with another status than 0, and is in files $guests_dir/asan/found.*; at the end it looks for leaks. AddressSanitizer
 # takes the xdr functions of libtirpc over when it begins, and calls none of one that libvirt brings later.
 vmwssd_sanitized() {
-	local options=log_path=$guests_dir/asan:verify_asan_link_order=0
+	local options=log_path=$guests_dir/asan/found:verify_asan_link_order=0
 	vmwssd=$root/build/asan/host/vmwssd
+	mkdir -m 777 "$guests_dir/asan" # of two users
 	vmwssd_under+=(env "LD_PRELOAD=${1:+$1:}libtirpc.so.3" "ASAN_OPTIONS=$options" "UBSAN_OPTIONS=$options:print_stacktrace=1")
 }
 
 # nothing_found: by it; else it is shown.
 nothing_found() {
 	local file found=0
-	for file in "$guests_dir"/asan.*; do
+	for file in "$guests_dir"/asan/found.*; do
 		[[ -s $file ]] || continue
 		sed 's/^/# /' "$file"
 		found=1
@@ -42,8 +45,15 @@ vmwssd_conf() {
 	} >"$guests_dir/conf"
 }
 
+# give_vmwssd FILE...: to the user that it runs as.
+give_vmwssd() {
+	chmod o+x "$guests_dir"
+	chown -R vmwss: "$@"
+}
+
 # vmwssd_begin ARG...: in the background; sets daemon. Its messages are added to $log.
 vmwssd_begin() {
+	give_vmwssd "$(dirname "$db")"
 	"${vmwssd_under[@]}" "$vmwssd" --foreground "$@" 2>>"$log" &
 	daemon=$!
 }

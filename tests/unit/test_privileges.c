@@ -8,10 +8,12 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/perf_event.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -22,6 +24,14 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Any user will do that is not root; with a group of its own that publishing would take. */
+#define USER 65533
+#define GROUP 65532
+#define PUBLISH_GROUP 65531
+
+/* Of who is not root vmwssd changes neither user nor capabilities. */
+static bool by_root;
 
 static bool refused(long result)
 {
@@ -153,7 +163,7 @@ static bool cannot_open(const char *name, int flags)
 
     int fd = open(path, flags);
 
-    return geteuid() != 0 || (fd < 0 && (errno == EACCES || errno == EPERM));
+    return !by_root || (fd < 0 && (errno == EACCES || errno == EPERM));
 }
 
 static bool cannot_open_memory(void)
@@ -233,6 +243,60 @@ static bool still_works(void)
            WIFEXITED(status) && WEXITSTATUS(status) == 7;
 }
 
+/* --- user ------------------------------------------------------------------------------------- */
+
+static bool is_the_user(void)
+{
+    uid_t uids[3];
+    gid_t gids[3];
+
+    if (getresuid(&uids[0], &uids[1], &uids[2]) < 0 || getresgid(&gids[0], &gids[1], &gids[2]) < 0)
+        return false;
+    for (size_t i = 0; i < 3; i++)
+        if (uids[i] != USER || gids[i] != GROUP)
+            return false;
+    return true;
+}
+
+static bool is_in_no_group(void)
+{
+    return getgroups(0, NULL) == 0;
+}
+
+static bool is_in_the_group_that_publishes(void)
+{
+    gid_t group;
+
+    return getgroups(1, &group) == 1 && group == PUBLISH_GROUP && is_the_user();
+}
+
+static bool does_not_become_root_again(void)
+{
+    return refused(setuid(0)) && refused(setresuid((uid_t)-1, 0, (uid_t)-1)) &&
+           refused(setgid(0)) && refused(setgroups(0, NULL));
+}
+
+static bool writes_no_file_of_roots(void)
+{
+    return open("/etc/passwd", O_WRONLY) < 0 && errno == EACCES &&
+           open("/etc/vmwss-test", O_WRONLY | O_CREAT | O_EXCL, 0600) < 0 && errno == EACCES;
+}
+
+/* As libvirt's private ones of its QEMUs are. */
+static char private_dir[] = "/tmp/vmwss-privileges.XXXXXX";
+
+static bool sees_no_private_directory(void)
+{
+    return open(private_dir, O_RDONLY | O_DIRECTORY) < 0 && errno == EACCES;
+}
+
+/* The test itself, a process of root's. */
+static bool renices_nobody(void)
+{
+    return setpriority(PRIO_PROCESS, (id_t)getppid(), getpriority(PRIO_PROCESS, 0)) < 0 &&
+           errno == EPERM;
+}
+
 struct promise {
     const char *what;
     bool (*holds)(void);
@@ -266,6 +330,16 @@ static const struct promise promises_of_rest[] = {
     {"talks to this host", talks_to_this_host},
 };
 
+/* Of the rest that is a user of its own. */
+static const struct promise promises_of_user[] = {
+    {"is the user", is_the_user},
+    {"is in no group", is_in_no_group},
+    {"does not become root again", does_not_become_root_again},
+    {"writes no file of root's", writes_no_file_of_roots},
+    {"sees no private directory", sees_no_private_directory},
+    {"renices nobody", renices_nobody},
+};
+
 static int drop_scanner(struct error *error)
 {
     return privileges_drop_scanner(false, error);
@@ -274,6 +348,38 @@ static int drop_scanner(struct error *error)
 static int drop_scanner_with_agents(struct error *error)
 {
     return privileges_drop_scanner(true, error);
+}
+
+static struct account account_of(size_t n_groups)
+{
+    return (struct account){.name = "test",
+                            .changes = by_root,
+                            .uid = USER,
+                            .gid = GROUP,
+                            .n_groups = n_groups,
+                            .groups = {PUBLISH_GROUP}};
+}
+
+static int drop_rest(struct error *error)
+{
+    const struct account account = account_of(0);
+
+    return privileges_drop_rest(&account, error);
+}
+
+static int drop_rest_that_publishes(struct error *error)
+{
+    const struct account account = account_of(1);
+
+    return privileges_drop_rest(&account, error);
+}
+
+/* As vmwssd --user root. */
+static int drop_rest_of_root(struct error *error)
+{
+    const struct account account = {.name = "root"};
+
+    return privileges_drop_rest(&account, error);
 }
 
 /* In a process of its own, which ends before anything of the test's needs what was given up. */
@@ -296,7 +402,7 @@ static void expect_after(int (*drop)(struct error *error), const struct promise 
 START_TEST(what_both_give_up)
 {
     expect_after(drop_scanner, &promises[_i]);
-    expect_after(privileges_drop_rest, &promises[_i]);
+    expect_after(drop_rest, &promises[_i]);
 }
 END_TEST
 
@@ -308,7 +414,24 @@ END_TEST
 
 START_TEST(what_the_rest_gives_up)
 {
-    expect_after(privileges_drop_rest, &promises_of_rest[_i]);
+    expect_after(drop_rest, &promises_of_rest[_i]);
+    expect_after(drop_rest_of_root, &promises_of_rest[_i]);
+}
+END_TEST
+
+START_TEST(what_another_user_gives_up)
+{
+    if (by_root)
+        expect_after(drop_rest, &promises_of_user[_i]);
+}
+END_TEST
+
+START_TEST(to_publish_there_is_a_group)
+{
+    const struct promise group = {"has the group that publishes", is_in_the_group_that_publishes};
+
+    if (by_root)
+        expect_after(drop_rest_that_publishes, &group);
 }
 END_TEST
 
@@ -332,9 +455,24 @@ static bool all_were_possible(void)
     return !writes_no_memory() && !talks_to_no_network() && !waits_for_nobody() &&
            !gets_nothing_back() && !signals_nobody() && ways_to_own() == 7 && !limits_nobody() &&
            !reaches_nobody() && !has_no_socket() &&
-           (geteuid() != 0 || (!has_no_capability() && !has_only_the_scanners() &&
-                               !cannot_open_memory() && !sees_no_mappings()));
+           (!by_root || (!has_no_capability() && !has_only_the_scanners() &&
+                         !cannot_open_memory() && !sees_no_mappings()));
 }
+
+/* Without another user the rest has root's files. Not its processes, which have capabilities. */
+static bool root_may(void)
+{
+    return !is_the_user() && !sees_no_private_directory() && open("/etc/passwd", O_WRONLY) >= 0;
+}
+
+START_TEST(root_may_it)
+{
+    const struct promise may = {"may what another user may not", root_may};
+
+    if (by_root)
+        expect_after(drop_rest_of_root, &may);
+}
+END_TEST
 
 START_TEST(they_were_possible_before)
 {
@@ -354,8 +492,18 @@ int main(void)
     tcase_add_loop_test(tcase, what_both_give_up, 0, COUNT(promises));
     tcase_add_loop_test(tcase, what_the_scanner_keeps, 0, COUNT(promises_of_scanner));
     tcase_add_loop_test(tcase, what_the_rest_gives_up, 0, COUNT(promises_of_rest));
+    tcase_add_loop_test(tcase, what_another_user_gives_up, 0, COUNT(promises_of_user));
+    tcase_add_test(tcase, to_publish_there_is_a_group);
+    tcase_add_test(tcase, root_may_it);
     tcase_add_test(tcase, for_agents_there_are_sockets);
     tcase_add_test(tcase, they_were_possible_before);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    by_root = geteuid() == 0;
+    if (!mkdtemp(private_dir))
+        return 1;
+
+    int status = run_suite(suite);
+
+    rmdir(private_dir);
+    return status;
 }
