@@ -69,10 +69,12 @@ static int give(int dir_fd, bool made, const struct account *account)
     struct stat st;
     int rc = made ? give_to_group(dir_fd) : 0;
 
-    if (rc == 0 && fstat(dir_fd, &st) < 0)
-        rc = -errno;
-    if (rc < 0 || !*account->name || st.st_uid == account->uid)
+    if (rc < 0)
         return rc;
+    if (fstat(dir_fd, &st) < 0)
+        return -errno;
+    if (!*account->name || st.st_uid == account->uid)
+        return 0;
     return give_files(dir_fd, st.st_uid, account->uid);
 }
 
@@ -105,9 +107,11 @@ int state_dir_make(const char *database, const struct account *account, struct e
     cleanup_close int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     rc = dir_fd < 0 ? -errno : give(dir_fd, made, account);
-    return rc < 0 ? error_set(error, rc, "%s: cannot be given to user %s: %s", dir, account->name,
-                              strerror(-rc))
-                  : 0;
+    return rc < 0
+               ? error_set(error, rc,
+                           "%s: cannot be given to user %s (a unit must have the same User=): %s",
+                           dir, account->name, strerror(-rc))
+               : 0;
 }
 
 int state_dir_check(const char *database, const struct account *account, struct error *error)
