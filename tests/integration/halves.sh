@@ -42,6 +42,8 @@ MACHINE=pc,memory-backend=mem run_payload one tcg "total=48M hot=16M" -m 128 -ob
 
 echo "# the end"
 check "both are at work" begin
+own_user() { [[ $(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$daemon/status" | xargs -n 1 | sort -u) == "$(id -u vmwss)" ]]; }
+check "the rest as a user of its own" own_user
 kill -TERM "$scanner"
 kill -INT "$scanner"
 check "signals to all of a service, or of a terminal, are the other half's" eventually more_than "$(records)"
