@@ -5,6 +5,8 @@
 # What vmwssd publishes in libvirt's metadata, beside a libvirtd of its own and real TCG guests: it is what the history
 # says, live only, at most once a minute, and removed; and what the vmwss-virsh scripts make of it.
 
+# It is switched on while it runs, which a group for writing would not allow (own_user.sh has one).
+libvirtd_rw_perms=0777
 libs=(libvirtd guests vmwssd published)
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"

@@ -252,10 +252,8 @@ static bool is_the_user(void)
 
     if (getresuid(&uids[0], &uids[1], &uids[2]) < 0 || getresgid(&gids[0], &gids[1], &gids[2]) < 0)
         return false;
-    for (size_t i = 0; i < 3; i++)
-        if (uids[i] != USER || gids[i] != GROUP)
-            return false;
-    return true;
+    return uids[0] == USER && uids[1] == USER && uids[2] == USER && gids[0] == GROUP &&
+           gids[1] == GROUP && gids[2] == GROUP;
 }
 
 static bool is_in_no_group(void)
@@ -350,28 +348,21 @@ static int drop_scanner_with_agents(struct error *error)
     return privileges_drop_scanner(true, error);
 }
 
-static struct account account_of(size_t n_groups)
+static int drop_rest_in(size_t n_groups, struct error *error)
 {
-    return (struct account){.name = "test",
-                            .changes = by_root,
-                            .uid = USER,
-                            .gid = GROUP,
-                            .n_groups = n_groups,
-                            .groups = {PUBLISH_GROUP}};
+    const struct account account = {"test", by_root, USER, GROUP, n_groups, {PUBLISH_GROUP}};
+
+    return privileges_drop_rest(&account, error);
 }
 
 static int drop_rest(struct error *error)
 {
-    const struct account account = account_of(0);
-
-    return privileges_drop_rest(&account, error);
+    return drop_rest_in(0, error);
 }
 
 static int drop_rest_that_publishes(struct error *error)
 {
-    const struct account account = account_of(1);
-
-    return privileges_drop_rest(&account, error);
+    return drop_rest_in(1, error);
 }
 
 /* As vmwssd --user root. */
