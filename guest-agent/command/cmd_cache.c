@@ -68,7 +68,7 @@ static int survey_list(struct cache_options *options, struct error *error)
     return error_set(error, rc, "--files-from %s: %s", name, strerror(-rc));
 }
 
-static int look(struct cache_options *options, struct error *error)
+static int cache_survey(struct cache_options *options, struct error *error)
 {
     int rc = options->files_from ? survey_list(options, error) : 0;
 
@@ -149,7 +149,7 @@ static int look_and_show(struct cache_options *options)
 
     cache_wait_begin(&wait, &options->survey);
 
-    int rc = look(options, &error);
+    int rc = cache_survey(options, &error);
 
     cache_wait_end(&wait);
     options->survey.total.interrupted = rc == -EINTR;

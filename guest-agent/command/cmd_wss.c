@@ -209,7 +209,7 @@ static int pause_and_mark(struct session *session, struct error *error)
     return rc < 0 ? rc : mark(session, error);
 }
 
-static int follow_plan(struct session *session, struct error *error)
+static int panel_plan(struct session *session, struct error *error)
 {
     const struct plan *plan = &session->options->plan;
     int rc = 0;
@@ -241,11 +241,11 @@ static int measure(struct session *session, struct error *error)
     else
         snprintf(session->what, sizeof(session->what), "watching %zu processes", watch->n);
     wss_output_begin(&session->options->output, watch, session->options->plan.duration_s);
-    return follow_plan(session, error);
+    return panel_plan(session, error);
 }
 
-static int run(const struct fsroot *root, const struct wss_options *options, bool *incomplete,
-               struct error *error)
+static int wss_run(const struct fsroot *root, const struct wss_options *options, bool *incomplete,
+                   struct error *error)
 {
     struct session session = {.options = options};
     struct processes processes = {0};
@@ -278,7 +278,7 @@ int cmd_wss(int argc, char **argv)
         return rc > 0 ? EXIT_DONE : EXIT_USAGE;
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
-    rc = run(&root, &options, &incomplete, &error);
+    rc = wss_run(&root, &options, &incomplete, &error);
     fsroot_close(&root);
     if (rc == -EINTR)
         return EXIT_INTERRUPTED;

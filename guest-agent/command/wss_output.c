@@ -66,7 +66,7 @@ static void print_bytes(const struct wss_output *output, uint64_t bytes)
 }
 
 static void print_row(const struct wss_output *output, const struct watch *watch,
-                      const struct watched *watched, double slept_s)
+                      const struct watched_process *watched, double slept_s)
 {
     const struct process_memory *memory = &watched->reading.memory;
 
@@ -90,7 +90,7 @@ static void set_bytes(json_t *object, const char *name, uint64_t bytes)
         json_object_set_new(object, name, json_integer((json_int_t)bytes));
 }
 
-static json_t *watched_json(const struct watch *watch, const struct watched *watched)
+static json_t *watched_json(const struct watch *watch, const struct watched_process *watched)
 {
     const struct process_memory *memory = &watched->reading.memory;
     json_t *object = json_pack("{si ss sf sf}", "pid", (int)watched->process.pid, "name",

@@ -65,8 +65,9 @@ static int add_group(const struct fsroot *root, const char *cgroup, bool wanted,
     return 0;
 }
 
-static int take(const struct fsroot *root, const struct pressure_scope *scope,
-                const struct cgroups *cgroups, struct pressure_survey *survey, struct error *error)
+static int survey_take(const struct fsroot *root, const struct pressure_scope *scope,
+                       const struct cgroups *cgroups, struct pressure_survey *survey,
+                       struct error *error)
 {
     int rc;
 
@@ -90,7 +91,7 @@ int pressure_survey_take(const struct fsroot *root, const struct pressure_scope 
 
     *survey = (struct pressure_survey){0};
     if (rc == 0)
-        rc = take(root, scope, &cgroups, survey, error);
+        rc = survey_take(root, scope, &cgroups, survey, error);
     cgroups_free(&cgroups);
     if (rc < 0)
         pressure_survey_free(survey);

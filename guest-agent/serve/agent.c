@@ -40,7 +40,7 @@ enum source {
 /* Who connected keeps the agent so long after he asked last. */
 #define HOST_HELD_NS 30000000000ULL
 
-struct watched {
+struct watched_trigger {
     struct stall_trigger trigger;
     int fd;
     uint64_t told_ns; /* 0: never */
@@ -59,7 +59,7 @@ struct agent {
     uint64_t heard_ns;     /* when something was read last */
     bool asked[ASK_KINDS]; /* question is to be answered */
     struct question question[ASK_KINDS];
-    struct watched watched[AGENT_TRIGGERS_MAX];
+    struct watched_trigger watched[AGENT_TRIGGERS_MAX];
     unsigned n_watched;
     struct own_set *own_set; /* NULL: not asked for */
     struct inbox inbox;
@@ -161,7 +161,7 @@ int agent_watch(struct agent *agent, const struct stall_trigger *trigger, int fd
     int rc = i < AGENT_TRIGGERS_MAX ? watch(agent, fd, EPOLLPRI, SOURCE_TRIGGER + i) : -E2BIG;
 
     if (rc == 0) {
-        agent->watched[i] = (struct watched){.trigger = *trigger, .fd = fd};
+        agent->watched[i] = (struct watched_trigger){.trigger = *trigger, .fd = fd};
         agent->n_watched++;
     }
     return rc;
@@ -195,7 +195,7 @@ static json_t *next_message(struct agent *agent)
 }
 
 /* Says what there is to say, as far as the host takes it. */
-static void say(struct agent *agent)
+static void agent_send(struct agent *agent)
 {
     while (agent->host >= 0) {
         int rc = outbox_write(&agent->outbox, agent->host);
@@ -210,7 +210,7 @@ static void say(struct agent *agent)
 }
 
 /* All that was read before anything is answered: a flood becomes one answer. */
-static void hear_lines(struct agent *agent)
+static void receive_lines(struct agent *agent)
 {
     struct question question;
     const char *line;
@@ -242,7 +242,7 @@ static void opened(struct agent *agent)
         say_nothing(agent);
 }
 
-static void hear(struct agent *agent)
+static void agent_receive(struct agent *agent)
 {
     ssize_t rc = inbox_fill(&agent->inbox, agent->host);
 
@@ -251,7 +251,7 @@ static void hear(struct agent *agent)
         opened(agent);
     if (rc > 0) {
         agent->heard_ns = clock_ns();
-        hear_lines(agent);
+        receive_lines(agent);
     } else if (rc == 0 && agent->is_device)
         closed(agent);
     else if (rc != -EAGAIN)
@@ -304,7 +304,7 @@ static void take_connection(struct agent *agent)
 }
 
 /* POLLERR stays for ever, and means that the trigger is gone. */
-static void stalled(struct agent *agent, struct watched *watched, uint32_t events)
+static void stalled(struct agent *agent, struct watched_trigger *watched, uint32_t events)
 {
     uint64_t now_ns = clock_ns();
 
@@ -361,7 +361,7 @@ int agent_turn(struct agent *agent, int timeout_ms)
     for (int i = 0; i < n; i++)
         happened(agent, &event[i]);
     if (agent->host >= 0 && agent->readable)
-        hear(agent);
-    say(agent);
+        agent_receive(agent);
+    agent_send(agent);
     return 0;
 }

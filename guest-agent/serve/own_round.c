@@ -69,7 +69,8 @@ static void sleep_until(uint64_t until_ns)
 }
 
 /* The pid may be another process's by now, whose bits nobody has cleared. */
-static int look(const struct round *round, const struct process *process, struct touched *touched)
+static int own_round_read(const struct round *round, const struct process *process,
+                          struct touched *touched)
 {
     struct proc_stat stat = {0};
     int rc = touched_read(round->root, process->pid, touched);
@@ -93,7 +94,7 @@ static int read_all(struct round *round, struct error *error)
         struct process process = watch->watched[i].process;
         struct touched touched;
 
-        if (look(round, &process, &touched) < 0)
+        if (own_round_read(round, &process, &touched) < 0)
             continue;
         process.memory = touched.memory;
         round->touching.process[round->touching.n++] = process;

@@ -124,7 +124,7 @@ static bool begin(struct own_set *own)
     return false;
 }
 
-static void take(struct own_set *own)
+static void own_set_take(struct own_set *own)
 {
     json_t *told = json_loadb(own->text, own->length, JSON_REJECT_DUPLICATES, NULL);
     const char *why = json_string_value(json_object_get(told, "error"));
@@ -154,11 +154,11 @@ static void reap(struct own_set *own)
             (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     own->child = 0;
     own->next_s = fmax(now_s(), own->began_s + cpu_s / OWN_SET_CPU);
-    take(own);
+    own_set_take(own);
 }
 
 /* True at the end of what it says. */
-static bool hear(struct own_set *own)
+static bool own_set_receive(struct own_set *own)
 {
     for (;;) {
         size_t room = sizeof(own->text) - own->length;
@@ -179,7 +179,7 @@ static double late_at_s(const struct own_set *own)
 
 bool own_set_turn(struct own_set *own)
 {
-    if (own->fd >= 0 && hear(own))
+    if (own->fd >= 0 && own_set_receive(own))
         hang_up(own);
     if (own->child > 0 && !own->killed && now_s() >= late_at_s(own)) {
         own->killed = true;

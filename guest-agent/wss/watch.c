@@ -24,7 +24,7 @@ int watch_begin(struct watch *watch, const struct fsroot *root, const struct wss
     return 0;
 }
 
-static void forget(const struct watch *watch, struct watched *watched)
+static void forget(const struct watch *watch, struct watched_process *watched)
 {
     if (watch->method->forget)
         watch->method->forget(watched->state);
@@ -40,12 +40,13 @@ void watch_end(struct watch *watch)
     *watch = (struct watch){0};
 }
 
-static struct wss_subject subject_of(const struct watch *watch, const struct watched *watched)
+static struct wss_subject subject_of(const struct watch *watch,
+                                     const struct watched_process *watched)
 {
     return (struct wss_subject){watch->root, watched->process.pid, watch->interrupted};
 }
 
-static int mark_one(const struct watch *watch, struct watched *watched)
+static int mark_one(const struct watch *watch, struct watched_process *watched)
 {
     const struct wss_subject subject = subject_of(watch, watched);
 
@@ -58,7 +59,7 @@ static int mark_one(const struct watch *watch, struct watched *watched)
 }
 
 /* The pid may be another process's by now, which has not been marked. */
-static int still_the_same(const struct watch *watch, const struct watched *watched)
+static int still_the_same(const struct watch *watch, const struct watched_process *watched)
 {
     struct proc_stat stat;
     int rc = proc_stat_read(watch->root, watched->process.pid, &stat);
@@ -68,7 +69,7 @@ static int still_the_same(const struct watch *watch, const struct watched *watch
     return rc;
 }
 
-static int read_one(const struct watch *watch, struct watched *watched)
+static int read_one(const struct watch *watch, struct watched_process *watched)
 {
     const struct wss_subject subject = subject_of(watch, watched);
     struct process_memory memory;
@@ -88,8 +89,8 @@ static int read_one(const struct watch *watch, struct watched *watched)
     return rc;
 }
 
-static int attempt(const struct watch *watch, struct watched *watched,
-                   int (*act)(const struct watch *watch, struct watched *watched))
+static int attempt(const struct watch *watch, struct watched_process *watched,
+                   int (*act)(const struct watch *watch, struct watched_process *watched))
 {
     int rc = wss_interrupted(watch->interrupted) ? -EINTR : act(watch, watched);
 
@@ -104,7 +105,7 @@ static bool is_dropped(const struct watch *watch, int rc)
            (watch->n > 1 && (rc == -EBADMSG || rc == -EFBIG));
 }
 
-static void drop(struct watch *watch, struct watched *watched, int rc)
+static void drop(struct watch *watch, struct watched_process *watched, int rc)
 {
     watch->gone += rc == -ESRCH;
     watch->refused += rc == -EACCES || rc == -EPERM;
@@ -114,14 +115,14 @@ static void drop(struct watch *watch, struct watched *watched, int rc)
 }
 
 static int for_each(struct watch *watch,
-                    int (*act)(const struct watch *watch, struct watched *watched),
+                    int (*act)(const struct watch *watch, struct watched_process *watched),
                     struct error *error)
 {
     size_t kept = 0;
     int rc = 0;
 
     for (size_t i = 0; i < watch->n; i++) {
-        struct watched *watched = &watch->watched[i];
+        struct watched_process *watched = &watch->watched[i];
         int one = rc == 0 ? attempt(watch, watched, act) : 0;
 
         if (is_dropped(watch, one)) {
@@ -165,7 +166,7 @@ int watch_read(struct watch *watch, struct error *error)
     return rc;
 }
 
-bool watched_is_huge(const struct watched *watched)
+bool watched_is_huge(const struct watched_process *watched)
 {
     uint64_t huge_bytes = watched->reading.memory.huge_bytes;
 
@@ -174,8 +175,8 @@ bool watched_is_huge(const struct watched *watched)
 
 static int by_referenced(const void *a, const void *b)
 {
-    uint64_t x = ((const struct watched *)a)->reading.memory.referenced_bytes;
-    uint64_t y = ((const struct watched *)b)->reading.memory.referenced_bytes;
+    uint64_t x = ((const struct watched_process *)a)->reading.memory.referenced_bytes;
+    uint64_t y = ((const struct watched_process *)b)->reading.memory.referenced_bytes;
 
     return (x < y) - (x > y);
 }
@@ -191,14 +192,14 @@ static double middle(uint64_t begin_ns, uint64_t end_ns)
     return ((double)begin_ns + (double)end_ns) / 2;
 }
 
-double watched_est_s(const struct watched *watched)
+double watched_est_s(const struct watched_process *watched)
 {
     return (middle(watched->read_begin_ns, watched->read_end_ns) -
             middle(watched->mark_begin_ns, watched->mark_end_ns)) /
            1e9;
 }
 
-double watched_duration_s(const struct watched *watched)
+double watched_duration_s(const struct watched_process *watched)
 {
     return (double)(watched->read_end_ns - watched->mark_begin_ns) / 1e9;
 }

@@ -7,7 +7,7 @@
 #include "wss/method.h"
 
 /** Times are clock_ns(). */
-struct watched {
+struct watched_process {
     struct process process;              /* as it was when the watch began */
     void *state;                         /* the method's */
     uint64_t mark_begin_ns, mark_end_ns; /* its own, as the next two: with many they lie apart */
@@ -25,7 +25,7 @@ struct watch {
     const struct fsroot *root;
     const struct wss_method *method;
     const volatile int *interrupted; /* not 0: marking and reading end with -EINTR; may be NULL */
-    struct watched *watched;
+    struct watched_process *watched;
     size_t n;
     size_t gone;             /* have ended since the watch began */
     size_t refused;          /* we may not look at */
@@ -49,14 +49,14 @@ int watch_read(struct watch *watch, struct error *error);
 
 /** Does a touch of this process count for a whole huge page (2 MiB), at least in a part of its
  * memory? */
-bool watched_is_huge(const struct watched *watched);
+bool watched_is_huge(const struct watched_process *watched);
 
 /** Largest working set first. */
 void watch_sort(struct watch *watch);
 
 /** How long touches of this process counted: from the middle of marking it to the middle of reading
  * it. */
-double watched_est_s(const struct watched *watched);
+double watched_est_s(const struct watched_process *watched);
 
 /** From the begin of marking it to the end of reading it. */
-double watched_duration_s(const struct watched *watched);
+double watched_duration_s(const struct watched_process *watched);

@@ -12,8 +12,8 @@ static int wait_for(const struct agent_channel *channel)
 {
     struct pollfd one = {.fd = agent_channel_fd(channel), .events = agent_channel_events(channel)};
     uint64_t now = clock_ns();
-    uint64_t due = agent_channel_due(channel);
-    int timeout_ms = due > now ? (int)((due - now + 999999) / 1000000) : 0;
+    uint64_t deadline = agent_channel_deadline(channel);
+    int timeout_ms = deadline > now ? (int)((deadline - now + 999999) / 1000000) : 0;
 
     return poll(&one, 1, timeout_ms) < 0 ? -errno : 0;
 }

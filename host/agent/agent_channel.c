@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_channel.c  See agent_channel.h. What comes in: agent_hear.c. */
+/** @file agent_channel.c  See agent_channel.h. What comes in: agent_receive.c. */
 #include "agent/agent_channel_private.h"
 
 #include "base/random.h"
@@ -301,7 +301,7 @@ short agent_channel_events(const struct agent_channel *channel)
     return channel->asked == ASK_CONNECTION ? POLLOUT : POLLIN;
 }
 
-uint64_t agent_channel_due(const struct agent_channel *channel)
+uint64_t agent_channel_deadline(const struct agent_channel *channel)
 {
     if (channel->failed.set)
         return 0;
@@ -315,7 +315,7 @@ enum agent_event_kind agent_channel_next(struct agent_channel *channel, uint64_t
     if (!channel->failed.set && channel->asked == ASK_CONNECTION)
         connected(channel, now_ns);
     else if (!channel->failed.set && channel->fd >= 0)
-        channel_hear(channel, now_ns, event);
+        channel_receive(channel, now_ns, event);
     if (event->kind != AGENT_NOTHING)
         return event->kind;
     if (!channel->failed.set && channel->asked != ASK_NOTHING && now_ns >= channel->deadline_ns)

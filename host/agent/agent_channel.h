@@ -5,8 +5,8 @@
  *
  * Theory of operation. A channel is a state machine over a stream socket: closed, connecting,
  * asking hello, asking a report, connected. agent_channel_ask() begins; then the caller polls
- * agent_channel_fd() for agent_channel_events() until agent_channel_due() at the latest, and calls
- * agent_channel_next() until that says AGENT_NOTHING:
+ * agent_channel_fd() for agent_channel_events() until agent_channel_deadline() at the latest, and
+ * calls agent_channel_next() until that says AGENT_NOTHING:
  *
  *     agent_channel_ask(channel, clock_ns());
  *     ... poll(2) ...
@@ -135,7 +135,7 @@ short agent_channel_events(const struct agent_channel *channel);
 
 /** When agent_channel_next() must be called though nothing came, as CLOCK_MONOTONIC ns; UINT64_MAX:
  * never. */
-uint64_t agent_channel_due(const struct agent_channel *channel);
+uint64_t agent_channel_deadline(const struct agent_channel *channel);
 
 /** Does what can be done now. Returns event->kind; of the event only what belongs to its kind is
  * set. */

@@ -69,4 +69,4 @@ void channel_lost(struct agent_channel *channel, int code);
 void channel_ask(struct agent_channel *channel, enum question question, uint64_t now_ns);
 
 /** Reads once, and takes lines until one of them is an event, or none is left. */
-void channel_hear(struct agent_channel *channel, uint64_t now_ns, struct agent_event *event);
+void channel_receive(struct agent_channel *channel, uint64_t now_ns, struct agent_event *event);

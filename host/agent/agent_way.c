@@ -43,7 +43,8 @@ int agent_way_take(struct agent_way *way, const struct agent_port *port, uint64_
 
 /* One that cannot be read changes nothing: the channel, if there is one, may be as good as it
  * was. */
-static int look(struct agent_way *way, struct domain_connection *connection, const char *domain)
+static int agent_way_read(struct agent_way *way, struct domain_connection *connection,
+                          const char *domain)
 {
     cleanup_free char *xml = NULL;
     struct domain_description description = {0};
@@ -69,7 +70,7 @@ int agent_way_ask(struct agent_way *way, struct domain_connection *connection, c
     int rc = 0;
 
     if (!way->channel || way->missing.code < 0)
-        rc = look(way, connection, domain);
+        rc = agent_way_read(way, connection, domain);
     if (rc < 0)
         return rc;
     rc = agent_ask(way->channel, event, NULL, NULL);

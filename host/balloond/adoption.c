@@ -10,7 +10,7 @@
 
 struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, uint64_t set_bytes)
 {
-    const struct member *member = &balloond->members.members[i];
+    const struct balloon_guest *member = &balloond->members.members[i];
     const struct control_guest *guest = &balloond->members.guests[i];
     const struct balloon_state *state = &guest->state;
     struct journal_balloon row = {
@@ -56,7 +56,7 @@ static int adopt(const struct journal_balloon *row, void *context)
     if (i < 0 || !balloond->members.members[i].fresh)
         return 0;
 
-    struct member *member = &balloond->members.members[i];
+    struct balloon_guest *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
 
     journal_boot_id(boot_id);
@@ -86,7 +86,7 @@ void adoption_renew(struct balloond *balloond, size_t i)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: not journalled: %s", row.name, error.text);
 }
 
-static void refuse_two_sections(const struct member *member)
+static void refuse_two_sections(const struct balloon_guest *member)
 {
     if (member->ambiguous)
         log_line(LOG_CLASS_GUEST, LOG_ERR,
@@ -106,7 +106,7 @@ int adoption_run(struct balloond *balloond, struct error *error)
     if (fresh)
         rc = journal_balloons(balloond->journal, adopt, balloond, error);
     for (size_t i = 0; rc == 0 && i < members->n; i++) {
-        struct member *member = &members->members[i];
+        struct balloon_guest *member = &members->members[i];
 
         if (!member->fresh)
             continue;
@@ -120,7 +120,7 @@ int adoption_run(struct balloond *balloond, struct error *error)
 
 int adoption_give_up(struct balloond *balloond, size_t i, struct error *error)
 {
-    struct member *member = &balloond->members.members[i];
+    struct balloon_guest *member = &balloond->members.members[i];
     struct journal_balloon row = adoption_row(balloond, i, 0);
     int rc;
 

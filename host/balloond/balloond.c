@@ -54,7 +54,7 @@ static void count_refusal(struct balloond *balloond, size_t i)
  * get more gets it all the same. Whatever fails but for want of a balloon is tried again. */
 static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
 {
-    struct member *member = &balloond->members.members[i];
+    struct balloon_guest *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
     const struct journal_balloon row = adoption_row(balloond, i, guest->target_bytes);
     int rc = journal_own(balloond->journal, &row, error);
@@ -78,7 +78,7 @@ static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
 static struct journal_entry entry_of(const struct balloond *balloond,
                                      const struct control_host *host, size_t i)
 {
-    const struct member *member = &balloond->members.members[i];
+    const struct balloon_guest *member = &balloond->members.members[i];
     const struct control_guest *guest = &balloond->members.guests[i];
     const struct decide_input *input = &guest->input;
     struct journal_entry entry = {
@@ -105,7 +105,7 @@ static struct journal_entry entry_of(const struct balloond *balloond,
 }
 
 /* One that is the same as the last one is not added again. */
-static bool is_news(struct member *member, const struct control_guest *guest,
+static bool is_news(struct balloon_guest *member, const struct control_guest *guest,
                     const struct journal_entry *entry)
 {
     char now[sizeof(member->last)];
@@ -119,7 +119,8 @@ static bool is_news(struct member *member, const struct control_guest *guest,
     return true;
 }
 
-static void log_failure(const struct member *member, const char *what, const struct error *error)
+static void log_failure(const struct balloon_guest *member, const char *what,
+                        const struct error *error)
 {
     log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s: %s", member->name, what, error->text);
 }
@@ -127,7 +128,7 @@ static void log_failure(const struct member *member, const char *what, const str
 static void journal_decision(struct balloond *balloond, size_t i, struct journal_entry *entry,
                              bool orders)
 {
-    struct member *member = &balloond->members.members[i];
+    struct balloon_guest *member = &balloond->members.members[i];
     struct error error = {0};
 
     if (orders)
@@ -147,7 +148,7 @@ static void journal_decision(struct balloond *balloond, size_t i, struct journal
 /* 0; or negative: what is ordered could not be set, and that was logged. */
 static int carry_out(struct balloond *balloond, const struct control_host *host, size_t i)
 {
-    struct member *member = &balloond->members.members[i];
+    struct balloon_guest *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
     struct journal_entry entry = entry_of(balloond, host, i);
     struct error error = {0};
@@ -174,7 +175,7 @@ static void note_after(struct balloond *balloond)
     static const double wait_s[] = {5, 30, 60};
 
     for (size_t i = 0; i < balloond->members.n; i++) {
-        struct member *member = &balloond->members.members[i];
+        struct balloon_guest *member = &balloond->members.members[i];
         const struct decide_input *input = &balloond->members.guests[i].input;
         struct error error = {0};
 
@@ -268,7 +269,7 @@ static bool panics(const struct balloond *balloond)
 /* Another hand moved it. */
 static void note_loss(struct balloond *balloond, size_t i)
 {
-    struct member *member = &balloond->members.members[i];
+    struct balloon_guest *member = &balloond->members.members[i];
     struct error error = {0};
 
     if (balloond->config->act && member->owned &&
@@ -343,7 +344,7 @@ void balloond_tick(struct balloond *balloond)
  * it failed. */
 static int restore_one(struct balloond *balloond, const struct control_host *host, size_t i)
 {
-    struct member *member = &balloond->members.members[i];
+    struct balloon_guest *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
     struct error error = {0};
     int rc = guest->action == CONTROL_NONE ? 0 : carry_out(balloond, host, i);

@@ -97,7 +97,7 @@ static void stay_alive(void)
     sd_notify(0, "WATCHDOG=1");
 }
 
-static void run(struct balloond *balloond)
+static void balloond_loop(struct balloond *balloond)
 {
     const double tick_s = fmin(balloond->config->interval_s, TICK_MAX_S);
     const struct timespec tick = {.tv_sec = (time_t)tick_s,
@@ -137,7 +137,7 @@ static int lock_and_run(const struct balloond_config *config, struct error *erro
     if (rc == 0)
         rc = journal_open(config->journal, &balloond.journal, error);
     if (rc == 0) {
-        run(&balloond);
+        balloond_loop(&balloond);
         rc = balloond_end(&balloond);
         if (rc < 0)
             error_set(error, rc, "not every balloon was restored");

@@ -41,7 +41,7 @@ static struct decide_input unmeasured(void)
 static void forget_report(struct decide_guest *guest)
 {
     *guest = (struct decide_guest){
-        .agreement = guest->reported ? guest->agreement : (double)NAN,
+        .consistency = guest->reported ? guest->consistency : (double)NAN,
         .swap_total_bytes = DECIDE_UNKNOWN,
         .swap_free_bytes = DECIDE_UNKNOWN,
         .cold_anon_bytes = DECIDE_UNKNOWN,
@@ -75,11 +75,12 @@ struct decide_input members_input(const struct decide_input *measured, double si
     return input;
 }
 
-static void begin_run(struct member *member, struct control_guest *guest,
+static void begin_run(struct balloon_guest *member, struct control_guest *guest,
                       const struct domain_memory *memory)
 {
     *guest = (struct control_guest){0};
-    *member = (struct member){.domain_id = memory->id, .fresh = true, .measured = unmeasured()};
+    *member = (struct balloon_guest){
+        .domain_id = memory->id, .fresh = true, .measured = unmeasured()};
     memcpy(member->uuid, memory->uuid, sizeof(member->uuid));
 }
 
@@ -88,7 +89,7 @@ static void begin_run(struct member *member, struct control_guest *guest,
 static int grow(struct members *members)
 {
     size_t room = members->room ? 2 * members->room : 16;
-    struct member *more = realloc(members->members, room * sizeof(*more));
+    struct balloon_guest *more = realloc(members->members, room * sizeof(*more));
     struct control_guest *guests;
 
     if (!more)
@@ -118,7 +119,7 @@ static void forget(struct members *members, size_t i)
     members->guests[i] = members->guests[members->n];
 }
 
-void members_take_sizes(struct member *member, struct control_guest *guest,
+void members_take_sizes(struct balloon_guest *member, struct control_guest *guest,
                         const struct domain_memory *memory, const struct balloond_config *config)
 {
     const struct balloond_guest_config *own = balloond_config_guest(config, memory->name,
@@ -180,7 +181,7 @@ struct hearing {
     bool news;
 };
 
-static int hear_stall(const char *uuid, double time_s, void *context)
+static int receive_stall(const char *uuid, double time_s, void *context)
 {
     struct hearing *hearing = context;
     ssize_t i = members_find(hearing->members, uuid);
@@ -198,7 +199,7 @@ bool members_hear_stalls(struct members *members, const struct balloond_config *
     struct store *store = NULL;
 
     if (members->n > 0 && history_open(config->database, &store, NULL) == 0)
-        history_stalls(store, store_clock_now().wall_s - MEMBER_STALL_S, hear_stall, &hearing,
+        history_stalls(store, store_clock_now().wall_s - MEMBER_STALL_S, receive_stall, &hearing,
                        NULL);
     store_close(store);
     return hearing.news;
@@ -238,7 +239,7 @@ static int measure_all(struct members *members, struct store *store, struct advi
     int first = 0;
 
     for (size_t i = 0; i < members->n; i++) {
-        struct member *member = &members->members[i];
+        struct balloon_guest *member = &members->members[i];
         struct error why = {0};
         int rc = measure(advising, store, member->uuid, &member->measured, &why);
 

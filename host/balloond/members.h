@@ -14,7 +14,7 @@
 #define MEMBER_STALL_S 10
 
 /** Beside its control_guest, which has the same number. */
-struct member {
+struct balloon_guest {
     char uuid[37];
     char name[256];
     int domain_id; /* another one: another run, and all is forgotten */
@@ -35,7 +35,7 @@ struct member {
 };
 
 struct members {
-    struct member *members;
+    struct balloon_guest *members;
     struct control_guest *guests;
     size_t n, room;
 };
@@ -53,7 +53,7 @@ struct decide_input members_input(const struct decide_input *measured, double si
                                   const struct domain_memory *memory, double wall_s);
 
 /** One of them: what libvirt says of it now, and what is configured, into the input. */
-void members_take_sizes(struct member *member, struct control_guest *guest,
+void members_take_sizes(struct balloon_guest *member, struct control_guest *guest,
                         const struct domain_memory *memory, const struct balloond_config *config);
 
 /** Working sets, from the history. A guest that is not in it, and without the history every guest,

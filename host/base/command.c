@@ -86,7 +86,7 @@ static int checked(int code)
     return code;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int command_dispatch(const struct command *command, int argc, char **argv)
 {
     int code = checked(command->run(argc, argv));
 
@@ -118,7 +118,7 @@ static int run_named(const struct program *program, int argc, char **argv)
     }
     snprintf(name, sizeof(name), "%s %s", program->name, argv[0]);
     argv[0] = name;
-    return run(command, argc, argv);
+    return command_dispatch(command, argc, argv);
 }
 
 /* "help COMMAND" is "COMMAND --help". */

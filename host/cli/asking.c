@@ -7,17 +7,17 @@
 
 #include <math.h>
 
-static void ask(struct asking *asking)
+static void asking_ask(struct asking *asking)
 {
     struct agent_event event = {0};
 
     if (!asking->channel)
         return;
     if (agent_ask(asking->channel, &event, NULL, NULL) < 0)
-        word_follower_miss(&asking->follower, event.error.text);
+        guest_tracker_unavailable(&asking->tracker, event.error.text);
     else
-        word_follower_hear(&asking->follower, agent_channel_hello(asking->channel),
-                           &event.message.report, store_clock_now().steady_s);
+        guest_tracker_update(&asking->tracker, agent_channel_hello(asking->channel),
+                             &event.message.report, store_clock_now().steady_s);
 }
 
 void asking_begin(struct asking *asking, const struct guest *guest)
@@ -25,21 +25,21 @@ void asking_begin(struct asking *asking, const struct guest *guest)
     struct agent_endpoint endpoint;
     struct error error = {0};
 
-    word_follower_init(&asking->follower, "out of memory");
+    guest_tracker_init(&asking->tracker, "out of memory");
     asking->channel = NULL;
     if (!guest->from_libvirt)
-        word_follower_miss(&asking->follower, "only libvirt knows the channel of its agent");
+        guest_tracker_unavailable(&asking->tracker, "only libvirt knows the channel of its agent");
     else if (agent_endpoint_choose(&guest->agent_port, &endpoint, &error) < 0)
-        word_follower_miss(&asking->follower, error.text);
+        guest_tracker_unavailable(&asking->tracker, error.text);
     else
         asking->channel = agent_channel_new(&endpoint, guest->ram.total_bytes);
-    ask(asking);
+    asking_ask(asking);
 }
 
-void asking_tell(struct asking *asking, struct sample_record *record)
+void asking_annotate(struct asking *asking, struct sample_record *record)
 {
-    ask(asking);
-    word_follower_tell(&asking->follower, record, store_clock_now().steady_s, HUGE_VAL);
+    asking_ask(asking);
+    guest_tracker_annotate(&asking->tracker, record, store_clock_now().steady_s, HUGE_VAL);
 }
 
 void asking_end(struct asking *asking)

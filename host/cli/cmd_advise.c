@@ -198,7 +198,7 @@ static int backtest(struct store *store, struct options *options,
     return rc < 0 ? rc : print_past(options, all, n);
 }
 
-static int run(struct options *options, struct store *store, struct error *error)
+static int advise_run(struct options *options, struct store *store, struct error *error)
 {
     cleanup_free struct history_guest *guests = NULL;
     size_t n = 0;
@@ -225,6 +225,6 @@ int cmd_advise(int argc, char **argv)
         return options_exit(rc);
     rc = history_open(options.database, &store, &error);
     if (rc == 0)
-        rc = run(&options, store, &error);
+        rc = advise_run(&options, store, &error);
     return kept_end(store, rc, &error);
 }

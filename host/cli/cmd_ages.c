@@ -5,7 +5,7 @@
 #include "cli/session.h"
 #include "domain/qemu_vcpus.h"
 #include "record/flag_memory.h"
-#include "sample/follow.h"
+#include "sample/panel.h"
 #include "sample/wait.h"
 #include "show/ages.h"
 
@@ -83,9 +83,9 @@ static int check_options(struct options *options, int argc, char **argv)
         return -EINVAL;
     }
     if (options->sampling.window_s[options->sampling.n_windows - 1] / options->tick_s >
-        FOLLOW_MAX_TICKS) {
+        PANEL_MAX_TICKS) {
         command_error("--window %g has more than %d ticks of %g s: leave out the shortest windows",
-                      options->sampling.window_s[options->sampling.n_windows - 1], FOLLOW_MAX_TICKS,
+                      options->sampling.window_s[options->sampling.n_windows - 1], PANEL_MAX_TICKS,
                       options->tick_s);
         return -EINVAL;
     }
@@ -109,11 +109,11 @@ struct watch {
     struct session *session;
     struct target target;
     const struct options *options;
-    struct follower *follower;
+    struct panel *panel;
     struct resident_now now;
     uint64_t began_ns;
     uint64_t next_tick_ns;
-    double shown_at_s; /* on the follower's clock */
+    double shown_at_s; /* on the panel's clock */
     double cpu_s;      /* our own when the last record was made */
     uint64_t n_ticks;
     uint64_t n_shown;
@@ -121,9 +121,9 @@ struct watch {
     struct flag_memory memory;
 };
 
-static int poll_follower(void *state, struct error *error)
+static int poll_panel(void *state, struct error *error)
 {
-    return follower_poll(state, error);
+    return panel_poll(state, error);
 }
 
 static int begin_panel(struct watch *watch, struct error *error)
@@ -133,7 +133,7 @@ static int begin_panel(struct watch *watch, struct error *error)
 
     session_size_panel(session, &watch->now);
 
-    const struct follow_plan plan = {
+    const struct panel_plan plan = {
         .method = session->plan.method,
         .samples = session->plan.samples,
         .presence = session->plan.presence,
@@ -148,7 +148,7 @@ static int begin_panel(struct watch *watch, struct error *error)
     watch->shown_at_s = 0;
     watch->n_ticks = 0;
     watch->memory = (struct flag_memory){0};
-    return follower_open(&watch->target, &plan, &watch->follower, error);
+    return panel_open(&watch->target, &plan, &watch->panel, error);
 }
 
 static int begin(struct watch *watch, struct error *error)
@@ -169,8 +169,8 @@ static int begin_anew(struct watch *watch, struct error *error)
     struct session *session = watch->session;
     uint64_t was_bytes = session->subject.ram.bytes;
 
-    follower_close(watch->follower);
-    watch->follower = NULL;
+    panel_close(watch->panel);
+    watch->panel = NULL;
 
     int rc = session_relocate(session, &watch->now, error);
 
@@ -188,9 +188,9 @@ static int wait_for_tick(struct watch *watch, struct error *error)
     struct session *session = watch->session;
     const struct wait wait = {
         .interrupted = session->plan.interrupted,
-        .poll = session->plan.method->poll ? poll_follower : NULL,
-        .state = watch->follower,
-        .wake_fd = follower_wake_fd(watch->follower),
+        .poll = session->plan.method->poll ? poll_panel : NULL,
+        .state = watch->panel,
+        .wake_fd = panel_wake_fd(watch->panel),
         .progress = watch->options->interval_s > 0 ? NULL : progress_draw,
         .progress_context = &session->progress,
         .began_ns = watch->began_ns,
@@ -216,8 +216,8 @@ static int tick(struct watch *watch, struct error *error)
         return begin_anew(watch, error);
     session_size_panel(session, &watch->now);
     watch->n_ticks++;
-    rc = follower_tick(watch->follower, session->plan.presence, error);
-    if (rc == 0 && follower_read_all(watch->follower))
+    rc = panel_tick(watch->panel, session->plan.presence, error);
+    if (rc == 0 && panel_read_all(watch->panel))
         session->subject.guest.jobs |= QEMU_JOB_DUMP;
     return rc == 0 ? qemu_process_verify(&session->root, &session->subject.guest.process, error)
                    : rc;
@@ -231,7 +231,7 @@ static bool is_due(const struct watch *watch)
                           : options->sampling.window_s[options->sampling.n_windows - 1];
 
     /* Ticks do not come to the nanosecond. */
-    return follower_elapsed_s(watch->follower) >= wanted_s - options->tick_s / 2;
+    return panel_elapsed_s(watch->panel) >= wanted_s - options->tick_s / 2;
 }
 
 /* A look at the panel takes its time: with windows that are shorter still, nothing would ever be
@@ -239,7 +239,7 @@ static bool is_due(const struct watch *watch)
 static int none_answered(const struct watch *watch, struct error *error)
 {
     const struct options *options = watch->options;
-    double elapsed_s = follower_elapsed_s(watch->follower);
+    double elapsed_s = panel_elapsed_s(watch->panel);
 
     if (elapsed_s < 4 * options->sampling.window_s[options->sampling.n_windows - 1])
         return 0; /* not even the shortest window yet */
@@ -259,7 +259,7 @@ static void tell_left_out(const struct watch *watch, const struct ages_record *r
         command_error(
             "%zu of %zu windows left out: one look at the panel follows the other after %.3g s",
             asked - record->sample.n_windows, asked,
-            follower_elapsed_s(watch->follower) / (double)watch->n_ticks);
+            panel_elapsed_s(watch->panel) / (double)watch->n_ticks);
 }
 
 static int print(const struct watch *watch, const struct ages_record *record, struct error *error)
@@ -282,9 +282,9 @@ static int print(const struct watch *watch, const struct ages_record *record, st
 static void remember(struct watch *watch, struct ages_record *record)
 {
     struct guest *guest = &watch->session->subject.guest;
-    double now_s = follower_elapsed_s(watch->follower);
+    double now_s = panel_elapsed_s(watch->panel);
 
-    flag_memory_look(&watch->memory, record->sample.flags, now_s);
+    flag_memory_scan(&watch->memory, record->sample.flags, now_s);
     flag_memory_apply_ages(&watch->memory, record, now_s);
     guest->migrating = false;
     guest->jobs = 0;
@@ -296,11 +296,11 @@ static int show(struct watch *watch, struct error *error)
     struct ages_record record;
     double cpu_s = own_cpu_s();
     int rc = ages_record_fill(&record, &session->root, &session->subject.guest,
-                              &session->subject.ram, &session->plan, watch->follower,
+                              &session->subject.ram, &session->plan, watch->panel,
                               cpu_s - watch->cpu_s, &watch->now, error);
 
     watch->cpu_s = cpu_s;
-    watch->shown_at_s = follower_elapsed_s(watch->follower);
+    watch->shown_at_s = panel_elapsed_s(watch->panel);
     if (rc == -EAGAIN)
         return none_answered(watch, error);
     if (rc == 0)
@@ -336,7 +336,7 @@ static int follow(struct session *session, const void *options, struct error *er
             rc = show(&watch, error);
     }
     progress_clear(&session->progress);
-    follower_close(watch.follower);
+    panel_close(watch.panel);
     return rc;
 }
 

@@ -154,7 +154,7 @@ static int measure(struct session *session, const void *options, struct error *e
     return rc == 0 ? show(&record, options, error) : rc;
 }
 
-static int run(const struct curve_kind *kind, int argc, char **argv)
+static int curve_run(const struct curve_kind *kind, int argc, char **argv)
 {
     struct options options;
     int rc = parse_options(&options, kind, argc, argv);
@@ -168,10 +168,10 @@ static int run(const struct curve_kind *kind, int argc, char **argv)
 
 int cmd_profile(int argc, char **argv)
 {
-    return run(&profile, argc, argv);
+    return curve_run(&profile, argc, argv);
 }
 
 int cmd_grow(int argc, char **argv)
 {
-    return run(&grow, argc, argv);
+    return curve_run(&grow, argc, argv);
 }

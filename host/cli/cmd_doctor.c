@@ -56,7 +56,7 @@ static void limit_to_own(struct report *report)
              "; without root only of this user's own guests");
 }
 
-static bool look_at_methods(struct report *report, const struct fsroot *root)
+static bool check_methods(struct report *report, const struct fsroot *root)
 {
     bool any = false;
 
@@ -73,7 +73,7 @@ static bool look_at_methods(struct report *report, const struct fsroot *root)
     return any;
 }
 
-static void look_at_disturbances(struct report *report, const struct fsroot *root)
+static void check_disturbances(struct report *report, const struct fsroot *root)
 {
     if (geteuid() != 0)
         add(report, "root", OUTCOME_WARNING,
@@ -105,8 +105,8 @@ static int add_verdicts(struct report *report, const struct survey *survey, stru
     return survey->chosen ? 0 : -ENOTSUP;
 }
 
-static int look_at_guest(struct report *report, const struct fsroot *root,
-                         const struct guest_choice *choice, struct error *error)
+static int check_guest(struct report *report, const struct fsroot *root,
+                       const struct guest_choice *choice, struct error *error)
 {
     struct guest guest;
     struct survey survey;
@@ -173,10 +173,10 @@ static int examine(struct report *report, const struct guest_choice *choice)
     if (fsroot_open(&root, "/") < 0)
         return EXIT_CANNOT;
     if (choice->domain || choice->pid)
-        works = look_at_guest(report, &root, choice, &error) == 0;
+        works = check_guest(report, &root, choice, &error) == 0;
     else
-        works = look_at_methods(report, &root);
-    look_at_disturbances(report, &root);
+        works = check_methods(report, &root);
+    check_disturbances(report, &root);
     fsroot_close(&root);
     if (*error.text) {
         add(report, "guest", OUTCOME_NO, error.text);

@@ -31,8 +31,8 @@ struct inquiry {
     struct resident_meter meter;
     bool metered;
     struct agent_way way;
-    struct word_report before;
-    bool has_before, told; /* told: anything, ever */
+    struct guest_report before;
+    bool has_before, reported; /* reported: anything, ever */
 };
 
 /* --- the host's side -------------------------------------------------------------------------- */
@@ -60,31 +60,31 @@ static void find_ram(struct inquiry *inquiry)
 
 /* --- the guest's side ------------------------------------------------------------------------- */
 
-static void make_word(struct inquiry *inquiry, struct guest_view *view,
-                      const struct word_report *now)
+static void make_guest_stats(struct inquiry *inquiry, struct guest_view *view,
+                             const struct guest_report *now)
 {
-    const struct word_host host = {
+    const struct host_sample host = {
         .ram_bytes = view->memory.current_bytes != DOMAIN_MEMORY_UNKNOWN
                          ? view->memory.current_bytes
                          : view->assigned_bytes,
         .resident_bytes = view->resident_bytes == AGENT_UNKNOWN ? 0 : view->resident_bytes,
     };
-    bool follows = inquiry->has_before && word_follows(&inquiry->before, now);
+    bool follows = inquiry->has_before && guest_report_follows(&inquiry->before, now);
 
     view->before = follows ? &inquiry->before.report : NULL;
-    guest_word_make(&view->word, follows ? &inquiry->before : NULL, now, &host);
+    guest_stats_make(&view->stats, follows ? &inquiry->before : NULL, now, &host);
 }
 
 /* 0, or the agent's failure, with inquiry->way.missing set. */
-static int ask(struct inquiry *inquiry, struct word_report *now, struct agent_top *top)
+static int guest_ask(struct inquiry *inquiry, struct guest_report *now, struct agent_top *top)
 {
     struct agent_event event;
     int rc = agent_way_ask(&inquiry->way, inquiry->connection, inquiry->guest.uuid, &event);
 
     if (rc < 0)
         return rc;
-    word_report_agent(now, agent_channel_hello(inquiry->way.channel), &event.message.report,
-                      (double)clock_ns() / 1e9);
+    guest_report_of_agent(now, agent_channel_hello(inquiry->way.channel), &event.message.report,
+                          (double)clock_ns() / 1e9);
     *top = event.message.top;
     return 0;
 }
@@ -92,8 +92,8 @@ static int ask(struct inquiry *inquiry, struct word_report *now, struct agent_to
 /* --- vmwssd's --------------------------------------------------------------------------------- */
 
 /* There may be no history, or none that this user may read: it is not asked for by that name. */
-static void look_into_history(const struct inquiry *inquiry, struct guest_view *view,
-                              struct guest_kept *kept)
+static void read_history(const struct inquiry *inquiry, struct guest_view *view,
+                         struct guest_kept *kept)
 {
     struct error error = {0};
     int rc = guest_kept_read(inquiry->choice->database ? inquiry->choice->database
@@ -109,13 +109,13 @@ static void look_into_history(const struct inquiry *inquiry, struct guest_view *
 }
 
 /* What vmwssd was told is shown when the agent cannot be asked, with what it made of it. */
-static void take_told(struct guest_view *view, const struct guest_kept *kept)
+static void take_last_report(struct guest_view *view, const struct guest_kept *kept)
 {
-    view->hello = &kept->told.hello;
-    view->report = &kept->told.report;
-    view->top = &kept->told.top;
-    view->told_age_s = kept->told_age_s;
-    view->word = view->record->guest;
+    view->hello = &kept->last_report.hello;
+    view->report = &kept->last_report.report;
+    view->top = &kept->last_report.top;
+    view->report_age_s = kept->report_age_s;
+    view->stats = view->record->guest;
 }
 
 /* --- together --------------------------------------------------------------------------------- */
@@ -142,9 +142,9 @@ static int inquire(struct inquiry *inquiry, struct error *error)
                               .uuid = inquiry->guest.uuid,
                               .pid = inquiry->guest.process.pid,
                               .assigned_bytes = inquiry->guest.ram.total_bytes,
-                              .told_age_s = NAN};
+                              .report_age_s = NAN};
     cleanup_free struct guest_kept *kept = malloc(sizeof(*kept));
-    struct word_report now;
+    struct guest_report now;
     struct agent_top top;
     int rc = domain_memory_fetch(inquiry->connection, inquiry->guest.uuid, &view.memory, error);
 
@@ -153,23 +153,23 @@ static int inquire(struct inquiry *inquiry, struct error *error)
     if (!kept)
         return error_set(error, -ENOMEM, "out of memory");
     view.resident_bytes = resident_bytes(inquiry);
-    rc = ask(inquiry, &now, &top);
+    rc = guest_ask(inquiry, &now, &top);
     view.unix_s = unix_now();
-    look_into_history(inquiry, &view, kept);
+    read_history(inquiry, &view, kept);
     if (rc == 0) {
         view.hello = agent_channel_hello(inquiry->way.channel);
         view.report = &now.report;
         view.top = &top;
-        make_word(inquiry, &view, &now);
-    } else if (kept->has_told) {
-        take_told(&view, kept);
+        make_guest_stats(inquiry, &view, &now);
+    } else if (kept->has_report) {
+        take_last_report(&view, kept);
     } else {
-        view.missing = inquiry->way.missing.text;
-        guest_word_none(&view.word, "%s", view.missing);
-        command_error("domain %s: %s", view.domain, view.missing);
+        view.unavailable = inquiry->way.missing.text;
+        guest_stats_unavailable(&view.stats, "%s", view.unavailable);
+        command_error("domain %s: %s", view.domain, view.unavailable);
     }
     show(inquiry->choice, &view);
-    inquiry->told |= view.report || domain_memory_is_told(&view.memory);
+    inquiry->reported |= view.report || domain_memory_is_reported(&view.memory);
     if (rc == 0) {
         inquiry->before = now;
         inquiry->has_before = true;
@@ -220,7 +220,7 @@ static void close_all(struct inquiry *inquiry)
     fsroot_close(&inquiry->root);
 }
 
-static int run(const struct choice *choice)
+static int guest_run(const struct choice *choice)
 {
     struct inquiry inquiry = {.choice = choice, .guest.process.pidfd = -1};
     struct error error = {0};
@@ -240,7 +240,7 @@ static int run(const struct choice *choice)
         command_error("%s", error.text);
         return opened && rc == -ESRCH ? EXIT_VANISHED : EXIT_CANNOT;
     }
-    return inquiry.told ? EXIT_DONE : EXIT_CANNOT;
+    return inquiry.reported ? EXIT_DONE : EXIT_CANNOT;
 }
 
 #define AT(member) offsetof(struct choice, member)
@@ -288,5 +288,5 @@ int cmd_guest(int argc, char **argv)
         choice.count = choice.interval_s > 0 ? 2 : 1;
     if (choice.interval_s <= 0)
         choice.interval_s = 5;
-    return run(&choice);
+    return guest_run(&choice);
 }

@@ -68,7 +68,7 @@ struct collected {
     struct history_point *points;
 };
 
-static int see(const struct history_point *point, void *context)
+static int history_see(const struct history_point *point, void *context)
 {
     struct collected *collected = context;
 
@@ -137,7 +137,7 @@ static int read_and_print(struct store *store, const struct options *options, st
         return rc;
     kept_span(&options->kept, &query.from_s, &query.to_s);
     query.level_s = options->level_s < 0 ? history_level(options->kept.since_s) : options->level_s;
-    rc = history_points(store, &guest, &query, see, &collected, error);
+    rc = history_points(store, &guest, &query, history_see, &collected, error);
     if (rc == -ENOMEM)
         error_set(error, rc, "out of memory");
     if (rc == 0 && collected.n == 0)

@@ -163,7 +163,7 @@ static void survey_row(const struct fsroot *root, struct row *row, int opened, s
     if (opened < 0)
         return;
     row->accel = accel_name(guest->process.accel);
-    row->surveyed = survey_guest(root, guest, SURVEY_LOOK, &row->survey, &row->problem) == 0;
+    row->surveyed = survey_guest(root, guest, SURVEY_CHECK, &row->survey, &row->problem) == 0;
     guest_close(guest);
 }
 

@@ -6,7 +6,7 @@
 #include "cli/asking.h"
 #include "cli/session.h"
 #include "estimate/pace.h"
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 #include "show/sample_json.h"
 #include "show/sample_table.h"
 
@@ -157,10 +157,10 @@ static int parse_options(struct options *options, int argc, char **argv)
 /* --- measuring -------------------------------------------------------------------------------- */
 
 /* The table has no room for the reason. */
-static void say_missing(const struct guest_word *word)
+static void say_missing(const struct guest_stats *stats)
 {
-    if (word->source == WORD_NONE && word_was_asked(word))
-        command_error("the guest says nothing: %s", word->missing);
+    if (stats->source == GUEST_STATS_NONE && guest_stats_requested(stats))
+        command_error("the guest says nothing: %s", stats->unavailable);
 }
 
 static int show(const struct sample_record *record, const struct options *options, bool heading,
@@ -212,7 +212,7 @@ static int measure_period(struct session *session, const struct options *options
         rc = 0;
     } else if (rc == 0) {
         if (options->agent)
-            asking_tell(&measuring->asking, &record);
+            asking_annotate(&measuring->asking, &record);
         rc = show(&record, options, measuring->shown % 20 == 0, error);
         period_s = next_period(&measuring->pace, &record);
         measuring->shown++;

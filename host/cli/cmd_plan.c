@@ -92,7 +92,7 @@ static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
     return rc;
 }
 
-static int run(struct plan_choice *choice, struct error *error)
+static int plan_run(struct plan_choice *choice, struct error *error)
 {
     struct showing showing = {.began_ns = clock_ns(), .what = "read"};
     struct prom_options prometheus = choice->prometheus;
@@ -131,7 +131,7 @@ int cmd_plan(int argc, char **argv)
     if (rc != 0)
         status = options_exit(rc);
     else
-        status = kept_end(NULL, run(&choice, &error), &error);
+        status = kept_end(NULL, plan_run(&choice, &error), &error);
     plan_choice_free(&choice);
     return status;
 }

@@ -14,7 +14,7 @@
 #include <time.h>
 
 /* How often to look for new records. */
-#define LOOK_NS 500000000L
+#define POLL_NS 500000000L
 #define ROWS_PER_HEADING 20
 
 struct options {
@@ -156,7 +156,7 @@ static void tell_unknown(struct store *store, const struct options *options)
 static int watch(struct stream *stream, const struct options *options, struct error *error)
 {
     struct printing printing = {.options = options, .error = error};
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    const struct timespec pause = {.tv_nsec = POLL_NS};
     int rc;
 
     tell_unknown(stream_store(stream), options);

@@ -16,18 +16,18 @@ static double time_of(const struct kept_sample *kept)
     return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
 }
 
-static int read_told(struct store *store, const struct history_guest *guest, uint64_t ram_bytes,
-                     struct guest_kept *kept, struct error *error)
+static int read_last_report(struct store *store, const struct history_guest *guest,
+                            uint64_t ram_bytes, struct guest_kept *kept, struct error *error)
 {
-    char lines[AGENT_TOLD_MAX];
+    char lines[AGENT_LAST_REPORT_MAX];
     double time_s;
-    int rc = history_told(store, guest->id, lines, &time_s, error);
+    int rc = history_last_report(store, guest->id, lines, &time_s, error);
 
     if (rc <= 0)
         return rc;
-    rc = agent_told_parse(lines, ram_bytes, &kept->told, error);
-    kept->has_told = rc == 0;
-    kept->told_age_s = fmax(store_clock_now().wall_s - time_s, 0);
+    rc = agent_last_report_parse(lines, ram_bytes, &kept->last_report, error);
+    kept->has_report = rc == 0;
+    kept->report_age_s = fmax(store_clock_now().wall_s - time_s, 0);
     return rc;
 }
 
@@ -44,7 +44,7 @@ static int read_all(struct store *store, const char *uuid, uint64_t ram_bytes,
         return rc;
     kept->has_record = true;
     kept->record_age_s = fmax(store_clock_now().wall_s - time_of(&kept->sample), 0);
-    return read_told(store, &guest, ram_bytes, kept, error);
+    return read_last_report(store, &guest, ram_bytes, kept, error);
 }
 
 int guest_kept_read(const char *database, const char *uuid, uint64_t ram_bytes,
@@ -62,6 +62,6 @@ int guest_kept_read(const char *database, const char *uuid, uint64_t ram_bytes,
     store_close(store);
     old_s = fmax(PERIODS * kept->sample.period_s, AT_LEAST_S);
     kept->has_record = kept->has_record && rc == 0 && kept->record_age_s <= old_s;
-    kept->has_told = kept->has_record && kept->has_told && kept->told_age_s <= old_s;
+    kept->has_report = kept->has_record && kept->has_report && kept->report_age_s <= old_s;
     return rc;
 }

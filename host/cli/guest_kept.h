@@ -5,14 +5,14 @@
  */
 #pragma once
 
-#include "agent/agent_told.h"
+#include "agent/agent_last_report.h"
 #include "keep/history.h"
 
 struct guest_kept {
-    bool has_record, has_told;
-    double record_age_s, told_age_s;
+    bool has_record, has_report;
+    double record_age_s, report_age_s;
     struct kept_sample sample;
-    struct agent_told told;
+    struct agent_last_report last_report;
 };
 
 /**

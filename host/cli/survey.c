@@ -15,14 +15,14 @@ static int not_tried(const struct neighbour *neighbour, struct error *why)
 }
 
 /* The one that vmwssd follows the guest by is proven. */
-static int ask(const struct method *method, const struct target *target,
-               const struct neighbour *neighbour, enum survey_depth depth, struct error *why)
+static int survey_ask(const struct method *method, const struct target *target,
+                      const struct neighbour *neighbour, enum survey_depth depth, struct error *why)
 {
     if (!neighbour->owner)
         return method->probe(target, why);
     if (method == neighbour->method)
         return 0;
-    if (depth == SURVEY_LOOK || !neighbour_allows(neighbour, method, method->census))
+    if (depth == SURVEY_CHECK || !neighbour_allows(neighbour, method, method->census))
         return not_tried(neighbour, why);
     return method->probe(target, why);
 }
@@ -34,7 +34,7 @@ static void ask_methods(const struct target *target, const struct neighbour *nei
         struct method_verdict *verdict = &out->verdicts[out->n_verdicts++];
 
         verdict->method = methods[i];
-        verdict->rc = ask(methods[i], target, neighbour, depth, &verdict->why);
+        verdict->rc = survey_ask(methods[i], target, neighbour, depth, &verdict->why);
     }
     out->chosen = method_choose(target, out->verdicts, out->n_verdicts);
 }
@@ -79,7 +79,7 @@ int survey_guest(const struct fsroot *root, const struct guest *guest, enum surv
     struct target target = {.root = root, .process = &guest->process, .ram = &out->ram};
 
     neighbour_read(root, guest->process.pid, &neighbour);
-    if (neighbour.owner && depth == SURVEY_LOOK)
+    if (neighbour.owner && depth == SURVEY_CHECK)
         ask_methods(&target, &neighbour, depth, out);
     else
         ask_locked(&target, depth, out);

@@ -16,8 +16,8 @@ struct survey {
 
 /** What a guest that vmwssd follows is to be put through. */
 enum survey_depth {
-    SURVEY_LOOK, /* nothing: what vmwssd does by is what there is to say */
-    SURVEY_TRY,  /* the methods that leave its panel alone */
+    SURVEY_CHECK, /* nothing: what vmwssd does by is what there is to say */
+    SURVEY_TRY,   /* the methods that leave its panel alone */
 };
 
 /** Locates the RAM of @p guest and asks every method. Asking disturbs a measurement, so it locks

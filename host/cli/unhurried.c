@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* How soon a signal is noticed. */
-#define LOOK_S 0.05
+#define CHECK_S 0.05
 
 /* Freed by whoever is the last to need it: the thread, if it was left behind. */
 struct inquiry {
@@ -47,7 +47,7 @@ static struct inquiry *inquiry_new(const struct guest_choice *choice)
     return inquiry;
 }
 
-static void *ask(void *context)
+static void *unhurried_ask(void *context)
 {
     struct inquiry *inquiry = context;
     struct fsroot root;
@@ -82,7 +82,7 @@ static int begin(struct inquiry *inquiry)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
 
-    int rc = -pthread_create(&thread, NULL, ask, inquiry);
+    int rc = -pthread_create(&thread, NULL, unhurried_ask, inquiry);
 
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc == 0)
@@ -95,7 +95,7 @@ static bool wait_for(struct inquiry *inquiry, const volatile int *interrupted)
 {
     pthread_mutex_lock(&inquiry->mutex);
     while (!inquiry->done && !*interrupted)
-        cond_wait_until(&inquiry->changed, &inquiry->mutex, cond_in_s(LOOK_S));
+        cond_wait_until(&inquiry->changed, &inquiry->mutex, cond_in_s(CHECK_S));
     inquiry->left_behind = !inquiry->done;
 
     bool done = inquiry->done;

@@ -32,7 +32,7 @@ void agents_switch(struct agents *agents, bool on, double period_s)
 {
     pthread_mutex_lock(&agents->mutex);
     agents->on = on;
-    agents->rounds.wanted_s = period_s;
+    agents->polling.wanted_s = period_s;
     pthread_mutex_unlock(&agents->mutex);
     wake(agents);
 }
@@ -47,10 +47,10 @@ void agents_keep_stalls(struct agents *agents, struct writer *writer)
 double agents_pace(struct agents *agents, double period_s, uint64_t held_until_ns)
 {
     pthread_mutex_lock(&agents->mutex);
-    agents->rounds.planned_s = period_s;
-    agents->rounds.held_until_ns = held_until_ns;
+    agents->polling.planned_s = period_s;
+    agents->polling.held_until_ns = held_until_ns;
 
-    double cost_s = agents->on ? agents->rounds.cost_s : 0;
+    double cost_s = agents->on ? agents->polling.cost_s : 0;
 
     pthread_mutex_unlock(&agents->mutex);
     return cost_s;
@@ -69,9 +69,9 @@ void agents_source(struct agents *agents, unsigned source, const struct agents_l
     wake(agents);
 }
 
-static struct asked *find(struct agents *agents, const char *uuid)
+static struct agent_peer *agents_find(struct agents *agents, const char *uuid)
 {
-    struct asked *one = agents->list;
+    struct agent_peer *one = agents->list;
 
     while (one && strcmp(one->uuid, uuid) != 0)
         one = one->next;
@@ -82,48 +82,48 @@ void agents_plugged(struct agents *agents, const char *uuid)
 {
     pthread_mutex_lock(&agents->mutex);
 
-    struct asked *asked = find(agents, uuid);
+    struct agent_peer *peer = agents_find(agents, uuid);
 
-    if (asked)
-        asked->xml.plugged = true;
+    if (peer)
+        peer->xml.plugged = true;
     pthread_mutex_unlock(&agents->mutex);
 }
 
-void agents_tell(struct agents *agents, struct sample_record *record)
+void agents_annotate(struct agents *agents, struct sample_record *record)
 {
     const double now_s = store_clock_now().steady_s;
 
     pthread_mutex_lock(&agents->mutex);
 
-    struct asked *asked = agents->on ? find(agents, record->uuid) : NULL;
+    struct agent_peer *peer = agents->on ? agents_find(agents, record->uuid) : NULL;
 
-    if (asked)
-        word_follower_tell(&asked->follower, record, now_s,
-                           STALE_PERIODS * rounds_period_s(&agents->rounds) + STALE_S);
+    if (peer)
+        guest_tracker_annotate(&peer->tracker, record, now_s,
+                               STALE_PERIODS * polling_period_s(&agents->polling) + STALE_S);
     else if (agents->on)
-        guest_word_none(&record->guest, "not asked yet");
+        guest_stats_unavailable(&record->guest, "not asked yet");
     pthread_mutex_unlock(&agents->mutex);
 }
 
-char *agents_take_told(struct agents *agents, const char *uuid)
+char *agents_take_last_report(struct agents *agents, const char *uuid)
 {
-    char *told = NULL;
+    char *last_report = NULL;
 
     pthread_mutex_lock(&agents->mutex);
 
-    struct asked *asked = agents->on ? find(agents, uuid) : NULL;
+    struct agent_peer *peer = agents->on ? agents_find(agents, uuid) : NULL;
 
-    if (asked) {
-        told = asked->lines;
-        asked->lines = NULL;
+    if (peer) {
+        last_report = peer->lines;
+        peer->lines = NULL;
     }
     pthread_mutex_unlock(&agents->mutex);
-    return told;
+    return last_report;
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-static void *run(void *context)
+static void *agents_run(void *context)
 {
     struct agents *agents = context;
     bool was_on = false;
@@ -134,15 +134,15 @@ static void *run(void *context)
         uint64_t now_ns = clock_ns();
         bool stop = agents->stop;
         bool on = agents->on;
-        bool begins = on && now_ns >= rounds_due_ns(&agents->rounds);
+        bool begins = on && now_ns >= polling_due_ns(&agents->polling);
 
         if (begins)
-            rounds_begin(&agents->rounds, now_ns, thread_cpu_s() + agents->news_cpu_s);
+            polling_begin(&agents->polling, now_ns, thread_cpu_s() + agents->balloon_stats_cpu_s);
         if (!on)
-            agents->rounds.began_ns = 0; /* at once when it is on again */
+            agents->polling.began_ns = 0; /* at once when it is on again */
 
-        uint64_t until_ns = on ? rounds_due_ns(&agents->rounds) : UINT64_MAX;
-        bool held = rounds_held(&agents->rounds, now_ns);
+        uint64_t until_ns = on ? polling_due_ns(&agents->polling) : UINT64_MAX;
+        bool held = polling_held(&agents->polling, now_ns);
 
         pthread_mutex_unlock(&agents->mutex);
         if (stop)
@@ -150,7 +150,7 @@ static void *run(void *context)
         if (was_on && !on)
             agents_forget(agents);
         if (begins)
-            agents_round(agents);
+            agents_poll(agents);
         was_on = on;
         agents_listen(agents, until_ns, held);
     }
@@ -165,9 +165,9 @@ int agents_start(struct agents **out, struct scanner *scanner, struct error *err
         return error_set(error, -ENOMEM, "out of memory");
     pthread_mutex_init(&agents->mutex, NULL);
     agents->scanner = scanner;
-    agents->rounds.wanted_s = 1;
+    agents->polling.wanted_s = 1;
     agents->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    rc = agents->wake_fd < 0 ? -errno : -pthread_create(&agents->thread, NULL, run, agents);
+    rc = agents->wake_fd < 0 ? -errno : -pthread_create(&agents->thread, NULL, agents_run, agents);
     if (rc < 0) {
         if (agents->wake_fd >= 0)
             close(agents->wake_fd);

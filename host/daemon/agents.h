@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file agents.h  The one thread that asks guests what they say of their memory, and keeps the last
- * they said.
+ * @file agents.h  The one thread that polls guests for statistics of their memory, and keeps the
+ * last report of each.
  *
  * Once a period it asks libvirt which domains run, and what their balloon drivers tell, and the
  * agent of each domain that has a channel for it; agent/agent_channel.h bounds what one guest can
- * cost, and no guest waits for another. Between two periods it hears stalls, after which it asks at
- * once. Looks at guests never wait for it: they take what was said last. It has read-only
- * connections of its own, for libvirt may block, and may leave them: memory_news.h.
+ * cost, and no guest waits for another. Between two periods it receives stalls, after which it asks
+ * at once. Scans of guests never wait for it: they take the last report. It has read-only
+ * connections of its own, for libvirt may block, and may leave them: balloon_stats.h.
  *
  * While it holds a guest's channel, QEMU serves nobody else there.
  */
@@ -57,14 +57,14 @@ void agents_source(struct agents *agents, unsigned source, const struct agents_l
  * thread; never blocks for long. */
 void agents_plugged(struct agents *agents, const char *uuid);
 
-/** Puts what the guest said last into a record that has just been made; nothing when nobody is to
- * be asked. From any thread; never blocks for long. */
-void agents_tell(struct agents *agents, struct sample_record *record);
+/** Annotates a record that has just been made with the guest's last report; nothing when guests are
+ * not to be asked. From any thread; never blocks for long. */
+void agents_annotate(struct agents *agents, struct sample_record *record);
 
-/** What the agent of the guest of this UUID told, as of agent_told_text(), if that is new and worth
- * keeping: once a minute.
+/** The last report of the agent of the guest of this UUID, as of agent_last_report_text(), if it is
+ * new and worth keeping: once a minute.
  *  NULL; else the caller frees it. From any thread; never blocks for long. */
-char *agents_take_told(struct agents *agents, const char *uuid);
+char *agents_take_last_report(struct agents *agents, const char *uuid);
 
 /** Begins to end. Returns at once. */
 void agents_end(struct agents *agents);

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents_private.h  What agents.c, agents_ask.c and agents_hear.c share. */
+/** @file agents_private.h  What agents.c, agents_ask.c and agents_receive.c share. */
 #pragma once
 
 #include "agent/agent_channel.h"
 #include "daemon/agents.h"
-#include "daemon/rounds.h"
-#include "daemon/said.h"
-#include "record/word_follower.h"
+#include "daemon/log_limit.h"
+#include "daemon/polling.h"
+#include "record/guest_tracker.h"
 
 #include <poll.h>
 #include <pthread.h>
 
-/* After a stall it is asked at once, but not for every one of many: what is told in less time makes
- * no rates. */
+/* After a stall it is asked at once, but not for every one of many: reports of a shorter interval
+ * make no rates. */
 #define ASK_AGAIN_NS 5000000000ULL
 
 /* So often a stall of one guest is kept. */
 #define KEEP_STALL_NS 2000000000ULL
 
-/* So often what it told is kept as a whole: some 3 KB, for whoever asks beside vmwssd. */
-#define KEEP_TOLD_NS 60000000000ULL
+/* So often its last report is kept as a whole: some 3 KB, for commands that run beside vmwssd. */
+#define KEEP_REPORT_NS 60000000000ULL
 
-/* One guest. Only the thread adds, removes and uses it; the follower also those who are told, under
- * the mutex. */
-struct asked {
-    struct asked *next;
+/* One guest, with the way to its agent. Only the thread adds, removes and uses it; the tracker also
+ * those who annotate records, under the mutex. */
+struct agent_peer {
+    struct agent_peer *next;
     unsigned source;
     char uuid[37];
     char name[256];
@@ -36,11 +36,12 @@ struct asked {
     uint64_t stall_ns; /* when one was kept */
     bool two_ways;     /* a port and vsock: when one fails the XML has which of them */
     bool answers;      /* as of the last question: what the balloon tells is not needed */
-    struct said said;
-    char lack[WORD_MISSING_TEXT]; /* why its agent tells nothing; "": it does, or is yet to */
-    struct word_follower follower;
+    struct log_limit log_limit;
+    char unavailable[GUEST_STATS_REASON_TEXT]; /* why its agent reports nothing; "": it does, or is
+                                                  yet to */
+    struct guest_tracker tracker;
     uint64_t lines_ns; /* when lines was made */
-    char *lines;       /* what it told, until somebody takes it; under the mutex */
+    char *lines;       /* its last report, until it is taken; under the mutex */
 };
 
 struct agent_source {
@@ -48,7 +49,7 @@ struct agent_source {
     bool wanted;
     /* the thread's own */
     struct domain_connection *libvirt; /* NULL: not connected */
-    bool said;                         /* that it fails */
+    bool logged;                       /* that it fails */
     uint64_t retry_ns;                 /* not connected before */
 };
 
@@ -56,36 +57,37 @@ struct agents {
     pthread_t thread;
     struct scanner *scanner;
     int wake_fd;           /* eventfd: something changed */
-    pthread_mutex_t mutex; /* of what follows, and of followers and the list */
+    pthread_mutex_t mutex; /* of what follows, and of trackers and the list */
     bool on, stop;
     struct writer *writer; /* NULL: no history */
-    struct rounds rounds;
+    struct polling polling;
     struct agent_source sources[AGENTS_MAX_SOURCES];
-    struct asked *list;
+    struct agent_peer *list;
     /* the thread's own */
     size_t n;
-    size_t xml_left;    /* may be read in this round */
-    double news_cpu_s;  /* used by threads that asked libvirt for it */
-    struct pollfd *fds; /* room for n_fds; the first is wake_fd */
+    size_t xml_left;            /* may be read in this round */
+    double balloon_stats_cpu_s; /* used by threads that asked libvirt for it */
+    struct pollfd *fds;         /* room for n_fds; the first is wake_fd */
     size_t n_fds;
 };
 
 /** Asks libvirt and all agents. */
-void agents_round(struct agents *agents);
+void agents_poll(struct agents *agents);
 
 /** Asks its agent, unless it is to be left alone for now. */
-void agents_ask(struct asked *asked);
+void agents_ask(struct agent_peer *peer);
 
-/** Its agent tells nothing, and why; the balloon may still. */
-void agents_miss(struct agents *agents, struct asked *asked, const char *why);
+/** Its agent reports nothing, for this reason; the balloon driver still may. */
+void agents_set_unavailable(struct agents *agents, struct agent_peer *peer, const char *why);
 
-/** What the agent lacks is told when the balloon says nothing in its place. */
-void agents_tell_lack(struct agents *agents, struct asked *asked);
+/** Passes on why the agent reports nothing, unless the balloon driver reports in its place. */
+void agents_forward_unavailable(struct agents *agents, struct agent_peer *peer);
 
 /** By the clock of the records, store_clock_now(). */
 double agents_boot_s(void);
 
-/** Waits until something comes, or @p until_ns, and hears it. @p held: nothing but answers. */
+/** Waits until something is received, or @p until_ns, and handles it. @p held: nothing but
+ * answers. */
 void agents_listen(struct agents *agents, uint64_t until_ns, bool held);
 
 /** Lets all guests go. */

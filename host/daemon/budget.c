@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-/* A look of ten ago counts half. */
+/* A scan of ten ago counts half. */
 #define DECAY 0.933
 
-/* Before two sizes of panel were seen: most of a look is its pages. */
+/* Before two sizes of panel were seen: most of a scan is its pages. */
 #define FIXED_AT_FIRST 0.3
 
 /* Sizes that differ by less than this tell nothing about the price of a page. */
@@ -24,17 +24,17 @@
 /* Costs vary, and the ledger shall not have to step in. */
 #define HEADROOM 0.9
 
-/* A look that is due is over after this. */
-#define LOOK_S 0.1
+/* A scan that is due is over after this. */
+#define SCAN_S 0.1
 
-/* Whose turn it is to open a guest is so much credit ahead of looks, which would else always take
+/* Whose turn it is to open a guest is so much credit ahead of scans, which would else always take
  * the first of it. */
 #define AHEAD_S 0.02
 
 /* Who waits for credit waits for so much. */
 #define EARN_S 0.005
 
-/* With less credit than some looks cost it matters who goes first. */
+/* With less credit than some scans cost it matters who goes first. */
 #define SHORT_S 0.05
 
 /* However much else is going on, some of the budget is for guests. */
@@ -86,8 +86,8 @@ void budget_guess(struct budget_cost *costs, size_t n)
         }
 }
 
-/* What a look costs when no look may cost more than @p most_s, but for the smallest panel. */
-static double look_cost_s(const struct budget_limits *limits, const struct budget_cost *cost,
+/* What a scan costs when no scan may cost more than @p most_s, but for the smallest panel. */
+static double scan_cost_s(const struct budget_limits *limits, const struct budget_cost *cost,
                           double most_s)
 {
     return fmax(budget_cost_s(cost, BUDGET_MIN_SAMPLES),
@@ -100,7 +100,7 @@ static double sum_s(const struct budget_limits *limits, const struct budget_cost
     double sum = 0;
 
     for (size_t i = 0; i < n; i++)
-        sum += look_cost_s(limits, &costs[i], most_s);
+        sum += scan_cost_s(limits, &costs[i], most_s);
     return sum;
 }
 
@@ -109,24 +109,24 @@ struct budget_plan budget_fit(const struct budget_limits *limits, const struct b
 {
     double rate = fmax(limits->share * HEADROOM - limits->overhead,
                        limits->share * LEAST_FOR_GUESTS);
-    double least_s = sum_s(limits, costs, n, 0) + limits->round_s;
+    double least_s = sum_s(limits, costs, n, 0) + limits->polling_s;
     struct budget_plan plan = {
         .period_s = fmin(fmax(limits->period_s, least_s / rate), limits->max_period_s)};
     double low = 0;
     double high = limits->guest_share * plan.period_s;
-    double all_s = rate * plan.period_s - limits->round_s; /* for looks */
+    double all_s = rate * plan.period_s - limits->polling_s; /* for scans */
 
-    plan.look_s = high;
+    plan.scan_s = high;
     if (sum_s(limits, costs, n, high) <= all_s)
         return plan;
     for (int i = 0; i < 40; i++) { /* the level at which all together use it up */
-        plan.look_s = (low + high) / 2;
-        if (sum_s(limits, costs, n, plan.look_s) > all_s)
-            high = plan.look_s;
+        plan.scan_s = (low + high) / 2;
+        if (sum_s(limits, costs, n, plan.scan_s) > all_s)
+            high = plan.scan_s;
         else
-            low = plan.look_s;
+            low = plan.scan_s;
     }
-    plan.look_s = low;
+    plan.scan_s = low;
     return plan;
 }
 
@@ -136,7 +136,7 @@ double budget_samples(const struct budget_plan *plan, const struct budget_limits
     if (cost->weight == 0)
         return fmin(BUDGET_MIN_SAMPLES, limits->samples);
 
-    double pages = cost->page_s > 0 ? (plan->look_s - cost->fixed_s) / cost->page_s : HUGE_VAL;
+    double pages = cost->page_s > 0 ? (plan->scan_s - cost->fixed_s) / cost->page_s : HUGE_VAL;
 
     return fmin(fmax(floor(pages), BUDGET_MIN_SAMPLES), limits->samples);
 }
@@ -202,8 +202,8 @@ double ledger_opening_wait_s(struct ledger *ledger, const struct opening_turn *t
                              uint64_t now_ns, double spent_s)
 {
     bring_up_to_date(ledger, now_ns, spent_s);
-    if (ledger->credit_s < SHORT_S && turn->next_look_ns <= now_ns &&
-        turn->next_look_ns <= turn->last_ns)
-        return fmax(wait_for_s(ledger, 0), LOOK_S);
+    if (ledger->credit_s < SHORT_S && turn->next_scan_ns <= now_ns &&
+        turn->next_scan_ns <= turn->last_ns)
+        return fmax(wait_for_s(ledger, 0), SCAN_S);
     return wait_for_s(ledger, -AHEAD_S);
 }

@@ -2,7 +2,7 @@
 /**
  * @file budget.h  How much CPU time watching may take, and what can be had for it. Pure functions.
  *
- * Two things keep the budget. The plan fits panels and period into it, from what looks at guests
+ * Two things keep the budget. The plan fits panels and period into it, from what scans of guests
  * have cost so far: every guest gets as many pages as the host's and its own share pay for, and
  * where not even the smallest panels fit, the period becomes longer for all. The ledger counts what
  * the whole process has really used, and has all wait when it is too much: for what no plan
@@ -18,23 +18,23 @@
  * what it costs. */
 #define BUDGET_MIN_SAMPLES 100
 
-/** What a look at a guest costs, learnt by least squares over the last looks: fixed_s + pages ×
+/** What a scan of a guest costs, learnt by least squares over the last scans: fixed_s + pages ×
  * page_s. Zeroed: unknown. */
 struct budget_cost {
     double weight, sum_pages, sum_cpu_s, sum_pages2, sum_product; /* decaying */
     double fixed_s, page_s;
 };
 
-/** Takes in a look at @p pages pages that took @p cpu_s. */
+/** Takes in a scan of @p pages pages that took @p cpu_s. */
 void budget_learn(struct budget_cost *cost, double pages, double cpu_s);
 
 double budget_cost_s(const struct budget_cost *cost, double pages);
 
 struct budget_limits {
-    double share;       /* CPU seconds per second for the whole host */
-    double guest_share; /* and for each guest */
-    double overhead;    /* what of the share everything else than looking at guests takes ... */
-    double round_s; /* ... but for this, which is done once in every period, however long that is */
+    double share;        /* CPU seconds per second for the whole host */
+    double guest_share;  /* and for each guest */
+    double overhead;     /* what of the share everything else than scanning guests takes ... */
+    double polling_s;    /* ... but for this, done once in every period, however long that is */
     double period_s;     /* the period wanted ... */
     double max_period_s; /* ... and the longest that makes sense */
     double samples;      /* the panel wanted */
@@ -42,7 +42,7 @@ struct budget_limits {
 
 struct budget_plan {
     double period_s;
-    double look_s; /* what one look at a guest may cost */
+    double scan_s; /* what one scan of a guest may cost */
 };
 
 /** Guests of whom nothing is known yet (weight 0) cost what the others do in the mean; nothing if
@@ -100,14 +100,14 @@ void ledger_share(struct ledger *ledger, double share, uint64_t now_ns, double s
  * short a time that asking again uses up what was earned meanwhile. */
 double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s);
 
-/** Who waits to open guests, beside those who look at the ones that are open. */
+/** Who waits to open guests, beside those who scan the ones that are open. */
 struct opening_turn {
     uint64_t last_ns;      /* when a guest was opened last */
-    uint64_t next_look_ns; /* when the first look is due; UINT64_MAX: none */
+    uint64_t next_scan_ns; /* when the first scan is due; UINT64_MAX: none */
 };
 
 /** How many seconds no guest must be opened: for want of credit, or, when there is little, because
- * looks have been due since before the last was opened, the first look at that one among them. So
+ * scans have been due since before the last was opened, the first scan of that one among them. So
  * neither keeps the other waiting for ever. */
 double ledger_opening_wait_s(struct ledger *ledger, const struct opening_turn *turn,
                              uint64_t now_ns, double spent_s);

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "sample/follow.h"
+#include "sample/panel.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -393,9 +393,9 @@ int config_check(const struct config *config, struct error *error)
         return error_set(error, -EINVAL,
                          "max-period %g is shorter than period %g; none has a single period",
                          config->max_period_s, config->period_s);
-    if (longest_s / config->period_s > FOLLOW_MAX_TICKS)
+    if (longest_s / config->period_s > PANEL_MAX_TICKS)
         return error_set(error, -EINVAL, "window %g has more than %d periods of %g s", longest_s,
-                         FOLLOW_MAX_TICKS, config->period_s);
+                         PANEL_MAX_TICKS, config->period_s);
     return store_retention_check(&config->retention, error);
 }
 

@@ -23,7 +23,7 @@ struct config {
     bool connect_fresh;  /* the next connect replaces those of an earlier source */
     char user[64];       /* what the half without privileges runs as */
     char database[512];  /* empty: no history is kept */
-    double period_s;     /* between two looks at a guest, where the budget allows it */
+    double period_s;     /* between two scans of a guest, where the budget allows it */
     double max_period_s; /* the longest, at a guest whose working set does not change; see
                             config_max_period_s() */
     size_t n_windows;    /* ascending */

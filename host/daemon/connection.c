@@ -6,7 +6,7 @@
 #include "base/cond.h"
 #include "base/proc_pid.h"
 #include "daemon/log.h"
-#include "daemon/openings.h"
+#include "daemon/open_queue.h"
 #include "domain/domain_events.h"
 
 #include <errno.h>
@@ -35,10 +35,10 @@ struct connection {
     struct domain_connection *libvirt; /* NULL: not connected */
     struct domain_subscription *subscription;
     unsigned retry_s;
-    bool said_down;
-    bool said_unlisted;
+    bool logged_down;
+    bool logged_unlisted;
     uint64_t list_ns; /* when to list all domains again */
-    struct openings openings;
+    struct open_queue open_queue;
     uint64_t open_ns;   /* when the next of them may be opened, for the budget's sake */
     uint64_t opened_ns; /* when the last was; 0: none was */
 };
@@ -47,16 +47,16 @@ struct connection {
 
 static void *run_events(void *context)
 {
-    bool said = false;
+    bool logged = false;
 
     (void)context;
     for (;;) {
         bool failed = domain_events_run_once() < 0;
 
-        if (failed && !said)
+        if (failed && !logged)
             log_line(LOG_CLASS_CONNECTION, LOG_ERR,
                      "libvirt's event loop has failed; trying again");
-        said = failed;
+        logged = failed;
         if (failed)
             sleep(EVENTS_RETRY_S);
     }
@@ -120,9 +120,9 @@ static int open_and_add(struct connection *connection, const char *uuid)
     else if (rc == 0)
         fleet_add(connection->fleet, connection->number, &guest);
     if (rc == 0 || rc == -ENOEXEC || rc == -ENOENT)
-        openings_drop(&connection->openings, uuid);
+        open_queue_drop(&connection->open_queue, uuid);
     else
-        openings_put_off(&connection->openings, uuid, clock_ns());
+        open_queue_put_off(&connection->open_queue, uuid, clock_ns());
     if (rc == 0 || rc == -ENOTCONN)
         return rc;
     if (rc != -ENODEV && rc != -ENOENT &&
@@ -135,7 +135,7 @@ static int open_and_add(struct connection *connection, const char *uuid)
 static double wait_to_open(struct connection *connection)
 {
     return fleet_wait_to_open(connection->fleet, connection->number,
-                              openings_ready(&connection->openings, clock_ns()),
+                              open_queue_ready(&connection->open_queue, clock_ns()),
                               connection->opened_ns);
 }
 
@@ -143,7 +143,7 @@ static double wait_to_open(struct connection *connection)
 static int open_next(struct connection *connection)
 {
     double wait_s = wait_to_open(connection);
-    const char *next = wait_s > 0 ? NULL : openings_next(&connection->openings, clock_ns());
+    const char *next = wait_s > 0 ? NULL : open_queue_next(&connection->open_queue, clock_ns());
     char uuid[37];
 
     connection->open_ns = cond_in_s(wait_s);
@@ -170,7 +170,7 @@ static void compare_moving(struct connection *connection, const struct domain_in
 {
     fleet_note_moving(connection->fleet, connection->number, info->uuid,
                       info->state != DOMAIN_RUNNING);
-    if (info->state == DOMAIN_RUNNING && !openings_put(&connection->openings, info->uuid))
+    if (info->state == DOMAIN_RUNNING && !open_queue_put(&connection->open_queue, info->uuid))
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
 }
 
@@ -205,14 +205,14 @@ static void compare_domain(struct connection *connection, const struct domain_in
     }
     if (rc < 0) {
         fleet_remove(connection->fleet, connection->number, info->uuid);
-        openings_drop(&connection->openings, info->uuid);
+        open_queue_drop(&connection->open_queue, info->uuid);
         return;
     }
     if (fleet_note(connection->fleet, connection->number, info->uuid, info->pid, start_ticks,
                    info->state != DOMAIN_RUNNING) ||
         info->state != DOMAIN_RUNNING)
-        openings_drop(&connection->openings, info->uuid);
-    else if (!openings_put(&connection->openings, info->uuid))
+        open_queue_drop(&connection->open_queue, info->uuid);
+    else if (!open_queue_put(&connection->open_queue, info->uuid))
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
 }
 
@@ -230,10 +230,10 @@ static int newest_last(const void *a, const void *b)
 static void plan_list(struct connection *connection, bool failed, const struct error *error)
 {
     connection->list_ns = cond_in_s(failed ? LIST_RETRY_S : LIST_AGAIN_S);
-    if (failed && !connection->said_unlisted)
+    if (failed && !connection->logged_unlisted)
         log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "%s: domains are not known: %s; trying again",
                  connection->uri, error->text);
-    connection->said_unlisted = failed;
+    connection->logged_unlisted = failed;
 }
 
 static int list_domains(struct connection *connection)
@@ -274,7 +274,7 @@ static int compare_ram(struct connection *connection, const char *uuid)
     return 0;
 }
 
-static void say(const struct domain_event *event)
+static void connection_log_event(const struct domain_event *event)
 {
     if (event->moved)
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", event->name, event->moved);
@@ -290,7 +290,7 @@ static int handle(struct connection *connection, const struct domain_event *even
     struct domain_info info;
     int rc = 0;
 
-    say(event);
+    connection_log_event(event);
     if (event->change == DOMAIN_CHANGE_JOB)
         fleet_note_job(connection->fleet, connection->number, event->uuid, FLAG_MIGRATING);
     if (event->change == DOMAIN_CHANGE_REBOOT || event->change == DOMAIN_CHANGE_BALLOON ||
@@ -302,7 +302,7 @@ static int handle(struct connection *connection, const struct domain_event *even
         rc = domain_find(connection->libvirt, connection->root, event->uuid, &info, NULL);
     if (rc == -ENOENT) {
         fleet_remove(connection->fleet, connection->number, event->uuid);
-        openings_drop(&connection->openings, event->uuid);
+        open_queue_drop(&connection->open_queue, event->uuid);
     }
     if (rc == 0)
         compare_domain(connection, &info);
@@ -330,7 +330,7 @@ static void hang_up(struct connection *connection)
     domain_disconnect(connection->libvirt);
     connection->subscription = NULL;
     connection->libvirt = NULL;
-    openings_free(&connection->openings);
+    open_queue_free(&connection->open_queue);
     fleet_wait_to_open(connection->fleet, connection->number, 0, 0);
     set_up(connection, false);
 }
@@ -350,14 +350,14 @@ static void try_connect(struct connection *connection)
     }
     if (rc == 0) {
         log_line(LOG_CLASS_CONNECTION, LOG_INFO, "%s: connected", connection->uri);
-        connection->said_down = false;
+        connection->logged_down = false;
         connection->retry_s = FIRST_RETRY_S;
         return;
     }
     connection->libvirt = NULL;
-    if (!connection->said_down)
+    if (!connection->logged_down)
         log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "%s; trying again", error.text);
-    connection->said_down = true;
+    connection->logged_down = true;
     connection->retry_s = connection->retry_s < LAST_RETRY_S / 2 ? 2 * connection->retry_s
                                                                  : LAST_RETRY_S;
 }
@@ -365,7 +365,7 @@ static void try_connect(struct connection *connection)
 /* When there is something to do though nothing happens. */
 static uint64_t wake_up_ns(const struct connection *connection)
 {
-    uint64_t open_ns = openings_at_ns(&connection->openings);
+    uint64_t open_ns = open_queue_at_ns(&connection->open_queue);
 
     if (open_ns < connection->open_ns)
         open_ns = connection->open_ns;
@@ -413,7 +413,7 @@ static void follow_events(struct connection *connection)
         return;
     log_line(LOG_CLASS_CONNECTION, LOG_WARNING,
              "%s: the connection is lost; its guests stay watched", connection->uri);
-    connection->said_down = true;
+    connection->logged_down = true;
     hang_up(connection);
 }
 
@@ -446,7 +446,7 @@ static bool is_wanted(struct connection *connection)
     return wanted;
 }
 
-static void *run(void *context)
+static void *connection_run(void *context)
 {
     struct connection *connection = context;
 
@@ -483,7 +483,7 @@ struct connection *connection_start(unsigned number, const char *uri, const stru
     connection->retry_s = FIRST_RETRY_S;
     pthread_mutex_init(&connection->mutex, NULL);
     cond_init(&connection->happened);
-    if (pthread_create(&thread, NULL, run, connection) != 0) {
+    if (pthread_create(&thread, NULL, connection_run, connection) != 0) {
         free(connection);
         return NULL;
     }

@@ -2,7 +2,7 @@
 /**
  * @file connection.h  Follows the domains of one libvirt connection, and tells the fleet.
  *
- * A thread of its own makes the calls, which may block for as long as libvirt likes: a look at a
+ * A thread of its own makes the calls, which may block for as long as libvirt likes: a scan of a
  * guest never waits for one. When libvirtd goes, guests stay watched; the thread connects again, at
  * first after a second, later every minute, and compares.
  */

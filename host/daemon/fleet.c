@@ -22,112 +22,113 @@
 /* --- one guest -------------------------------------------------------------------------------- */
 
 /* None while all are being let go. */
-static struct member *find(struct fleet *fleet, unsigned source, const char *uuid)
+static struct fleet_guest *fleet_find(struct fleet *fleet, unsigned source, const char *uuid)
 {
-    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = one->next)
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
         if (one->source == source && !strcmp(one->uuid, uuid))
             return one;
     return NULL;
 }
 
-static struct member *find_serial(struct fleet *fleet, uint64_t serial)
+static struct fleet_guest *find_serial(struct fleet *fleet, uint64_t serial)
 {
-    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = one->next)
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
         if (one->serial == serial)
             return one;
     return NULL;
 }
 
-/* As find(), whoever said so: two URIs may lead to one libvirtd. @p uuid: NULL for any, as one that
- * was found as a process may have one of our making. */
-static struct member *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
-                                   uint64_t start_ticks)
+/* As fleet_find(), whichever source reported it: two URIs may lead to one libvirtd. @p uuid: NULL
+ * for any, as one that was found as a process may have one of our making. */
+static struct fleet_guest *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
+                                        uint64_t start_ticks)
 {
-    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = one->next)
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
         if (one->pid == pid && one->start_ticks == start_ticks &&
             (!uuid || !strcmp(one->uuid, uuid)))
             return one;
     return NULL;
 }
 
-void member_free(struct fleet *fleet, struct member *member)
+void fleet_guest_free(struct fleet *fleet, struct fleet_guest *guest)
 {
-    scanner_close(fleet->scanner, &member->scan);
-    free(member);
+    scanner_close(fleet->scanner, &guest->scan);
+    free(guest);
 }
 
-/* Out of the table. Whoever is looking at it frees it; else it goes to @p freed, for the lock is
+/* Out of the table. The worker that scans it frees it; else it goes to @p freed, for the lock is
  * held. */
-void fleet_unlink(struct fleet *fleet, struct member *member, struct member **freed)
+void fleet_unlink(struct fleet *fleet, struct fleet_guest *guest, struct fleet_guest **freed)
 {
-    struct member **at = &fleet->members;
+    struct fleet_guest **at = &fleet->guests;
 
-    while (*at != member)
+    while (*at != guest)
         at = &(*at)->next;
-    *at = member->next;
+    *at = guest->next;
     fleet->n--;
-    due_remove(&fleet->queue, &member->due);
-    member->gone = true;
-    publisher_forget(fleet->publisher, member->uuid);
-    if (member->busy)
+    deadline_remove(&fleet->queue, &guest->deadline);
+    guest->gone = true;
+    publisher_forget(fleet->publisher, guest->uuid);
+    if (guest->busy)
         return;
-    member->next = *freed;
-    *freed = member;
+    guest->next = *freed;
+    *freed = guest;
 }
 
-static void free_list(struct fleet *fleet, struct member *list)
+static void free_list(struct fleet *fleet, struct fleet_guest *list)
 {
     while (list) {
-        struct member *next = list->next;
+        struct fleet_guest *next = list->next;
 
-        member_free(fleet, list);
+        fleet_guest_free(fleet, list);
         list = next;
     }
 }
 
-static struct member *member_new(struct fleet *fleet, unsigned source,
-                                 const struct scan_guest_ref *guest)
+static struct fleet_guest *fleet_guest_new(struct fleet *fleet, unsigned source,
+                                           const struct scan_guest_ref *opened)
 {
-    struct member *member = calloc(1, sizeof(*member));
+    struct fleet_guest *guest = calloc(1, sizeof(*guest));
 
-    if (!member)
+    if (!guest)
         return NULL;
-    member->source = source;
-    member->from_libvirt = guest->from_libvirt;
-    member->pid = guest->pid;
-    member->start_ticks = guest->start_ticks;
-    member->serial = ++fleet->serials;
-    member->generation = fleet->generation;
-    memcpy(member->uuid, guest->uuid, sizeof(member->uuid));
-    memcpy(member->name, guest->name, sizeof(member->name));
-    member->scan = *guest;
-    return member;
+    guest->source = source;
+    guest->from_libvirt = opened->from_libvirt;
+    guest->pid = opened->pid;
+    guest->start_ticks = opened->start_ticks;
+    guest->serial = ++fleet->serials;
+    guest->generation = fleet->generation;
+    memcpy(guest->uuid, opened->uuid, sizeof(guest->uuid));
+    memcpy(guest->name, opened->name, sizeof(guest->name));
+    guest->scan = *opened;
+    return guest;
 }
 
-static int enter(struct fleet *fleet, struct member *member)
+static int enter(struct fleet *fleet, struct fleet_guest *guest)
 {
-    int rc = readable_watch(fleet->readable_fd, member->scan.pidfd, member->serial, READABLE_ENDED);
+    int rc = guest_epoll_watch(fleet->epoll_fd, guest->scan.pidfd, guest->serial,
+                               GUEST_EVENT_ENDED);
 
-    member->next = fleet->members;
-    fleet->members = member;
+    guest->next = fleet->guests;
+    fleet->guests = guest;
     fleet->n++;
-    return rc < 0 ? rc : due_put(&fleet->queue, &member->due, clock_ns());
+    return rc < 0 ? rc : deadline_put(&fleet->queue, &guest->deadline, clock_ns());
 }
 
 /* --- what connections say --------------------------------------------------------------------- */
 
-static void note(struct fleet *fleet, struct member *member, bool suspended)
+static void note_suspended(struct fleet *fleet, struct fleet_guest *guest, bool suspended)
 {
-    if (member->suspended == suspended)
+    if (guest->suspended == suspended)
         return;
     if (suspended)
-        member->suspended_ns = clock_ns();
+        guest->suspended_ns = clock_ns();
     else
-        member->stood_still_ns += clock_ns() - member->suspended_ns;
-    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", member->name,
+        guest->suspended_total_ns += clock_ns() - guest->suspended_ns;
+    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", guest->name,
              suspended ? "suspended: its panel waits" : "runs on");
-    member->suspended = suspended;
-    writer_event(fleet->writer, member->uuid, suspended ? EVENT_SUSPEND : EVENT_RESUME);
+    guest->suspended = suspended;
+    writer_event(fleet->writer, guest->uuid, suspended ? EVENT_SUSPEND : EVENT_RESUME);
 }
 
 bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
@@ -135,11 +136,11 @@ bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pi
 {
     pthread_mutex_lock(&fleet->mutex);
 
-    struct member *member = find_process(fleet, uuid, pid, start_ticks);
-    bool watched = member && (member->from_libvirt || member->source == source);
+    struct fleet_guest *guest = find_process(fleet, uuid, pid, start_ticks);
+    bool watched = guest && (guest->from_libvirt || guest->source == source);
 
-    if (member && member->source == source)
-        note(fleet, member, suspended);
+    if (guest && guest->source == source)
+        note_suspended(fleet, guest, suspended);
     pthread_mutex_unlock(&fleet->mutex);
     return watched;
 }
@@ -159,7 +160,7 @@ bool fleet_has(struct fleet *fleet, const char *uuid, bool of_libvirt)
     bool has = false;
 
     pthread_mutex_lock(&fleet->mutex);
-    for (const struct member *one = fleet->members; one; one = one->next)
+    for (const struct fleet_guest *one = fleet->guests; one; one = one->next)
         has |= strcmp(one->uuid, uuid) == 0 && (one->from_libvirt || !of_libvirt);
     pthread_mutex_unlock(&fleet->mutex);
     return has;
@@ -179,10 +180,10 @@ void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, b
 {
     pthread_mutex_lock(&fleet->mutex);
 
-    struct member *member = find(fleet, source, uuid);
+    struct fleet_guest *guest = fleet_find(fleet, source, uuid);
 
-    if (member)
-        note(fleet, member, suspended);
+    if (guest)
+        note_suspended(fleet, guest, suspended);
     pthread_mutex_unlock(&fleet->mutex);
 }
 
@@ -190,35 +191,35 @@ void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsi
 {
     pthread_mutex_lock(&fleet->mutex);
 
-    struct member *member = find(fleet, source, uuid);
+    struct fleet_guest *guest = fleet_find(fleet, source, uuid);
 
-    if (member)
-        member->jobs |= flags;
+    if (guest)
+        guest->jobs |= flags;
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-static void unlink_same(struct fleet *fleet, unsigned source, const struct scan_guest_ref *guest,
-                        struct member **freed)
+static void unlink_same(struct fleet *fleet, unsigned source, const struct scan_guest_ref *opened,
+                        struct fleet_guest **freed)
 {
-    struct member *old = find(fleet, source, guest->uuid);
+    struct fleet_guest *old = fleet_find(fleet, source, opened->uuid);
 
     if (old)
         fleet_unlink(fleet, old, freed);
-    old = find_process(fleet, NULL, guest->pid, guest->start_ticks);
+    old = find_process(fleet, NULL, opened->pid, opened->start_ticks);
     if (old)
         fleet_unlink(fleet, old, freed);
 }
 
 /* What a process says of itself counts less than what libvirt says: anybody can start a QEMU with
  * another guest's UUID. */
-static void unlink_impostors(struct fleet *fleet, const struct scan_guest_ref *guest,
-                             struct member **freed)
+static void unlink_impostors(struct fleet *fleet, const struct scan_guest_ref *opened,
+                             struct fleet_guest **freed)
 {
-    struct member *next;
+    struct fleet_guest *next;
 
-    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = next) {
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = next) {
         next = one->next;
-        if (guest->from_libvirt && !one->from_libvirt && !strcmp(one->uuid, guest->uuid))
+        if (opened->from_libvirt && !one->from_libvirt && !strcmp(one->uuid, opened->uuid))
             fleet_unlink(fleet, one, freed);
     }
 }
@@ -228,25 +229,25 @@ struct scanner *fleet_scanner(const struct fleet *fleet)
     return fleet->scanner;
 }
 
-void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *guest)
+void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *opened)
 {
-    struct member *freed = NULL;
-    char name[sizeof(guest->name)];
+    struct fleet_guest *freed = NULL;
+    char name[sizeof(opened->name)];
     int rc = 0;
 
-    memcpy(name, guest->name, sizeof(name));
+    memcpy(name, opened->name, sizeof(name));
     pthread_mutex_lock(&fleet->mutex);
 
-    unlink_same(fleet, source, guest, &freed);
-    unlink_impostors(fleet, guest, &freed);
+    unlink_same(fleet, source, opened, &freed);
+    unlink_impostors(fleet, opened, &freed);
 
-    struct member *member = fleet->stop ? NULL : member_new(fleet, source, guest);
+    struct fleet_guest *guest = fleet->stop ? NULL : fleet_guest_new(fleet, source, opened);
 
-    if (member) {
-        writer_event(fleet->writer, member->uuid, EVENT_START);
-        rc = enter(fleet, member);
+    if (guest) {
+        writer_event(fleet->writer, guest->uuid, EVENT_START);
+        rc = enter(fleet, guest);
         if (rc < 0)
-            fleet_unlink(fleet, member, &freed);
+            fleet_unlink(fleet, guest, &freed);
     } else {
         rc = fleet->stop ? 0 : -ENOMEM;
     }
@@ -254,8 +255,8 @@ void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *gues
     pthread_cond_broadcast(&fleet->changed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(fleet, freed);
-    if (!member)
-        scanner_close(fleet->scanner, guest);
+    if (!guest)
+        scanner_close(fleet->scanner, opened);
     if (rc < 0)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s", name, strerror(-rc));
 }
@@ -321,9 +322,9 @@ static bool has_files(struct fleet *fleet)
 
 static double wait_to_open(struct fleet *fleet, uint64_t last_ns)
 {
-    const struct due *look = due_next(&fleet->queue);
+    const struct deadline *scan = deadline_next(&fleet->queue);
     const struct opening_turn turn = {.last_ns = last_ns,
-                                      .next_look_ns = look ? look->at_ns : UINT64_MAX};
+                                      .next_scan_ns = scan ? scan->at_ns : UINT64_MAX};
 
     return ledger_opening_wait_s(&fleet->ledger, &turn, clock_ns(), fleet_cpu_s(fleet));
 }
@@ -344,25 +345,25 @@ double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64
     return wait_s;
 }
 
-static void let_go(struct fleet *fleet, struct member *member, enum event_kind why,
-                   struct member **freed)
+static void let_go(struct fleet *fleet, struct fleet_guest *guest, enum event_kind why,
+                   struct fleet_guest **freed)
 {
-    writer_event(fleet->writer, member->uuid, why);
-    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: no longer watched", member->name);
-    fleet_unlink(fleet, member, freed);
+    writer_event(fleet->writer, guest->uuid, why);
+    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: no longer watched", guest->name);
+    fleet_unlink(fleet, guest, freed);
     fleet->replan = true;
 }
 
 void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
 {
-    struct member *freed = NULL;
+    struct fleet_guest *freed = NULL;
 
     pthread_mutex_lock(&fleet->mutex);
 
-    struct member *member = find(fleet, source, uuid);
+    struct fleet_guest *guest = fleet_find(fleet, source, uuid);
 
-    if (member)
-        let_go(fleet, member, EVENT_END, &freed);
+    if (guest)
+        let_go(fleet, guest, EVENT_END, &freed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(fleet, freed);
 }
@@ -371,20 +372,20 @@ void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
  * and another of its UUID have come. */
 void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml)
 {
-    struct member *freed = NULL;
+    struct fleet_guest *freed = NULL;
 
     pthread_mutex_lock(&fleet->mutex);
 
-    struct member *member = find(fleet, source, uuid);
-    const uint64_t serial = member ? member->serial : 0;
-    const uint64_t guest = member ? member->scan.guest : 0;
+    struct fleet_guest *guest = fleet_find(fleet, source, uuid);
+    const uint64_t serial = guest ? guest->serial : 0;
+    const uint64_t number = guest ? guest->scan.guest : 0;
 
     pthread_mutex_unlock(&fleet->mutex);
-    if (serial && !scanner_has_ram(fleet->scanner, guest, xml)) {
+    if (serial && !scanner_has_ram(fleet->scanner, number, xml)) {
         pthread_mutex_lock(&fleet->mutex);
-        member = find_serial(fleet, serial);
-        if (member)
-            let_go(fleet, member, EVENT_RESIZE, &freed);
+        guest = find_serial(fleet, serial);
+        if (guest)
+            let_go(fleet, guest, EVENT_RESIZE, &freed);
         pthread_mutex_unlock(&fleet->mutex);
         free_list(fleet, freed);
     }
@@ -399,20 +400,20 @@ static bool is_among(const char *uuid, const char (*uuids)[37], size_t n)
     return false;
 }
 
-static bool has_ended(const struct member *member)
+static bool has_ended(const struct fleet_guest *guest)
 {
-    struct pollfd end = {.fd = member->scan.pidfd, .events = POLLIN};
+    struct pollfd end = {.fd = guest->scan.pidfd, .events = POLLIN};
 
     return poll(&end, 1, 0) == 1;
 }
 
 void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[37], size_t n)
 {
-    struct member *freed = NULL;
-    struct member *next;
+    struct fleet_guest *freed = NULL;
+    struct fleet_guest *next;
 
     pthread_mutex_lock(&fleet->mutex);
-    for (struct member *one = fleet->stop ? NULL : fleet->members; one; one = next) {
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = next) {
         next = one->next;
         if (one->source == source && !is_among(one->uuid, uuids, n))
             let_go(fleet, one, has_ended(one) ? EVENT_END : EVENT_UNWATCH, &freed);
@@ -423,28 +424,29 @@ void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[3
 
 /* --- what the kernel says --------------------------------------------------------------------- */
 
-int fleet_readable_fd(const struct fleet *fleet)
+int fleet_epoll_fd(const struct fleet *fleet)
 {
-    return fleet->readable_fd;
+    return fleet->epoll_fd;
 }
 
-static void heed(struct fleet *fleet, const struct readable *readable, struct member **freed)
+static void dispatch_event(struct fleet *fleet, const struct guest_event *event,
+                           struct fleet_guest **freed)
 {
-    struct member *member = find_serial(fleet, readable->serial);
+    struct fleet_guest *guest = find_serial(fleet, event->serial);
 
-    if (member)
-        let_go(fleet, member, EVENT_END, freed);
+    if (guest)
+        let_go(fleet, guest, EVENT_END, freed);
 }
 
-void fleet_heed(struct fleet *fleet)
+void fleet_dispatch_events(struct fleet *fleet)
 {
-    struct readable readable[64];
-    struct member *freed = NULL;
-    size_t n = readable_take(fleet->readable_fd, readable, 64);
+    struct guest_event events[64];
+    struct fleet_guest *freed = NULL;
+    size_t n = guest_epoll_take(fleet->epoll_fd, events, 64);
 
     pthread_mutex_lock(&fleet->mutex);
     for (size_t i = 0; i < n; i++)
-        heed(fleet, &readable[i], &freed);
+        dispatch_event(fleet, &events[i], &freed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(fleet, freed);
 }
@@ -469,9 +471,9 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
     ledger_share(&fleet->ledger, config->budget, now_ns, fleet_cpu_s(fleet));
     fleet->held_until_ns = 0;
     fleet->replan = true;
-    for (struct member *one = fleet->members; one; one = one->next)
-        if (one->due.place > 0)
-            due_put(&fleet->queue, &one->due, now_ns);
+    for (struct fleet_guest *one = fleet->guests; one; one = one->next)
+        if (one->deadline.place > 0)
+            deadline_put(&fleet->queue, &one->deadline, now_ns);
     pthread_cond_broadcast(&fleet->changed);
     pthread_mutex_unlock(&fleet->mutex);
 }
@@ -486,7 +488,7 @@ struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns)
     state.period_s = fleet->plan.period_s;
     state.share = fleet->recent_share;
     state.records = fleet->records;
-    for (const struct member *one = fleet->members; one; one = one->next) {
+    for (const struct fleet_guest *one = fleet->guests; one; one = one->next) {
         state.refused += one->refused;
         state.suspended += one->suspended;
     }
@@ -503,14 +505,14 @@ struct fleet_state fleet_state(struct fleet *fleet)
 
 static void fleet_free(struct fleet *fleet)
 {
-    due_queue_free(&fleet->queue);
-    if (fleet->readable_fd >= 0)
-        close(fleet->readable_fd);
+    deadline_queue_free(&fleet->queue);
+    if (fleet->epoll_fd >= 0)
+        close(fleet->epoll_fd);
     free(fleet);
 }
 
 int fleet_start(struct fleet **out, const struct fsroot *root, const struct config *config,
-                const struct fleet_outlets *outlets, struct error *error)
+                const struct fleet_sinks *sinks, struct error *error)
 {
     struct fleet *fleet = calloc(1, sizeof(*fleet));
 
@@ -518,15 +520,15 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
         return error_set(error, -ENOMEM, "out of memory");
     fleet->root = root;
     fleet->config = *config;
-    fleet->writer = outlets->writer;
-    fleet->publisher = outlets->publisher;
-    fleet->agents = outlets->agents;
-    fleet->scanner = outlets->scanner;
-    /* Each second of checking a large history would be a hundred without a look, at 1 %. */
+    fleet->writer = sinks->writer;
+    fleet->publisher = sinks->publisher;
+    fleet->agents = sinks->agents;
+    fleet->scanner = sinks->scanner;
+    /* Each second of checking a large history would be a hundred without a scan, at 1 %. */
     fleet->ledger = ledger_open(config->budget, clock_ns(), writer_opening_cpu_s(fleet->writer));
-    fleet->readable_fd = readable_open();
+    fleet->epoll_fd = guest_epoll_open();
 
-    int rc = fleet->readable_fd < 0 ? fleet->readable_fd : fleet_start_workers(fleet);
+    int rc = fleet->epoll_fd < 0 ? fleet->epoll_fd : fleet_start_workers(fleet);
 
     if (rc < 0) {
         error_set(error, rc, "the threads that look at guests: %s", strerror(-rc));
@@ -548,7 +550,7 @@ void fleet_stop(struct fleet *fleet)
 
     fleet_stop_workers(fleet);
     pthread_mutex_lock(&fleet->mutex);
-    for (const struct member *one = fleet->members; one; one = one->next) {
+    for (const struct fleet_guest *one = fleet->guests; one; one = one->next) {
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "domain %s: not restored, for looking at it hangs: what ends with this process "
                  "ends now",

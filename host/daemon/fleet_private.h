@@ -3,34 +3,34 @@
 #pragma once
 
 #include "daemon/budget.h"
-#include "daemon/due.h"
+#include "daemon/deadline.h"
 #include "daemon/fleet.h"
-#include "daemon/readable.h"
+#include "daemon/guest_epoll.h"
 #include "daemon/scanner.h"
 #include "estimate/pace.h"
 
 #include <pthread.h>
 
-#define FLEET_WORKERS 2      /* that are free to look at guests */
+#define FLEET_WORKERS 2      /* that are free to scan guests */
 #define FLEET_WORKERS_MAX 64 /* a stalled storage may hold up all guests that are on it */
 
-/** A look that takes so long hangs: somebody holds the lock of QEMU's mappings, say. Another thread
- * takes the place. */
+/** A scan that takes so long hangs: another thread holds the lock of QEMU's mappings, say. Another
+ * worker takes its place. */
 #define FLEET_HANGS_NS 10000000000ULL
-/** A thread that looks at nothing shows itself every few seconds. */
+/** A thread that scans nothing shows itself every few seconds. */
 #define FLEET_STUCK_NS 60000000000ULL
 
 struct fleet_worker {
     struct fleet *fleet;
     pthread_t thread;
     uint64_t seen_ns;
-    const struct member *at; /* whom it looks at; NULL: nobody */
-    bool said;               /* that this look hangs */
+    const struct fleet_guest *at; /* the guest that it scans; NULL: none */
+    bool logged;                  /* it was logged that this scan hangs */
 };
 
-struct member {
-    struct due due; /* first, so that the one is the other */
-    struct member *next;
+struct fleet_guest {
+    struct deadline deadline; /* first, so that the one is the other */
+    struct fleet_guest *next;
     uint64_t serial;
     unsigned source;
     bool from_libvirt;
@@ -39,24 +39,24 @@ struct member {
     pid_t pid;
     uint64_t start_ticks;
     bool suspended;
-    uint64_t suspended_ns;   /* since then */
-    uint64_t stood_still_ns; /* in sum, before that */
-    unsigned jobs;           /* enum sample_flag, since the last look */
+    uint64_t suspended_ns;       /* since then */
+    uint64_t suspended_total_ns; /* in sum, before that */
+    unsigned jobs;               /* enum sample_flag, since the last scan */
     bool gone;
-    bool refused; /* the last look failed, and it was said */
+    bool refused; /* the last scan failed, and it was logged */
     struct budget_cost cost;
-    /* Its looker's own while it is busy: */
+    /* Its worker's own while it is busy: */
     bool busy;
-    bool introduced;            /* it was said that it is watched */
+    bool introduced;            /* it was logged that it is watched */
     uint64_t retry_ns;          /* how long it was to wait then; 0: it did not fail */
-    uint64_t apart_ns;          /* likewise, as its last look hung */
+    uint64_t apart_ns;          /* likewise, as its last scan hung */
     struct scan_guest_ref scan; /* what the scanner has of it */
     struct pace pace;
-    uint64_t generation;        /* of the rules that its panel follows */
-    double cpu_s;               /* not in a record yet */
-    uint64_t recorded_ns;       /* 0: there is no record yet */
-    uint64_t recorded_still_ns; /* how long it had stood still by then */
-    char said[200];             /* why it was refused */
+    uint64_t generation;            /* of the rules that its panel was drawn by */
+    double cpu_s;                   /* not in a record yet */
+    uint64_t recorded_ns;           /* 0: there is no record yet */
+    uint64_t recorded_suspended_ns; /* how long it had been suspended in total by then */
+    char refusal[200];              /* why it was refused */
 };
 
 struct fleet {
@@ -65,32 +65,32 @@ struct fleet {
     struct publisher *publisher;
     struct agents *agents;
     struct scanner *scanner;
-    int readable_fd;
+    int epoll_fd;
     pthread_mutex_t mutex; /* of all below */
     pthread_cond_t changed;
     struct config config;
     uint64_t generation; /* of the config, as far as panels must begin anew */
     size_t n;
-    struct member *members;
+    struct fleet_guest *guests;
     uint64_t serials;
-    struct due_queue queue;
+    struct deadline_queue queue;
     struct budget_plan plan;
     uint64_t plan_ns; /* when it was made; 0: not yet */
     bool replan;      /* what it was made for has changed */
     struct ledger ledger;
-    bool over;                             /* the ledger has all wait, and it was said */
-    bool opening_late;                     /* guests wait to be opened, and it was said */
+    bool over;                             /* the ledger has all wait, and it was logged */
+    bool opening_late;                     /* guests wait to be opened, and it was logged */
     bool short_of_files;                   /* likewise */
     size_t waiting[PUBLISHER_MAX_SOURCES]; /* guests of each source that are to be opened */
-    double looks_cpu_s;                    /* CPU time of all looks so far */
+    double scans_cpu_s;                    /* CPU time of all scans so far */
     double plan_cpu_s,
-        plan_looks_s; /* CPU time of the process, and of looks, when it was planned */
+        plan_scans_s; /* CPU time of the process, and of scans, when it was planned */
     double recent_share, overhead;
-    double round_s;         /* what asking all guests once costs */
+    double polling_s;       /* what asking all guests once costs */
     uint64_t held_until_ns; /* the ledger has all wait, those who ask them as well */
     uint64_t records;
-    uint64_t jobs_serial; /* of the member whose jobs were looked for last */
-    double jobs_credit_s; /* CPU time that looking for them may take */
+    uint64_t jobs_serial; /* of the guest whose jobs were looked for last */
+    double jobs_credit_s; /* CPU time that finding them may take */
     uint64_t jobs_ns;     /* when it was last counted */
     bool stop;
     size_t n_workers; /* that were started */
@@ -106,29 +106,29 @@ double fleet_cpu_s(const struct fleet *fleet);
 /** fleet_state() as of @p now_ns: what hangs does so by then. */
 struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns);
 
-void member_free(struct fleet *fleet, struct member *member);
+void fleet_guest_free(struct fleet *fleet, struct fleet_guest *guest);
 
-/** Takes @p member out of the table. Unless somebody looks at it, who frees it then, it is put
+/** Takes @p guest out of the table. While a worker scans it that worker frees it; else it is put
  * before *freed, to be freed without the mutex. */
-void fleet_unlink(struct fleet *fleet, struct member *member, struct member **freed);
+void fleet_unlink(struct fleet *fleet, struct fleet_guest *guest, struct fleet_guest **freed);
 
 /** What a thread does until the fleet stops; @p worker is its own. */
 void *fleet_work(void *worker);
 
 int fleet_start_workers(struct fleet *fleet);
 
-/** Ends the threads, which restore and free all guests before they go; but for those whose look
+/** Ends the threads, which restore and free all guests before they go; but for those whose scan
  * hangs, which are left to the end of the process, as are their guests. */
 void fleet_stop_workers(struct fleet *fleet);
 
-/** Does every thread that does not look at a guest show itself, and is there one that does not
- * hang? The mutex is held. */
+/** Does every thread that does not scan a guest show itself, and is there one that does not hang?
+ * The mutex is held. */
 bool fleet_workers_alive(const struct fleet *fleet, uint64_t now_ns);
 
-/** Threads whose look hangs. The mutex is held. */
+/** Threads whose scan hangs. The mutex is held. */
 size_t fleet_workers_hanging(const struct fleet *fleet, uint64_t now_ns);
 
-/** When to look again, of a look that began at @p began_ns: @p due_ns, but of one that hung a
+/** When to scan it again, of a scan that began at @p began_ns: @p due_ns, but of one that hung a
  * minute later at least, and ever later while it goes on so, that it does not take the threads from
  * others again at once. 0 stays 0. */
-uint64_t fleet_set_apart(struct member *member, uint64_t began_ns, uint64_t due_ns);
+uint64_t fleet_set_apart(struct fleet_guest *guest, uint64_t began_ns, uint64_t due_ns);

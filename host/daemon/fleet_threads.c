@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fleet_threads.c  How many threads there are: two, and one more for each look that hangs, up
- * to FLEET_WORKERS_MAX. When all of these hang nobody looks at any guest, and the fleet is not
- * alive: the watchdog is not fed any more, and the service manager ends us, loudly. What the
- * threads do is in fleet_workers.c.
+ * @file fleet_threads.c  How many threads there are: two, and one more for each scan that hangs, up
+ * to FLEET_WORKERS_MAX. When all of these hang nobody scans any guest, and the fleet is not alive:
+ * the watchdog is not fed any more, and the service manager ends us, loudly. What the threads do is
+ * in fleet_workers.c.
  */
 #include "daemon/fleet_private.h"
 
@@ -69,18 +69,18 @@ bool fleet_workers_alive(const struct fleet *fleet, uint64_t now_ns)
     return fleet_workers_hanging(fleet, now_ns) < fleet->n_workers;
 }
 
-uint64_t fleet_set_apart(struct member *member, uint64_t began_ns, uint64_t due_ns)
+uint64_t fleet_set_apart(struct fleet_guest *guest, uint64_t began_ns, uint64_t due_ns)
 {
     uint64_t now_ns = clock_ns();
 
     if (now_ns < began_ns + FLEET_HANGS_NS || due_ns == 0) {
-        member->apart_ns = 0;
+        guest->apart_ns = 0;
         return due_ns;
     }
-    member->apart_ns = member->apart_ns ? 2 * member->apart_ns : APART_FIRST_NS;
-    if (member->apart_ns > APART_MOST_NS)
-        member->apart_ns = APART_MOST_NS;
-    return due_ns > now_ns + member->apart_ns ? due_ns : now_ns + member->apart_ns;
+    guest->apart_ns = guest->apart_ns ? 2 * guest->apart_ns : APART_FIRST_NS;
+    if (guest->apart_ns > APART_MOST_NS)
+        guest->apart_ns = APART_MOST_NS;
+    return due_ns > now_ns + guest->apart_ns ? due_ns : now_ns + guest->apart_ns;
 }
 
 void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
@@ -94,11 +94,11 @@ void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
         if (!hangs(worker, now_ns))
             continue;
         hanging++;
-        if (!worker->said)
+        if (!worker->logged)
             log_line(LOG_CLASS_GUEST, LOG_WARNING,
                      "domain %s: looking at it hangs; others are looked at meanwhile",
                      worker->at->name);
-        worker->said = true;
+        worker->logged = true;
     }
     while (fleet->n_workers < FLEET_WORKERS + hanging && fleet->n_workers < FLEET_WORKERS_MAX &&
            start_worker(fleet) == 0)
@@ -106,7 +106,7 @@ void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-#define JOIN_NS 50000000L /* between two looks at whether it hangs */
+#define JOIN_NS 50000000L /* between two checks whether it hangs */
 #define LEAVE_NS (5 * SECOND_NS)
 
 /* False: it has not ended yet. */
@@ -124,12 +124,12 @@ static bool joined(pthread_t thread)
 /* One that restores guests is waited for, however long it takes. */
 static bool left_behind(struct fleet *fleet, const struct fleet_worker *worker, uint64_t begin_ns)
 {
-    bool looking;
+    bool scanning;
 
     pthread_mutex_lock(&fleet->mutex);
-    looking = worker->at != NULL;
+    scanning = worker->at != NULL;
     pthread_mutex_unlock(&fleet->mutex);
-    return looking && clock_ns() > begin_ns + LEAVE_NS;
+    return scanning && clock_ns() > begin_ns + LEAVE_NS;
 }
 
 void fleet_stop_workers(struct fleet *fleet)

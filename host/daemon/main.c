@@ -302,10 +302,10 @@ static int start_watching_scanner(struct daemon *daemon, struct error *error)
     return 0;
 }
 
-static void run(struct daemon *daemon)
+static void daemon_run(struct daemon *daemon)
 {
     struct pollfd fds[] = {{.fd = daemon->signal_fd, .events = POLLIN},
-                           {.fd = fleet_readable_fd(daemon->fleet), .events = POLLIN},
+                           {.fd = fleet_epoll_fd(daemon->fleet), .events = POLLIN},
                            {.fd = daemon->failed_fd, .events = POLLIN}};
     uint64_t told_ns = 0;
 
@@ -314,7 +314,7 @@ static void run(struct daemon *daemon)
             tell_status(daemon);
             told_ns = clock_ns();
         }
-        fleet_look_for_jobs(daemon->fleet);
+        fleet_find_jobs(daemon->fleet);
         if (poll(fds, 3, FLEET_JOBS_MS) < 0)
             continue;
         if (fds[0].revents)
@@ -322,7 +322,7 @@ static void run(struct daemon *daemon)
         if (fds[2].revents)
             daemon->stop = true;
         else if (fds[1].revents)
-            fleet_heed(daemon->fleet);
+            fleet_dispatch_events(daemon->fleet);
     }
 }
 
@@ -340,10 +340,10 @@ static int open_history(struct daemon *daemon, struct error *error)
 
 static int start_fleet(struct daemon *daemon, struct error *error)
 {
-    const struct fleet_outlets outlets = {daemon->scanner, daemon->writer, daemon->publisher,
-                                          daemon->agents};
+    const struct fleet_sinks sinks = {daemon->scanner, daemon->writer, daemon->publisher,
+                                      daemon->agents};
 
-    return fleet_start(&daemon->fleet, &daemon->root, &daemon->config, &outlets, error);
+    return fleet_start(&daemon->fleet, &daemon->root, &daemon->config, &sinks, error);
 }
 
 /* The scanner of a vmwssd that was killed restores guests yet: that is waited for. */
@@ -482,7 +482,7 @@ int main(int argc, char **argv)
     }
     log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "vmwssd %s", VMWSS_VERSION);
     sd_notify(0, "READY=1");
-    run(&daemon);
+    daemon_run(&daemon);
     stop(&daemon);
     /* Threads that wait for libvirt may wait on. */
     _exit(leave_scanner(&daemon));

@@ -52,7 +52,7 @@ static int add(struct options *options, const char *key, const char *value)
     return 0;
 }
 
-static int take(struct options *options, int option, const struct option *longs)
+static int options_take(struct options *options, int option, const struct option *longs)
 {
     switch (option) {
     case 'f':
@@ -105,7 +105,7 @@ int options_parse(struct options *options, int argc, char **argv)
     *options = (struct options){0};
     list_options(longs);
     while (rc == 0 && (option = getopt_long(argc, argv, "fhV", longs, NULL)) != -1)
-        rc = take(options, option, longs);
+        rc = options_take(options, option, longs);
     if (rc == 0 && optind < argc) {
         fprintf(stderr, "vmwssd: '%s' is too much; see vmwssd --help\n", argv[optind]);
         return -EINVAL;

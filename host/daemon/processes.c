@@ -6,7 +6,7 @@
 #include "base/cond.h"
 #include "base/proc_pid.h"
 #include "daemon/log.h"
-#include "daemon/openings.h"
+#include "daemon/open_queue.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,11 +23,11 @@ struct processes {
     pthread_cond_t happened;
     bool wanted;
     /* the thread's own */
-    struct openings openings; /* by pid, as text */
-    uint64_t scan_ns;         /* when to read /proc again */
-    uint64_t open_ns;         /* when the next process may be opened, for the budget's sake */
-    uint64_t opened_ns;       /* when the last was; 0: none was */
-    bool said_unlisted;
+    struct open_queue open_queue; /* by pid, as text */
+    uint64_t scan_ns;             /* when to read /proc again */
+    uint64_t open_ns;             /* when the next process may be opened, for the budget's sake */
+    uint64_t opened_ns;           /* when the last was; 0: none was */
+    bool logged_unlisted;
 };
 
 /* --- what a guest is called ------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static int open_and_add(struct processes *processes, pid_t pid, struct error *er
 static double wait_to_open(struct processes *processes)
 {
     return fleet_wait_to_open(processes->fleet, processes->number,
-                              openings_ready(&processes->openings, clock_ns()),
+                              open_queue_ready(&processes->open_queue, clock_ns()),
                               processes->opened_ns);
 }
 
@@ -115,7 +115,7 @@ static double wait_to_open(struct processes *processes)
 static void open_next(struct processes *processes)
 {
     double wait_s = wait_to_open(processes);
-    const char *next = wait_s > 0 ? NULL : openings_next(&processes->openings, clock_ns());
+    const char *next = wait_s > 0 ? NULL : open_queue_next(&processes->open_queue, clock_ns());
     struct error error = {0};
     char key[37];
 
@@ -127,9 +127,9 @@ static void open_next(struct processes *processes)
     int rc = open_and_add(processes, (pid_t)strtol(key, NULL, 10), &error);
 
     if (rc == 0 || rc == -ESRCH || rc == -ENOEXEC)
-        openings_drop(&processes->openings, key);
+        open_queue_drop(&processes->open_queue, key);
     else
-        openings_put_off(&processes->openings, key, clock_ns());
+        open_queue_put_off(&processes->open_queue, key, clock_ns());
     if (rc < 0 && rc != -ESRCH && rc != -EAGAIN)
         log_line(LOG_CLASS_GUEST, LOG_WARNING, "%s", error.text);
     processes->opened_ns = clock_ns();
@@ -160,12 +160,12 @@ static void compare_process(struct processes *processes, pid_t pid)
     if (rc < 0) /* it may be hidden from us, by the mount option hidepid */
         rc = scanner_start_ticks(fleet_scanner(processes->fleet), pid, &start_ticks);
     if (rc < 0 || fleet_watches(processes->fleet, pid, start_ticks)) {
-        openings_drop(&processes->openings, key);
+        open_queue_drop(&processes->open_queue, key);
         return;
     }
-    if (is_young(start_ticks) || openings_has(&processes->openings, key))
+    if (is_young(start_ticks) || open_queue_has(&processes->open_queue, key))
         return;
-    if (!openings_put(&processes->openings, key))
+    if (!open_queue_put(&processes->open_queue, key))
         log_line(LOG_CLASS_GUEST, LOG_ERR, "process %d: out of memory", pid);
 }
 
@@ -175,10 +175,10 @@ static void scan(struct processes *processes)
     ssize_t n = scanner_list(fleet_scanner(processes->fleet), &pids);
 
     processes->scan_ns = cond_in_s(PROCESSES_EVERY_S);
-    if (n < 0 && !processes->said_unlisted)
+    if (n < 0 && !processes->logged_unlisted)
         log_line(LOG_CLASS_CONNECTION, LOG_WARNING,
                  "/proc: processes are not known: %s; trying again", strerror((int)-n));
-    processes->said_unlisted = n < 0;
+    processes->logged_unlisted = n < 0;
     for (ssize_t i = 0; i < n; i++)
         compare_process(processes, pids[i]);
 }
@@ -188,7 +188,7 @@ static void scan(struct processes *processes)
 /* Waits until there is something to do; true if processes are to be followed. */
 static bool wait_for_work(struct processes *processes)
 {
-    uint64_t until_ns = openings_at_ns(&processes->openings);
+    uint64_t until_ns = open_queue_at_ns(&processes->open_queue);
 
     if (until_ns < processes->open_ns)
         until_ns = processes->open_ns;
@@ -206,7 +206,7 @@ static bool wait_for_work(struct processes *processes)
 
 static void let_all_go(struct processes *processes)
 {
-    openings_free(&processes->openings);
+    open_queue_free(&processes->open_queue);
     fleet_wait_to_open(processes->fleet, processes->number, 0, 0);
     fleet_keep_only(processes->fleet, processes->number, NULL, 0);
     pthread_mutex_lock(&processes->mutex);

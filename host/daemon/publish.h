@@ -14,11 +14,12 @@
 #define PUBLISH_AGAIN_S 600   /* unchanged, too */
 
 /**
- * Does @p now say anything that a reader of @p told, the record published last, would want to know?
- * @param told  NULL: nothing has been published; then it does
+ * Returns true if @p now has anything that a reader of @p published, the last record that was,
+ * would want to know.
+ * @param published  NULL: nothing has been published; then it does
  * @return a window's WSS left the published interval and moved by more than 1 % of it; an interval
  *         became half as wide or twice as wide, by more than 1 % of what is resident; another
  *         method, other windows or other flags (but new-panel, which is about one record); resident
  *         or RAM moved by more than 1 % of RAM; PUBLISH_AGAIN_S have passed, or the clock went back
  */
-bool publish_is_news(const struct sample_record *told, const struct sample_record *now);
+bool publish_is_news(const struct sample_record *published, const struct sample_record *now);

@@ -31,10 +31,10 @@ struct entry {
     struct entry *next;
     unsigned source;
     char uuid[37];
-    unsigned run;             /* counts how often it was forgotten */
-    struct publication *told; /* NULL: nothing, or not in this run */
-    struct publication *news; /* NULL: nothing worth telling */
-    uint64_t hold_ns;         /* nothing is written before */
+    unsigned run;                  /* counts how often it was forgotten */
+    struct publication *published; /* NULL: nothing, or not in this run */
+    struct publication *news;      /* NULL: nothing worth telling */
+    uint64_t hold_ns;              /* nothing is written before */
 };
 
 struct source {
@@ -44,7 +44,7 @@ struct source {
     uint64_t retry_ns;
     /* the thread's own */
     struct domain_connection *libvirt; /* NULL: not connected */
-    bool said;                         /* that it fails */
+    bool logged;                       /* that it fails */
 };
 
 struct publisher {
@@ -58,7 +58,7 @@ struct publisher {
 
 /* --- what the others say ---------------------------------------------------------------------- */
 
-static struct entry *find(struct publisher *publisher, const char *uuid)
+static struct entry *publisher_find(struct publisher *publisher, const char *uuid)
 {
     for (struct entry *one = publisher->entries; one; one = one->next)
         if (!strcmp(one->uuid, uuid))
@@ -68,7 +68,7 @@ static struct entry *find(struct publisher *publisher, const char *uuid)
 
 static struct entry *find_or_add(struct publisher *publisher, const char *uuid)
 {
-    struct entry *entry = find(publisher, uuid);
+    struct entry *entry = publisher_find(publisher, uuid);
 
     if (entry)
         return entry;
@@ -83,9 +83,9 @@ static struct entry *find_or_add(struct publisher *publisher, const char *uuid)
 
 static void forget(struct entry *entry)
 {
-    free(entry->told);
+    free(entry->published);
     free(entry->news);
-    entry->told = NULL;
+    entry->published = NULL;
     entry->news = NULL;
     entry->run++;
     if (entry->hold_ns > clock_ns() + INTERVAL_NS) /* whatever was wrong, it is another run */
@@ -105,11 +105,12 @@ static bool is_served(const struct publisher *publisher, const struct source *so
 }
 
 /* The newest counts, even if it is no news: then it is as it was told. */
-static void note(struct entry *entry, const struct sample_record *record, double precision)
+static void publisher_note(struct entry *entry, const struct sample_record *record,
+                           double precision)
 {
     free(entry->news);
     entry->news = NULL;
-    if (!publish_is_news(entry->told ? &entry->told->record : NULL, record))
+    if (!publish_is_news(entry->published ? &entry->published->record : NULL, record))
         return;
     entry->news = malloc(sizeof(*entry->news));
     if (entry->news)
@@ -126,7 +127,7 @@ void publisher_put(struct publisher *publisher, unsigned source, const struct sa
         entry = find_or_add(publisher, record->uuid);
     if (entry) {
         entry->source = source;
-        note(entry, record, precision);
+        publisher_note(entry, record, precision);
     }
     if (entry && entry->news)
         pthread_cond_signal(&publisher->changed);
@@ -137,7 +138,7 @@ void publisher_forget(struct publisher *publisher, const char *uuid)
 {
     pthread_mutex_lock(&publisher->mutex);
 
-    struct entry *entry = find(publisher, uuid);
+    struct entry *entry = publisher_find(publisher, uuid);
 
     if (entry)
         forget(entry);
@@ -167,10 +168,10 @@ void publisher_source(struct publisher *publisher, unsigned source, const char *
 
 static void say_failed(struct source *source, const struct error *error)
 {
-    if (!source->said)
+    if (!source->logged)
         log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "nothing is published: %s; trying again",
                  error->text);
-    source->said = true;
+    source->logged = true;
 }
 
 static int connect_to(struct source *source, struct error *error)
@@ -207,8 +208,8 @@ static int publish(struct source *source, const struct publication *news, struct
     return rc;
 }
 
-static void say(struct source *source, const struct publication *news, int rc,
-                const struct error *error)
+static void publisher_log(struct source *source, const struct publication *news, int rc,
+                          const struct error *error)
 {
     if (rc == -ENOTCONN)
         say_failed(source, error);
@@ -219,7 +220,7 @@ static void say(struct source *source, const struct publication *news, int rc,
     else
         log_line(LOG_CLASS_GUEST, LOG_DEBUG, "domain %s: published", news->record.domain);
     if (rc != -ENOTCONN)
-        source->said = false;
+        source->logged = false;
 }
 
 /* By a new connection: the old one may be to a libvirtd that has been restarted, and there is no
@@ -253,9 +254,9 @@ static void settle(struct entry *entry, struct publication **news, int rc)
     if (rc != -ENOTCONN)
         entry->hold_ns = hold_ns(rc);
     if (rc == 0) {
-        struct publication *old = entry->told;
+        struct publication *old = entry->published;
 
-        entry->told = *news;
+        entry->published = *news;
         *news = old;
     } else if (rc != -ENOENT && !entry->news) {
         entry->news = *news; /* again later */
@@ -276,7 +277,7 @@ static void write_news(struct publisher *publisher, struct entry *entry)
 
     int rc = publish(source, news, &error);
 
-    say(source, news, rc, &error);
+    publisher_log(source, news, rc, &error);
     pthread_mutex_lock(&publisher->mutex);
     if (rc == -ENOTCONN)
         source->retry_ns = clock_ns() + RETRY_NS;
@@ -328,7 +329,7 @@ static void sweep(struct publisher *publisher, uint64_t now_ns)
     while (*at) {
         struct entry *one = *at;
 
-        if (one->told || one->news || now_ns < one->hold_ns) {
+        if (one->published || one->news || now_ns < one->hold_ns) {
             at = &one->next;
         } else {
             *at = one->next;
@@ -355,7 +356,7 @@ static struct entry *next_entry(struct publisher *publisher, uint64_t now_ns, ui
     return NULL;
 }
 
-static void *run(void *context)
+static void *publisher_run(void *context)
 {
     struct publisher *publisher = context;
 
@@ -393,7 +394,7 @@ int publisher_start(struct publisher **out, struct error *error)
     pthread_mutex_init(&publisher->mutex, NULL);
     cond_init(&publisher->changed);
     cond_init(&publisher->ended);
-    if (pthread_create(&publisher->thread, NULL, run, publisher) != 0) {
+    if (pthread_create(&publisher->thread, NULL, publisher_run, publisher) != 0) {
         free(publisher);
         return error_set(error, -EAGAIN, "the thread that publishes: no thread");
     }

@@ -2,7 +2,7 @@
 /**
  * @file publisher.h  The one thread that writes guests' working sets into libvirt's metadata.
  *
- * Looks at guests never wait for libvirt: they leave a copy of what is worth telling (publish.h),
+ * Scans of guests never wait for libvirt: they leave a copy of what is worth telling (publish.h),
  * and the thread writes the newest of each guest, at most once in PUBLISH_INTERVAL_S. It has
  * read-write connections of its own, opened when there is something to write; those that follow
  * events stay read-only, and are not held up by a write that waits.

@@ -67,13 +67,13 @@ struct scan_open {
 };
 
 struct scan_sample {
-    uint64_t samples;        /* 1 .. SCAN_MAX_SAMPLES */
-    uint64_t stood_still_ns; /* all its life */
-    double cpu_s;            /* .. SCAN_MAX_SECONDS; of earlier scans that are in no record */
-    uint32_t jobs;           /* enum sample_flag, seen since the last scan */
-    uint8_t anew;            /* the rules have changed */
-    uint8_t method;          /* 1 + its place in methods[]; 0: the first that proves itself */
-    uint32_t n_windows;      /* 1 .. RUN_MAX_WINDOWS */
+    uint64_t samples;            /* 1 .. SCAN_MAX_SAMPLES */
+    uint64_t suspended_total_ns; /* all its life */
+    double cpu_s;                /* .. SCAN_MAX_SECONDS; of earlier scans that are in no record */
+    uint32_t jobs;               /* enum sample_flag, seen since the last scan */
+    uint8_t anew;                /* the rules have changed */
+    uint8_t method;              /* 1 + its place in methods[]; 0: the first that proves itself */
+    uint32_t n_windows;          /* 1 .. RUN_MAX_WINDOWS */
     double window_s[RUN_MAX_WINDOWS]; /* ascending, > 0 .. SCAN_MAX_SECONDS */
     double tick_s;                    /* likewise */
 };

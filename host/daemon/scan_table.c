@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/proc_pid.h"
+#include "daemon/guest_epoll.h"
+#include "daemon/guest_scan.h"
 #include "daemon/privileges.h"
-#include "daemon/readable.h"
-#include "daemon/watched.h"
 #include "domain/qemu_vcpus.h"
 
 #include <errno.h>
@@ -25,23 +25,23 @@
 #define LEAVE_NS 5000000000ULL
 #define FETCH_AT_ONCE 64
 
-struct scan_guest {
-    struct scan_guest *next;
+struct scan_entry {
+    struct scan_entry *next;
     uint64_t number;
     pid_t pid;
     bool busy;         /* a thread has it: nobody else touches watched, but what never changes */
     uint64_t since_ns; /* since then */
     bool gone;         /* that thread frees it */
-    struct watched *watched; /* NULL: it is being restored */
+    struct guest_scan *scan; /* NULL: it is being restored */
 };
 
 struct scan_table {
     const struct fsroot *root;
     pid_t parent; /* the other half */
-    int readable_fd;
+    int epoll_fd;
     pthread_mutex_t mutex; /* of what follows */
     pthread_cond_t changed;
-    struct scan_guest *guests;
+    struct scan_entry *guests;
     uint64_t numbers;
     bool ended;
 };
@@ -54,8 +54,8 @@ struct scan_table *scan_table_new(const struct fsroot *root, pid_t parent)
         return NULL;
     table->root = root;
     table->parent = parent;
-    table->readable_fd = readable_open();
-    if (table->readable_fd < 0) {
+    table->epoll_fd = guest_epoll_open();
+    if (table->epoll_fd < 0) {
         free(table);
         return NULL;
     }
@@ -67,9 +67,9 @@ struct scan_table *scan_table_new(const struct fsroot *root, pid_t parent)
 /* --- one guest -------------------------------------------------------------------------------- */
 
 /* The mutex is held. */
-static struct scan_guest *find(const struct scan_table *table, uint64_t number)
+static struct scan_entry *scan_table_find(const struct scan_table *table, uint64_t number)
 {
-    struct scan_guest *guest = table->ended ? NULL : table->guests;
+    struct scan_entry *guest = table->ended ? NULL : table->guests;
 
     while (guest && guest->number != number)
         guest = guest->next;
@@ -87,9 +87,9 @@ static bool has_ended(struct scan_table *table)
     return ended;
 }
 
-static void unlink_guest(struct scan_table *table, const struct scan_guest *guest)
+static void unlink_guest(struct scan_table *table, const struct scan_entry *guest)
 {
-    struct scan_guest **at = &table->guests;
+    struct scan_entry **at = &table->guests;
 
     while (*at != guest)
         at = &(*at)->next;
@@ -97,7 +97,7 @@ static void unlink_guest(struct scan_table *table, const struct scan_guest *gues
 }
 
 /* The mutex is held. */
-static void begin(struct scan_guest *guest)
+static void begin(struct scan_entry *guest)
 {
     guest->busy = true;
     guest->since_ns = clock_ns();
@@ -105,12 +105,12 @@ static void begin(struct scan_guest *guest)
 
 /* To be used by this thread alone; the other half asks for one thing at a time, so who has it now
  * fetches, which is short, or is a second request. NULL: there is none of that number. */
-static struct scan_guest *take(struct scan_table *table, uint64_t number)
+static struct scan_entry *scan_table_take(struct scan_table *table, uint64_t number)
 {
-    struct scan_guest *guest;
+    struct scan_entry *guest;
 
     pthread_mutex_lock(&table->mutex);
-    while ((guest = find(table, number)) && guest->busy)
+    while ((guest = scan_table_find(table, number)) && guest->busy)
         pthread_cond_wait(&table->changed, &table->mutex);
     if (guest)
         begin(guest);
@@ -119,12 +119,12 @@ static struct scan_guest *take(struct scan_table *table, uint64_t number)
 }
 
 /* Its method may have another descriptor now. */
-static void give_back(struct scan_table *table, struct scan_guest *guest)
+static void give_back(struct scan_table *table, struct scan_entry *guest)
 {
-    int wake_fd = watched_wake_fd(guest->watched);
+    int wake_fd = guest_scan_wake_fd(guest->scan);
 
     if (wake_fd >= 0)
-        readable_watch(table->readable_fd, wake_fd, guest->number, READABLE_FETCH);
+        guest_epoll_watch(table->epoll_fd, wake_fd, guest->number, GUEST_EVENT_FETCH);
     pthread_mutex_lock(&table->mutex);
     guest->busy = false;
     pthread_cond_broadcast(&table->changed);
@@ -133,16 +133,16 @@ static void give_back(struct scan_table *table, struct scan_guest *guest)
 
 /* Who has it busy may; restoring it takes long, so others see meanwhile that there is nothing to
  * compare any more. */
-static void free_guest(struct scan_table *table, struct scan_guest *guest)
+static void free_guest(struct scan_table *table, struct scan_entry *guest)
 {
     pthread_mutex_lock(&table->mutex);
 
-    struct watched *watched = guest->watched;
+    struct guest_scan *scan = guest->scan;
 
-    guest->watched = NULL;
+    guest->scan = NULL;
     guest->gone = true;
     pthread_mutex_unlock(&table->mutex);
-    watched_free(watched);
+    guest_scan_free(scan);
     pthread_mutex_lock(&table->mutex);
     unlink_guest(table, guest);
     pthread_cond_broadcast(&table->changed);
@@ -152,13 +152,13 @@ static void free_guest(struct scan_table *table, struct scan_guest *guest)
 
 uint64_t scan_table_add(struct scan_table *table, struct guest *opened)
 {
-    struct scan_guest *guest = calloc(1, sizeof(*guest));
+    struct scan_entry *guest = calloc(1, sizeof(*guest));
 
     if (guest) {
         guest->pid = opened->process.pid;
-        guest->watched = watched_new(opened, table->root);
+        guest->scan = guest_scan_new(opened, table->root);
     }
-    if (!guest || !guest->watched) {
+    if (!guest || !guest->scan) {
         free(guest);
         guest_close(opened);
         return 0;
@@ -279,10 +279,10 @@ static void has_ram(struct scan_table *table, const struct scan_request *request
         return;
     pthread_mutex_lock(&table->mutex);
 
-    const struct scan_guest *guest = find(table, request->guest);
+    const struct scan_entry *guest = scan_table_find(table, request->guest);
 
     reply->rc = table->ended ? -ESHUTDOWN : 0;
-    reply->has_ram = guest && guest->watched && watched_has_ram(guest->watched, &config);
+    reply->has_ram = guest && guest->scan && guest_scan_has_ram(guest->scan, &config);
     pthread_mutex_unlock(&table->mutex);
     ram_config_free(&config);
 }
@@ -295,7 +295,7 @@ static void find_jobs(struct scan_table *table, uint64_t number, struct scan_rep
 
     pthread_mutex_lock(&table->mutex);
 
-    const struct scan_guest *guest = find(table, number);
+    const struct scan_entry *guest = scan_table_find(table, number);
     const pid_t pid = guest ? guest->pid : 0;
 
     pthread_mutex_unlock(&table->mutex);
@@ -304,34 +304,34 @@ static void find_jobs(struct scan_table *table, uint64_t number, struct scan_rep
     reply->jobs.cpu_s = thread_cpu_s() - cpu_s;
 }
 
-static void sample_guest(struct scan_guest *guest, const struct scan_sample *sample,
+static void sample_guest(struct scan_entry *guest, const struct scan_sample *sample,
                          struct scan_reply *reply)
 {
-    struct watch_rules rules = {.method = scan_method_take(sample->method),
-                                .n_windows = sample->n_windows,
-                                .tick_s = sample->tick_s};
+    struct scan_rules rules = {.method = scan_method_take(sample->method),
+                               .n_windows = sample->n_windows,
+                               .tick_s = sample->tick_s};
     struct error error = {0};
 
     memcpy(rules.window_s, sample->window_s, sizeof(rules.window_s));
-    reply->sampled.pages_before = watched_pages(guest->watched);
-    watched_stood_still(guest->watched, sample->stood_still_ns);
-    watched_note_jobs(guest->watched, sample->jobs);
+    reply->sampled.pages_before = guest_scan_pages(guest->scan);
+    guest_scan_set_suspended(guest->scan, sample->suspended_total_ns);
+    guest_scan_note_jobs(guest->scan, sample->jobs);
     if (sample->anew) /* restores the guest, which may hang as a scan may */
-        watched_begin_anew(guest->watched);
+        guest_scan_begin_anew(guest->scan);
 
-    int rc = watched_look(guest->watched, &rules, sample->samples, sample->cpu_s,
-                          &reply->sampled.record, &error);
+    int rc = guest_scan_sample(guest->scan, &rules, sample->samples, sample->cpu_s,
+                               &reply->sampled.record, &error);
 
     if (rc == 0)
         scan_record_put(&reply->sampled);
-    reply->sampled.pages = watched_pages(guest->watched);
-    reply->sampled.method = scan_method_put(method_by_name(watched_method(guest->watched)));
+    reply->sampled.pages = guest_scan_pages(guest->scan);
+    reply->sampled.method = scan_method_put(method_by_name(guest_scan_method(guest->scan)));
     fail(reply, rc, &error);
 }
 
-static void size_guest(const struct scan_guest *guest, struct scan_reply *reply)
+static void size_guest(const struct scan_entry *guest, struct scan_reply *reply)
 {
-    if (watched_size(guest->watched, &reply->sampled.record))
+    if (guest_scan_size(guest->scan, &reply->sampled.record))
         scan_record_put(&reply->sampled);
 }
 
@@ -360,7 +360,7 @@ static void connect_agent(const struct scan_table *table, const struct scan_conn
 static void with_guest(struct scan_table *table, const struct scan_request *request,
                        struct scan_reply *reply)
 {
-    struct scan_guest *guest = take(table, request->guest);
+    struct scan_entry *guest = scan_table_take(table, request->guest);
     double cpu_s = thread_cpu_s();
 
     if (!guest) {
@@ -442,15 +442,15 @@ void scan_table_answer(struct scan_table *table, const struct scan_request *requ
 
 int scan_table_fd(const struct scan_table *table)
 {
-    return table->readable_fd;
+    return table->epoll_fd;
 }
 
 /* One that is being scanned is heard again after that. */
-static struct scan_guest *take_idle(struct scan_table *table, uint64_t number)
+static struct scan_entry *take_idle(struct scan_table *table, uint64_t number)
 {
     pthread_mutex_lock(&table->mutex);
 
-    struct scan_guest *guest = find(table, number);
+    struct scan_entry *guest = scan_table_find(table, number);
 
     if (guest && guest->busy)
         guest = NULL;
@@ -462,24 +462,24 @@ static struct scan_guest *take_idle(struct scan_table *table, uint64_t number)
 
 void scan_table_fetch(struct scan_table *table)
 {
-    struct readable readable[FETCH_AT_ONCE];
-    size_t n = readable_take(table->readable_fd, readable, FETCH_AT_ONCE);
+    struct guest_event events[FETCH_AT_ONCE];
+    size_t n = guest_epoll_take(table->epoll_fd, events, FETCH_AT_ONCE);
 
     for (size_t i = 0; i < n; i++) {
-        struct scan_guest *guest = take_idle(table, readable[i].serial);
+        struct scan_entry *guest = take_idle(table, events[i].serial);
 
         if (!guest)
             continue;
-        watched_poll(guest->watched, NULL);
+        guest_scan_poll(guest->scan, NULL);
         give_back(table, guest);
     }
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static struct scan_guest *take_any(struct scan_table *table)
+static struct scan_entry *take_any(struct scan_table *table)
 {
-    struct scan_guest *guest = table->guests;
+    struct scan_entry *guest = table->guests;
 
     while (guest && guest->busy)
         guest = guest->next;
@@ -491,7 +491,7 @@ static struct scan_guest *take_any(struct scan_table *table)
 static void *restore(void *context)
 {
     struct scan_table *table = context;
-    struct scan_guest *guest;
+    struct scan_entry *guest;
 
     for (;;) {
         pthread_mutex_lock(&table->mutex);
@@ -508,13 +508,13 @@ static size_t count(const struct scan_table *table, bool scanned)
 {
     size_t n = 0;
 
-    for (const struct scan_guest *guest = table->guests; guest; guest = guest->next)
+    for (const struct scan_entry *guest = table->guests; guest; guest = guest->next)
         n += guest->gone != scanned;
     return n;
 }
 
 /* All but a scan that hangs: what is being restored, however long that takes, and what is to be. */
-static bool is_awaited(const struct scan_guest *guest, uint64_t now_ns)
+static bool is_awaited(const struct scan_entry *guest, uint64_t now_ns)
 {
     return guest->gone || !guest->busy || now_ns < guest->since_ns + LEAVE_NS;
 }
@@ -523,7 +523,7 @@ static bool any_awaited(const struct scan_table *table)
 {
     uint64_t now_ns = clock_ns();
 
-    for (const struct scan_guest *guest = table->guests; guest; guest = guest->next)
+    for (const struct scan_entry *guest = table->guests; guest; guest = guest->next)
         if (is_awaited(guest, now_ns))
             return true;
     return false;
@@ -540,7 +540,7 @@ size_t scan_table_end(struct scan_table *table)
     while (n < RESTORERS && pthread_create(&threads[n], NULL, restore, table) == 0)
         pthread_detach(threads[n++]);
     while (any_awaited(table)) {
-        struct scan_guest *idle = n == 0 || count(table, false) == 0 ? take_any(table) : NULL;
+        struct scan_entry *idle = n == 0 || count(table, false) == 0 ? take_any(table) : NULL;
 
         pthread_mutex_unlock(&table->mutex);
         if (idle)

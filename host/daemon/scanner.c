@@ -81,7 +81,7 @@ int scanner_beyond(struct scanner **out, int channel_fd, pid_t pid)
 }
 
 /* Reads what comes of answers to whether it lives, up to one of @p op. */
-static int hear(struct scanner *scanner, unsigned op, int *fd, int flags)
+static int scanner_receive(struct scanner *scanner, unsigned op, int *fd, int flags)
 {
     struct scan_reply reply;
 
@@ -108,7 +108,7 @@ static int open_lane(struct scanner *scanner)
 
     atomic_store(&scanner->lane_ns, clock_ns());
     if (rc == 0)
-        rc = hear(scanner, SCAN_LANE, &fd, 0);
+        rc = scanner_receive(scanner, SCAN_LANE, &fd, 0);
     atomic_store(&scanner->lane_ns, 0);
     pthread_mutex_unlock(&scanner->mutex);
     if (rc < 0)
@@ -167,8 +167,8 @@ static const char *why(int rc)
 
 /* The reply's own result; @p fd: what came with it, closed if nobody wants it. What a domain's XML
  * says may be no request: the scanner would end the channel. */
-static int ask(struct scanner *scanner, const struct scan_request *request,
-               struct scan_reply *reply, int *fd, struct error *error)
+static int scanner_ask(struct scanner *scanner, const struct scan_request *request,
+                       struct scan_reply *reply, int *fd, struct error *error)
 {
     int came = -1;
     int rc = 0;
@@ -224,7 +224,7 @@ int scanner_alive(struct scanner *scanner, uint64_t patience_ns)
         return alive_by_lane(scanner, now_ns, stopped, patience_ns);
     if (stopped && scanner->asked_ns)
         scanner->asked_ns = now_ns;
-    rc = hear(scanner, N_SCAN_OPS, NULL, MSG_DONTWAIT);
+    rc = scanner_receive(scanner, N_SCAN_OPS, NULL, MSG_DONTWAIT);
     if (rc == -EAGAIN && scanner->asked_ns != 0) {
         rc = now_ns > scanner->asked_ns + patience_ns ? -ETIMEDOUT : 0;
     } else if (rc == -EAGAIN && now_ns < scanner->ask_ns) {
@@ -275,7 +275,7 @@ ssize_t scanner_list(struct scanner *scanner, pid_t **pids)
 
     begin(&request, SCAN_LIST, 0);
     reply.list.n = 0;
-    rc = ask(scanner, &request, &reply, NULL, NULL);
+    rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
     if (rc < 0)
         return rc;
     *pids = calloc(reply.list.n + 1, sizeof(**pids));
@@ -306,7 +306,7 @@ pid_t scanner_find(const struct domain_name *domain, void *context)
     int rc = put_domain(&request.find, domain);
 
     if (rc == 0)
-        rc = ask(context, &request, &reply, NULL, NULL);
+        rc = scanner_ask(context, &request, &reply, NULL, NULL);
     if (rc == -EINVAL) /* no process has such a name */
         return 0;
     return rc < 0 ? DOMAIN_PID_UNKNOWN : reply.pid;
@@ -321,7 +321,7 @@ int scanner_start_ticks(struct scanner *scanner, pid_t pid, uint64_t *start_tick
     begin(&request, SCAN_START, 0);
     request.pid = pid;
     reply.start_ticks = 0;
-    rc = ask(scanner, &request, &reply, NULL, NULL);
+    rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
     *start_ticks = reply.start_ticks;
     return rc;
 }
@@ -334,7 +334,7 @@ static int open_guest(struct scanner *scanner, const struct scan_request *reques
 
     memset(&reply.opened, 0, sizeof(reply.opened));
 
-    int rc = ask(scanner, request, &reply, &fd, error);
+    int rc = scanner_ask(scanner, request, &reply, &fd, error);
 
     if (rc < 0) {
         if (fd >= 0)
@@ -404,7 +404,7 @@ bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_c
     if (scan_ram_put(&request.has_ram, xml) < 0)
         return false;
 
-    int rc = ask(scanner, &request, &reply, NULL, NULL);
+    int rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
 
     return rc == 0 ? reply.has_ram : scanner_is_gone(rc);
 }
@@ -417,7 +417,7 @@ int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double
     begin(&request, SCAN_JOBS, guest);
     memset(&reply.jobs, 0, sizeof(reply.jobs));
 
-    int rc = ask(scanner, &request, &reply, NULL, NULL);
+    int rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
 
     *jobs = reply.jobs.jobs;
     *cpu_s = scanner->table ? 0 : reply.jobs.cpu_s; /* else it is this thread's */
@@ -431,7 +431,7 @@ static int ask_sampled(struct scanner *scanner, const struct scan_request *reque
 
     memset(&reply.sampled, 0, offsetof(struct scan_sampled, record));
 
-    int rc = ask(scanner, request, &reply, NULL, error);
+    int rc = scanner_ask(scanner, request, &reply, NULL, error);
 
     memcpy(out, &reply.sampled,
            reply.sampled.has_record ? sizeof(*out) : offsetof(struct scan_sampled, record));
@@ -473,7 +473,7 @@ void scanner_close(struct scanner *scanner, struct scan_guest_ref *ref)
     if (ref->guest == 0)
         return;
     begin(&request, SCAN_CLOSE, ref->guest);
-    ask(scanner, &request, &reply, NULL, NULL);
+    scanner_ask(scanner, &request, &reply, NULL, NULL);
     if (ref->pidfd >= 0)
         close(ref->pidfd);
     *ref = (struct scan_guest_ref){.pidfd = -1};
@@ -496,7 +496,7 @@ int scanner_connect(const struct agent_endpoint *endpoint, void *context, struct
                          "%s: no agent's: a path is absolute, and not the monitor's",
                          agent_endpoint_name(endpoint, name, sizeof(name)));
 
-    int rc = ask(context, &request, &reply, &fd, error);
+    int rc = scanner_ask(context, &request, &reply, &fd, error);
 
     if (rc < 0 && fd >= 0)
         close(fd);

@@ -98,17 +98,17 @@ int scanner_open_process(struct scanner *scanner, pid_t pid, struct scan_guest_r
 /** Puts an opened guest into a local scanner, and closes it if that fails. 0 or -ENOMEM. */
 int scanner_adopt(struct scanner *scanner, struct guest *guest, struct scan_guest_ref *out);
 
-/** As watched_has_ram(); true if the scanner is gone. */
+/** As guest_scan_has_ram(); true if the scanner is gone. */
 bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_config *xml);
 
 /** As qemu_process_read_jobs(), of an open guest. @p cpu_s: what it cost the scanner. */
 int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double *cpu_s);
 
-/** As watched_look(). @p out: also when it fails. */
+/** As guest_scan_sample(). @p out: also when it fails. */
 int scanner_sample(struct scanner *scanner, uint64_t guest, const struct scan_sample *sample,
                    struct scan_sampled *out, struct error *error);
 
-/** As watched_size(). */
+/** As guest_scan_size(). */
 bool scanner_size(struct scanner *scanner, uint64_t guest, struct ages_record *record);
 
 /** Restores and closes the guest, and @p ref's descriptor. Nothing if there is none. */

@@ -184,7 +184,7 @@ static void leave_signals_to_the_other(void)
 }
 
 /* @p parent: the other half; it may have ended already. */
-static int run(const struct scanner_plan *plan, int channel_fd, pid_t parent)
+static int scanner_process_run(const struct scanner_plan *plan, int channel_fd, pid_t parent)
 {
     struct error error = {0};
     int rc;
@@ -228,7 +228,7 @@ int scanner_start(struct scanner **out, const struct scanner_plan *plan, pid_t *
     *pid = fork();
     if (*pid == 0) {
         close(fds[0]);
-        _exit(run(plan, fds[1], parent));
+        _exit(scanner_process_run(plan, fds[1], parent));
     }
     close(fds[1]);
     rc = *pid < 0 ? -errno : scanner_beyond(out, fds[0], *pid);

@@ -25,7 +25,7 @@ struct queued {
     struct store_event event;
     struct ages_record record;
     double period_s, precision;
-    char *told;
+    char *last_report;
 };
 
 struct writer {
@@ -36,7 +36,7 @@ struct writer {
     size_t n;
     struct queued *queue[QUEUE_RECORDS];
     uint64_t written, dropped;
-    bool full;   /* the queue, and it was said */
+    bool full;   /* the queue, and it was logged */
     bool urgent; /* what is in it is not to wait for more */
     struct store_retention retention;
     double opening_cpu_s; /* never changes */
@@ -50,16 +50,16 @@ struct writer {
     /* the thread's own */
     struct store *store; /* NULL: it could not be opened again */
     char *path;
-    int failing;         /* the error that was said last; 0: all is well */
+    int failing;         /* the error that was logged last; 0: all is well */
     int not_maintained;  /* likewise */
-    bool held;           /* its WAL, and that was said */
+    bool held;           /* its WAL, and that was logged */
     double maintained_s; /* CLOCK_BOOTTIME */
 };
 
 static void queued_free(struct queued *one)
 {
     if (one)
-        free(one->told);
+        free(one->last_report);
     free(one);
 }
 
@@ -110,7 +110,7 @@ static int add(struct writer *writer, const struct store_entry *entries, size_t 
 }
 
 /* Says it when it begins to fail, when the reason changes, and when it works again. */
-static void say(struct writer *writer, int rc, const struct error *error)
+static void writer_log(struct writer *writer, int rc, const struct error *error)
 {
     if (rc < 0 && rc != writer->failing)
         log_line(LOG_CLASS_HISTORY, LOG_ERR, "no history is kept: %s", error->text);
@@ -119,7 +119,7 @@ static void say(struct writer *writer, int rc, const struct error *error)
     writer->failing = rc;
 }
 
-static void count(struct writer *writer, uint64_t written, uint64_t dropped)
+static void writer_count(struct writer *writer, uint64_t written, uint64_t dropped)
 {
     pthread_mutex_lock(&writer->mutex);
     writer->written += written;
@@ -215,7 +215,7 @@ static struct store_entry entry_of(const struct queued *one)
     return (struct store_entry){.record = &one->record,
                                 .period_s = one->period_s,
                                 .precision = one->precision,
-                                .told = one->told};
+                                .last_report = one->last_report};
 }
 
 /* One that can never be kept must not take the others with it. */
@@ -226,7 +226,7 @@ static void write_each(struct writer *writer, struct queued **list, size_t n)
         struct store_entry entry = entry_of(list[i]);
         int rc = add(writer, &entry, 1, &error);
 
-        count(writer, rc == 0, rc < 0);
+        writer_count(writer, rc == 0, rc < 0);
         if (rc < 0)
             log_line(LOG_CLASS_HISTORY, LOG_ERR, "%s: a record is not kept: %s",
                      list[i]->record.sample.domain, error.text);
@@ -247,8 +247,8 @@ static void write_records(struct writer *writer, struct queued **list, size_t n)
         write_each(writer, list, n);
         return;
     }
-    say(writer, rc, &error);
-    count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
+    writer_log(writer, rc, &error);
+    writer_count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
 }
 
 static void write_events(struct writer *writer, struct queued **list, size_t n)
@@ -262,7 +262,7 @@ static void write_events(struct writer *writer, struct queued **list, size_t n)
         /* An event may find room on a disk where records find none: that history is kept again they
          * say. */
         if (rc < 0)
-            say(writer, rc, &error);
+            writer_log(writer, rc, &error);
     }
 }
 
@@ -306,8 +306,8 @@ static void watch_wal(struct writer *writer)
     writer->held = bytes >= WAL_WARN_BYTES;
 }
 
-/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and said
- * again when it has worked meanwhile, or fails by another reason. */
+/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and logged
+ * again when it has worked meanwhile, or fails for another reason. */
 static void maintain(struct writer *writer)
 {
     struct store_clock clock = store_clock_now();
@@ -364,10 +364,10 @@ static void open_again(struct writer *writer)
 {
     struct error error = {0};
 
-    say(writer, open_store(writer, &error), &error);
+    writer_log(writer, open_store(writer, &error), &error);
 }
 
-static void *run(void *context)
+static void *writer_run(void *context)
 {
     struct writer *writer = context;
     struct queued *list[QUEUE_RECORDS];
@@ -416,11 +416,11 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
 
     writer->opening_cpu_s = thread_cpu_s() - cpu_s;
     if (rc == -EBUSY) { /* guests are watched all the same */
-        say(writer, rc, error);
+        writer_log(writer, rc, error);
         rc = 0;
     }
     if (rc == 0)
-        rc = -pthread_create(&writer->thread, NULL, run, writer);
+        rc = -pthread_create(&writer->thread, NULL, writer_run, writer);
     if (rc < 0) {
         writer_free(writer);
         return rc;
@@ -478,15 +478,17 @@ static void enqueue(struct writer *writer, struct queued *one)
 }
 
 void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
-                double precision, char *told)
+                double precision, char *last_report)
 {
     struct queued *one = malloc(sizeof(*one));
 
     if (one)
-        *one = (struct queued){
-            .record = *record, .period_s = period_s, .precision = precision, .told = told};
+        *one = (struct queued){.record = *record,
+                               .period_s = period_s,
+                               .precision = precision,
+                               .last_report = last_report};
     else
-        free(told);
+        free(last_report);
     enqueue(writer, one);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file writer.h  The one thread that writes the history. Looks at guests never wait for the disk.
+ * @file writer.h  The one thread that writes the history. Scans of guests never wait for the disk.
  *
  * Records queue for it; it takes all that came within a second into one transaction. When the disk
- * does not keep up, or is full, what does not fit into the queue is dropped, and said once.
+ * does not keep up, or is full, what does not fit into the queue is dropped, and logged once.
  */
 #pragma once
 
@@ -30,9 +30,9 @@ double writer_opening_cpu_s(const struct writer *writer);
 void writer_retain(struct writer *writer, const struct store_retention *retention);
 
 /** Queues a copy of @p record; see struct store_entry. From any thread; never blocks for long.
- *  @param told  is the writer's from now on; NULL: nothing */
+ *  @param last_report  is the writer's from now on; NULL: nothing */
 void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
-                double precision, char *told);
+                double precision, char *last_report);
 
 /** Queues an event of the guest, of now, likewise; a stall is written at once. NULL is allowed for
  * @p writer. */

@@ -9,7 +9,7 @@ struct advice {
     struct history_guest guest;
     double time_s; /* of the record that it stands on, Unix time */
     struct decide_windows windows;
-    enum word_source source; /* of the guest's statistics */
+    enum guest_stats_source source; /* of the guest's statistics */
     struct decide_input input;
     struct decide_decision decision;
 };

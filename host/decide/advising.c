@@ -51,9 +51,9 @@ int advising_begin(struct advising *advising, const char *uri, struct error *err
     advising->now_s = store_clock_now().wall_s;
     advising->day = malloc(sizeof(*advising->day));
     advising->kept = malloc(sizeof(*advising->kept));
-    advising->told = malloc(sizeof(*advising->told));
-    advising->lines = malloc(AGENT_TOLD_MAX);
-    if (!advising->day || !advising->kept || !advising->told || !advising->lines)
+    advising->last_report = malloc(sizeof(*advising->last_report));
+    advising->lines = malloc(AGENT_LAST_REPORT_MAX);
+    if (!advising->day || !advising->kept || !advising->last_report || !advising->lines)
         return error_set(error, -ENOMEM, "out of memory");
     return uri ? ask_libvirt(advising, uri, error) : 0;
 }
@@ -62,7 +62,7 @@ void advising_end(struct advising *advising)
 {
     free(advising->day);
     free(advising->kept);
-    free(advising->told);
+    free(advising->last_report);
     free(advising->lines);
     free(advising->memory);
 }
@@ -93,15 +93,16 @@ static int gather_day(struct advising *advising, struct store *store,
 }
 
 /* An agent's report that cannot be parsed counts as none. 1; 0; or as the history. */
-static int read_told(struct advising *advising, struct store *store,
-                     const struct history_guest *guest, double *told_s, struct error *error)
+static int read_last_report(struct advising *advising, struct store *store,
+                            const struct history_guest *guest, double *reported_s,
+                            struct error *error)
 {
-    int rc = history_told(store, guest->id, advising->lines, told_s, error);
+    int rc = history_last_report(store, guest->id, advising->lines, reported_s, error);
 
     if (rc != 1)
         return rc;
-    return agent_told_parse(advising->lines, advising->kept->record.sample.ram_bytes,
-                            advising->told, NULL) == 0;
+    return agent_last_report_parse(advising->lines, advising->kept->record.sample.ram_bytes,
+                                   advising->last_report, NULL) == 0;
 }
 
 static double time_of(const struct sample_record *sample)
@@ -114,14 +115,14 @@ static int decide_now(struct advising *advising, struct store *store,
 {
     const struct sample_record *sample = &advising->kept->record.sample;
     double first_s = time_of(sample);
-    double told_s = 0;
-    int told = 0;
+    double reported_s = 0;
+    int found = 0;
     int rc = history_first_of_process(store, guest->id, sample->pid, &first_s, error);
 
     if (rc >= 0)
         rc = gather_day(advising, store, guest, error);
-    if (rc >= 0 && sample->guest.source == WORD_AGENT)
-        rc = told = read_told(advising, store, guest, &told_s, error);
+    if (rc >= 0 && sample->guest.source == GUEST_STATS_AGENT)
+        rc = found = read_last_report(advising, store, guest, &reported_s, error);
     if (rc < 0)
         return rc;
     *advice = (struct advice){.guest = *guest,
@@ -129,7 +130,7 @@ static int decide_now(struct advising *advising, struct store *store,
                               .windows = advising->windows,
                               .source = sample->guest.source};
     decide_from_record(&advice->input, &advising->windows, advising->kept, advising->day,
-                       advising->now_s, told ? advising->told : NULL, told_s, first_s);
+                       advising->now_s, found ? advising->last_report : NULL, reported_s, first_s);
     take_memory(advising, guest, &advice->input);
     decide(&decide_policy_default, &advice->input, &advice->decision);
     return 1;

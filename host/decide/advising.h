@@ -14,7 +14,7 @@ struct advising {
     double now_s;
     struct decide_day *day;   /* half a megabyte, for one guest after the other */
     struct kept_sample *kept; /* likewise */
-    struct agent_told *told;
+    struct agent_last_report *last_report;
     char *lines;                  /* of an agent */
     struct domain_memory *memory; /* by libvirt */
     size_t n_memory;

@@ -105,7 +105,7 @@ bool decide_has_statistics(const struct decide_policy *policy, const struct deci
     const struct decide_guest *guest = &input->guest;
 
     return is_reported(policy, input) && guest->available_bytes != DECIDE_UNKNOWN &&
-           !(guest->agreement < policy->trust_min);
+           !(guest->consistency < policy->trust_min);
 }
 
 /* Of statistics from before the balloon moved, of which it is not known what the guest used: they

@@ -23,7 +23,7 @@
  *   T = clamp(max(D, F, m, learned), m, M), in whole MiB, rounded up
  *
  * H and R are vmwssd's records; available, swap and pressure are the guest's own statistics, by its
- * agent or its balloon driver (estimate/guest_word.h); B is libvirt's. Where B is not known it is
+ * agent or its balloon driver (estimate/guest_stats.h); B is libvirt's. Where B is not known it is
  * taken to be M, which can only make the target larger.
  *
  * "Used" is B - available rather than the guest's MemTotal - MemAvailable: MemTotal lacks what the
@@ -156,7 +156,7 @@ struct decide_guest {
     double late_s;       /* they may be older by so much */
     double period_s;     /* from one to the next, at most; 0: that of the records */
     uint64_t used_bytes; /* B - available when its balloon rested last; 0: B is the same since */
-    double agreement;    /* 0 .. 1, of estimate/agreement.h */
+    double consistency;  /* 0 .. 1, of estimate/consistency.h */
     uint64_t available_bytes;
     uint64_t swap_total_bytes, swap_free_bytes;
     uint64_t cold_anon_bytes;  /* anonymous memory on the inactive list */

@@ -10,8 +10,8 @@
 
 #define SAME_S 0.0005
 /* vmwssd keeps an agent's last report once a minute; three times that is old. */
-#define TOLD_EVERY_S 60.0
-#define TOLD_PERIODS 3
+#define REPORT_EVERY_S 60.0
+#define REPORT_PERIODS 3
 /* What is in a record was reported within a minute before it (domain/domain_memory.h). */
 #define REPORT_LATE_S 60
 
@@ -102,32 +102,34 @@ static void take_flags(struct decide_input *input, unsigned flags)
 
 /* --- the guest's statistics ------------------------------------------------------------------- */
 
-static void take_word(struct decide_guest *guest, const struct guest_word *word, double age_s)
+static void take_guest_stats(struct decide_guest *guest, const struct guest_stats *stats,
+                             double age_s)
 {
     *guest = (struct decide_guest){
-        .reported = word->source != WORD_NONE,
+        .reported = stats->source != GUEST_STATS_NONE,
         .age_s = age_s,
         .late_s = REPORT_LATE_S,
-        .agreement = word->agreement,
-        .available_bytes = word->available_bytes,
+        .consistency = stats->consistency,
+        .available_bytes = stats->available_bytes,
         .swap_total_bytes = DECIDE_UNKNOWN,
         .swap_free_bytes = DECIDE_UNKNOWN,
         .cold_anon_bytes = DECIDE_UNKNOWN,
-        .psi_some = word->psi_some,
-        .psi_full = word->psi_full,
-        .refault_bytes_s = word->refault_bytes_s,
-        .swap_in_bytes_s = word->swap_in_bytes_s,
-        .near_or_above = word->verdict == VERDICT_NEAR || word->verdict == VERDICT_ABOVE,
-        .oom_kill = (word->reasons & REASON_OOM_KILL) != 0,
+        .psi_some = stats->psi_some,
+        .psi_full = stats->psi_full,
+        .refault_bytes_s = stats->refault_bytes_s,
+        .swap_in_bytes_s = stats->swap_in_bytes_s,
+        .near_or_above = stats->verdict == VERDICT_NEAR || stats->verdict == VERDICT_ABOVE,
+        .oom_kill = (stats->reasons & REASON_OOM_KILL) != 0,
     };
 }
 
-static void take_told(struct decide_guest *guest, const struct agent_told *told, double age_s,
-                      double period_s)
+static void take_last_report(struct decide_guest *guest,
+                             const struct agent_last_report *last_report, double age_s,
+                             double period_s)
 {
-    const struct agent_memory *memory = &told->report.memory;
+    const struct agent_memory *memory = &last_report->report.memory;
 
-    if (!guest->reported || !(fabs(age_s) <= TOLD_PERIODS * fmax(period_s, TOLD_EVERY_S)))
+    if (!guest->reported || !(fabs(age_s) <= REPORT_PERIODS * fmax(period_s, REPORT_EVERY_S)))
         return;
     guest->swap_total_bytes = memory->swap_total_bytes;
     guest->swap_free_bytes = memory->swap_free_bytes;
@@ -158,7 +160,8 @@ static double longest_period_s(const struct kept_sample *kept)
 
 void decide_from_record(struct decide_input *input, const struct decide_windows *windows,
                         const struct kept_sample *kept, struct decide_day *day, double now_s,
-                        const struct agent_told *told, double told_s, double first_s)
+                        const struct agent_last_report *last_report, double reported_s,
+                        double first_s)
 {
     const struct sample_record *sample = &kept->record.sample;
     struct windows all = {0};
@@ -176,12 +179,12 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
                    sample->windows[w].wss_high_bytes);
     pick_all(input, windows, &all);
     take_flags(input, sample->flags);
-    take_word(&input->guest, &sample->guest, input->age_s);
-    if (!told)
+    take_guest_stats(&input->guest, &sample->guest, input->age_s);
+    if (!last_report)
         return;
-    take_told(&input->guest, told, now_s - told_s, input->period_s);
-    if (told->report.uptime_s >= 0 && input->guest.reported)
-        input->up_s = fmin(input->up_s, told->report.uptime_s + fmax(now_s - told_s, 0));
+    take_last_report(&input->guest, last_report, now_s - reported_s, input->period_s);
+    if (last_report->report.uptime_s >= 0 && input->guest.reported)
+        input->up_s = fmin(input->up_s, last_report->report.uptime_s + fmax(now_s - reported_s, 0));
 }
 
 /* --- a minute --------------------------------------------------------------------------------- */
@@ -243,5 +246,5 @@ void decide_from_moment(struct decide_input *input, const struct decide_windows 
     }
     pick_all(input, windows, &all);
     take_flags(input, bucket->summary.flags);
-    take_word(&input->guest, &moment->guest, 0);
+    take_guest_stats(&input->guest, &moment->guest, 0);
 }

@@ -38,12 +38,13 @@ void decide_day_from_moment(struct decide_day *day, const struct decide_windows 
 
 /** What a record, and the day before it, says. B, reservation, shares and the last panic are left
  * unknown.
- *  @param told   what the agent told last, or NULL: it alone knows the guest's swap
- *  @param told_s when, Unix time
+ *  @param last_report   the agent's last report, or NULL: it alone knows the guest's swap
+ *  @param reported_s when, Unix time
  *  @param first_s when the first record of the guest's process was added, Unix time */
 void decide_from_record(struct decide_input *input, const struct decide_windows *windows,
                         const struct kept_sample *kept, struct decide_day *day, double now_s,
-                        const struct agent_told *told, double told_s, double first_s);
+                        const struct agent_last_report *last_report, double reported_s,
+                        double first_s);
 
 /** What is left of a minute says, as if at its end: of each window the largest WSS and the mean
  * distance of its bounds. The guest's swap is not kept of minutes: it counts as none.

@@ -201,11 +201,11 @@ static void add_floor(struct text *text, const struct decide_policy *policy,
 {
     if (decision->floor_kind != FLOOR_HALF)
         return;
-    if (input->guest.reported && input->guest.agreement < policy->trust_min)
+    if (input->guest.reported && input->guest.consistency < policy->trust_min)
         return add(text,
                    "its statistics contradict the host's (agreement %.2f): floor is half of "
                    "assigned or more",
-                   input->guest.agreement);
+                   input->guest.consistency);
     add(text, "no %sguest statistics: floor is half of assigned",
         input->guest.reported ? "fresh " : "");
 }

@@ -62,7 +62,7 @@ void domain_memory_check(struct domain_memory *memory, uint64_t now_s)
         memory->current_bytes = memory->maximum_bytes;
 }
 
-bool domain_memory_is_told(const struct domain_memory *memory)
+bool domain_memory_is_reported(const struct domain_memory *memory)
 {
     return memory->total_bytes != DOMAIN_MEMORY_UNKNOWN ||
            memory->free_bytes != DOMAIN_MEMORY_UNKNOWN ||

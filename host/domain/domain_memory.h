@@ -60,4 +60,4 @@ int domain_memory_set(struct domain_connection *connection, const char *name, ui
 void domain_memory_check(struct domain_memory *memory, uint64_t now_s);
 
 /** Has the driver told anything of the guest's memory? */
-bool domain_memory_is_told(const struct domain_memory *memory);
+bool domain_memory_is_reported(const struct domain_memory *memory);

@@ -47,7 +47,7 @@ static void clean(struct sample_record *sample)
     utf8_clean(sample->uuid);
 }
 
-static int see(const struct kept_sample *kept, void *context)
+static int current_see(const struct kept_sample *kept, void *context)
 {
     const struct reading *reading = context;
     struct current *current = reading->current;
@@ -116,7 +116,7 @@ int current_read(struct store *store, double now_s, double stale_s, struct curre
     int rc;
 
     *current = (struct current){0};
-    rc = history_latest(store, see, &reading, error);
+    rc = history_latest(store, current_see, &reading, error);
     if (rc == 0 && current->n > 0)
         tell_apart(current);
     if (rc == -ENOMEM)

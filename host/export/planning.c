@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "export/exposition.h"
-#include "export/prometheus_word.h"
+#include "export/prometheus_guest_stats.h"
 #include "keep/bucket_need.h"
 #include "keep/event.h"
 
@@ -50,7 +50,7 @@ static void fill_guest(struct planning_guest *guest, const struct kept_sample *k
     guest->period_s = kept->period_s;
     guest->last_s = time_of(sample);
     guest->used_bytes = NAN;
-    if (sample->guest.source != WORD_NONE && sample->guest.used_bytes != AGENT_UNKNOWN)
+    if (sample->guest.source != GUEST_STATS_NONE && sample->guest.used_bytes != AGENT_UNKNOWN)
         guest->used_bytes = (double)smaller(sample->guest.used_bytes, sample->ram_bytes);
 }
 

@@ -4,7 +4,7 @@
 
 #include "export/exposition.h"
 #include "export/planning.h"
-#include "export/prometheus_word.h"
+#include "export/prometheus_guest_stats.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -196,7 +196,7 @@ void prometheus_write(FILE *out, const struct current *current,
     prometheus_write_metrics(out, sample_fields(), guest_groups, COUNT(guest_groups),
                              write_guest_metric, current);
     write_flags(out, current);
-    prometheus_write_words(out, current);
+    prometheus_write_guest_stats(out, current);
     prometheus_write_balloons(out, balloons, current);
 }
 

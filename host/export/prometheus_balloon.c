@@ -3,7 +3,7 @@
 #include "export/prometheus_balloon.h"
 
 #include "export/exposition.h"
-#include "export/prometheus_word.h"
+#include "export/prometheus_guest_stats.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -90,8 +90,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
                      "there is /metrics only\n");
 }
 
-static void note(void *context, struct MHD_Connection *connection, void **entry,
-                 enum MHD_ConnectionNotificationCode code)
+static void http_note(void *context, struct MHD_Connection *connection, void **entry,
+                      enum MHD_ConnectionNotificationCode code)
 {
     struct http *http = context;
     const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection,
@@ -128,7 +128,7 @@ int http_start(struct http **out, int fd, const struct prometheus_options *metri
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, http,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MHD_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_DEADLINE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, note, http, MHD_OPTION_END);
+        CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, http_note, http, MHD_OPTION_END);
     if (!http->daemon) {
         connections_free(http->connections);
         free(http);

@@ -67,7 +67,7 @@ static int set_textfile(struct exporter_options *options, const char *path)
     return set_mode(options, EXPORTER_TEXTFILE);
 }
 
-static int take(struct exporter_options *options, int option, const char *value)
+static int exporter_options_take(struct exporter_options *options, int option, const char *value)
 {
     switch (option) {
     case 'l':
@@ -134,7 +134,7 @@ int exporter_options_parse(struct exporter_options *options, int argc, char **ar
         .interval_s = EXPORTER_INTERVAL_S,
     };
     while (rc == 0 && (option = getopt_long(argc, argv, "l:t:i:1D:J:hV", longs, NULL)) != -1)
-        rc = take(options, option, optarg);
+        rc = exporter_options_take(options, option, optarg);
     if (rc == 0 && optind < argc) {
         message("'%s' is too much; see vmwss-exporter --help", argv[optind]);
         return -EINVAL;

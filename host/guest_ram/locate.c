@@ -99,7 +99,7 @@ static bool names_backend(const struct candidate *c, const char *id)
                    : name[length] == '\0' || strcmp(name + length, " (deleted)") == 0;
 }
 
-static void take(struct match *m, size_t backend, size_t candidate, bool by_id)
+static void locate_take(struct match *m, size_t backend, size_t candidate, bool by_id)
 {
     m->taken_by[backend] = candidate;
     m->by_id[backend] = by_id;
@@ -114,7 +114,7 @@ static void take_by_id(struct match *m, size_t backend)
         const struct candidate *c = &m->candidates->at[i];
 
         if (!c->taken && fits(b, c) && names_backend(c, b->id)) {
-            take(m, backend, i, true);
+            locate_take(m, backend, i, true);
             return;
         }
     }
@@ -127,7 +127,7 @@ static void take_by_fit(struct match *m, size_t backend)
         const struct candidate *c = &m->candidates->at[i];
 
         if (!c->taken && fits(&m->config->backends[backend], c)) {
-            take(m, backend, i, false);
+            locate_take(m, backend, i, false);
             return;
         }
     }

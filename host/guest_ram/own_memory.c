@@ -26,7 +26,7 @@ struct count {
     int pagemap_fd;
     bool files;
     uint64_t zero_pfn; /* 0: unknown */
-    uint64_t looked_bytes;
+    uint64_t checked_bytes;
     uint64_t pages;
 };
 
@@ -77,8 +77,8 @@ static int count_vma(const struct vma *vma, void *context)
 
     if (is_ram(count->ram, vma) || !may_have_pages(vma))
         return 0;
-    count->looked_bytes += vma->end - vma->start;
-    if (count->looked_bytes > SUM_MAX_BYTES)
+    count->checked_bytes += vma->end - vma->start;
+    if (count->checked_bytes > SUM_MAX_BYTES)
         return -E2BIG;
     for (uint64_t page = vma->start / BASE_PAGE_BYTES; page < end;) {
         uint64_t n = end - page < BATCH ? end - page : BATCH;

@@ -2,11 +2,11 @@
 /** @file add.c  Adding records: all of a call in one transaction. */
 #include "domain/ram_config.h"
 #include "keep/columns.h"
+#include "keep/guest_stats_row.h"
 #include "keep/rollup.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
 #include "keep/wal.h"
-#include "keep/word_row.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,16 +16,16 @@
 
 struct adding {
     struct store *store;
-    sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample, *add_told;
+    sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample, *add_last_report;
     struct rollup rollup;
-    struct word_adding word;
+    struct guest_stats_adding stats;
     struct kept_sample *kept; /* what is being added */
 };
 
 static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?";
 static const char add_guest[] = "INSERT INTO guest(host, uuid, name) VALUES (?, ?, ?)";
 static const char rename_guest[] = "UPDATE guest SET name = ? WHERE id = ?";
-static const char add_told[] =
+static const char add_last_report[] =
     "INSERT OR REPLACE INTO told(guest_id, time_ms, lines) VALUES (?, ?, ?)";
 
 /* --- what can be kept ------------------------------------------------------------------------- */
@@ -163,29 +163,29 @@ static int insert_sample(const struct adding *adding, int64_t guest, struct erro
 }
 
 /* Of the sample that has just been inserted. */
-static int insert_word(const struct adding *adding, const struct store_entry *entry, int64_t guest,
-                       struct error *error)
+static int insert_guest_stats(const struct adding *adding, const struct store_entry *entry,
+                              int64_t guest, struct error *error)
 {
     const struct sample_record *sample = &entry->record->sample;
-    const struct word_place place = {
+    const struct guest_stats_place place = {
         .sample_id = sqlite3_last_insert_rowid(adding->store->db),
         .guest_id = guest,
         .time_s = sample->time.tv_sec,
         .period_s = entry->period_s,
     };
 
-    return word_add(&adding->word, &place, &sample->guest, error);
+    return guest_stats_add(&adding->stats, &place, &sample->guest, error);
 }
 
-static int insert_told(const struct adding *adding, const struct store_entry *entry, int64_t guest,
-                       struct error *error)
+static int insert_last_report(const struct adding *adding, const struct store_entry *entry,
+                              int64_t guest, struct error *error)
 {
-    if (!entry->told)
+    if (!entry->last_report)
         return 0;
-    sqlite3_bind_int64(adding->add_told, 1, guest);
-    sqlite3_bind_int64(adding->add_told, 2, time_ms(&entry->record->sample.time));
-    sql_bind_text(adding->add_told, 3, entry->told);
-    return sql_finish(adding->store, adding->add_told, error);
+    sqlite3_bind_int64(adding->add_last_report, 1, guest);
+    sqlite3_bind_int64(adding->add_last_report, 2, time_ms(&entry->record->sample.time));
+    sql_bind_text(adding->add_last_report, 3, entry->last_report);
+    return sql_finish(adding->store, adding->add_last_report, error);
 }
 
 static int add_entry(struct adding *adding, const struct store_entry *entry, struct error *error)
@@ -200,9 +200,9 @@ static int add_entry(struct adding *adding, const struct store_entry *entry, str
     if (rc == 0)
         rc = insert_sample(adding, guest, error);
     if (rc == 0)
-        rc = insert_word(adding, entry, guest, error);
+        rc = insert_guest_stats(adding, entry, guest, error);
     if (rc == 0)
-        rc = insert_told(adding, entry, guest, error);
+        rc = insert_last_report(adding, entry, guest, error);
     return rc == 0 ? rollup_add(&adding->rollup, guest, adding->kept, error) : rc;
 }
 
@@ -223,9 +223,9 @@ static int prepare(struct adding *adding, struct error *error)
     if (rc == 0)
         rc = prepare_sample(adding, error);
     if (rc == 0)
-        rc = sql_prepare(store, add_told, &adding->add_told, error);
+        rc = sql_prepare(store, add_last_report, &adding->add_last_report, error);
     if (rc == 0)
-        rc = word_adding_begin(&adding->word, store, error);
+        rc = guest_stats_adding_begin(&adding->stats, store, error);
     if (rc == 0)
         rc = rollup_begin(&adding->rollup, store, error);
     return rc;
@@ -237,8 +237,8 @@ static void finalize(struct adding *adding)
     sqlite3_finalize(adding->add_guest);
     sqlite3_finalize(adding->rename_guest);
     sqlite3_finalize(adding->add_sample);
-    sqlite3_finalize(adding->add_told);
-    word_adding_end(&adding->word);
+    sqlite3_finalize(adding->add_last_report);
+    guest_stats_adding_end(&adding->stats);
     rollup_end(&adding->rollup);
     free(adding->kept);
 }

@@ -25,8 +25,8 @@ void columns_append(struct sql_text *sql, const struct field *fields, enum field
 /**
  * Binds them, in the order of the table.
  * @param first  parameter
- * @param base   the struct that the table is of; HOME_SUMMARY: struct record_summary, or
- *               struct guest_word
+ * @param base   the struct that the table is of; HOME_SUMMARY: struct record_summary, or struct
+ *               guest_stats
  * @return the parameter after the last; -ENOMEM
  */
 int columns_bind(sqlite3_stmt *statement, int first, const struct field *fields,

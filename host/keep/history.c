@@ -3,9 +3,9 @@
 #include "keep/history.h"
 
 #include "base/cleanup.h"
-#include "keep/aside.h"
 #include "keep/database.h"
 #include "keep/kept_row.h"
+#include "keep/quarantine.h"
 #include "keep/schema.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
@@ -279,8 +279,8 @@ int history_latest_of(struct store *store, int64_t guest_id, struct kept_sample 
     return next_latest(store, statement, kept, error);
 }
 
-int history_told(struct store *store, int64_t guest_id, char lines[AGENT_TOLD_MAX], double *time_s,
-                 struct error *error)
+int history_last_report(struct store *store, int64_t guest_id, char lines[AGENT_LAST_REPORT_MAX],
+                        double *time_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     int64_t time_ms;
@@ -293,7 +293,8 @@ int history_told(struct store *store, int64_t guest_id, char lines[AGENT_TOLD_MA
     rc = sql_step(store, statement, error);
     if (rc != 1)
         return rc;
-    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, lines, AGENT_TOLD_MAX) < 0)
+    if (sql_i64(statement, 0, &time_ms) < 0 ||
+        sql_text(statement, 1, lines, AGENT_LAST_REPORT_MAX) < 0)
         return error_set(error, -EUCLEAN, "%s: what an agent told, not written by vmwss",
                          store->path);
     *time_s = (double)time_ms / 1000;

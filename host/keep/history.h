@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "agent/agent_told.h"
+#include "agent/agent_last_report.h"
 #include "keep/bucket.h"
 #include "keep/store.h"
 #include "record/field.h"
@@ -54,10 +54,10 @@ int history_latest(struct store *store, int (*see)(const struct kept_sample *sam
 int history_latest_of(struct store *store, int64_t guest_id, struct kept_sample *kept,
                       struct error *error);
 
-/** What the guest's agent told last, to agent_told_parse(), and when that was kept, Unix time. 1;
- * 0: nothing. */
-int history_told(struct store *store, int64_t guest_id, char lines[AGENT_TOLD_MAX], double *time_s,
-                 struct error *error);
+/** The last report of the guest's agent, for agent_last_report_parse(), and when it was kept, Unix
+ * time. 1; 0: nothing. */
+int history_last_report(struct store *store, int64_t guest_id, char lines[AGENT_LAST_REPORT_MAX],
+                        double *time_s, struct error *error);
 
 /** One window at one time: a record, or what is left of a minute or an hour. */
 struct history_point {
@@ -68,9 +68,9 @@ struct history_point {
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes; /* means */
     uint64_t wss_min_bytes, wss_max_bytes, wss_p95_bytes;
     struct record_summary summary;
-    struct guest_word
-        guest; /* of a bucket: the highest use, the least available, means of shares and rates, the
-                  worst verdict, the lowest agreement; WORD_NONE: it told nothing */
+    struct guest_stats guest; /* of a bucket: the highest use, the least available, means of shares
+                                 and rates, the worst verdict, the lowest consistency score;
+                                 GUEST_STATS_NONE: it reported nothing */
 };
 
 struct history_query {

@@ -17,22 +17,22 @@ int kept_row_prepare(struct store *store, const char *more, const char *from,
     sql_append(&sql, "SELECT s.id");
     columns_append(&sql, sample_fields(), HOME_GUEST, ", g.#");
     columns_append(&sql, sample_fields(), HOME_SAMPLE, ", s.#");
-    columns_append(&sql, word_fields(), HOME_WORD, ", w.#");
-    columns_append(&sql, word_fields(), HOME_OWN_SET, ", o.#");
+    columns_append(&sql, guest_stats_fields(), HOME_GUEST_STATS, ", w.#");
+    columns_append(&sql, guest_stats_fields(), HOME_OWN_SET, ", o.#");
     sql_append(&sql, more);
     sql_append(&sql, from);
     return sql_prepare(store, sql.text, statement, error);
 }
 
-/* Of a guest that nobody asked there is no row, and all is 0. */
-static int read_word(sqlite3_stmt *statement, int first, struct guest_word *word)
+/* Of a guest that was not asked there is no row, and all is 0. */
+static int read_guest_stats(sqlite3_stmt *statement, int first, struct guest_stats *stats)
 {
     if (sqlite3_column_type(statement, first) == SQLITE_NULL)
         return 0;
-    first = columns_read(statement, first, word_fields(), HOME_WORD, word);
+    first = columns_read(statement, first, guest_stats_fields(), HOME_GUEST_STATS, stats);
     if (first < 0)
         return first;
-    return columns_read(statement, first, word_fields(), HOME_OWN_SET, word);
+    return columns_read(statement, first, guest_stats_fields(), HOME_OWN_SET, stats);
 }
 
 int kept_row_read(sqlite3_stmt *statement, struct kept_sample *kept)
@@ -45,7 +45,7 @@ int kept_row_read(sqlite3_stmt *statement, struct kept_sample *kept)
         (next = columns_read(statement, next, fields, HOME_GUEST, kept)) < 0 ||
         (next = columns_read(statement, next, fields, HOME_SAMPLE, kept)) < 0 ||
         kept->period_s <= 0 || kept->period_s > STORE_PERIOD_MAX_S ||
-        read_word(statement, next, &kept->record.sample.guest) < 0)
+        read_guest_stats(statement, next, &kept->record.sample.guest) < 0)
         return -EUCLEAN;
     return 0;
 }

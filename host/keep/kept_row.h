@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept_row.h  A walk over records as they were added, each with the guest's word of it. */
+/** @file kept_row.h  A walk over records as they were added, each with the guest's statistics. */
 #pragma once
 
 #include "keep/history.h"

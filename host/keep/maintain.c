@@ -98,7 +98,7 @@ static int delete_buckets(struct store *store, const char *table, int level_s, d
     "(SELECT s.id FROM guest g JOIN sample s" \
     " ON s.guest_id = g.id AND s.time_ms < ?1 LIMIT ?2)"
 
-/* With the guest's word beside each. */
+/* With the guest's statistics beside each. */
 static int delete_samples(struct store *store, int64_t before_ms, struct error *error)
 {
     static const char *const statements[] = {"DELETE FROM own_set WHERE sample_id IN " OLD_SAMPLES,
@@ -129,7 +129,7 @@ static int delete_samples(struct store *store, int64_t before_ms, struct error *
     "DELETE FROM " table " WHERE sample_id IN (SELECT sample_id FROM " table \
     " WHERE sample_id < (SELECT coalesce(min(id), ?1) FROM sample) LIMIT ?2)"
 
-static int delete_words(struct store *store, struct error *error)
+static int delete_guest_stats(struct store *store, struct error *error)
 {
     int rc = delete_in_turns(store, DELETE_ALONE("own_set"), INT64_MAX, ROWS_AT_ONCE, error);
 
@@ -159,7 +159,7 @@ static int delete_old(struct store *store, const struct store_retention *retenti
     int rc = delete_samples(store, (int64_t)floor((now_s - retention->raw_s) * 1000), error);
 
     if (rc == 0)
-        rc = delete_words(store, error);
+        rc = delete_guest_stats(store, error);
     for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
         rc = delete_buckets(store, tables[i], BUCKET_MINUTE, now_s - retention->minute_s, error);
         if (rc == 0)

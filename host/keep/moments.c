@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "keep/bucket_row.h"
+#include "keep/guest_stats_row.h"
 #include "keep/rollup.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
-#include "keep/word_row.h"
 
 #include <errno.h>
 #include <math.h>
@@ -36,7 +36,7 @@ static int begin(struct walk *walk, double from_s, double to_s, struct error *er
         &walk->buckets, error);
 
     if (rc == 0)
-        rc = word_bucket_prepare(walk->store, &walk->words, error);
+        rc = guest_stats_bucket_prepare(walk->store, &walk->words, error);
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(walk->buckets, 1, walk->guest_id);
@@ -58,8 +58,8 @@ static int next(const struct walk *walk, struct history_moment *moment, struct e
         return error_set(error, -EUCLEAN, "%s: a bucket that vmwss has not written",
                          walk->store->path);
     moment->bucket = walk->bucket;
-    rc = word_bucket_read(walk->store, walk->words, walk->level_s, moment->start_s, walk->guest_id,
-                          &moment->guest, error);
+    rc = guest_stats_bucket_read(walk->store, walk->words, walk->level_s, moment->start_s,
+                                 walk->guest_id, &moment->guest, error);
     return rc < 0 ? rc : 1;
 }
 

@@ -9,7 +9,7 @@
 struct history_moment {
     int64_t start_s;             /* Unix time */
     const struct bucket *bucket; /* with all windows that were answered in it; may have none */
-    struct guest_word guest;     /* as of a bucket in struct history_point */
+    struct guest_stats guest;    /* as of a bucket in struct history_point */
 };
 
 /** Calls @p see for one guest in the order of time, from the bucket that @p from_s is in. What it

@@ -2,11 +2,11 @@
 /** @file points.c  See history.h: one guest over time, and all guests hour by hour. */
 #include "base/cleanup.h"
 #include "keep/bucket_row.h"
+#include "keep/guest_stats_row.h"
 #include "keep/history.h"
 #include "keep/kept_row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
-#include "keep/word_row.h"
 
 #include <errno.h>
 #include <math.h>
@@ -180,8 +180,8 @@ static int see_bucket(int64_t guest_id, int64_t start_s, const struct bucket *bu
         return 0;
     bucket_point(&point, start_s, bucket);
 
-    int rc = word_bucket_read(pointing->store, pointing->words, pointing->level_s, start_s,
-                              guest_id, &point.guest, pointing->error);
+    int rc = guest_stats_bucket_read(pointing->store, pointing->words, pointing->level_s, start_s,
+                                     guest_id, &point.guest, pointing->error);
 
     if (rc < 0)
         return rc;
@@ -207,7 +207,7 @@ int history_points(struct store *store, const struct history_guest *guest,
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(statement, 1, guest->id);
-    rc = word_bucket_prepare(store, &words, error);
+    rc = guest_stats_bucket_prepare(store, &words, error);
     if (rc < 0)
         return rc;
     pointing.words = words;

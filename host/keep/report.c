@@ -184,7 +184,7 @@ static void end_time(struct walk *walk)
     walk->n_times++;
 }
 
-static int take(struct walked *guest, int64_t start_s, const struct bucket *bucket)
+static int report_take(struct walked *guest, int64_t start_s, const struct bucket *bucket)
 {
     const struct sketch *sketch = &bucket->windows[0].sketch;
     struct sketch_step *steps;
@@ -227,7 +227,7 @@ static int take_unmeasured(struct walked *guest, int64_t start_s, const struct b
     return 0;
 }
 
-static int see(int64_t guest_id, int64_t start_s, const struct bucket *bucket, void *context)
+static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct walk *walk = context;
     struct walked *guest = find_guest(walk, guest_id);
@@ -241,7 +241,7 @@ static int see(int64_t guest_id, int64_t start_s, const struct bucket *bucket, v
     if (walk->time_s < 0)
         walk->report->from_s = (double)start_s;
     walk->time_s = (double)start_s;
-    return measured ? take(guest, start_s, bucket) : take_unmeasured(guest, start_s, bucket);
+    return measured ? report_take(guest, start_s, bucket) : take_unmeasured(guest, start_s, bucket);
 }
 
 /* --- what comes of it ------------------------------------------------------------------------- */
@@ -396,7 +396,7 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
 
     const struct history_query query = {report->level_s, from_s, options->to_s, options->window_s};
 
-    rc = history_buckets(store, &query, see, walk, error);
+    rc = history_buckets(store, &query, report_see, walk, error);
     if (rc == -ENOMEM)
         return error_set(error, rc, "%s: out of memory", store->path);
     if (rc < 0)

@@ -14,9 +14,9 @@
 #include "keep/schema.h"
 
 #include "keep/columns.h"
+#include "keep/guest_stats_row.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
-#include "keep/word_row.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,14 +33,14 @@ static void bucket_columns(struct sql_text *sql)
     columns_append(sql, sample_fields(), HOME_SUMMARY, ", # @");
 }
 
-static void word_columns(struct sql_text *sql)
+static void guest_stats_columns(struct sql_text *sql)
 {
-    columns_append(sql, word_fields(), HOME_WORD, ", # @");
+    columns_append(sql, guest_stats_fields(), HOME_GUEST_STATS, ", # @");
 }
 
 static void own_columns(struct sql_text *sql)
 {
-    columns_append(sql, word_fields(), HOME_OWN_SET, ", # @");
+    columns_append(sql, guest_stats_fields(), HOME_OWN_SET, ", # @");
 }
 
 static const struct table_ddl {
@@ -65,7 +65,7 @@ static const struct table_ddl {
     /* What the guest itself said at the time of a sample; NULL is not known. */
     {.name = "word",
      .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",
-     .columns = word_columns},
+     .columns = guest_stats_columns},
     /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": in how
      * much of the time the guest told the figure, of which it is the mean. */
     {.name = "word_bucket",
@@ -73,7 +73,7 @@ static const struct table_ddl {
             "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
             "verdict INTEGER NOT NULL, at_least INTEGER NOT NULL*, "
             "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
-     .columns = word_bucket_columns},
+     .columns = guest_stats_bucket_columns},
     /* Of words of guests that measure their own working set. */
     {.name = "own_set",
      .sql = "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY*) STRICT",

@@ -2,8 +2,8 @@
 /** @file store.c  See store.h: opening, checking, and setting aside. */
 #include "keep/store.h"
 
-#include "keep/aside.h"
 #include "keep/database.h"
+#include "keep/quarantine.h"
 #include "keep/schema.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
@@ -105,7 +105,7 @@ static int open_file(struct store *store, bool check, struct error *error)
 }
 
 /* Renaming what was never ours would be worse than not recording. */
-static bool may_set_aside(const char *path)
+static bool may_quarantine(const char *path)
 {
     enum file_kind kind;
     size_t n = strlen(path);
@@ -122,10 +122,10 @@ static int begin_anew(struct store *store, struct error *error)
     char name[4096];
     int rc;
 
-    if (!may_set_aside(store->path))
+    if (!may_quarantine(store->path))
         return refuse(store->path, error);
     database_close(store);
-    rc = file_set_aside(store->path, name, sizeof(name), error);
+    rc = file_quarantine(store->path, name, sizeof(name), error);
     if (rc == 0)
         rc = open_file(store, false, error);
     if (rc == 0)

@@ -36,8 +36,8 @@ struct store_entry {
     double period_s;
     double precision; /* the half-width of the 95 % interval that was affordable, as a fraction of
                          what is resident; 0: a census, or not known */
-    const char *told; /* what the guest's agent told, as of agent_told_text(): kept is the last;
-                         NULL: nothing new */
+    const char *last_report; /* the last report of the guest's agent, as of
+                                agent_last_report_text(): kept is the last; NULL: nothing new */
 };
 
 /**

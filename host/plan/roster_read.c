@@ -93,7 +93,7 @@ static int read_used(const struct file *file, struct roster_row *row, struct err
     cleanup_free struct kept_sample *kept = malloc(sizeof(*kept));
     int rc = kept ? history_latest_of(file->store, row->id, kept, error) : -ENOMEM;
 
-    if (rc == 1 && kept->record.sample.guest.source != WORD_NONE &&
+    if (rc == 1 && kept->record.sample.guest.source != GUEST_STATS_NONE &&
         kept->record.sample.guest.used_bytes != AGENT_UNKNOWN)
         row->used_bytes = smaller(kept->record.sample.guest.used_bytes, row->ram_bytes);
     return rc < 0 ? rc : 0;

@@ -10,16 +10,16 @@
 #include <string.h>
 
 /* Moves the windows that can be answered into @p plan and @p result; the others fall out. */
-static int answer_windows(const struct follower *follower, const struct sample_plan *asked,
+static int answer_windows(const struct panel *panel, const struct sample_plan *asked,
                           struct sample_plan *plan, struct sample_result *result)
 {
     *plan = *asked;
     plan->n_windows = 0;
     for (size_t w = 0; w < asked->n_windows; w++) {
         double window_s = asked->window_s[w];
-        const struct follow_ages ages = {.to_s = window_s, .watched_s = window_s};
+        const struct panel_ages ages = {.to_s = window_s, .watched_s = window_s};
         struct sample_window *window = &result->windows[plan->n_windows];
-        int rc = follower_tally(follower, &ages, &window->tally, &window->est_window_s);
+        int rc = panel_tally(panel, &ages, &window->tally, &window->est_window_s);
 
         if (rc == 0)
             plan->window_s[plan->n_windows++] = window_s;
@@ -45,15 +45,15 @@ static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint
 }
 
 /* @p older: bytes of younger bins that may be older than they say. */
-static int fill_bin(struct age_bin *bin, const struct follower *follower, double watched_s,
+static int fill_bin(struct age_bin *bin, const struct panel *panel, double watched_s,
                     const struct wss_memory *memory, uint64_t *older)
 {
-    const struct follow_ages ages = {
+    const struct panel_ages ages = {
         .from_s = bin->from_s, .to_s = bin->to_s, .watched_s = watched_s};
     struct tally tally;
     struct wss_estimate estimate = {0};
     double est_s;
-    int rc = follower_tally(follower, &ages, &tally, &est_s);
+    int rc = panel_tally(panel, &ages, &tally, &est_s);
 
     if (rc == 0)
         rc = wss_estimate(&tally, memory, &estimate);
@@ -69,7 +69,7 @@ static int fill_bin(struct age_bin *bin, const struct follower *follower, double
 
 /* All bins from the same pages, those watched for the longest window, so that they add up. */
 static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
-                     const struct follower *follower, const struct wss_memory *memory)
+                     const struct panel *panel, const struct wss_memory *memory)
 {
     double longest_s = plan->window_s[plan->n_windows - 1];
     double from_s = 0;
@@ -82,7 +82,7 @@ static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
         bin->to_s = b < plan->n_windows ? plan->window_s[b] : HUGE_VAL;
         from_s = bin->to_s;
 
-        int rc = fill_bin(bin, follower, longest_s, memory, &older);
+        int rc = fill_bin(bin, panel, longest_s, memory, &older);
 
         if (rc < 0)
             return rc;
@@ -93,15 +93,15 @@ static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
 
 static int fill(struct ages_record *record, const struct fsroot *root, const struct guest *guest,
                 const struct guest_ram *ram, const struct sample_plan *asked,
-                const struct follower *follower, double cpu_s, const struct resident_now *now,
+                const struct panel *panel, double cpu_s, const struct resident_now *now,
                 struct sample_result *result, struct error *error)
 {
     struct sample_plan plan;
-    int rc = answer_windows(follower, asked, &plan, result);
+    int rc = answer_windows(panel, asked, &plan, result);
 
     if (rc < 0)
         return error_set(error, rc, "not watched for long enough");
-    result->vcpu_s = follower_vcpu_s(follower, plan.window_s[plan.n_windows - 1]);
+    result->vcpu_s = panel_vcpu_s(panel, plan.window_s[plan.n_windows - 1]);
     result->cpu_s = cpu_s;
     rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, now, error);
     if (rc < 0)
@@ -111,13 +111,13 @@ static int fill(struct ages_record *record, const struct fsroot *root, const str
 
     const struct wss_memory memory = memory_now(plan.method, ram, now);
 
-    rc = fill_bins(record, &plan, follower, &memory);
+    rc = fill_bins(record, &plan, panel, &memory);
     return rc < 0 ? error_set(error, rc, "ages: %s", strerror(-rc)) : 0;
 }
 
 int ages_record_fill(struct ages_record *record, const struct fsroot *root,
                      const struct guest *guest, const struct guest_ram *ram,
-                     const struct sample_plan *plan, const struct follower *follower, double cpu_s,
+                     const struct sample_plan *plan, const struct panel *panel, double cpu_s,
                      const struct resident_now *now, struct error *error)
 {
     struct sample_result *result = calloc(1, sizeof(*result));
@@ -125,7 +125,7 @@ int ages_record_fill(struct ages_record *record, const struct fsroot *root,
     if (!result)
         return error_set(error, -ENOMEM, "out of memory");
 
-    int rc = fill(record, root, guest, ram, plan, follower, cpu_s, now, result, error);
+    int rc = fill(record, root, guest, ram, plan, panel, cpu_s, now, result, error);
 
     free(result);
     return rc;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "record/sample_record.h"
-#include "sample/follow.h"
+#include "sample/panel.h"
 
 struct age_bin {
     double from_s,
@@ -26,5 +26,5 @@ struct ages_record {
  */
 int ages_record_fill(struct ages_record *record, const struct fsroot *root,
                      const struct guest *guest, const struct guest_ram *ram,
-                     const struct sample_plan *plan, const struct follower *follower, double cpu_s,
+                     const struct sample_plan *plan, const struct panel *panel, double cpu_s,
                      const struct resident_now *now, struct error *error);

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "estimate/guest_word.h"
+#include "estimate/guest_stats.h"
 #include "record/ages_record.h"
 
 /** What stands in the struct. */
@@ -47,7 +47,7 @@ enum field_group {
     GROUP_WSS,
     GROUP_UNITS,
     GROUP_TOUCHED,
-    /* Of what the guest says. */
+    /* Of the guest's statistics. */
     GROUP_SOURCE,
     GROUP_MEMORY,
     GROUP_CACHE,
@@ -55,7 +55,7 @@ enum field_group {
     GROUP_SPLIT,
     GROUP_OWN,
     GROUP_VERDICT,
-    GROUP_MISSING,
+    GROUP_UNAVAILABLE,
 };
 
 /** The table of the history that has the column. */
@@ -63,7 +63,7 @@ enum field_home {
     HOME_NONE,
     HOME_GUEST,
     HOME_SAMPLE,
-    HOME_WORD,
+    HOME_GUEST_STATS,
     HOME_OWN_SET,
     HOME_WINDOW,  /* the text of a sample's windows: keep/row.h */
     HOME_SUMMARY, /* of no field, but of outputs: those that have a rollup */
@@ -128,8 +128,8 @@ struct kept_sample {
 const struct field *sample_fields(void);
 /** Of struct window_record. */
 const struct field *window_fields(void);
-/** Of struct guest_word. */
-const struct field *word_fields(void);
+/** Of struct guest_stats. */
+const struct field *guest_stats_fields(void);
 
 /** "idle", ... as the methods' tables have it, SAMPLE_NO_METHOD, or "unknown". */
 const char *sample_method_parse(const char *name);

@@ -10,7 +10,7 @@
     (READS_ALL | FLAG_DIRTY_RATE | FLAG_NESTED | FLAG_NUMA_BALANCING | FLAG_DAMON_ACTIVE | \
      FLAG_SWAP | FLAG_KSM)
 
-/* From the look that a record is of to when it is made, and the rounding of clocks. */
+/* From the scan that a record is of to when it is made, and the rounding of clocks. */
 #define SLACK_S 0.5
 
 void flag_memory_note(struct flag_memory *memory, unsigned flags, double now_s)
@@ -22,7 +22,7 @@ void flag_memory_note(struct flag_memory *memory, unsigned flags, double now_s)
             memory->last_s[bit] = now_s;
 }
 
-void flag_memory_look(struct flag_memory *memory, unsigned flags, double now_s)
+void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s)
 {
     flag_memory_note(memory, flags | memory->lasting, now_s);
     memory->lasting = flags & REMEMBERED;

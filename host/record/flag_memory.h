@@ -14,7 +14,7 @@
 
 /** Zeroed: nothing happened. */
 struct flag_memory {
-    unsigned lasting; /* seen at the last look: what is gone at the next ended in between */
+    unsigned lasting; /* seen at the last scan: what is gone at the next ended in between */
     unsigned known;   /* ever seen */
     double last_s[FLAG_MEMORY_BITS];
 };
@@ -26,8 +26,8 @@ struct flag_memory {
  */
 void flag_memory_note(struct flag_memory *memory, unsigned flags, double now_s);
 
-/** A look: @p flags are what it finds going on. As above. */
-void flag_memory_look(struct flag_memory *memory, unsigned flags, double now_s);
+/** A scan: @p flags are what it finds going on. As above. */
+void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s);
 
 /**
  * Adds to a record what happened within each window. Where all of RAM may have been read

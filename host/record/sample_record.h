@@ -6,7 +6,7 @@
 
 #include "base/fsroot.h"
 #include "domain/domain.h"
-#include "estimate/guest_word.h"
+#include "estimate/guest_stats.h"
 #include "estimate/wss.h"
 #include "guest_ram/resident.h"
 #include "sample/fine.h"
@@ -113,7 +113,8 @@ struct sample_record {
     size_t n_windows;
     struct window_record windows[RUN_MAX_WINDOWS];
     struct fine_record fine;
-    struct guest_word guest; /* its own word, if somebody asked it; no number above depends on it */
+    struct guest_stats
+        guest; /* its own statistics, if they were requested; no number above depends on it */
 };
 
 /** Resident bytes that the longest window did not touch even if its upper bound is right, which has

@@ -77,7 +77,7 @@ static bool is_of_bits(enum method_signal signal)
     return signal == SIGNAL_IDLE_FLAG || signal == SIGNAL_REFERENCED;
 }
 
-static struct ageing look(const struct target *target, enum method_signal signal)
+static struct ageing ageing_read(const struct target *target, enum method_signal signal)
 {
     bool mglru = is_of_bits(signal) && (lru_gen_enabled(target->root) & LRU_GEN_ON);
     struct ageing ageing = {0};
@@ -100,7 +100,7 @@ static struct ageing look(const struct target *target, enum method_signal signal
 
 uint64_t ageing_odometer(const struct target *target, enum method_signal signal)
 {
-    struct ageing ageing = look(target, signal);
+    struct ageing ageing = ageing_read(target, signal);
     uint64_t unmapped = unmapping_takes_bits(target, signal) ? numa_balancing_unmapped(target->root)
                                                              : 0;
 
@@ -109,7 +109,7 @@ uint64_t ageing_odometer(const struct target *target, enum method_signal signal)
 
 bool ageing_goes_on(const struct target *target, enum method_signal signal)
 {
-    struct ageing ageing = look(target, signal);
+    struct ageing ageing = ageing_read(target, signal);
 
     if (unmapping_takes_bits(target, signal) && numa_balancing_on(target->root))
         return true;

@@ -153,10 +153,10 @@ void neighbour_free(struct neighbour *neighbour)
 
 /* --- what goes together ----------------------------------------------------------------------- */
 
-/* What vmwssd follows by (watched.c), and what spoils it. `pageout` asks whether a page is mapped
- * again, `zap` whether KVM faulted on it: nothing but a touch brings about either, however others
- * treat accessed bits. But a fault maps neighbours too, which `pageout` takes for touched, and
- * dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that all others
+/* What vmwssd follows by (guest_scan.c), and what spoils it. `pageout` asks whether a page is
+ * mapped again, `zap` whether KVM faulted on it: nothing but a touch brings about either, however
+ * others treat accessed bits. But a fault maps neighbours too, which `pageout` takes for touched,
+ * and dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that all others
  * clear. */
 bool neighbour_allows(const struct neighbour *neighbour, const struct method *method, bool census)
 {

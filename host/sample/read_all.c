@@ -39,7 +39,7 @@ void own_time_begin(struct own_time *own, const struct target *target)
     uint64_t at_ns = clock_ns();
 
     *own = (struct own_time){
-        .begun_ns = now_ns, .begun_at_ns = at_ns, .looked_ns = now_ns, .looked_at_ns = at_ns};
+        .begun_ns = now_ns, .begun_at_ns = at_ns, .sampled_ns = now_ns, .sampled_at_ns = at_ns};
     own_time_step(own, target);
 }
 
@@ -72,14 +72,14 @@ static void note_period(struct own_time *own, uint64_t used_ns, uint64_t passed_
     own->periods++;
 }
 
-void own_time_look(struct own_time *own, const struct target *target)
+void own_time_sample(struct own_time *own, const struct target *target)
 {
     uint64_t now_ns = own_ns(target);
     uint64_t at_ns = clock_ns();
 
-    note_period(own, less(now_ns, own->looked_ns), at_ns - own->looked_at_ns);
-    own->looked_ns = now_ns;
-    own->looked_at_ns = at_ns;
+    note_period(own, less(now_ns, own->sampled_ns), at_ns - own->sampled_at_ns);
+    own->sampled_ns = now_ns;
+    own->sampled_at_ns = at_ns;
 }
 
 uint64_t own_time_excess_ns(const struct own_time *own)
@@ -87,8 +87,8 @@ uint64_t own_time_excess_ns(const struct own_time *own)
     /* One period alone may be the very one of the job. */
     double rate = own->periods > 1 ? own->least_rate : 0;
 
-    return less(less(own->looked_ns, own->begun_ns),
-                (uint64_t)(rate * (double)(own->looked_at_ns - own->begun_at_ns)));
+    return less(less(own->sampled_ns, own->begun_ns),
+                (uint64_t)(rate * (double)(own->sampled_at_ns - own->begun_at_ns)));
 }
 
 static bool has_larger_units(const struct tally *tally)

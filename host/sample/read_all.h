@@ -3,10 +3,10 @@
  * @file read_all.h  Has QEMU itself read all of guest RAM?
  *
  * A dump, a snapshot, a save: most have a thread with a name of its own (qemu_process_jobs()), but
- * one may be over between two looks, and savevm and a dump that is not detached run in QEMU's main
- * thread. What no such job can hide are two things together: every page reads touched, and QEMU's
- * threads that are no vCPUs used the CPU time that reading takes. Either alone says nothing: a
- * guest may touch all of its memory, and a disk may keep QEMU busy.
+ * one may be over between two samples, and savevm and a dump that is not detached run in QEMU's
+ * main thread. What no such job can hide are two things together: every page reads touched, and
+ * QEMU's threads that are no vCPUs used the CPU time that reading takes. Either alone says nothing:
+ * a guest may touch all of its memory, and a disk may keep QEMU busy.
  *
  * Of a job that began before the window, or goes on after it, only a part shows, and one touch of a
  * huge page makes all of it touched. But QEMU stops the vCPUs while it writes a dump or a snapshot
@@ -18,14 +18,14 @@
 #include "sample/tally.h"
 #include "sample/target.h"
 
-/** CPU time of QEMU's threads that are no vCPUs, looked at now and then; nothing where it is not
+/** CPU time of QEMU's threads that are no vCPUs, sampled now and then; nothing where it is not
  * known. */
 struct own_time {
     uint64_t begun_ns;    /* CPU time, and ... */
     uint64_t begun_at_ns; /* ... clock_ns(), at the begin */
-    uint64_t looked_ns;   /* likewise at the last look */
-    uint64_t looked_at_ns;
-    unsigned periods;  /* between two looks */
+    uint64_t sampled_ns;  /* likewise at the last sample */
+    uint64_t sampled_at_ns;
+    unsigned periods;  /* between two samples */
     double least_rate; /* of the calmest of them: what QEMU uses anyhow */
     struct own_step {
         uint64_t at_ns, own_ns, vcpu_ns;
@@ -34,12 +34,12 @@ struct own_time {
 };
 
 void own_time_begin(struct own_time *own, const struct target *target);
-void own_time_look(struct own_time *own, const struct target *target);
+void own_time_sample(struct own_time *own, const struct target *target);
 
 /** Likewise, more often: did QEMU work since the last time while it had all vCPUs stand still? */
 void own_time_step(struct own_time *own, const struct target *target);
 
-/** CPU time from the begin to the last look that is more than what QEMU uses anyhow. */
+/** CPU time from the begin to the last sample that is more than what QEMU uses anyhow. */
 uint64_t own_time_excess_ns(const struct own_time *own);
 
 /** Which share of what was measured was touched; 0 where the units are too few to tell. */

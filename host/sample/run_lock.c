@@ -150,8 +150,8 @@ static int try_until(struct run_lock *lock, const struct lock_wait *wait)
     return rc;
 }
 
-static int take(struct run_lock *lock, const struct fsroot *root, const char *what,
-                const struct lock_wait *wait, struct error *error)
+static int run_lock_take(struct run_lock *lock, const struct fsroot *root, const char *what,
+                         const struct lock_wait *wait, struct error *error)
 {
     lock->dir_fd = open_dir(root);
 
@@ -183,7 +183,7 @@ int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
         return 0;
     snprintf(lock->file, sizeof(lock->file), "guest-%d.lock", (int)pid);
     snprintf(what, sizeof(what), "guest of process %d", (int)pid);
-    return take(lock, root, what, wait, error);
+    return run_lock_take(lock, root, what, wait, error);
 }
 
 int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *name,
@@ -195,7 +195,7 @@ int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *
         return 0;
     snprintf(lock->file, sizeof(lock->file), "%s.lock", name);
 
-    int rc = take(lock, root, name, wait, error);
+    int rc = run_lock_take(lock, root, name, wait, error);
 
     if (rc != -EBUSY)
         return rc;

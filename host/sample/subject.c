@@ -53,7 +53,7 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     subject->ram = (struct guest_ram){0};
     subject->resident = (struct resident_meter){0};
     subject->address_bytes = 0;
-    subject->looked_bytes = 0;
+    subject->checked_bytes = 0;
     subject->doubted_ns = 0;
 
     int rc = refuse_stopped(subject, error);
@@ -82,7 +82,7 @@ struct target subject_target(const struct subject *subject)
 }
 
 /* Looks for what the configuration does not have; what was located stays. */
-static void look_for_unclaimed(struct subject *subject)
+static void find_unclaimed(struct subject *subject)
 {
     const struct guest *guest = &subject->guest;
     struct guest_ram ram = {0};
@@ -96,15 +96,15 @@ static void look_for_unclaimed(struct subject *subject)
 
 /* A device that is assigned brings its registers into QEMU's address space, and a DIMM itself; of
  * --pid nobody can be asked whether it was that. */
-static void look_at_changes(struct subject *subject, uint64_t address_bytes)
+static void check_changes(struct subject *subject, uint64_t address_bytes)
 {
     struct guest *guest = &subject->guest;
-    uint64_t was_bytes = subject->looked_bytes;
+    uint64_t was_bytes = subject->checked_bytes;
 
     guest->vfio = qemu_process_has_vfio(subject->root, &guest->process);
     if (!guest->from_libvirt && was_bytes > 0 && address_bytes >= was_bytes + RAM_DIMM_MIN_BYTES)
-        look_for_unclaimed(subject);
-    subject->looked_bytes = address_bytes;
+        find_unclaimed(subject);
+    subject->checked_bytes = address_bytes;
 }
 
 int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error)
@@ -117,8 +117,8 @@ int subject_refresh(struct subject *subject, struct resident_now *now, struct er
     if (rc < 0)
         return error_set(error, rc, "the guest vanished");
     subject->guest.jobs |= qemu_process_jobs(subject->root, process);
-    if (subject->looked_bytes != now->address_bytes)
-        look_at_changes(subject, now->address_bytes);
+    if (subject->checked_bytes != now->address_bytes)
+        check_changes(subject, now->address_bytes);
     return 0;
 }
 

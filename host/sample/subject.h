@@ -24,7 +24,7 @@ struct subject {
     struct resident_meter resident;
     uint64_t address_bytes; /* QEMU's address space as of when its RAM was known for certain; 0: not
                                yet read */
-    uint64_t looked_bytes;  /* likewise as of when it was looked at for what changes it: see
+    uint64_t checked_bytes; /* likewise as of when it was checked for what changes it: see
                                subject_refresh() */
     uint64_t doubted_ns;    /* when it was first seen to differ; 0: it does not */
 };

@@ -18,7 +18,7 @@
 
 struct jobs {
     uint64_t due_ns;
-    uint64_t written_bytes; /* until the last look */
+    uint64_t written_bytes; /* until the last check */
 };
 
 static struct jobs jobs_begin(const struct target *target, const struct wait *wait)
@@ -28,10 +28,10 @@ static struct jobs jobs_begin(const struct target *target, const struct wait *wa
                                     : 0};
 }
 
-/* A dump that falls between two looks has left no thread, but has written all of RAM since the
+/* A dump that falls between two checks has left no thread, but has written all of RAM since the
  * last. */
-static void look_for_jobs(const struct target *target, const struct wait *wait, uint64_t now_ns,
-                          struct jobs *jobs)
+static void find_jobs(const struct target *target, const struct wait *wait, uint64_t now_ns,
+                      struct jobs *jobs)
 {
     if (!wait->jobs || now_ns < jobs->due_ns)
         return;
@@ -42,7 +42,7 @@ static void look_for_jobs(const struct target *target, const struct wait *wait, 
     if (written_bytes >= jobs->written_bytes + target->ram->bytes)
         *wait->jobs |= QEMU_JOB_DUMP;
     if (wait->own)
-        own_time_look(wait->own, target);
+        own_time_sample(wait->own, target);
     *jobs = (struct jobs){.due_ns = now_ns + JOBS_NS, .written_bytes = written_bytes};
 }
 
@@ -52,7 +52,7 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
     struct jobs jobs = jobs_begin(target, wait);
 
     /* At once, for a job may end just after the window has begun. */
-    look_for_jobs(target, wait, clock_ns(), &jobs);
+    find_jobs(target, wait, clock_ns(), &jobs);
     for (uint64_t now = clock_ns(); now < until_ns; now = clock_ns()) {
         struct pollfd events[] = {{.fd = target->process->pidfd, .events = POLLIN},
                                   {.fd = wait->wake_fd, .events = POLLIN}};
@@ -60,7 +60,7 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
         struct timespec timeout = {.tv_nsec = (long)step};
         int rc = ppoll(events, wait->poll ? 2 : 1, &timeout, NULL);
 
-        look_for_jobs(target, wait, now, &jobs);
+        find_jobs(target, wait, now, &jobs);
         if (wait->own)
             own_time_step(wait->own, target);
         if (wait->interrupted && *wait->interrupted)
@@ -76,6 +76,6 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
                            wait->progress_context);
     }
     jobs.due_ns = 0;
-    look_for_jobs(target, wait, clock_ns(), &jobs);
+    find_jobs(target, wait, clock_ns(), &jobs);
     return 0;
 }

@@ -5,7 +5,7 @@
 #include "screen/layout.h"
 #include "screen/paint.h"
 #include "show/ages.h"
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 #include "show/sample_table.h"
 #include "show/units.h"
 
@@ -61,10 +61,10 @@ static int draw_ages(int y, const struct ages_record *record)
     return y + 1;
 }
 
-static int draw_word(int y, const struct guest_word *word)
+static int draw_guest_stats(int y, const struct guest_stats *stats)
 {
-    char lines[WORD_LINES][WORD_LINE];
-    size_t n = word_lines(lines, word);
+    char lines[GUEST_STATS_LINES][GUEST_STATS_LINE];
+    size_t n = guest_stats_lines(lines, stats);
 
     for (size_t i = 0; i < n; i++)
         paint_line(y++, 0, "%s", lines[i]);
@@ -78,7 +78,7 @@ struct hour {
     double largest, smallest;
 };
 
-static int see(const struct history_point *point, void *context)
+static int detail_see(const struct history_point *point, void *context)
 {
     struct hour *hour = context;
     double slot = floor((point->time_s - hour->from_s) / (HOUR_S / SLOTS));
@@ -104,7 +104,7 @@ static int draw_hour(int y, struct store *store, const struct sample_record *sam
     for (size_t i = 0; i < SLOTS; i++)
         hour.wss[i] = -1;
     if (!store || history_find(store, sample->uuid, &guest, NULL) < 0 ||
-        history_points(store, &guest, &query, see, &hour, NULL) < 0 || hour.largest == 0)
+        history_points(store, &guest, &query, detail_see, &hour, NULL) < 0 || hour.largest == 0)
         return y;
     layout_sparkline(hour.wss, SLOTS, COLS > 20 ? (size_t)COLS - 20 : 1, paint_utf8(), line);
     paint_line(y, 0, "the last hour  %s", line);
@@ -138,7 +138,7 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
                kept->period_s);
     y = draw_windows(y + 1, sample);
     y = draw_ages(y, &kept->record);
-    y = draw_word(y, &sample->guest);
+    y = draw_guest_stats(y, &sample->guest);
     if (sample->n_windows > 0)
         draw_hour(y, store, sample, now_s);
 }

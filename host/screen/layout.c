@@ -2,7 +2,7 @@
 /** @file layout.c  See layout.h. */
 #include "screen/layout.h"
 
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 #include "show/sample_table.h"
 #include "show/units.h"
 
@@ -27,7 +27,7 @@ static const struct {
 static bool any_asked(const struct rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (word_was_asked(&rows->at[i].record.sample.guest))
+        if (guest_stats_requested(&rows->at[i].record.sample.guest))
             return true;
     return false;
 }
@@ -161,12 +161,13 @@ void layout_cell(const struct layout *layout, enum column column, const struct k
         sample_method(text, size, sample);
         break;
     case COLUMN_AVAIL:
-        word_bytes_text(text, size,
-                        sample->guest.source == WORD_NONE ? AGENT_UNKNOWN
-                                                          : sample->guest.available_bytes);
+        guest_stats_bytes_text(text, size,
+                               sample->guest.source == GUEST_STATS_NONE
+                                   ? AGENT_UNKNOWN
+                                   : sample->guest.available_bytes);
         break;
     case COLUMN_NEEDS:
-        word_verdict_text(text, size, &sample->guest);
+        guest_stats_verdict_text(text, size, &sample->guest);
         break;
     case COLUMN_AGE:
         show_seconds(text, size, (double)(long)row_age_s(kept, now_s));

@@ -16,7 +16,7 @@ enum column {
     COLUMN_RESIDENT,
     COLUMN_BACK,
     COLUMN_METHOD,
-    COLUMN_AVAIL, /* the guest's word */
+    COLUMN_AVAIL, /* the guest's statistics */
     COLUMN_NEEDS, /* likewise, as judged */
     COLUMN_AGE,
     COLUMN_FLAGS,

@@ -48,7 +48,7 @@ struct screen {
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-static int see(const struct kept_sample *kept, void *context)
+static int screen_see(const struct kept_sample *kept, void *context)
 {
     struct screen *screen = context;
 
@@ -69,7 +69,7 @@ static void arrange(struct screen *screen)
 
 static int load(struct screen *screen, struct error *error)
 {
-    int rc = stream_next(screen->stream, see, screen, error);
+    int rc = stream_next(screen->stream, screen_see, screen, error);
 
     arrange(screen);
     return rc == -ENOMEM ? error_set(error, rc, "out of memory") : rc;
@@ -364,7 +364,7 @@ int screen_run(const struct screen_options *options, struct error *error)
     int rc = stream_open(options->database, &screen.stream, error);
 
     if (rc == 0)
-        rc = history_latest(stream_store(screen.stream), see, &screen, error);
+        rc = history_latest(stream_store(screen.stream), screen_see, &screen, error);
     if (rc == 0)
         rc = begin_terminal(error);
     if (rc == 0) {

@@ -196,7 +196,8 @@ static int add_floor(struct table *table, const struct advice *advice)
 
     if (rc == 0 && input->guest.reported && input->guest.available_bytes != DECIDE_UNKNOWN)
         rc = add_term(table, "available", show_bytes(text, CELL, input->guest.available_bytes),
-                      "the guest's own statistics, by its %s", word_source_name(advice->source));
+                      "the guest's own statistics, by its %s",
+                      guest_stats_source_name(advice->source));
     if (rc == 0 && decision->floor_kind == FLOOR_SWAP)
         rc = add_term(table, "swap", show_bytes(text, CELL, decision->droppable_bytes),
                       "min(half of free swap, cold anonymous memory)");

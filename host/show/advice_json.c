@@ -99,7 +99,7 @@ static void set_terms(json_t *object, const struct advice *advice)
     set_bytes(object, "demand_bytes", decision->measured ? decision->demand_bytes : DECIDE_UNKNOWN);
     set_bytes(object, "reserve_bytes", decision->reserve_bytes);
     json_object_set_new(object, "floor", json_string(decide_floor_name(decision->floor_kind)));
-    json_object_set_new(object, "statistics", json_string(word_source_name(advice->source)));
+    json_object_set_new(object, "statistics", json_string(guest_stats_source_name(advice->source)));
     set_bytes(object, "used_bytes", used ? decision->used_bytes : DECIDE_UNKNOWN);
     set_bytes(object, "swappable_bytes", used ? decision->droppable_bytes : DECIDE_UNKNOWN);
     set_bytes(object, "floor_bytes", decision->floor_bytes);

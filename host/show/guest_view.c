@@ -3,7 +3,7 @@
 #include "show/guest_view.h"
 
 #include "base/utf8.h"
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 #include "show/sample_table.h"
 #include "show/table.h"
 #include "show/units.h"
@@ -295,12 +295,13 @@ static void print_processes(const struct agent_top *top)
 
         if (p->pid != AGENT_UNKNOWN)
             snprintf(pid, sizeof(pid), "%llu", (unsigned long long)p->pid);
-        table_row(table, (const char *const[]){
-                             "guest", pid, word_bytes_text(pss, sizeof(pss), p->pss_bytes),
-                             word_bytes_text(rss, sizeof(rss), p->rss_bytes),
-                             word_bytes_text(swap, sizeof(swap), p->swap_bytes),
-                             word_bytes_text(referenced, sizeof(referenced), p->referenced_bytes),
-                             p->name});
+        table_row(table,
+                  (const char *const[]){
+                      "guest", pid, guest_stats_bytes_text(pss, sizeof(pss), p->pss_bytes),
+                      guest_stats_bytes_text(rss, sizeof(rss), p->rss_bytes),
+                      guest_stats_bytes_text(swap, sizeof(swap), p->swap_bytes),
+                      guest_stats_bytes_text(referenced, sizeof(referenced), p->referenced_bytes),
+                      p->name});
     }
     if (!table)
         return;
@@ -311,22 +312,23 @@ static void print_processes(const struct agent_top *top)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static void print_verdict(const struct guest_word *word)
+static void print_verdict(const struct guest_stats *stats)
 {
     char reasons[128];
 
-    if (word->verdict == VERDICT_UNKNOWN)
+    if (stats->verdict == VERDICT_UNKNOWN)
         return;
-    word_reasons_text(reasons, sizeof(reasons), word->reasons);
-    printf("\nThe guest's working set is %s its memory%s%s%s.\n", word_verdict_name(word->verdict),
-           *reasons ? ": " : "", reasons, *reasons ? "" : ": it neither pages nor scans");
+    guest_stats_reasons_text(reasons, sizeof(reasons), stats->reasons);
+    printf("\nThe guest's working set is %s its memory%s%s%s.\n",
+           guest_stats_verdict_name(stats->verdict), *reasons ? ": " : "", reasons,
+           *reasons ? "" : ": it neither pages nor scans");
 }
 
 static void print_missing(const struct guest_view *view)
 {
     char line[1024];
 
-    snprintf(line, sizeof(line), "%s: no word from an agent: %s", view->domain, view->missing);
+    snprintf(line, sizeof(line), "%s: no word from an agent: %s", view->domain, view->unavailable);
     utf8_end(line);
     utf8_printable(line);
     puts(line);
@@ -349,9 +351,9 @@ static void print_heading(const struct guest_view *view)
     printf("%s: its agent is %s on Linux %s, up %s; lines of WHOSE guest are its word, not checked",
            domain, *view->hello->agent ? view->hello->agent : "?",
            *view->hello->kernel ? view->hello->kernel : "?", up);
-    if (!isnan(view->told_age_s))
+    if (!isnan(view->report_age_s))
         printf(", and what it told vmwssd %s ago",
-               show_seconds(age, sizeof(age), ceil(view->told_age_s)));
+               show_seconds(age, sizeof(age), ceil(view->report_age_s)));
     putchar('\n');
 }
 
@@ -360,7 +362,7 @@ void guest_view_print(const struct guest_view *view)
     print_heading(view);
     print_memory(view);
     if (!view->report) {
-        if (!domain_memory_is_told(&view->memory))
+        if (!domain_memory_is_reported(&view->memory))
             puts("balloon: its driver in the guest has told nothing lately "
                  "(<memballoon model='virtio'><stats period='10'/></memballoon> asks it)");
         return;
@@ -368,5 +370,5 @@ void guest_view_print(const struct guest_view *view)
     print_pressure(view->report);
     print_paging(view);
     print_processes(view->top);
-    print_verdict(&view->word);
+    print_verdict(&view->stats);
 }

@@ -3,7 +3,7 @@
 #include "show/guest_view.h"
 
 #include "agent/agent_report_json.h"
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 #include "show/json.h"
 #include "show/sample_json.h"
 #include "show/units.h"
@@ -64,15 +64,16 @@ int guest_view_print_json(const struct guest_view *view)
     json_object_set_new(object, "pid", json_integer(view->pid));
     json_object_set_new(object, "host", host_json(view));
     json_object_set_new(object, "balloon",
-                        domain_memory_is_told(&view->memory) ? balloon_json(&view->memory)
-                                                             : json_null());
-    json_object_set_new(object, "missing", view->report ? json_null() : json_text(view->missing));
+                        domain_memory_is_reported(&view->memory) ? balloon_json(&view->memory)
+                                                                 : json_null());
+    json_object_set_new(object, "missing",
+                        view->report ? json_null() : json_text(view->unavailable));
     json_object_set_new(object, "hello",
                         view->report ? agent_hello_json(view->hello) : json_null());
     json_object_set_new(object, "report",
                         view->report ? agent_report_json(view->report, view->top) : json_null());
     json_object_set_new(object, "told_age_s",
-                        isnan(view->told_age_s) ? json_null() : json_real(view->told_age_s));
-    json_object_set_new(object, "guest", word_json(&view->word));
+                        isnan(view->report_age_s) ? json_null() : json_real(view->report_age_s));
+    json_object_set_new(object, "guest", guest_stats_json(&view->stats));
     return json_print_line(object);
 }

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "show/csv.h"
 #include "show/field_json.h"
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 #include "show/json.h"
 #include "show/table.h"
 #include "show/units.h"
@@ -31,8 +31,8 @@ struct history_output {
     enum show_format format;
     struct history_row row;
     struct table *table;
-    bool words;                      /* the guest was asked at some time */
-    char missing[WORD_MISSING_TEXT]; /* why it told nothing, the last time; "": it did */
+    bool has_stats;                            /* the guest was asked at some time */
+    char unavailable[GUEST_STATS_REASON_TEXT]; /* why it told nothing, the last time; "": it did */
 };
 
 /* --- CSV and JSON ----------------------------------------------------------------------------- */
@@ -63,8 +63,9 @@ static const struct field row_fields[] = {
 };
 static const enum field_group record_groups[] = {GROUP_SIZE, GROUP_PANEL, GROUP_COST, GROUP_METHOD,
                                                  GROUP_FLAGS};
-static const enum field_group word_groups[] = {
-    GROUP_SOURCE, GROUP_MEMORY, GROUP_RATES, GROUP_CACHE, GROUP_OWN, GROUP_VERDICT, GROUP_MISSING};
+static const enum field_group guest_stats_groups[] = {GROUP_SOURCE,     GROUP_MEMORY, GROUP_RATES,
+                                                      GROUP_CACHE,      GROUP_OWN,    GROUP_VERDICT,
+                                                      GROUP_UNAVAILABLE};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 typedef void (*put_value)(void *context, const char *name, const struct field_value *value);
@@ -87,21 +88,22 @@ static void walk_row(const struct history_row *row, put_value put, void *context
         }
 }
 
-static void walk_word(const struct guest_word *word, put_value put, void *context)
+static void walk_guest_stats(const struct guest_stats *stats, put_value put, void *context)
 {
     struct field_value value;
-    struct guest_word none;
+    struct guest_stats none;
 
-    if (word->source == WORD_NONE) {
-        guest_word_none(&none, "%s", word->missing);
-        word = &none;
+    if (stats->source == GUEST_STATS_NONE) {
+        guest_stats_unavailable(&none, "%s", stats->unavailable);
+        stats = &none;
     }
-    for (size_t g = 0; g < COUNT(word_groups); g++)
-        for (const struct field *field = field_of_group(word_fields(), word_groups[g]); field;
-             field = field_next_of_group(field)) {
+    for (size_t g = 0; g < COUNT(guest_stats_groups); g++)
+        for (const struct field *field =
+                 field_of_group(guest_stats_fields(), guest_stats_groups[g]);
+             field; field = field_next_of_group(field)) {
             if (!field->csv)
                 continue;
-            field_get(field, word, &value);
+            field_get(field, stats, &value);
             put(context, field->csv, &value);
         }
 }
@@ -136,7 +138,7 @@ static void print_csv(const struct history_row *row, put_value put)
     struct csv csv = {0};
 
     walk_row(row, put, &csv);
-    walk_word(&row->point.guest, put, &csv);
+    walk_guest_stats(&row->point.guest, put, &csv);
     csv_end(&csv);
 }
 
@@ -151,8 +153,8 @@ static int print_json(const struct history_row *row)
 
     json_object_set_new(object, "schema", json_string("vmwss.history.v1"));
     walk_row(row, put_json, object);
-    if (word_was_asked(&row->point.guest))
-        json_object_set_new(object, "guest", word_json(&row->point.guest));
+    if (guest_stats_requested(&row->point.guest))
+        json_object_set_new(object, "guest", guest_stats_json(&row->point.guest));
     return json_print_line(object);
 }
 
@@ -217,21 +219,21 @@ static void cell_method(char *text, const struct history_point *point)
 
 static void cell_avail(char *text, const struct history_point *point)
 {
-    bool said = point->guest.source != WORD_NONE;
+    bool reported = point->guest.source != GUEST_STATS_NONE;
 
-    word_bytes_text(text, CELL_MAX, said ? point->guest.available_bytes : AGENT_UNKNOWN);
+    guest_stats_bytes_text(text, CELL_MAX, reported ? point->guest.available_bytes : AGENT_UNKNOWN);
 }
 
 static void cell_psi(char *text, const struct history_point *point)
 {
-    bool said = point->guest.source != WORD_NONE;
+    bool reported = point->guest.source != GUEST_STATS_NONE;
 
-    word_share_text(text, CELL_MAX, said ? point->guest.psi_some : NAN);
+    guest_stats_share_text(text, CELL_MAX, reported ? point->guest.psi_some : NAN);
 }
 
 static void cell_needs(char *text, const struct history_point *point)
 {
-    word_verdict_text(text, CELL_MAX, &point->guest);
+    guest_stats_verdict_text(text, CELL_MAX, &point->guest);
 }
 
 static void cell_flags(char *text, const struct history_point *point)
@@ -242,7 +244,7 @@ static void cell_flags(char *text, const struct history_point *point)
 static const struct {
     struct table_column head;
     void (*text)(char *text, const struct history_point *point);
-    bool of_word; /* only there if somebody asked the guest */
+    bool of_guest_stats; /* only there if somebody asked the guest */
 } columns[] = {
     {.head = {.name = "TIME"}, .text = cell_time},
     {.head = {.name = "EST", .right = true}, .text = cell_est},
@@ -255,9 +257,9 @@ static const struct {
     {.head = {.name = "RAM", .right = true}, .text = cell_ram},
     {.head = {.name = "RECORDS", .right = true}, .text = cell_records},
     {.head = {.name = "METHOD"}, .text = cell_method},
-    {.head = {.name = "GUEST AVAIL", .right = true}, .text = cell_avail, .of_word = true},
-    {.head = {.name = "PSI", .right = true}, .text = cell_psi, .of_word = true},
-    {.head = {.name = "NEEDS"}, .text = cell_needs, .of_word = true},
+    {.head = {.name = "GUEST AVAIL", .right = true}, .text = cell_avail, .of_guest_stats = true},
+    {.head = {.name = "PSI", .right = true}, .text = cell_psi, .of_guest_stats = true},
+    {.head = {.name = "NEEDS"}, .text = cell_needs, .of_guest_stats = true},
     {.head = {.name = "FLAGS", .last = true}, .text = cell_flags},
 };
 #define N_COLUMNS COUNT(columns)
@@ -317,8 +319,8 @@ struct history_output *history_output_new(enum show_format format,
 
 int history_output_point(struct history_output *output, const struct history_point *point)
 {
-    output->words = output->words || word_was_asked(&point->guest);
-    snprintf(output->missing, sizeof(output->missing), "%s", point->guest.missing);
+    output->has_stats = output->has_stats || guest_stats_requested(&point->guest);
+    snprintf(output->unavailable, sizeof(output->unavailable), "%s", point->guest.unavailable);
     output->row.point = *point;
     show_time(output->row.time, sizeof(output->row.time), point->time_s, 3);
     switch (output->format) {
@@ -336,14 +338,14 @@ void history_output_end(struct history_output *output)
 {
     if (!output)
         return;
-    for (size_t i = 0; output->table && !output->words && i < N_COLUMNS; i++)
-        if (columns[i].of_word)
+    for (size_t i = 0; output->table && !output->has_stats && i < N_COLUMNS; i++)
+        if (columns[i].of_guest_stats)
             table_hide(output->table, i);
     if (output->table)
         table_print(output->table, true);
-    utf8_printable(output->missing);
-    if (output->table && *output->missing)
-        printf("The guest says nothing: %s.\n", output->missing);
+    utf8_printable(output->unavailable);
+    if (output->table && *output->unavailable)
+        printf("The guest says nothing: %s.\n", output->unavailable);
     table_free(output->table);
     free(output);
 }

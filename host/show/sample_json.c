@@ -3,7 +3,7 @@
 #include "show/sample_json.h"
 
 #include "show/field_json.h"
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 #include "show/json.h"
 
 #include <math.h>
@@ -52,8 +52,8 @@ json_t *sample_json(const struct sample_record *record, const char *schema)
         else
             field_json_set(object, field, record);
     }
-    if (word_was_asked(&record->guest))
-        json_object_set_new(object, "guest", word_json(&record->guest));
+    if (guest_stats_requested(&record->guest))
+        json_object_set_new(object, "guest", guest_stats_json(&record->guest));
     return object;
 }
 

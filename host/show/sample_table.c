@@ -3,7 +3,7 @@
 #include "show/sample_table.h"
 
 #include "base/utf8.h"
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 #include "show/table.h"
 #include "show/units.h"
 
@@ -166,15 +166,15 @@ static void cell_time(char *text, const struct row *row)
 
 static void cell_avail(char *text, const struct row *row)
 {
-    const struct guest_word *word = &row->record->guest;
+    const struct guest_stats *stats = &row->record->guest;
 
-    word_bytes_text(text, CELL_MAX,
-                    word->source == WORD_NONE ? AGENT_UNKNOWN : word->available_bytes);
+    guest_stats_bytes_text(
+        text, CELL_MAX, stats->source == GUEST_STATS_NONE ? AGENT_UNKNOWN : stats->available_bytes);
 }
 
 static void cell_needs(char *text, const struct row *row)
 {
-    word_verdict_text(text, CELL_MAX, &row->record->guest);
+    guest_stats_verdict_text(text, CELL_MAX, &row->record->guest);
 }
 
 static void cell_flags(char *text, const struct row *row)
@@ -193,7 +193,7 @@ static const struct {
     void (*text)(char *text, const struct row *row);
     unsigned rows;
     bool of_series, of_one; /* only there in one of these */
-    bool of_word;           /* only there if somebody asked the guest */
+    bool of_guest_stats;    /* only there if somebody asked the guest */
 } columns[] = {
     {.head = {.name = "DOMAIN"}, .text = cell_domain, .rows = OF_ALL},
     {.head = {.name = "WINDOW", .right = true}, .text = cell_window, .rows = OF_WINDOW | OF_FINE},
@@ -218,8 +218,8 @@ static const struct {
     {.head = {.name = "GUEST AVAIL", .right = true},
      .text = cell_avail,
      .rows = OF_WINDOW,
-     .of_word = true},
-    {.head = {.name = "NEEDS"}, .text = cell_needs, .rows = OF_WINDOW, .of_word = true},
+     .of_guest_stats = true},
+    {.head = {.name = "NEEDS"}, .text = cell_needs, .rows = OF_WINDOW, .of_guest_stats = true},
     {.head = {.name = "FLAGS", .last = true}, .text = cell_flags, .rows = OF_WINDOW | OF_NEITHER},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -262,7 +262,7 @@ static void print(const struct sample_record *record, bool heading, bool series)
     if (record->fine.present)
         add_row(table, &(struct row){.record = record, .fine = &record->fine});
     for (size_t i = 0; i < N_COLUMNS; i++)
-        if ((columns[i].of_word && !word_was_asked(&record->guest)) ||
+        if ((columns[i].of_guest_stats && !guest_stats_requested(&record->guest)) ||
             (columns[i].of_series && !series) || (columns[i].of_one && series))
             table_hide(table, i);
     table_print(table, heading);

@@ -48,6 +48,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLAIM(!known(memory.total_bytes) || memory.total_bytes <= memory.maximum_bytes);
     CLAIM(!known(memory.free_bytes) || memory.free_bytes <= memory.total_bytes);
     CLAIM(!known(memory.available_bytes) || memory.available_bytes <= memory.total_bytes);
-    CLAIM(!domain_memory_is_told(&memory) || memory.updated_s > 0);
+    CLAIM(!domain_memory_is_reported(&memory) || memory.updated_s > 0);
     return 0;
 }

@@ -29,14 +29,14 @@ struct wish {
     double available_mib; /* NAN: no agent */
 };
 
-static void tell(struct guest_word *word, uint64_t available_bytes)
+static void tell(struct guest_stats *stats, uint64_t available_bytes)
 {
-    guest_word_none(word, "%s", "");
-    word->source = WORD_AGENT;
-    word->total_bytes = 1024 * MIB;
-    word->available_bytes = available_bytes;
-    word->used_bytes = word->total_bytes - available_bytes;
-    word->verdict = VERDICT_BELOW;
+    guest_stats_unavailable(stats, "%s", "");
+    stats->source = GUEST_STATS_AGENT;
+    stats->total_bytes = 1024 * MIB;
+    stats->available_bytes = available_bytes;
+    stats->used_bytes = stats->total_bytes - available_bytes;
+    stats->verdict = VERDICT_BELOW;
 }
 
 /* All that was touched was so within ten seconds. */

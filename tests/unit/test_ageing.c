@@ -4,7 +4,7 @@
 #include "fake_kernel.h"
 #include "fixture.h"
 #include "sample/ageing.h"
-#include "sample/follow.h"
+#include "sample/panel.h"
 #include "sample/run.h"
 
 #include <math.h>
@@ -242,59 +242,59 @@ static uint64_t test_clock(void *context)
     return time_ns;
 }
 
-static struct follower *follow(void)
+static struct panel *follow(void)
 {
-    const struct follow_plan plan = {.method = &waits_for_bits,
-                                     .samples = 60,
-                                     .presence = 1,
-                                     .longest_s = 4,
-                                     .tick_s = 1,
-                                     .clock = test_clock};
-    struct follower *follower = NULL;
+    const struct panel_plan plan = {.method = &waits_for_bits,
+                                    .samples = 60,
+                                    .presence = 1,
+                                    .longest_s = 4,
+                                    .tick_s = 1,
+                                    .clock = test_clock};
+    struct panel *panel = NULL;
 
     time_ns = 1000000000;
-    ck_assert_int_eq(follower_open(&fake.target, &plan, &follower, NULL), 0);
-    return follower;
+    ck_assert_int_eq(panel_open(&fake.target, &plan, &panel, NULL), 0);
+    return panel;
 }
 
-static void tick(struct follower *follower)
+static void tick(struct panel *panel)
 {
     time_ns += 1000000000;
-    ck_assert_int_eq(follower_tick(follower, 1, NULL), 0);
+    ck_assert_int_eq(panel_tick(panel, 1, NULL), 0);
 }
 
-static struct tally ages(const struct follower *follower, double from_s, double to_s)
+static struct tally ages(const struct panel *panel, double from_s, double to_s)
 {
-    const struct follow_ages ages = {.from_s = from_s, .to_s = to_s, .watched_s = 4};
+    const struct panel_ages ages = {.from_s = from_s, .to_s = to_s, .watched_s = 4};
     struct tally tally;
     double est_s;
 
-    ck_assert_int_eq(follower_tally(follower, &ages, &tally, &est_s), 0);
+    ck_assert_int_eq(panel_tally(panel, &ages, &tally, &est_s), 0);
     return tally;
 }
 
 /* Aged between two and three seconds ago. */
 START_TEST(a_window_that_reaches_back_over_it_is_in_doubt)
 {
-    struct follower *follower = follow();
+    struct panel *panel = follow();
 
-    tick(follower);
+    tick(panel);
     put_generations(8, 4, 9, 10);
-    tick(follower);
-    tick(follower);
-    tick(follower);
-    ck_assert_uint_eq(ages(follower, 0, 1).doubts, 0);
-    ck_assert_uint_eq(ages(follower, 0, 2).doubts, 0);
-    ck_assert_uint_eq(ages(follower, 0, 2).hidden_units, 0);
-    ck_assert_uint_eq(ages(follower, 0, 3).doubts, DOUBT_AGEING);
-    ck_assert_uint_eq(ages(follower, 0, 4).hidden_units, HIDDEN_ANY);
+    tick(panel);
+    tick(panel);
+    tick(panel);
+    ck_assert_uint_eq(ages(panel, 0, 1).doubts, 0);
+    ck_assert_uint_eq(ages(panel, 0, 2).doubts, 0);
+    ck_assert_uint_eq(ages(panel, 0, 2).hidden_units, 0);
+    ck_assert_uint_eq(ages(panel, 0, 3).doubts, DOUBT_AGEING);
+    ck_assert_uint_eq(ages(panel, 0, 4).hidden_units, HIDDEN_ANY);
     /* What seems older may be of that time; what was seen since is not. */
-    ck_assert_uint_eq(ages(follower, 1, 2).younger_units, 0);
-    ck_assert_uint_eq(ages(follower, 2, 3).younger_units, 0);
-    ck_assert_uint_eq(ages(follower, 3, 4).younger_units, HIDDEN_ANY);
-    ck_assert_uint_eq(ages(follower, 3, 4).hidden_units, 0);
-    ck_assert_uint_eq(ages(follower, 4, HUGE_VAL).younger_units, HIDDEN_ANY);
-    follower_close(follower);
+    ck_assert_uint_eq(ages(panel, 1, 2).younger_units, 0);
+    ck_assert_uint_eq(ages(panel, 2, 3).younger_units, 0);
+    ck_assert_uint_eq(ages(panel, 3, 4).younger_units, HIDDEN_ANY);
+    ck_assert_uint_eq(ages(panel, 3, 4).hidden_units, 0);
+    ck_assert_uint_eq(ages(panel, 4, HUGE_VAL).younger_units, HIDDEN_ANY);
+    panel_close(panel);
 }
 END_TEST
 

@@ -141,14 +141,14 @@ static void expect_fault(enum agent_event_kind kind, enum agent_fault fault, con
 START_TEST(hello_once_and_a_report_each)
 {
     ck_assert_ptr_null(agent_channel_hello(channel));
-    ck_assert_uint_eq(agent_channel_due(channel), UINT64_MAX);
+    ck_assert_uint_eq(agent_channel_deadline(channel), UINT64_MAX);
     greet();
     ck_assert_str_eq(agent_channel_hello(channel)->agent, "0.1");
-    ck_assert_uint_eq(agent_channel_due(channel), now + 2 * SECOND);
+    ck_assert_uint_eq(agent_channel_deadline(channel), now + 2 * SECOND);
     ck_assert_int_eq(agent_channel_ask(channel, now), -EALREADY);
     say_report(7);
     expect_report(7);
-    ck_assert_uint_eq(agent_channel_due(channel), UINT64_MAX);
+    ck_assert_uint_eq(agent_channel_deadline(channel), UINT64_MAX);
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
     hear("report", false);
     say_report(8);
@@ -484,7 +484,7 @@ START_TEST(a_full_queue_is_busy)
         ck_assert_int_ge(agent_channel_fd(others[i]), 0);
     }
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
-    ck_assert_uint_eq(agent_channel_due(channel), 0);
+    ck_assert_uint_eq(agent_channel_deadline(channel), 0);
     expect_fault(AGENT_FAILED, AGENT_FAULT_BUSY, "in use");
     for (int i = 0; i < 2; i++)
         agent_channel_free(others[i]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_agent_message.c  The parser of a guest's bytes: what it takes whole, and what it
  * refuses whole. */
+#include "agent/agent_last_report.h"
 #include "agent/agent_message.h"
-#include "agent/agent_told.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -283,7 +283,7 @@ END_TEST
 /* What is kept of what was told reads as it was told. */
 START_TEST(told_is_read_again)
 {
-    struct agent_told told;
+    struct agent_last_report last_report;
     struct agent_hello hello;
     char *text;
 
@@ -297,24 +297,25 @@ START_TEST(told_is_read_again)
               "\"working_set\":{\"anon_bytes\":1024,\"window_s\":3.5,\"how\":\"clear_refs\"},"
               "\"processes\":[{\"pid\":1,\"name\":\"a \\\"b\\\" c\",\"pss_bytes\":2048}]}}"),
         0);
-    text = agent_told_text(&hello, &message.report, &message.top);
+    text = agent_last_report_text(&hello, &message.report, &message.top);
     ck_assert_ptr_nonnull(text);
-    ck_assert_int_eq(agent_told_parse(text, RAM, &told, &error), 0);
-    ck_assert_str_eq(told.hello.kernel, "6.1.0");
-    ck_assert_double_eq(told.report.uptime_s, 81.5);
-    ck_assert_uint_eq(told.report.memory.total_bytes, 4096);
-    ck_assert_uint_eq(told.report.memory.free_bytes, AGENT_UNKNOWN);
-    ck_assert(told.report.has_pressure);
-    ck_assert_uint_eq(told.report.memory_pressure.some.total_us, 7);
-    ck_assert_double_eq(told.report.working_set.window_s, 3.5);
-    ck_assert_uint_eq(told.top.n, 1);
-    ck_assert_str_eq(told.top.process[0].name, "a \"b\" c");
-    ck_assert_int_eq(agent_told_parse(text, 4095, &told, &error), -ERANGE);
+    ck_assert_int_eq(agent_last_report_parse(text, RAM, &last_report, &error), 0);
+    ck_assert_str_eq(last_report.hello.kernel, "6.1.0");
+    ck_assert_double_eq(last_report.report.uptime_s, 81.5);
+    ck_assert_uint_eq(last_report.report.memory.total_bytes, 4096);
+    ck_assert_uint_eq(last_report.report.memory.free_bytes, AGENT_UNKNOWN);
+    ck_assert(last_report.report.has_pressure);
+    ck_assert_uint_eq(last_report.report.memory_pressure.some.total_us, 7);
+    ck_assert_double_eq(last_report.report.working_set.window_s, 3.5);
+    ck_assert_uint_eq(last_report.top.n, 1);
+    ck_assert_str_eq(last_report.top.process[0].name, "a \"b\" c");
+    ck_assert_int_eq(agent_last_report_parse(text, 4095, &last_report, &error), -ERANGE);
     *strchr(text, '\n') = ' ';
-    ck_assert_int_eq(agent_told_parse(text, RAM, &told, &error), -EINVAL);
+    ck_assert_int_eq(agent_last_report_parse(text, RAM, &last_report, &error), -EINVAL);
     free(text);
-    ck_assert_int_eq(agent_told_parse("{\"seq\":1,\"error\":\"x\"}\n{}", RAM, &told, &error),
-                     -EINVAL);
+    ck_assert_int_eq(
+        agent_last_report_parse("{\"seq\":1,\"error\":\"x\"}\n{}", RAM, &last_report, &error),
+        -EINVAL);
 }
 END_TEST
 

@@ -17,7 +17,7 @@
 #define HOUR (60 * MINUTE)
 
 static struct agents agents;
-static struct asked asked;
+static struct agent_peer peer;
 static struct agent_endpoint endpoint;
 static int listener = -1, server = -1, said_fd = -1, stderr_fd = -1;
 
@@ -33,10 +33,10 @@ static void setup(void)
     ck_assert_int_eq(listen(listener, 1), 0);
 
     agents = (struct agents){
-        .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .list = &asked, .n = 1};
+        .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .list = &peer, .n = 1};
     pthread_mutex_init(&agents.mutex, NULL);
-    asked = (struct asked){.name = "g", .channel = agent_channel_new(&endpoint, 1 << 30)};
-    word_follower_init(&asked.follower, "not asked yet");
+    peer = (struct agent_peer){.name = "g", .channel = agent_channel_new(&endpoint, 1 << 30)};
+    guest_tracker_init(&peer.tracker, "not asked yet");
 
     said_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     ck_assert_int_ge(said_fd, 0);
@@ -49,7 +49,7 @@ static void teardown(void)
     dup2(stderr_fd, STDERR_FILENO);
     close(stderr_fd);
     close(said_fd);
-    agent_channel_free(asked.channel);
+    agent_channel_free(peer.channel);
     free(agents.fds);
     close(agents.wake_fd);
     close(server);
@@ -97,12 +97,12 @@ static void answer(const char *body)
 /* Up to its report. */
 static void greet(void)
 {
-    ck_assert_int_eq(agent_channel_ask(asked.channel, clock_ns()), 0);
+    ck_assert_int_eq(agent_channel_ask(peer.channel, clock_ns()), 0);
     server = accept(listener, NULL, NULL);
     listen_once();
     answer("\"hello\":{\"protocol\":1,\"agent\":\"0.1\",\"kernel\":\"6.1\"}");
     answer("\"report\":{\"uptime_s\":1}");
-    ck_assert(asked.follower.heard);
+    ck_assert(peer.tracker.updated);
 }
 
 /* After each failure it is there again; the grudge is left out, which would take two seconds
@@ -113,8 +113,8 @@ START_TEST(one_that_alternates_does_not_fill_the_log)
         greet();
         close(server);
         listen_once();
-        ck_assert_int_lt(agent_channel_fd(asked.channel), 0);
-        agent_channel_set_endpoint(asked.channel, &endpoint);
+        ck_assert_int_lt(agent_channel_fd(peer.channel), 0);
+        agent_channel_set_endpoint(peer.channel, &endpoint);
     }
     greet();
     ck_assert_uint_eq(logged("<6>domain g: its agent answers (0.1, Linux 6.1)\n"), 1);
@@ -128,10 +128,10 @@ START_TEST(stalls_do_not_fill_the_log)
 {
     greet();
     for (int i = 0; i < 5; i++) {
-        asked.asked_ns = 0;
+        peer.asked_ns = 0;
         say("{\"stall\":{\"resource\":\"memory\",\"kind\":\"full\",\"uptime_s\":1}}\n");
         listen_once();
-        ck_assert_uint_gt(asked.asked_ns, clock_ns());
+        ck_assert_uint_gt(peer.asked_ns, clock_ns());
         answer("\"report\":{\"uptime_s\":2}");
     }
     ck_assert_uint_eq(logged("<6>domain g: says that it stalls for memory (full)"), 1);
@@ -144,7 +144,7 @@ START_TEST(stalls_that_are_not_said_are_counted)
     for (int i = 0; i < 5; i++)
         say("{\"stall\":{\"resource\":\"io\",\"kind\":\"some\",\"uptime_s\":1}}\n");
     listen_once();
-    asked.said.stall_ns -= SAID_STALL_NS;
+    peer.log_limit.stall_ns -= LOG_LIMIT_STALL_NS;
     say("{\"stall\":{\"resource\":\"memory\",\"kind\":\"full\",\"uptime_s\":2}}\n");
     listen_once();
     ck_assert_uint_eq(logged("<6>domain g: says that it stalls for io (some)\n"), 1);
@@ -157,68 +157,70 @@ END_TEST
 
 START_TEST(who_answers_is_said_once)
 {
-    struct said said = {0};
+    struct log_limit log_limit = {0};
     const struct agent_hello hello = {.agent = "0.1", .kernel = "6.1", .boot_id = "b1"};
     const struct agent_hello other = {.agent = "0.1", .kernel = "6.12", .boot_id = "b2"};
     uint64_t now = HOUR;
     unsigned n = 0;
 
-    ck_assert(said_answers(&said, &hello, now));
-    ck_assert(!said_answers(&said, &hello, now + 2 * HOUR));
+    ck_assert(log_limit_answer(&log_limit, &hello, now));
+    ck_assert(!log_limit_answer(&log_limit, &hello, now + 2 * HOUR));
     now += 3 * HOUR;
-    ck_assert(said_answers(&said, &other, now)); /* the guest booted another kernel */
-    for (int i = 1; i <= 10 * 60; i++)           /* and now every half a minute another one */
-        n += said_answers(&said, i % 2 ? &hello : &other, now + (uint64_t)i * MINUTE / 2);
+    ck_assert(log_limit_answer(&log_limit, &other, now)); /* the guest booted another kernel */
+    for (int i = 1; i <= 10 * 60; i++) /* and now every half a minute another one */
+        n += log_limit_answer(&log_limit, i % 2 ? &hello : &other, now + (uint64_t)i * MINUTE / 2);
     ck_assert_uint_le(n, 5);
     now += 6 * HOUR;
     n = 0;
     for (int i = 0; i < 60; i++) /* one of them it stays: within an hour that is said */
-        n += said_answers(&said, &hello, now + (uint64_t)i * MINUTE);
+        n += log_limit_answer(&log_limit, &hello, now + (uint64_t)i * MINUTE);
     ck_assert_uint_le(n, 1);
-    ck_assert_str_eq(said.hello.kernel, "6.1");
+    ck_assert_str_eq(log_limit.hello.kernel, "6.1");
 }
 END_TEST
 
 START_TEST(a_fault_is_said_again_when_it_comes_back_later)
 {
-    struct said said = {0};
+    struct log_limit log_limit = {0};
     const struct agent_hello hello = {.agent = "0.1"};
     uint64_t now = HOUR;
 
-    ck_assert(said_fault(&said, AGENT_FAULT_BUSY, now));
-    ck_assert(!said_fault(&said, AGENT_FAULT_BUSY, now + 100 * HOUR)); /* nobody ever answered */
-    ck_assert(said_fault(&said, AGENT_FAULT_SILENT, now + 100 * HOUR));
+    ck_assert(log_limit_fault(&log_limit, AGENT_FAULT_BUSY, now));
+    ck_assert(!log_limit_fault(&log_limit, AGENT_FAULT_BUSY,
+                               now + 100 * HOUR)); /* nobody ever answered */
+    ck_assert(log_limit_fault(&log_limit, AGENT_FAULT_SILENT, now + 100 * HOUR));
     now += 101 * HOUR;
-    ck_assert(said_answers(&said, &hello, now));
-    ck_assert(said_fault(&said, AGENT_FAULT_BUSY, now + SECOND));
-    ck_assert(!said_answers(&said, &hello, now + 2 * SECOND));
-    ck_assert(!said_fault(&said, AGENT_FAULT_BUSY, now + 3 * SECOND));
-    ck_assert(said_answers(&said, &hello, now + HOUR)); /* the last that was said is a fault */
-    ck_assert(!said_answers(&said, &hello, now + 3 * HOUR));
-    ck_assert(said_fault(&said, AGENT_FAULT_BUSY, now + 3 * HOUR));
+    ck_assert(log_limit_answer(&log_limit, &hello, now));
+    ck_assert(log_limit_fault(&log_limit, AGENT_FAULT_BUSY, now + SECOND));
+    ck_assert(!log_limit_answer(&log_limit, &hello, now + 2 * SECOND));
+    ck_assert(!log_limit_fault(&log_limit, AGENT_FAULT_BUSY, now + 3 * SECOND));
+    ck_assert(
+        log_limit_answer(&log_limit, &hello, now + HOUR)); /* the last that was said is a fault */
+    ck_assert(!log_limit_answer(&log_limit, &hello, now + 3 * HOUR));
+    ck_assert(log_limit_fault(&log_limit, AGENT_FAULT_BUSY, now + 3 * HOUR));
 }
 END_TEST
 
 /* A day of failures and reports, each second. */
 START_TEST(a_day_has_so_many_lines)
 {
-    struct said said = {0};
+    struct log_limit log_limit = {0};
     const struct agent_hello hello = {.agent = "0.1"};
     unsigned answers = 0, faults = 0, stalls = 0;
-    uint64_t unsaid = 0, all = 0;
+    uint64_t suppressed = 0, all = 0;
 
     for (uint64_t now = HOUR; now < 25 * HOUR; now += SECOND) {
-        answers += said_answers(&said, &hello, now);
-        faults += said_fault(&said, (enum agent_fault)(now / SECOND % AGENT_FAULTS), now);
-        if (said_stall(&said, now, &unsaid)) {
+        answers += log_limit_answer(&log_limit, &hello, now);
+        faults += log_limit_fault(&log_limit, (enum agent_fault)(now / SECOND % AGENT_FAULTS), now);
+        if (log_limit_stall(&log_limit, now, &suppressed)) {
             stalls++;
-            all += unsaid + 1;
+            all += suppressed + 1;
         }
     }
     ck_assert_uint_eq(answers, 24);
     ck_assert_uint_le(faults, 24 * AGENT_FAULTS);
     ck_assert_uint_eq(stalls, 24 * 60);
-    ck_assert_uint_eq(all + said.stalls, 86400);
+    ck_assert_uint_eq(all + log_limit.stalls, 86400);
 }
 END_TEST
 

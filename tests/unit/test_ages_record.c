@@ -16,7 +16,7 @@
 #define SECOND 1000000000ULL
 
 static struct fake_kernel fake;
-static struct follower *follower;
+static struct panel *panel;
 static struct ages_record record;
 static struct error error;
 static uint64_t time_ns;
@@ -82,24 +82,24 @@ static const struct method huge_method = {
 
 static void setup(void)
 {
-    const struct follow_plan plan = {.method = &huge_method,
-                                     .samples = 3ULL * HUGE_PAGES * PER_HUGE,
-                                     .presence = 1,
-                                     .longest_s = 10,
-                                     .tick_s = 1,
-                                     .seed = 7,
-                                     .clock = test_clock};
+    const struct panel_plan plan = {.method = &huge_method,
+                                    .samples = 3ULL * HUGE_PAGES * PER_HUGE,
+                                    .presence = 1,
+                                    .longest_s = 10,
+                                    .tick_s = 1,
+                                    .seed = 7,
+                                    .clock = test_clock};
 
     fake_kernel_make(&fake, (uint64_t)HUGE_PAGES * PER_HUGE);
     fake.target.process = NULL;
     moved = false;
     time_ns = 100 * SECOND;
-    ck_assert_int_eq(follower_open(&fake.target, &plan, &follower, &error), 0);
+    ck_assert_int_eq(panel_open(&fake.target, &plan, &panel, &error), 0);
 }
 
 static void teardown(void)
 {
-    follower_close(follower);
+    panel_close(panel);
     fake_kernel_remove(&fake);
 }
 
@@ -109,7 +109,7 @@ static void second(int first, int last)
     for (int h = 0; h < HUGE_PAGES; h++)
         touched[h] = h >= first && h <= last;
     time_ns += SECOND;
-    ck_assert_int_eq(follower_tick(follower, 1, &error), 0);
+    ck_assert_int_eq(panel_tick(panel, 1, &error), 0);
 }
 
 static void fill(void)
@@ -119,7 +119,7 @@ static void fill(void)
                                      .resident_bytes = fake.ram.bytes};
     const struct guest guest = {.process = fake.process};
 
-    ck_assert_msg(ages_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, follower, 0, &now,
+    ck_assert_msg(ages_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, panel, 0, &now,
                                    &error) == 0,
                   "%s", error.text);
 }

@@ -55,8 +55,8 @@ static struct ages_record record_of(int64_t at_s, uint64_t resident, const uint6
             .unit_low_bytes = mib[w] * MIB,
         };
     /* Its balloon driver says that 3796 MiB are available, so 300 are used: the floor is 505. */
-    sample->guest = (struct guest_word){
-        .source = WORD_BALLOON,
+    sample->guest = (struct guest_stats){
+        .source = GUEST_STATS_BALLOON,
         .total_bytes = 4000 * MIB,
         .used_bytes = 204 * MIB,
         .available_bytes = 3796 * MIB,
@@ -80,7 +80,7 @@ static struct ages_record record_of(int64_t at_s, uint64_t resident, const uint6
         .own_anon_bytes = AGENT_UNKNOWN,
         .own_file_bytes = AGENT_UNKNOWN,
         .verdict = VERDICT_BELOW,
-        .agreement = 1,
+        .consistency = 1,
     };
     return record;
 }
@@ -285,20 +285,20 @@ START_TEST(a_longer_window_stands_for_one_that_is_missing)
 END_TEST
 
 static struct decide_input from_record(const struct ages_record *record,
-                                       const struct agent_told *told, double age_s)
+                                       const struct agent_last_report *last_report, double age_s)
 {
     const double at_s = (double)record->sample.time.tv_sec;
     const struct kept_sample sample = {.record = *record, .period_s = 10};
     struct decide_input input;
 
-    decide_from_record(&input, windows, &sample, day, at_s + age_s, told, at_s, at_s - 7200);
+    decide_from_record(&input, windows, &sample, day, at_s + age_s, last_report, at_s, at_s - 7200);
     return input;
 }
 
 START_TEST(a_record_is_an_input)
 {
     struct ages_record record = record_of(T0, 2000, (uint64_t[]){100, 200, 300});
-    struct agent_told *told = calloc(1, sizeof(*told));
+    struct agent_last_report *last_report = calloc(1, sizeof(*last_report));
     struct decide_input input = from_record(&record, NULL, 5);
 
     ck_assert_uint_eq(input.assigned_bytes, 4096 * MIB);
@@ -317,17 +317,17 @@ START_TEST(a_record_is_an_input)
     ck_assert_uint_eq(input.guest.available_bytes, 3796 * MIB);
     ck_assert_uint_eq(input.guest.swap_total_bytes, DECIDE_UNKNOWN);
 
-    told->report.uptime_s = 100; /* it was rebooted in its process */
-    told->report.memory.swap_total_bytes = 512 * MIB;
-    told->report.memory.swap_free_bytes = 256 * MIB;
-    told->report.memory.inactive_anon_bytes = 64 * MIB;
-    input = from_record(&record, told, 5);
+    last_report->report.uptime_s = 100; /* it was rebooted in its process */
+    last_report->report.memory.swap_total_bytes = 512 * MIB;
+    last_report->report.memory.swap_free_bytes = 256 * MIB;
+    last_report->report.memory.inactive_anon_bytes = 64 * MIB;
+    input = from_record(&record, last_report, 5);
     ck_assert_double_eq(input.up_s, 105);
     ck_assert_uint_eq(input.guest.swap_free_bytes, 256 * MIB);
     ck_assert_uint_eq(input.guest.cold_anon_bytes, 64 * MIB);
-    input = from_record(&record, told, 181); /* too old */
+    input = from_record(&record, last_report, 181); /* too old */
     ck_assert_uint_eq(input.guest.swap_free_bytes, DECIDE_UNKNOWN);
-    free(told);
+    free(last_report);
 }
 END_TEST
 

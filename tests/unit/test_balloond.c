@@ -298,7 +298,7 @@ static struct decide_input recorded(void)
                                  .guest = {.reported = true,
                                            .age_s = 10,
                                            .late_s = 60,
-                                           .agreement = 1,
+                                           .consistency = 1,
                                            .available_bytes = 500 * MIB,
                                            .psi_some = 0.2,
                                            .psi_full = 0,
@@ -362,7 +362,8 @@ END_TEST
 START_TEST(no_history_is_no_measurement_but_no_end)
 {
     struct members members = {0};
-    struct member member = {.uuid = UUID_1, .memory = by_libvirt(50 * MIB, (uint64_t)time(NULL))};
+    struct balloon_guest member = {.uuid = UUID_1,
+                                   .memory = by_libvirt(50 * MIB, (uint64_t)time(NULL))};
     struct control_guest guest = {0};
 
     snprintf(config.database, sizeof(config.database), "/nonexistent/history.db");
@@ -380,7 +381,7 @@ START_TEST(a_stall_is_heard_without_a_record)
 {
     const double now_s = store_clock_now().wall_s;
     struct members members = {0};
-    struct member member = {.uuid = UUID_1};
+    struct balloon_guest member = {.uuid = UUID_1};
     struct ages_record record = kept_record("web1", UUID_1, now_s - 30, 1);
     struct store_event event = {.host = "testhost", .uuid = UUID_1, .kind = EVENT_STALL};
     struct store_entry entry = {.record = &record, .period_s = 10};
@@ -415,7 +416,8 @@ END_TEST
 START_TEST(a_stall_is_a_panic)
 {
     const double now_s = store_clock_now().wall_s;
-    struct member member = {.measured = recorded(), .measured_s = now_s, .stalled_s = now_s - 2};
+    struct balloon_guest member = {
+        .measured = recorded(), .measured_s = now_s, .stalled_s = now_s - 2};
     struct control_guest guest = {0};
     struct domain_memory memory = {.name = "web1",
                                    .uuid = UUID_1,
@@ -435,14 +437,15 @@ END_TEST
 
 /* --- whose balloon ---------------------------------------------------------------------------- */
 
-static struct member one;
+static struct balloon_guest one;
 static struct control_guest one_guest;
 static struct balloond controller;
 
 /* One guest that was not seen before, of that id, which has so much. */
 static void appear(int domain_id, uint64_t current_bytes)
 {
-    one = (struct member){.uuid = UUID_1, .name = "web1", .domain_id = domain_id, .fresh = true};
+    one = (struct balloon_guest){
+        .uuid = UUID_1, .name = "web1", .domain_id = domain_id, .fresh = true};
     one.memory.current_bytes = current_bytes;
     one_guest = (struct control_guest){
         .input = {.assigned_bytes = 4096 * MIB, .actual_bytes = current_bytes}};

@@ -39,7 +39,7 @@ static struct decide_input idle(void)
         .panic_age_s = NAN,
         .guest = {.reported = true,
                   .age_s = 1,
-                  .agreement = 1,
+                  .consistency = 1,
                   .available_bytes = 3796 * MIB,
                   .swap_total_bytes = 0,
                   .swap_free_bytes = 0,
@@ -688,7 +688,7 @@ START_TEST(without_statistics_nothing_is_taken)
 
     policy.proactive = true;
     g[0].input.guest.reported = false;
-    g[1].input.guest.agreement = 0.1;
+    g[1].input.guest.consistency = 0.1;
     settle(&h, g, 2);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(g[i].action, CONTROL_NONE);
@@ -711,7 +711,7 @@ START_TEST(a_distrusted_guest_claims_no_more_than_it_had)
     g.state.before_bytes = 3950 * MIB;
     resize(&g, 3892 * MIB, 3892 * MIB);
     run(&h, &g, 1);
-    g.input.guest.agreement = 0.1;
+    g.input.guest.consistency = 0.1;
     g.input.guest.psi_full = 0.5;
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_GROW);
@@ -799,7 +799,7 @@ static void change_guest(struct world *world, struct control_guest *g)
         wss[w]->low_bytes = any(world, high + 1);
     }
     in->guest.reported = any(world, 4) != 0;
-    in->guest.agreement = (double)any(world, 100) / 100;
+    in->guest.consistency = (double)any(world, 100) / 100;
     in->guest.available_bytes = any(world, in->actual_bytes + 1);
     in->guest.psi_some = any(world, 8) == 0 ? 0.3 : 0;
     in->guest.oom_kill = any(world, 50) == 0;

@@ -3,12 +3,12 @@
  * No guest, no clock. */
 #include "daemon/budget.h"
 #include "daemon/config.h"
-#include "daemon/due.h"
+#include "daemon/deadline.h"
+#include "daemon/guest_epoll.h"
+#include "daemon/guest_scan.h"
 #include "daemon/log.h"
 #include "daemon/options.h"
-#include "daemon/readable.h"
-#include "daemon/rounds.h"
-#include "daemon/watched.h"
+#include "daemon/polling.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -176,7 +176,7 @@ END_TEST
 static const struct budget_limits limits = {
     .share = 0.01, .guest_share = 0.0015, .period_s = 30, .max_period_s = 3600, .samples = 2000};
 
-/* A guest whose looks cost 100 us and 2 us a page, learnt from a small panel and a large one. */
+/* A guest whose scans cost 100 us and 2 us a page, learnt from a small panel and a large one. */
 static struct budget_cost learnt(double fixed_s, double page_s)
 {
     struct budget_cost cost = {0};
@@ -312,17 +312,17 @@ START_TEST(a_round_of_questions_is_paid_for)
     struct budget_cost costs[] = {learnt(0.001, 1e-6)};
     double alone_s = budget_fit(&limits, costs, 1).period_s;
 
-    asking.round_s = 0.9;
+    asking.polling_s = 0.9;
     struct budget_plan plan = budget_fit(&asking, costs, 1);
 
     ck_assert_double_eq(alone_s, 30);
     ck_assert_double_eq_tol(plan.period_s, (0.9 + 0.0011) / 0.009, 1e-6);
-    asking.round_s = 0.2; /* of 0.27 in 30 s */
+    asking.polling_s = 0.2; /* of 0.27 in 30 s */
     asking.guest_share = 1;
     asking.samples = 1e9;
     plan = budget_fit(&asking, costs, 1);
     ck_assert_double_eq(plan.period_s, 30);
-    ck_assert_double_eq_tol(plan.look_s, 0.07, 1e-6);
+    ck_assert_double_eq_tol(plan.scan_s, 0.07, 1e-6);
 }
 END_TEST
 
@@ -330,26 +330,26 @@ END_TEST
 
 START_TEST(rounds_of_questions_give_way)
 {
-    struct rounds rounds = {.wanted_s = 30};
+    struct polling polling = {.wanted_s = 30};
 
-    ck_assert_uint_eq(rounds_due_ns(&rounds), 0); /* at once */
-    rounds_begin(&rounds, 100 * SECOND, 1);
-    ck_assert_double_eq(rounds.cost_s, 0); /* not known yet */
-    ck_assert_uint_eq(rounds_due_ns(&rounds), 130 * SECOND);
-    rounds.planned_s = 90;
-    ck_assert_uint_eq(rounds_due_ns(&rounds), 190 * SECOND);
-    rounds.planned_s = 10; /* never more often than wanted */
-    ck_assert_uint_eq(rounds_due_ns(&rounds), 130 * SECOND);
-    rounds.held_until_ns = 140 * SECOND;
-    ck_assert_uint_eq(rounds_due_ns(&rounds), 140 * SECOND);
-    rounds.held_until_ns = 500 * SECOND; /* but for a period more at most */
-    ck_assert_uint_eq(rounds_due_ns(&rounds), 160 * SECOND);
-    ck_assert(rounds_held(&rounds, 500 * SECOND - 1));
-    ck_assert(!rounds_held(&rounds, 500 * SECOND));
-    rounds_begin(&rounds, 500 * SECOND, 1.5);
-    ck_assert_double_eq(rounds.cost_s, 0.5);
-    rounds_begin(&rounds, 600 * SECOND, 2.5);
-    ck_assert_double_eq(rounds.cost_s, 0.75); /* lately */
+    ck_assert_uint_eq(polling_due_ns(&polling), 0); /* at once */
+    polling_begin(&polling, 100 * SECOND, 1);
+    ck_assert_double_eq(polling.cost_s, 0); /* not known yet */
+    ck_assert_uint_eq(polling_due_ns(&polling), 130 * SECOND);
+    polling.planned_s = 90;
+    ck_assert_uint_eq(polling_due_ns(&polling), 190 * SECOND);
+    polling.planned_s = 10; /* never more often than wanted */
+    ck_assert_uint_eq(polling_due_ns(&polling), 130 * SECOND);
+    polling.held_until_ns = 140 * SECOND;
+    ck_assert_uint_eq(polling_due_ns(&polling), 140 * SECOND);
+    polling.held_until_ns = 500 * SECOND; /* but for a period more at most */
+    ck_assert_uint_eq(polling_due_ns(&polling), 160 * SECOND);
+    ck_assert(polling_held(&polling, 500 * SECOND - 1));
+    ck_assert(!polling_held(&polling, 500 * SECOND));
+    polling_begin(&polling, 500 * SECOND, 1.5);
+    ck_assert_double_eq(polling.cost_s, 0.5);
+    polling_begin(&polling, 600 * SECOND, 2.5);
+    ck_assert_double_eq(polling.cost_s, 0.75); /* lately */
 }
 END_TEST
 
@@ -363,11 +363,11 @@ START_TEST(xml_is_read_in_turns)
     memset(turns, 0, sizeof(turns));
     memset(reads, 0, sizeof(reads));
     for (unsigned round = 0; round < 100; round++) {
-        size_t left = rounds_xml_most(1000);
+        size_t left = polling_xml_most(1000);
 
         for (unsigned i = 0; i < 1000; i++)
-            reads[i] += rounds_xml_due(&turns[i], i % 2 && reads[i] > 0, &left);
-        ck_assert_uint_le(left, rounds_xml_most(1000));
+            reads[i] += polling_xml_due(&turns[i], i % 2 && reads[i] > 0, &left);
+        ck_assert_uint_le(left, polling_xml_most(1000));
         if (round == 7)
             for (unsigned i = 0; i < 1000; i++)
                 ck_assert_uint_eq(reads[i], 1); /* all, and none twice */
@@ -375,11 +375,11 @@ START_TEST(xml_is_read_in_turns)
     for (unsigned i = 0; i < 1000; i++)
         ck_assert_uint_eq(reads[i], 1);
     for (unsigned round = 0; round < 8; round++) {
-        size_t left = rounds_xml_most(1000);
+        size_t left = polling_xml_most(1000);
         unsigned before = again;
 
         for (unsigned i = 0; i < 1000; i++)
-            again += rounds_xml_due(&turns[i], i % 2, &left);
+            again += polling_xml_due(&turns[i], i % 2, &left);
         ck_assert_uint_le(again - before, 132);
     }
     ck_assert_uint_eq(again, 500); /* those without */
@@ -388,15 +388,15 @@ END_TEST
 
 START_TEST(what_was_plugged_is_read)
 {
-    struct xml_turn turn = {.rounds = 50, .plugged = true};
+    struct xml_turn turn = {.polls = 50, .plugged = true};
     size_t left = 0;
 
-    ck_assert(!rounds_xml_due(&turn, true, &left)); /* others were first */
+    ck_assert(!polling_xml_due(&turn, true, &left)); /* others were first */
     left = 1;
-    ck_assert(rounds_xml_due(&turn, true, &left));
+    ck_assert(polling_xml_due(&turn, true, &left));
     ck_assert_uint_eq(left, 0);
     left = 1;
-    ck_assert(!rounds_xml_due(&turn, true, &left));
+    ck_assert(!polling_xml_due(&turn, true, &left));
     ck_assert_uint_eq(left, 1);
 }
 END_TEST
@@ -435,63 +435,63 @@ END_TEST
 
 START_TEST(the_first_due_comes_first)
 {
-    struct due_queue queue = {0};
-    static struct due all[500];
+    struct deadline_queue queue = {0};
+    static struct deadline all[500];
     uint64_t last = 0;
 
     memset(all, 0, sizeof(all));
-    ck_assert_ptr_null(due_next(&queue));
+    ck_assert_ptr_null(deadline_next(&queue));
     for (size_t i = 0; i < 500; i++)
-        ck_assert_int_eq(due_put(&queue, &all[i], i * 7919 % 503), 0);
+        ck_assert_int_eq(deadline_put(&queue, &all[i], i * 7919 % 503), 0);
     for (size_t i = 0; i < 500; i += 5)
-        ck_assert_int_eq(due_put(&queue, &all[i], i * 104729 % 499), 0); /* moved */
+        ck_assert_int_eq(deadline_put(&queue, &all[i], i * 104729 % 499), 0); /* moved */
     for (size_t i = 1; i < 500; i += 5)
-        due_remove(&queue, &all[i]);
-    due_remove(&queue, &all[1]); /* again: nothing */
+        deadline_remove(&queue, &all[i]);
+    deadline_remove(&queue, &all[1]); /* again: nothing */
     ck_assert_uint_eq(queue.n, 400);
     while (queue.n > 0) {
-        struct due *next = due_next(&queue);
+        struct deadline *next = deadline_next(&queue);
 
         ck_assert_uint_ge(next->at_ns, last);
         ck_assert((next - all) % 5 != 1);
         last = next->at_ns;
-        due_remove(&queue, next);
+        deadline_remove(&queue, next);
         ck_assert_uint_eq(next->place, 0);
     }
-    due_queue_free(&queue);
+    deadline_queue_free(&queue);
 }
 END_TEST
 
 /* --- who has something to say ----------------------------------------------------------------- */
 
-static struct readable only_one(int fd)
+static struct guest_event only_one(int fd)
 {
-    struct readable readable[4];
+    struct guest_event event[4];
 
-    ck_assert_uint_eq(readable_take(fd, readable, 4), 1);
-    return readable[0];
+    ck_assert_uint_eq(guest_epoll_take(fd, event, 4), 1);
+    return event[0];
 }
 
 START_TEST(a_guest_is_heard_once_for_each_time_it_is_asked)
 {
-    struct readable readable;
-    int fd = readable_open();
+    struct guest_event event;
+    int fd = guest_epoll_open();
     int process[2];
     int method[2];
 
     ck_assert_int_eq(pipe(process) + pipe(method), 0);
-    ck_assert_int_eq(readable_watch(fd, process[0], 7, READABLE_ENDED), 0);
-    ck_assert_int_eq(readable_watch(fd, method[0], 7, READABLE_FETCH), 0);
-    ck_assert_uint_eq(readable_take(fd, &readable, 1), 0);
+    ck_assert_int_eq(guest_epoll_watch(fd, process[0], 7, GUEST_EVENT_ENDED), 0);
+    ck_assert_int_eq(guest_epoll_watch(fd, method[0], 7, GUEST_EVENT_FETCH), 0);
+    ck_assert_uint_eq(guest_epoll_take(fd, &event, 1), 0);
     ck_assert_int_eq(write(method[1], "x", 1), 1);
-    readable = only_one(fd);
-    ck_assert(readable.serial == 7 && readable.what == READABLE_FETCH);
-    ck_assert_uint_eq(readable_take(fd, &readable, 1), 0); /* until it was fetched: */
-    ck_assert_int_eq(readable_watch(fd, method[0], 7, READABLE_FETCH), 0);
+    event = only_one(fd);
+    ck_assert(event.serial == 7 && event.what == GUEST_EVENT_FETCH);
+    ck_assert_uint_eq(guest_epoll_take(fd, &event, 1), 0); /* until it was fetched: */
+    ck_assert_int_eq(guest_epoll_watch(fd, method[0], 7, GUEST_EVENT_FETCH), 0);
     only_one(fd); /* for it was not */
     close(process[1]);
-    readable = only_one(fd);
-    ck_assert(readable.serial == 7 && readable.what == READABLE_ENDED);
+    event = only_one(fd);
+    ck_assert(event.serial == 7 && event.what == GUEST_EVENT_ENDED);
     close(fd);
     close(process[0]);
     close(method[0]);
@@ -502,20 +502,20 @@ END_TEST
 /* A panel that begins anew closes its descriptor, and the next may get the same number. */
 START_TEST(another_panel_is_another_descriptor)
 {
-    struct readable readable;
-    int fd = readable_open();
+    struct guest_event event;
+    int fd = guest_epoll_open();
     int first[2];
     int second[2];
 
     ck_assert_int_eq(pipe(first), 0);
-    ck_assert_int_eq(readable_watch(fd, first[0], 3, READABLE_FETCH), 0);
+    ck_assert_int_eq(guest_epoll_watch(fd, first[0], 3, GUEST_EVENT_FETCH), 0);
     ck_assert_int_eq(write(first[1], "x", 1), 1);
     close(first[0]);
     close(first[1]);
-    ck_assert_uint_eq(readable_take(fd, &readable, 1), 0);
+    ck_assert_uint_eq(guest_epoll_take(fd, &event, 1), 0);
     ck_assert_int_eq(pipe(second), 0);
     ck_assert_int_eq(second[0], first[0]);
-    ck_assert_int_eq(readable_watch(fd, second[0], 4, READABLE_FETCH), 0);
+    ck_assert_int_eq(guest_epoll_watch(fd, second[0], 4, GUEST_EVENT_FETCH), 0);
     ck_assert_int_eq(write(second[1], "x", 1), 1);
     ck_assert_uint_eq(only_one(fd).serial, 4);
     close(fd);
@@ -544,16 +544,16 @@ START_TEST(a_swapped_dimm_is_noticed)
 {
     const struct fsroot root = {.dirfd = -1};
     struct guest guest = {.process = {.pidfd = -1}, .ram = two_backends("memdimm0", 1 << 28)};
-    struct watched *watched = watched_new(&guest, &root);
+    struct guest_scan *scan = guest_scan_new(&guest, &root);
     struct ram_config same = two_backends("memdimm0", 1 << 28);
     struct ram_config swapped = two_backends("memdimm1", 1 << 28); /* of the same size */
     struct ram_config larger = two_backends("memdimm0", 1 << 29);
 
     ck_assert_uint_eq(same.total_bytes, swapped.total_bytes);
-    ck_assert(watched_has_ram(watched, &same));
-    ck_assert(!watched_has_ram(watched, &swapped));
-    ck_assert(!watched_has_ram(watched, &larger));
-    watched_free(watched);
+    ck_assert(guest_scan_has_ram(scan, &same));
+    ck_assert(!guest_scan_has_ram(scan, &swapped));
+    ck_assert(!guest_scan_has_ram(scan, &larger));
+    guest_scan_free(scan);
     ram_config_free(&same);
     ram_config_free(&swapped);
     ram_config_free(&larger);

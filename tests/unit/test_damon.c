@@ -289,11 +289,11 @@ START_TEST(believes_only_what_is_proven)
 
     ck_assert_uint_eq(damon->n_regions, 7);
     marked_and_told(damon);
-    hear(FAKE_HVA + 4 * BASE_PAGE_BYTES, 1, damon);
-    hear(FAKE_HVA + 5 * BASE_PAGE_BYTES, 0, damon);
-    hear(FAKE_HVA + 900 * BASE_PAGE_BYTES, 1, damon); /* no page of ours */
-    damon->regions[3].told = false;                   /* page 6 */
-    damon->regions[4].marked = false;                 /* page 7 */
+    damon_see_region(FAKE_HVA + 4 * BASE_PAGE_BYTES, 1, damon);
+    damon_see_region(FAKE_HVA + 5 * BASE_PAGE_BYTES, 0, damon);
+    damon_see_region(FAKE_HVA + 900 * BASE_PAGE_BYTES, 1, damon); /* no page of ours */
+    damon->regions[3].told = false;                               /* page 6 */
+    damon->regions[4].marked = false;                             /* page 7 */
     damon->regions[4].accessed = true;
     fake_set_u64(&fake, "proc/kpageflags", 105, KPF_IDLE); /* page 8 is off the LRU */
     fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES + 9, 0);
@@ -332,7 +332,7 @@ static void migrate_two(const char *release, enum page_state idle_one)
     struct damon *damon = open_on(&set, pages, 2);
 
     marked_and_told(damon);
-    hear(FAKE_HVA + 4 * BASE_PAGE_BYTES, 1, damon);
+    damon_see_region(FAKE_HVA + 4 * BASE_PAGE_BYTES, 1, damon);
     fake_map(&fake, 3, 300, MARKED);
     fake_map(&fake, 4, 301, MARKED);
     ck_assert_int_eq(judge(damon, &error), 0);
@@ -371,8 +371,8 @@ START_TEST(one_region_for_a_huge_page)
     for (uint64_t i = 0; i < 5; i++)
         fake_set_u64(&fake, "proc/kpageflags", 100 + i, KPF_HUGE | KPF_IDLE);
     marked_and_told(damon);
-    hear(damon->regions[0].hva, 0, damon);
-    hear(damon->regions[1].hva, 1, damon);
+    damon_see_region(damon->regions[0].hva, 0, damon);
+    damon_see_region(damon->regions[1].hva, 1, damon);
     ck_assert_int_eq(judge(damon, &error), 0);
     ck_assert_int_eq(set.state[3], PAGE_IDLE);
     ck_assert_int_eq(set.state[5], PAGE_IDLE);

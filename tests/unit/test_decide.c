@@ -33,7 +33,7 @@ static struct decide_input healthy(void)
         .panic_age_s = NAN,
         .guest = {.reported = true,
                   .age_s = 10,
-                  .agreement = 1,
+                  .consistency = 1,
                   .available_bytes = 3596 * MIB,
                   .swap_total_bytes = 0,
                   .swap_free_bytes = 0,
@@ -169,10 +169,10 @@ START_TEST(floor_without_statistics_is_half)
     ck_assert_int_eq(decided(&input).floor_kind, FLOOR_HALF);
     ck_assert_ptr_nonnull(strstr(why(&input), "no fresh guest statistics"));
     input = healthy();
-    input.guest.agreement = 0.49;
+    input.guest.consistency = 0.49;
     ck_assert_int_eq(decided(&input).floor_kind, FLOOR_HALF);
     ck_assert_ptr_nonnull(strstr(why(&input), "contradict"));
-    input.guest.agreement = NAN; /* nothing could be compared yet */
+    input.guest.consistency = NAN; /* nothing could be compared yet */
     ck_assert_int_eq(decided(&input).floor_kind, FLOOR_SWAPLESS);
 }
 END_TEST
@@ -416,7 +416,7 @@ START_TEST(on_panic_it_gets_all)
     panics(&input, 0);
     input.guest.available_bytes -= 2;
     panics(&input, PANIC_AVAILABLE);
-    input.guest.agreement = 0.1; /* it is not believed */
+    input.guest.consistency = 0.1; /* it is not believed */
     panics(&input, 0);
     input = small;
     input.guest.oom_kill = true;
@@ -507,7 +507,7 @@ static struct decide_input any_input(void)
         .panic_age_s = number(200000),
         .guest = {.reported = one_in(2),
                   .age_s = number(100),
-                  .agreement = number(1),
+                  .consistency = number(1),
                   .available_bytes = size_below(most),
                   .swap_total_bytes = size_below(most),
                   .swap_free_bytes = size_below(most),

@@ -160,12 +160,12 @@ START_TEST(a_record_is_shown_as_it_is_kept)
 }
 END_TEST
 
-static void add_word(const struct guest_word *word)
+static void add_stats(const struct guest_stats *stats)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0, 64);
     struct store *store = kept_open(kept.path);
 
-    record.sample.guest = *word;
+    record.sample.guest = *stats;
     ck_assert_int_eq(kept_add(store, &record, NULL), 0);
     store_close(store);
 }
@@ -196,22 +196,22 @@ END_TEST
 /* Only what it told, and marked as told. */
 START_TEST(the_guests_word_is_marked_as_such)
 {
-    struct guest_word word;
+    struct guest_stats stats;
     char *text;
 
-    guest_word_none(&word, "no port");
-    add_word(&word);
+    guest_stats_unavailable(&stats, "no port");
+    add_stats(&stats);
     text = text_at(T0 + 10);
     ck_assert_line(text,
                    "vmwss_guest_verdict{domain=\"web1\",verdict=\"unknown\",source=\"none\"} 1");
     ck_assert_ptr_null(strstr(text, "vmwss_guest_memory"));
     free(text);
-    word.source = WORD_AGENT;
-    word.available_bytes = 64 * MIB;
-    word.psi_some = 0.25;
-    word.verdict = VERDICT_ABOVE;
-    word.agreement = 0.5;
-    add_word(&word);
+    stats.source = GUEST_STATS_AGENT;
+    stats.available_bytes = 64 * MIB;
+    stats.psi_some = 0.25;
+    stats.verdict = VERDICT_ABOVE;
+    stats.consistency = 0.5;
+    add_stats(&stats);
     text = text_at(T0 + 10);
     ck_assert_ptr_nonnull(
         strstr(text, "# HELP vmwss_guest_memory_available_bytes The guest's word"));

@@ -24,10 +24,10 @@
 
 const struct field *__real_sample_fields(void);
 const struct field *__real_window_fields(void);
-const struct field *__real_word_fields(void);
+const struct field *__real_guest_stats_fields(void);
 const struct field *__wrap_sample_fields(void);
 const struct field *__wrap_window_fields(void);
-const struct field *__wrap_word_fields(void);
+const struct field *__wrap_guest_stats_fields(void);
 
 /* A copy of the table in which the field with that name in JSON is another one. */
 static const struct field *replace(struct field copy[FIELDS_MAX], const struct field *table,
@@ -79,14 +79,14 @@ const struct field *__wrap_window_fields(void)
     return replace(copy, __real_window_fields(), "gone_bytes", &extra);
 }
 
-const struct field *__wrap_word_fields(void)
+const struct field *__wrap_guest_stats_fields(void)
 {
     static const struct field extra = {
         .type = FIELD_REAL,
         .group = GROUP_RATES,
-        .offset = offsetof(struct guest_word, interval_s),
+        .offset = offsetof(struct guest_stats, interval_s),
         .may_lack = true,
-        .home = HOME_WORD,
+        .home = HOME_GUEST_STATS,
         .column = "extra_column",
         .json = "extra_json",
         .csv = "guest_extra_csv",
@@ -96,7 +96,7 @@ const struct field *__wrap_word_fields(void)
     };
     static struct field copy[FIELDS_MAX];
 
-    return replace(copy, __real_word_fields(), "interval_s", &extra);
+    return replace(copy, __real_guest_stats_fields(), "interval_s", &extra);
 }
 
 /* --- what comes out --------------------------------------------------------------------------- */
@@ -107,14 +107,14 @@ static struct ages_record record;
 static void setup(void)
 {
     struct store *store;
-    struct guest_word *word = &record.sample.guest;
+    struct guest_stats *stats = &record.sample.guest;
 
     kept = kept_dir_make();
     record = kept_record("web1", UUID_1, T0, 64);
-    guest_word_none(word, "%s", "");
-    word->source = WORD_AGENT;
-    word->verdict = VERDICT_NEAR;
-    word->interval_s = 0.375;
+    guest_stats_unavailable(stats, "%s", "");
+    stats->source = GUEST_STATS_AGENT;
+    stats->verdict = VERDICT_NEAR;
+    stats->interval_s = 0.375;
     for (size_t w = 0; w < record.sample.n_windows; w++)
         record.sample.windows[w].unmeasurable_bytes = 4096 * (w + 1);
     store = kept_open(kept.path);
@@ -301,7 +301,7 @@ START_TEST(a_line_is_complete_and_its_names_are_its_own)
 {
     check_table(__real_sample_fields());
     check_table(__real_window_fields());
-    check_table(__real_word_fields());
+    check_table(__real_guest_stats_fields());
 }
 END_TEST
 

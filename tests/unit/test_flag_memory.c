@@ -38,7 +38,7 @@ static unsigned flags_at(double now_s)
 
 START_TEST(nothing_happened)
 {
-    flag_memory_look(&memory, FLAG_THP | FLAG_PARTIAL | FLAG_IDLE_GUEST, 1);
+    flag_memory_scan(&memory, FLAG_THP | FLAG_PARTIAL | FLAG_IDLE_GUEST, 1);
     ck_assert_uint_eq(flags_at(2), 0);
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
 }
@@ -46,7 +46,7 @@ END_TEST
 
 START_TEST(between_two_looks)
 {
-    flag_memory_look(&memory, 0, 100);
+    flag_memory_scan(&memory, 0, 100);
     flag_memory_note(&memory, FLAG_DUMP, 130);
     ck_assert_uint_eq(flags_at(130), FLAG_DUMP);
     ck_assert_uint_eq(record.windows[0].wss_low_bytes, 0);
@@ -64,13 +64,13 @@ START_TEST(between_two_looks)
 }
 END_TEST
 
-/* It was there at one look and not at the next, so it ended in between: nobody knows when. */
+/* It was there at one scan and not at the next, so it ended in between: nobody knows when. */
 START_TEST(it_ended_before_a_look)
 {
-    flag_memory_look(&memory, FLAG_MIGRATING, 100);
-    flag_memory_look(&memory, 0, 200);
+    flag_memory_scan(&memory, FLAG_MIGRATING, 100);
+    flag_memory_scan(&memory, 0, 200);
     ck_assert_uint_eq(flags_at(799), FLAG_MIGRATING);
-    flag_memory_look(&memory, 0, 300);
+    flag_memory_scan(&memory, 0, 300);
     ck_assert_uint_eq(flags_at(801), 0);
 }
 END_TEST
@@ -79,7 +79,7 @@ END_TEST
  * flag. */
 START_TEST(others_keep_the_bounds)
 {
-    flag_memory_look(&memory, FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP, 100);
+    flag_memory_scan(&memory, FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP, 100);
     ck_assert_uint_eq(flags_at(400), FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP);
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
 }
@@ -93,8 +93,8 @@ START_TEST(damon_takes_what_idle_waits_for)
     flags_at(0);
     record.method = "idle";
     record.resident_bytes = 500 * MIB;
-    flag_memory_look(&memory, FLAG_DAMON_ACTIVE, 100);
-    flag_memory_look(&memory, 0, 120);
+    flag_memory_scan(&memory, FLAG_DAMON_ACTIVE, 100);
+    flag_memory_scan(&memory, 0, 120);
     flag_memory_apply(&memory, &record, 150);
     ck_assert_uint_eq(record.windows[0].wss_high_bytes, 440 * MIB);
     ck_assert_uint_eq(record.windows[1].wss_high_bytes, 500 * MIB);

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "daemon/budget.h"
 #include "daemon/fleet_private.h"
+#include "daemon/guest_scan.h"
 #include "daemon/processes.h"
-#include "daemon/watched.h"
 #include "kept.h"
 
 #include "fixture.h"
@@ -31,14 +31,14 @@ static struct fleet *fleet; /* threads may use it until the process ends */
 
 static void start(struct writer *writer)
 {
-    struct fleet_outlets outlets = {.writer = writer};
+    struct fleet_sinks sinks = {.writer = writer};
     static struct config config;
 
     config_init(&config);
-    ck_assert_int_eq(publisher_start(&outlets.publisher, NULL), 0);
-    ck_assert_int_eq(scanner_local(&outlets.scanner, &root), 0);
-    ck_assert_int_eq(agents_start(&outlets.agents, outlets.scanner, NULL), 0);
-    ck_assert_int_eq(fleet_start(&fleet, &root, &config, &outlets, NULL), 0);
+    ck_assert_int_eq(publisher_start(&sinks.publisher, NULL), 0);
+    ck_assert_int_eq(scanner_local(&sinks.scanner, &root), 0);
+    ck_assert_int_eq(agents_start(&sinks.agents, sinks.scanner, NULL), 0);
+    ck_assert_int_eq(fleet_start(&fleet, &root, &config, &sinks, NULL), 0);
 }
 
 static void setup_root(void)
@@ -69,16 +69,18 @@ static void teardown(void)
 /* --- what ld --wrap puts in between ----------------------------------------------------------- */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
-void __real_watched_begin_anew(struct watched *watched);
-void __wrap_watched_begin_anew(struct watched *watched);
-int __real_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
-                        double cpu_s, struct ages_record *record, struct error *error);
-int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
-                        double cpu_s, struct ages_record *record, struct error *error);
-uint64_t __real_watched_pages(const struct watched *watched);
-uint64_t __wrap_watched_pages(const struct watched *watched);
-bool __real_watched_has_ram(const struct watched *watched, struct ram_config *xml);
-bool __wrap_watched_has_ram(const struct watched *watched, struct ram_config *xml);
+void __real_guest_scan_begin_anew(struct guest_scan *scan);
+void __wrap_guest_scan_begin_anew(struct guest_scan *scan);
+int __real_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
+                             uint64_t samples, double cpu_s, struct ages_record *record,
+                             struct error *error);
+int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
+                             uint64_t samples, double cpu_s, struct ages_record *record,
+                             struct error *error);
+uint64_t __real_guest_scan_pages(const struct guest_scan *scan);
+uint64_t __wrap_guest_scan_pages(const struct guest_scan *scan);
+bool __real_guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml);
+bool __wrap_guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml);
 int __real_store_check(struct store *store, int (*ends)(void *context), void *context,
                        struct error *error);
 int __wrap_store_check(struct store *store, int (*ends)(void *context), void *context,
@@ -87,47 +89,48 @@ int __wrap_store_check(struct store *store, int (*ends)(void *context), void *co
 /* What restores a guest hangs as well, when told to. */
 static int restored[2] = {-1, -1};
 
-void __wrap_watched_begin_anew(struct watched *watched)
+void __wrap_guest_scan_begin_anew(struct guest_scan *scan)
 {
     char byte;
 
     if (restored[0] >= 0)
         ck_assert_int_eq(read(restored[0], &byte, 1), 0);
-    __real_watched_begin_anew(watched);
+    __real_guest_scan_begin_anew(scan);
 }
 
-/* When told to, a look takes a while, and has counted so many pages. */
+/* When told to, a scan takes a while, and has counted so many pages. */
 static struct {
     bool on;
     uint64_t pages;
-    int result; /* of a look */
+    int result; /* of a scan */
 } slow;
 
-int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
-                        double cpu_s, struct ages_record *record, struct error *error)
+int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
+                             uint64_t samples, double cpu_s, struct ages_record *record,
+                             struct error *error)
 {
     if (!slow.on)
-        return __real_watched_look(watched, rules, samples, cpu_s, record, error);
+        return __real_guest_scan_sample(scan, rules, samples, cpu_s, record, error);
     usleep(300000);
     return error_set(error, slow.result, "slow");
 }
 
-uint64_t __wrap_watched_pages(const struct watched *watched)
+uint64_t __wrap_guest_scan_pages(const struct guest_scan *scan)
 {
-    return slow.on ? slow.pages : __real_watched_pages(watched);
+    return slow.on ? slow.pages : __real_guest_scan_pages(scan);
 }
 
 static int compares[2] = {-1, -1}; /* if it is open, a comparison lasts until it is closed */
 static atomic_bool comparing;
 
-bool __wrap_watched_has_ram(const struct watched *watched, struct ram_config *xml)
+bool __wrap_guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml)
 {
     char byte;
 
     atomic_store(&comparing, true);
     if (compares[0] >= 0)
         ck_assert_int_eq(read(compares[0], &byte, 1), 0);
-    return __real_watched_has_ram(watched, xml);
+    return __real_guest_scan_has_ram(scan, xml);
 }
 
 static atomic_bool checked;
@@ -268,7 +271,7 @@ START_TEST(others_are_looked_at_while_some_hang)
 }
 END_TEST
 
-/* Threads that look at guests that hang, until there are no more. */
+/* Threads that scan guests that hang, until there are no more. */
 static void make_all_hang(int n)
 {
     for (int pid = FIRST_PID; pid < FIRST_PID + n; pid++) {
@@ -315,16 +318,16 @@ END_TEST
 
 START_TEST(a_guest_whose_look_hung_is_set_apart)
 {
-    struct member member = {0};
+    struct fleet_guest guest = {0};
     uint64_t now_ns = clock_ns();
     uint64_t long_ago_ns = now_ns - 11 * SECOND;
 
-    ck_assert_uint_eq(fleet_set_apart(&member, now_ns, now_ns + 5), now_ns + 5);
-    ck_assert_uint_ge(fleet_set_apart(&member, long_ago_ns, now_ns), now_ns + 60 * SECOND);
-    ck_assert_uint_ge(fleet_set_apart(&member, long_ago_ns, now_ns), now_ns + 120 * SECOND);
-    ck_assert_uint_eq(fleet_set_apart(&member, long_ago_ns, 0), 0);
-    ck_assert_uint_eq(fleet_set_apart(&member, now_ns, now_ns), now_ns);
-    ck_assert_uint_lt(fleet_set_apart(&member, long_ago_ns, now_ns), now_ns + 90 * SECOND);
+    ck_assert_uint_eq(fleet_set_apart(&guest, now_ns, now_ns + 5), now_ns + 5);
+    ck_assert_uint_ge(fleet_set_apart(&guest, long_ago_ns, now_ns), now_ns + 60 * SECOND);
+    ck_assert_uint_ge(fleet_set_apart(&guest, long_ago_ns, now_ns), now_ns + 120 * SECOND);
+    ck_assert_uint_eq(fleet_set_apart(&guest, long_ago_ns, 0), 0);
+    ck_assert_uint_eq(fleet_set_apart(&guest, now_ns, now_ns), now_ns);
+    ck_assert_uint_lt(fleet_set_apart(&guest, long_ago_ns, now_ns), now_ns + 90 * SECOND);
 }
 END_TEST
 
@@ -437,7 +440,7 @@ static unsigned jobs_of_first(void)
 {
     pthread_mutex_lock(&fleet->mutex);
 
-    unsigned jobs = fleet->members->jobs;
+    unsigned jobs = fleet->guests->jobs;
 
     pthread_mutex_unlock(&fleet->mutex);
     return jobs;
@@ -458,7 +461,7 @@ START_TEST(jobs_are_seen_in_processes_that_are_hidden)
     add(FIRST_PID);
     for (int i = 0; i < 1000 && !jobs_of_first(); i++) {
         usleep(10000);
-        fleet_look_for_jobs(fleet);
+        fleet_find_jobs(fleet);
     }
     ck_assert_uint_eq(jobs_of_first(), FLAG_MIGRATING);
 }
@@ -522,7 +525,7 @@ END_TEST
 
 /* What ThreadSanitizer watches: others ask for the state of the fleet, and guests that come have it
  * planned anew, while looks end well or badly. */
-static void look_and_plan(int result)
+static void scan_and_plan(int result)
 {
     slow.result = result;
     slow.pages = 100;
@@ -541,7 +544,7 @@ static void look_and_plan(int result)
 
 START_TEST(a_fleet_is_planned_while_guests_are_looked_at)
 {
-    look_and_plan(-EAGAIN);
+    scan_and_plan(-EAGAIN);
     ck_assert_uint_eq(fleet_state(fleet).refused, 0);
     fleet_stop(fleet);
 }
@@ -549,7 +552,7 @@ END_TEST
 
 START_TEST(a_fleet_is_counted_while_looks_fail)
 {
-    look_and_plan(-EIO);
+    scan_and_plan(-EIO);
     fleet_stop(fleet);
 }
 END_TEST
@@ -557,7 +560,7 @@ END_TEST
 /* Nor are they refused: nothing is wrong with them. */
 START_TEST(a_scanner_that_ends_is_not_the_end_of_guests)
 {
-    look_and_plan(-ESHUTDOWN);
+    scan_and_plan(-ESHUTDOWN);
     ck_assert_uint_eq(fleet_state(fleet).guests, 4);
     ck_assert_uint_eq(fleet_state(fleet).refused, 0);
     fleet_stop(fleet);

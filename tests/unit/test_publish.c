@@ -14,20 +14,20 @@
 
 /* --- when it is worth it ---------------------------------------------------------------------- */
 
-static struct sample_record told, now;
+static struct sample_record published, now;
 
 /* WSS 100 MiB, of 99.5 to 101, and twice that; 512 MiB are resident. */
 static void setup_records(void)
 {
-    told = kept_record("web1", UUID_1, 0, 100).sample;
-    told.time = (struct timespec){.tv_sec = 1767323045, .tv_nsec = 678999999};
-    now = told;
+    published = kept_record("web1", UUID_1, 0, 100).sample;
+    published.time = (struct timespec){.tv_sec = 1767323045, .tv_nsec = 678999999};
+    now = published;
     now.time.tv_sec += 30;
 }
 
 static bool is_news(void)
 {
-    return publish_is_news(&told, &now);
+    return publish_is_news(&published, &now);
 }
 
 START_TEST(the_first_is_news_and_the_same_is_not)
@@ -39,13 +39,13 @@ END_TEST
 
 START_TEST(a_move_out_of_the_interval_is_news)
 {
-    now.windows[0].wss_bytes = told.windows[0].wss_high_bytes;
+    now.windows[0].wss_bytes = published.windows[0].wss_high_bytes;
     ck_assert(!is_news());
     now.windows[0].wss_bytes = 102 * MIB;
     ck_assert(is_news());
     now.windows[0].wss_bytes = 98 * MIB;
     ck_assert(is_news());
-    now.windows[0] = told.windows[0];
+    now.windows[0] = published.windows[0];
     now.windows[1].wss_bytes = 210 * MIB;
     ck_assert(is_news());
 }
@@ -53,8 +53,8 @@ END_TEST
 
 START_TEST(what_a_census_moves_by_less_than_a_percent_is_not)
 {
-    told.windows[0].unit_low_bytes = told.windows[0].wss_high_bytes = 100 * MIB;
-    now.windows[0] = told.windows[0];
+    published.windows[0].unit_low_bytes = published.windows[0].wss_high_bytes = 100 * MIB;
+    now.windows[0] = published.windows[0];
     now.windows[0].wss_bytes = 100 * MIB + 4096;
     ck_assert(!is_news());
     now.windows[0].wss_bytes = 102 * MIB;
@@ -64,8 +64,8 @@ END_TEST
 
 START_TEST(another_precision_is_news)
 {
-    told.windows[0].unit_low_bytes = 80 * MIB;
-    told.windows[0].wss_high_bytes = 120 * MIB;
+    published.windows[0].unit_low_bytes = 80 * MIB;
+    published.windows[0].wss_high_bytes = 120 * MIB;
     now.windows[0].unit_low_bytes = 85 * MIB;
     now.windows[0].wss_high_bytes = 115 * MIB;
     ck_assert(!is_news());
@@ -73,8 +73,8 @@ START_TEST(another_precision_is_news)
     now.windows[0].wss_high_bytes = 105 * MIB;
     ck_assert(is_news());
     /* Twice as wide, but by next to nothing. */
-    told.windows[0].unit_low_bytes = 100 * MIB;
-    told.windows[0].wss_high_bytes = 101 * MIB;
+    published.windows[0].unit_low_bytes = 100 * MIB;
+    published.windows[0].wss_high_bytes = 101 * MIB;
     now.windows[0].unit_low_bytes = 99 * MIB;
     now.windows[0].wss_high_bytes = 102 * MIB;
     ck_assert(!is_news());
@@ -85,17 +85,17 @@ START_TEST(other_circumstances_are_news)
 {
     now.method = "zap";
     ck_assert(is_news());
-    now.method = told.method;
+    now.method = published.method;
     now.flags |= FLAG_SWAP;
     ck_assert(is_news());
-    now.flags = told.flags | FLAG_NEW_PANEL;
+    now.flags = published.flags | FLAG_NEW_PANEL;
     ck_assert(!is_news());
-    now.flags = told.flags;
+    now.flags = published.flags;
     now.resident_bytes += 5 * MIB;
     ck_assert(!is_news());
     now.resident_bytes += 10 * MIB;
     ck_assert(is_news());
-    now.resident_bytes = told.resident_bytes;
+    now.resident_bytes = published.resident_bytes;
     now.n_windows = 1;
     ck_assert(is_news());
     now.n_windows = 2;
@@ -106,11 +106,11 @@ END_TEST
 
 START_TEST(a_number_is_renewed_before_it_looks_dead)
 {
-    now.time.tv_sec = told.time.tv_sec + PUBLISH_AGAIN_S - 1;
+    now.time.tv_sec = published.time.tv_sec + PUBLISH_AGAIN_S - 1;
     ck_assert(!is_news());
     now.time.tv_sec++;
     ck_assert(is_news());
-    now.time.tv_sec = told.time.tv_sec - 1; /* the clock was set back */
+    now.time.tv_sec = published.time.tv_sec - 1; /* the clock was set back */
     ck_assert(is_news());
 }
 END_TEST

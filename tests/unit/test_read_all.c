@@ -100,7 +100,7 @@ END_TEST
 
 START_TEST(what_is_used_anyhow)
 {
-    struct own_time own = {.begun_at_ns = 0, .looked_at_ns = 2000 * MS, .looked_ns = 900 * MS};
+    struct own_time own = {.begun_at_ns = 0, .sampled_at_ns = 2000 * MS, .sampled_ns = 900 * MS};
 
     ck_assert_uint_eq(own_time_excess_ns(&own), 900 * MS);
     own.periods = 1; /* may be the very one */

@@ -62,7 +62,7 @@ static void add_stay(struct store *store, const struct stay *stay)
         if (stay->window_s > 0)
             sample->windows[1].window_s = stay->window_s;
         if (stay->used_mib > 0) {
-            sample->guest.source = WORD_AGENT;
+            sample->guest.source = GUEST_STATS_AGENT;
             sample->guest.used_bytes = stay->used_mib * MIB;
         }
         ck_assert_msg(kept_add(store, &record, &error) == 0, "%s", error.text);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_scan_table.c  The scanner's guests, between threads that scan, restore and end. */
 #include "agent/agent_endpoint.h"
+#include "daemon/guest_scan.h"
 #include "daemon/scan_table.h"
-#include "daemon/watched.h"
 
 #include "fixture.h"
 
@@ -23,11 +23,12 @@ static struct scan_table *table; /* threads may use it until the process ends */
 /* --- what ld --wrap puts in between ----------------------------------------------------------- */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
-void __real_watched_free(struct watched *watched);
-void __wrap_watched_free(struct watched *watched);
-bool __wrap_watched_has_ram(const struct watched *watched, struct ram_config *xml);
-int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
-                        double cpu_s, struct ages_record *record, struct error *error);
+void __real_guest_scan_free(struct guest_scan *scan);
+void __wrap_guest_scan_free(struct guest_scan *scan);
+bool __wrap_guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml);
+int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
+                             uint64_t samples, double cpu_s, struct ages_record *record,
+                             struct error *error);
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -40,31 +41,32 @@ static struct {
     sem_t go_on;
 } restoring;
 
-void __wrap_watched_free(struct watched *watched)
+void __wrap_guest_scan_free(struct guest_scan *scan)
 {
-    __real_watched_free(watched);
+    __real_guest_scan_free(scan);
     if (!atomic_load(&restoring.on))
         return;
     atomic_store(&restoring.begun, true);
     sem_wait(&restoring.go_on);
 }
 
-/* When told to, a look hangs. */
+/* When told to, a scan hangs. */
 static struct {
     atomic_bool begun;
     sem_t go_on;
-} looking;
+} scanning;
 
-int __wrap_watched_look(struct watched *watched, const struct watch_rules *rules, uint64_t samples,
-                        double cpu_s, struct ages_record *record, struct error *error)
+int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
+                             uint64_t samples, double cpu_s, struct ages_record *record,
+                             struct error *error)
 {
-    (void)watched;
+    (void)scan;
     (void)rules;
     (void)samples;
     (void)cpu_s;
     (void)record;
-    atomic_store(&looking.begun, true);
-    sem_wait(&looking.go_on);
+    atomic_store(&scanning.begun, true);
+    sem_wait(&scanning.go_on);
     return error_set(error, -EAGAIN, "hung");
 }
 
@@ -104,9 +106,9 @@ int __wrap_agent_endpoint_connect(const struct agent_endpoint *endpoint, struct 
 
 static atomic_uint compared;
 
-bool __wrap_watched_has_ram(const struct watched *watched, struct ram_config *xml)
+bool __wrap_guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml)
 {
-    (void)watched;
+    (void)scan;
     (void)xml;
     atomic_fetch_add(&compared, 1);
     return true;
@@ -174,7 +176,7 @@ static void setup(void)
     table = scan_table_new(&root, getppid());
     ck_assert_ptr_nonnull(table);
     sem_init(&restoring.go_on, 0, 0);
-    sem_init(&looking.go_on, 0, 0);
+    sem_init(&scanning.go_on, 0, 0);
 }
 
 /* Nobody waits for a guest to be restored in order to compare it. */
@@ -207,7 +209,7 @@ START_TEST(a_scan_that_hangs_is_left_five_seconds_after_its_begin)
     pthread_t thread;
 
     ck_assert_int_eq(pthread_create(&thread, NULL, sample, &guest), 0);
-    while (!atomic_load(&looking.begun))
+    while (!atomic_load(&scanning.begun))
         usleep(1000);
     atomic_store(&ahead_ns, cases[_i].before_s * SECOND_NS);
     ck_assert_uint_eq(scan_table_end(table), 1);

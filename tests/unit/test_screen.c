@@ -3,7 +3,7 @@
  * fit. */
 #include "screen/layout.h"
 #include "screen/rows.h"
-#include "show/guest_word.h"
+#include "show/guest_stats.h"
 
 #include "fixture.h"
 
@@ -155,7 +155,7 @@ START_TEST(columns_fit_any_width)
         before = layout.n;
     }
     ck_assert_uint_eq(before, N_COLUMNS - 2); /* nobody asked the guest */
-    guest_word_none(&rows.at[0].record.sample.guest, "no port");
+    guest_stats_unavailable(&rows.at[0].record.sample.guest, "no port");
     layout_make(&layout, &rows, 300);
     ck_assert_uint_eq(layout.n, N_COLUMNS);
 }
@@ -164,42 +164,42 @@ END_TEST
 START_TEST(the_guests_word)
 {
     struct layout layout;
-    struct guest_word *word;
-    char lines[WORD_LINES][WORD_LINE];
+    struct guest_stats *stats;
+    char lines[GUEST_STATS_LINES][GUEST_STATS_LINE];
     char text[64];
 
     put("web1", "1", 100, 42, 3);
-    word = &rows.at[0].record.sample.guest;
-    ck_assert_uint_eq(word_lines(lines, word), 0);
-    guest_word_none(word, "no port");
-    ck_assert_uint_eq(word_lines(lines, word), 1);
+    stats = &rows.at[0].record.sample.guest;
+    ck_assert_uint_eq(guest_stats_lines(lines, stats), 0);
+    guest_stats_unavailable(stats, "no port");
+    ck_assert_uint_eq(guest_stats_lines(lines, stats), 1);
     ck_assert_str_eq(lines[0], "the guest says nothing: no port");
     layout_make(&layout, &rows, 300);
     layout_cell(&layout, COLUMN_AVAIL, &rows.at[0], NOW, text, sizeof(text));
     ck_assert_str_eq(text, "-");
-    word->source = WORD_AGENT;
-    word->total_bytes = 470 * MIB;
-    word->available_bytes = 64 * MIB;
-    word->used_bytes = 406 * MIB;
-    word->psi_some = 0.4;
-    word->window_s = 10;
-    word->wss_cache_high_bytes = 20 * MIB;
-    word->verdict = VERDICT_ABOVE;
-    word->reasons = REASON_SWAP_IN | REASON_PSI_SOME;
-    word->agreement = 0.75;
-    word->doubts = DOUBT_USED;
+    stats->source = GUEST_STATS_AGENT;
+    stats->total_bytes = 470 * MIB;
+    stats->available_bytes = 64 * MIB;
+    stats->used_bytes = 406 * MIB;
+    stats->psi_some = 0.4;
+    stats->window_s = 10;
+    stats->wss_cache_high_bytes = 20 * MIB;
+    stats->verdict = VERDICT_ABOVE;
+    stats->reasons = REASON_SWAP_IN | REASON_PSI_SOME;
+    stats->consistency = 0.75;
+    stats->inconsistencies = INCONSISTENT_USED;
     layout_cell(&layout, COLUMN_AVAIL, &rows.at[0], NOW, text, sizeof(text));
     ck_assert_str_eq(text, "64.0 MiB");
     layout_cell(&layout, COLUMN_NEEDS, &rows.at[0], NOW, text, sizeof(text));
     ck_assert_str_eq(text, "above");
-    ck_assert_uint_eq(word_lines(lines, word), 6);
+    ck_assert_uint_eq(guest_stats_lines(lines, stats), 6);
     ck_assert_str_eq(lines[0],
                      "the guest says (agent): 406.0 MiB used, 64.0 MiB available of 470.0 MiB");
     ck_assert_str_eq(lines[2], "  waits for memory: some 40.0%, all -; swap in -, refaults -");
     ck_assert_str_eq(lines[3], "  of the WSS over 10s: page cache - to 20.0 MiB, processes - to -");
     ck_assert_str_eq(lines[4], "  its working set is above its memory (swap-in,psi-some)");
     ck_assert_str_eq(lines[5], "  agrees with what the host sees: 75.0% (not with: used)");
-    word->at_least_allocation = true;
+    stats->at_least_allocation = true;
     layout_cell(&layout, COLUMN_NEEDS, &rows.at[0], NOW, text, sizeof(text));
     ck_assert_str_eq(text, ">= RAM");
 }

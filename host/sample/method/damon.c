@@ -50,7 +50,7 @@
 #include "sample/kernel/swap_ins.h"
 #include "sample/kernel/trace_event.h"
 #include "sample/method.h"
-#include "sample/method/page_look.h"
+#include "sample/method/page_probe.h"
 #include "sample/method/tlb_flush.h"
 #include "sample/method/trial.h"
 
@@ -112,13 +112,13 @@ static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
            set->unit[i] + (BASE_PAGE_BYTES << set->order[i]) > first_hva;
 }
 
-static void note_page(void *context, uint64_t i, const struct page_look *look)
+static void note_page(void *context, uint64_t i, const struct page_probe *probe)
 {
     struct damon *damon = context;
 
-    page_set_note_unit(damon->set, i, look->order, look->unit_hva);
-    damon->set->state[i] = (uint8_t)look->state;
-    if (look->state == PAGE_IDLE && kvm_maps_in_pieces(damon, i))
+    page_set_note_unit(damon->set, i, probe->order, probe->unit_hva);
+    damon->set->state[i] = (uint8_t)probe->state;
+    if (probe->state == PAGE_IDLE && kvm_maps_in_pieces(damon, i))
         damon->set->state[i] = PAGE_UNMEASURABLE;
 }
 
@@ -214,22 +214,22 @@ static void see_new(struct damon *damon, uint64_t i)
                        hva & ~(bytes - 1));
 }
 
-static void see_page(void *context, uint64_t i, const struct page_look *look)
+static void see_page(void *context, uint64_t i, const struct page_probe *probe)
 {
     struct damon *damon = context;
     enum page_state state = (enum page_state)damon->set->state[i];
     struct region *region = find_region(damon, page_set_hva(damon->set, i));
 
     if (region)
-        damon->pfn[region - damon->regions] = look->state == PAGE_IDLE ? look->pfn : 0;
-    if (look->state == PAGE_IDLE && page_is_missing(state))
+        damon->pfn[region - damon->regions] = probe->state == PAGE_IDLE ? probe->pfn : 0;
+    if (probe->state == PAGE_IDLE && page_is_missing(state))
         see_new(damon, i);
-    else if (look->state != PAGE_IDLE)
+    else if (probe->state != PAGE_IDLE)
         damon->set->state[i] = (uint8_t)page_lost(region && region->accessed ? PAGE_TOUCHED : state,
-                                                  look->state);
+                                                  probe->state);
 }
 
-static void look_for_swapoff(struct damon *damon)
+static void check_swapoff(struct damon *damon)
 {
     struct swap_devices now = swap_devices_read(damon->target->root);
 
@@ -245,9 +245,9 @@ static int read_frames(struct damon *damon, struct error *error)
     memset(damon->pfn, 0, damon->n_regions * sizeof(*damon->pfn));
     damon->collapsed = collapses != damon->collapses;
     damon->collapses = collapses;
-    look_for_swapoff(damon);
+    check_swapoff(damon);
 
-    int rc = page_look_each(damon->pagemap_fd, damon->set, page_any, false, see_page, damon);
+    int rc = page_probe_each(damon->pagemap_fd, damon->set, page_any, false, see_page, damon);
 
     return rc < 0 ? error_set(error, rc, "pagemap: %s", strerror(-rc)) : 0;
 }
@@ -277,7 +277,7 @@ static bool carries_mark(const struct damon *damon, uint64_t r)
 
 /* --- one window ------------------------------------------------------------------------------- */
 
-static void hear(uint64_t start, unsigned nr_accesses, void *context)
+static void damon_see_region(uint64_t start, unsigned nr_accesses, void *context)
 {
     struct region *region = find_region(context, start);
 
@@ -324,7 +324,7 @@ static int end(struct damon *damon, struct error *error)
     damon->stale |= damon->stale_now;
     if (!damon->trace)
         return rc;
-    damon_trace_drain(damon->trace, hear, damon);
+    damon_trace_drain(damon->trace, damon_see_region, damon);
     damon->lost = damon_trace_lost(damon->trace);
     damon->cpu_ns += damon_trace_cpu_ns(damon->trace);
     damon_trace_free(damon->trace);
@@ -446,7 +446,7 @@ static int open_all(struct damon *damon, struct error *error)
     damon->collapses = collapses_read(target->root);
     damon->devices = swap_devices_read(target->root);
     damon->carried = accessed_bits_are_carried(target);
-    rc = page_look_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
+    rc = page_probe_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
     if (rc < 0)
         return error_set(error, rc, "pagemap: %s", strerror(-rc));
     rc = damon_slot_take(target->root, target->process->pid, &damon->slot, error);
@@ -515,7 +515,7 @@ static int damon_poll(void *state, struct error *error)
     (void)error;
     trace_wake_clear(damon->wake_fd);
     if (damon->trace)
-        damon_trace_drain(damon->trace, hear, damon);
+        damon_trace_drain(damon->trace, damon_see_region, damon);
     return 0;
 }
 

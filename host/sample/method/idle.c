@@ -390,7 +390,7 @@ static void remember_swap(struct idle *idle)
         idle->devices = swap_devices_read(idle->target->root);
 }
 
-static void look_for_swapoff(struct idle *idle)
+static void check_swapoff(struct idle *idle)
 {
     struct swap_devices now = {0};
 
@@ -399,7 +399,7 @@ static void look_for_swapoff(struct idle *idle)
     idle->swapoff = idle->swapped && swap_devices_left(&idle->devices, &now);
 }
 
-static void look_for_merging(struct idle *idle)
+static void check_merging(struct idle *idle)
 {
     uint64_t merged = frames_merged(idle->target);
 
@@ -412,7 +412,7 @@ static uint64_t splits_read(const struct idle *idle)
     return idle->frames.was ? vmstat_read(idle->target->root, "thp_split_pmd") : 0;
 }
 
-static void look_for_splits(struct idle *idle)
+static void check_splits(struct idle *idle)
 {
     uint64_t splits = splits_read(idle);
 
@@ -451,9 +451,9 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
     struct idle *idle = state;
     uint64_t collapses = collapses_read(idle->target->root);
 
-    look_for_swapoff(idle);
-    look_for_merging(idle);
-    look_for_splits(idle);
+    check_swapoff(idle);
+    check_merging(idle);
+    check_splits(idle);
 
     int rc = for_each_batch(idle, page_any, collect_batch, error);
 

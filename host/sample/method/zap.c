@@ -42,7 +42,7 @@
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/trace_event.h"
 #include "sample/method.h"
-#include "sample/method/page_look.h"
+#include "sample/method/page_probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -161,16 +161,16 @@ static void see_fault(uint64_t gpa, void *context)
 /* --- marking ---------------------------------------------------------------------------------- */
 
 /* The GPA of a DIMM cannot be deduced, so its faults cannot be told from others. */
-static void note_page(void *context, uint64_t i, const struct page_look *look)
+static void note_page(void *context, uint64_t i, const struct page_probe *probe)
 {
     struct zap *zap = context;
     struct page_set *set = zap->set;
     const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
 
     zap->to_drop[i] = true;
-    set->state[i] = look->state == PAGE_IDLE && block->dimm ? PAGE_UNMEASURABLE
-                                                            : (uint8_t)look->state;
-    page_set_note_unit(set, i, look->order, look->unit_hva);
+    set->state[i] = probe->state == PAGE_IDLE && block->dimm ? PAGE_UNMEASURABLE
+                                                             : (uint8_t)probe->state;
+    page_set_note_unit(set, i, probe->order, probe->unit_hva);
 }
 
 /* Notes the pages whose state is @p wanted: these are to be dropped. */
@@ -178,7 +178,7 @@ static int note_pages(struct zap *zap, bool (*wanted)(enum page_state))
 {
     memset(zap->to_drop, 0, zap->set->n * sizeof(*zap->to_drop));
     memset(zap->near, 0, zap->set->n * sizeof(*zap->near));
-    return page_look_each(zap->pagemap_fd, zap->set, wanted, true, note_page, zap);
+    return page_probe_each(zap->pagemap_fd, zap->set, wanted, true, note_page, zap);
 }
 
 static int zap_panel(struct zap *zap)
@@ -301,18 +301,18 @@ static void give_up_lost(struct zap *zap)
 }
 
 /* It was missing when it was marked, and is there. The zero page is nobody's memory. */
-static void see_new(struct zap *zap, uint64_t i, const struct page_look *look)
+static void see_new(struct zap *zap, uint64_t i, const struct page_probe *probe)
 {
     struct page_set *set = zap->set;
     struct page_mapping mapping = {0};
     uint64_t hva = page_set_hva(set, i);
 
-    if (look->order == 0)
+    if (probe->order == 0)
         pagemap_mapping(zap->pagemap_fd, hva, &mapping);
     if (mapping.zero)
         return;
 
-    unsigned order = mapping.huge ? HUGE_ORDER : look->order;
+    unsigned order = mapping.huge ? HUGE_ORDER : probe->order;
     bool touched = page_is_gone((enum page_state)set->state[i]) || (order > 0 && zap->near[i]);
 
     set->state[i] = touched ? PAGE_TOUCHED : PAGE_UNMEASURABLE;
@@ -320,26 +320,26 @@ static void see_new(struct zap *zap, uint64_t i, const struct page_look *look)
 }
 
 /* Small pages have become a huge one: what was touched of them was it, too. */
-static void see_joined(struct page_set *set, uint64_t i, const struct page_look *look)
+static void see_joined(struct page_set *set, uint64_t i, const struct page_probe *probe)
 {
     if (set->state[i] == PAGE_TOUCHED)
-        page_set_note_unit(set, i, look->order, look->unit_hva);
+        page_set_note_unit(set, i, probe->order, probe->unit_hva);
     else
         set->state[i] = PAGE_UNMEASURABLE;
 }
 
-static void see_page(void *context, uint64_t i, const struct page_look *look)
+static void see_page(void *context, uint64_t i, const struct page_probe *probe)
 {
     struct zap *zap = context;
     struct page_set *set = zap->set;
     enum page_state state = (enum page_state)set->state[i];
 
-    if (look->state != PAGE_IDLE)
-        set->state[i] = (uint8_t)page_lost(state, look->state);
+    if (probe->state != PAGE_IDLE)
+        set->state[i] = (uint8_t)page_lost(state, probe->state);
     else if (page_is_missing(state))
-        see_new(zap, i, look);
-    else if (look->order > set->order[i])
-        see_joined(set, i, look);
+        see_new(zap, i, probe);
+    else if (probe->order > set->order[i])
+        see_joined(set, i, probe);
 }
 
 /* How each page is mapped costs a system call, and is asked for only if khugepaged was at work. */
@@ -349,7 +349,7 @@ static int see_page_table(struct zap *zap)
     bool joined = collapses != zap->collapses;
 
     zap->collapses = collapses;
-    return page_look_each(zap->pagemap_fd, zap->set, page_any, joined, see_page, zap);
+    return page_probe_each(zap->pagemap_fd, zap->set, page_any, joined, see_page, zap);
 }
 
 static int zap_collect(void *state, struct tally *tally, struct error *error)

@@ -35,7 +35,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define LOOK_NS 250000000L
+#define CHECK_NS 250000000L
 
 /* Pages that were read first and then written, for which the kernel replaces the zero page. */
 #define FEW_SHARE 128
@@ -87,7 +87,7 @@ static void zap_all_close(void *state)
 static int zap_all_open(const struct target *target, struct page_set *set, void **state,
                         struct error *error)
 {
-    const struct itimerspec every = {.it_interval.tv_nsec = LOOK_NS, .it_value.tv_nsec = LOOK_NS};
+    const struct itimerspec every = {.it_interval.tv_nsec = CHECK_NS, .it_value.tv_nsec = CHECK_NS};
     struct zap_all *all = calloc(1, sizeof(*all));
 
     (void)set;

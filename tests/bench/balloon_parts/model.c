@@ -204,7 +204,7 @@ static struct decide_guest report_of(const struct sim_guest *guest)
 
     return (struct decide_guest){
         .reported = guest->statistics != STATISTICS_NONE,
-        .agreement = 1,
+        .consistency = 1,
         .available_bytes = less(guest->actual_bytes, sim_used(guest) + guest->assigned_bytes / 50),
         .swap_total_bytes = 0,
         .swap_free_bytes = 0,
