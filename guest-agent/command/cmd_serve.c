@@ -6,7 +6,7 @@
 #include "proc/rights.h"
 #include "serve/agent.h"
 #include "serve/endpoint.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -12,11 +12,11 @@
 
 #include "base/clock.h"
 #include "serve/endpoint.h"
-#include "serve/inbox.h"
 #include "serve/outbox.h"
 #include "serve/own_set.h"
 #include "serve/question.h"
 #include "serve/report.h"
+#include "wire/inbox.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "proc/processes.h"
 #include "serve/child.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "proc/keyed.h"
 #include "proc/meminfo.h"
 #include "proc/touched.h"
-#include "wire.h"
+#include "wire/wire.h"
 #include "wss/watch.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "serve/child.h"
 #include "serve/own_round.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "proc/paging.h"
 #include "proc/pressure.h"
 #include "serve/apart.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <stdio.h>
 #include <string.h>

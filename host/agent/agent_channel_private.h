@@ -4,7 +4,7 @@
 
 #include "agent/agent_bucket.h"
 #include "agent/agent_channel.h"
-#include "serve/inbox.h"
+#include "wire/inbox.h"
 
 #include <stdbool.h>
 

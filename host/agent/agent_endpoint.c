@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/fsroot.h"
 #include "domain/qemu_process.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

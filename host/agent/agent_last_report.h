@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file agent_last_report.h  An agent's last report, as it is kept in the history: two lines as on
- * the wire (guest-agent/wire.h), its hello and a report.
+ * the wire (host/wire/wire.h), its hello and a report.
  *
  * They are made of what was understood of the guest's bytes, and read by the same parser: a file is
  * no more to be trusted.

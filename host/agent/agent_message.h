@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file agent_message.h  The one parser of a guest's bytes: a line of guest-agent/wire.h, or
+ * @file agent_message.h  The one parser of a guest's bytes: a line of host/wire/wire.h, or
  * nothing of it.
  *
  * Whatever the bytes are, it takes bounded time and memory (a line has WIRE_LINE_MAX bytes, and at

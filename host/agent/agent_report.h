@@ -3,12 +3,12 @@
  * @file agent_report.h  What a guest's agent has told: the guest's statistics, checked for form and
  * range, never for truth.
  *
- * The wire is guest-agent/wire.h's. Everything the guest's kernel or an older agent does not tell
+ * The wire is host/wire/wire.h's. Everything the guest's kernel or an older agent does not tell
  * is AGENT_UNKNOWN, for doubles NAN. Plain data: copied by assignment, nothing to free.
  */
 #pragma once
 
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <stdbool.h>
 #include <stddef.h>

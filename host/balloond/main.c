@@ -4,9 +4,9 @@
  * its configuration says act = yes. One thread; a signal ends it.
  */
 #include "balloond/balloond.h"
-#include "daemon/log.h"
+#include "base/run_lock.h"
+#include "daemon/service/log.h"
 #include "keep/reader_group.h"
-#include "sample/run_lock.h"
 
 #include <cap-ng.h>
 #include <errno.h>

@@ -4,12 +4,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/run_lock.h"
 #include "cli/cli.h"
 #include "cli/option.h"
 #include "domain/domain_memory.h"
 #include "journal/journal.h"
 #include "keep/store.h"
-#include "sample/run_lock.h"
 #include "show/table.h"
 #include "show/units.h"
 

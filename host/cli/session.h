@@ -8,11 +8,11 @@
  */
 #pragma once
 
+#include "base/run_lock.h"
 #include "cli/cli.h"
 #include "domain/pause.h"
 #include "record/sample_record.h"
 #include "sample/neighbour.h"
-#include "sample/run_lock.h"
 #include "sample/subject.h"
 #include "show/progress.h"
 

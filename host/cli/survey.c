@@ -2,8 +2,8 @@
 /** @file survey.c  See survey.h. */
 #include "cli/survey.h"
 
+#include "base/run_lock.h"
 #include "sample/neighbour.h"
-#include "sample/run_lock.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,13 +14,13 @@
 #include "base/clock.h"
 #include "base/leaks.h"
 #include "base/plural.h"
-#include "daemon/log.h"
-#include "daemon/options.h"
-#include "daemon/privileges.h"
-#include "daemon/scanner_process.h"
-#include "daemon/source.h"
-#include "daemon/state_dir.h"
-#include "sample/run_lock.h"
+#include "base/run_lock.h"
+#include "daemon/scanner/scanner_process.h"
+#include "daemon/service/log.h"
+#include "daemon/service/options.h"
+#include "daemon/service/privileges.h"
+#include "daemon/service/state_dir.h"
+#include "daemon/sources/source.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #include "domain/xml_agent_port.h"
 
 #include "base/parse.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
 /** @file reader_group.h  The group that may read the history. */
 #pragma once
 
-/** The package makes it, with the user of that name, who writes the history (daemon/account.h). */
+/** The package makes it, with the user of that name, who writes the history
+ * (daemon/service/account.h). */
 #define READER_GROUP "vmwss"
 
 /**

@@ -78,7 +78,7 @@ static const struct table_ddl {
     {.name = "own_set",
      .sql = "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY*) STRICT",
      .columns = own_columns},
-    /* What a guest's agent told last, as on the wire: guest-agent/wire.h. */
+    /* What a guest's agent told last, as on the wire: host/wire/wire.h. */
     {.name = "told",
      .sql = "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
             "lines TEXT NOT NULL) STRICT"},

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "base/error.h"
+#include "guest_ram/target.h"
 #include "sample/page_set.h"
 #include "sample/tally.h"
-#include "sample/target.h"
 
 /** By what a method knows a touch, which says whom it has to fear. */
 enum method_signal {

@@ -15,8 +15,8 @@
  */
 #pragma once
 
+#include "guest_ram/target.h"
 #include "sample/tally.h"
-#include "sample/target.h"
 
 /** CPU time of QEMU's threads that are no vCPUs, sampled now and then; nothing where it is not
  * known. */

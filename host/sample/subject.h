@@ -15,7 +15,7 @@
 
 #include "domain/domain.h"
 #include "guest_ram/resident.h"
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 struct subject {
     const struct fsroot *root; /* borrowed */

@@ -3,8 +3,8 @@
  * guest. */
 #pragma once
 
+#include "guest_ram/target.h"
 #include "sample/read_all.h"
-#include "sample/target.h"
 
 struct wait {
     const volatile int *interrupted;               /* not 0: stop; may be NULL */

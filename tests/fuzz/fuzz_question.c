@@ -2,8 +2,8 @@
 /** @file fuzz_question.c  The agent's side of the wire: lines out of a stream, and a question out
  * of a line. */
 #include "fuzz.h"
-#include "serve/inbox.h"
 #include "serve/question.h"
+#include "wire/inbox.h"
 
 #include <unistd.h>
 

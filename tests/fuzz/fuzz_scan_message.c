@@ -2,7 +2,7 @@
 /** @file fuzz_scan_message.c  What the halves of vmwssd say to each other, of which either may have
  * been taken over. The first byte says which of the two messages it is, and whether it is as long
  * as the second says that its kind is: what is not given is 0. */
-#include "daemon/scan_message.h"
+#include "daemon/scanner/scan_message.h"
 
 #include "fuzz.h"
 

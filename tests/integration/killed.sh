@@ -38,7 +38,7 @@ check "records and their minutes and hours are whole each time" says '.wrong == 
 check "a record that lacks would have been noticed" says .notices
 check "there was much to lose" says ".records > 10 * $rounds and .told > $rounds"
 jq -r '(.lost + .wrong)[] | "# " + .' <<<"$said"
-# It gathers for a second (daemon/writer.c), and looks ten times in one.
+# It gathers for a second (daemon/sinks/writer.c), and looks ten times in one.
 printf '# the newest record that was kept was at most %s s old\n' "$(jq '.behind_s | max' <<<"$said")"
 check "what is not kept is of the last seconds" says '.behind_s | length > 0 and max < 3'
 check "the history was never found damaged" test -z "$(grep -E 'set aside|damaged|malformed|^<3>' "$log")"

@@ -9,7 +9,7 @@
 
 #include "base/fsroot.h"
 #include "guest_ram/guest_ram.h"
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 #define FAKE_PID 4242
 #define FAKE_HVA 0x7f0000000000ULL

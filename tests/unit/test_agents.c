@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_agents.c  What vmwssd's log is told of an agent that does as it likes. */
 #include "base/clock.h"
-#include "daemon/agents_private.h"
+#include "daemon/agents/agents_private.h"
 #include "fixture.h"
 
 #include <fcntl.h>

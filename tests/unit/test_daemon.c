@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_daemon.c  What vmwssd decides: configuration, the plan, who is due, what is logged.
  * No guest, no clock. */
-#include "daemon/budget.h"
-#include "daemon/config.h"
-#include "daemon/deadline.h"
-#include "daemon/guest_epoll.h"
-#include "daemon/guest_scan.h"
-#include "daemon/log.h"
-#include "daemon/options.h"
-#include "daemon/polling.h"
+#include "daemon/agents/polling.h"
+#include "daemon/scan/deadline.h"
+#include "daemon/scanner/budget.h"
+#include "daemon/scanner/guest_epoll.h"
+#include "daemon/scanner/guest_scan.h"
+#include "daemon/service/config.h"
+#include "daemon/service/log.h"
+#include "daemon/service/options.h"
 #include "fixture.h"
 
 #include <errno.h>

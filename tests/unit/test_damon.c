@@ -5,7 +5,7 @@
 #include "fake_kernel.h"
 #include "fixture.h"
 
-#include "sample/run_lock.h"
+#include "base/run_lock.h"
 
 #include "sample/method/damon.c" // NOLINT(bugprone-suspicious-include): its judgement is tested without a kernel
 

@@ -3,10 +3,10 @@
  * of them in /proc are pipes that nobody writes to, as a read waits there while somebody holds the
  * lock of a process's mappings. */
 #include "base/clock.h"
-#include "daemon/budget.h"
-#include "daemon/fleet_private.h"
-#include "daemon/guest_scan.h"
-#include "daemon/processes.h"
+#include "daemon/scan/fleet_private.h"
+#include "daemon/scanner/budget.h"
+#include "daemon/scanner/guest_scan.h"
+#include "daemon/sources/processes.h"
 #include "kept.h"
 
 #include "fixture.h"

@@ -5,9 +5,9 @@
 #include "serve/agent.h"
 #include "serve/apart.h"
 #include "serve/endpoint.h"
-#include "serve/inbox.h"
 #include "serve/outbox.h"
-#include "wire.h"
+#include "wire/inbox.h"
+#include "wire/wire.h"
 
 #include <check.h>
 #include <errno.h>

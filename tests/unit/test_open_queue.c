@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_open_queue.c  How vmwssd opens a crowd of guests within its budget: who is next, and
  * when. No guest, no clock. */
-#include "daemon/budget.h"
-#include "daemon/deadline.h"
-#include "daemon/open_queue.h"
+#include "daemon/scan/deadline.h"
+#include "daemon/scanner/budget.h"
+#include "daemon/sources/open_queue.h"
 #include "fixture.h"
 
 #include <math.h>

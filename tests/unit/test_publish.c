@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_publish.c  What is published: when it is worth it, the element's text, and what
  * libvirt makes of it. */
-#include "daemon/publish.h"
+#include "daemon/sinks/publish.h"
 #include "domain/domain_metadata.h"
 #include "domain/xml_tree.h"
 #include "kept.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_run_lock.c  One holder for each guest, however that holder ends. */
-#include "sample/run_lock.h"
+#include "base/run_lock.h"
 
 #include "base/clock.h"
 #include "fixture.h"

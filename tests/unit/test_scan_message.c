@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_scan_message.c  What crosses the wall between vmwssd's halves, and what does not. */
-#include "daemon/scan_message.h"
+#include "daemon/scanner/scan_message.h"
 #include "estimate/wss.h"
 
 #include "fixture.h"

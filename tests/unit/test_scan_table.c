@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_scan_table.c  The scanner's guests, between threads that scan, restore and end. */
 #include "agent/agent_endpoint.h"
-#include "daemon/guest_scan.h"
-#include "daemon/scan_table.h"
+#include "daemon/scanner/guest_scan.h"
+#include "daemon/scanner/scan_table.h"
 
 #include "fixture.h"
 

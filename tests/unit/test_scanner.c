@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_scanner.c  The wall between vmwssd's halves, with a scanner of a captured tree in a
  * process of its own. */
-#include "daemon/scan_socket.h"
-#include "daemon/scanner_process.h"
+#include "daemon/scanner/scan_socket.h"
+#include "daemon/scanner/scanner_process.h"
 
 #include "fixture.h"
 

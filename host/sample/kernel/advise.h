@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 #include <stdint.h>
 #include <sys/uio.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 /** Opens the file through /proc/PID/map_files (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN);
  * read-only, nothing is mapped. The caller closes. */

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 /** Does a page that was touched read so after that, too? False where it is not known. */
 bool accessed_bits_are_carried(const struct target *target);

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 enum clear_refs {
     CLEAR_REFS_REFERENCED = 1, /* accessed bits and PG_referenced of all pages; no TLB flush */

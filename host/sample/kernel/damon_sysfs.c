@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/guardian.h"
-#include "sample/run_lock.h"
+#include "base/run_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 struct fault_trace; /* opaque */
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 /** Are KVM's counters visible on this host? -ENOENT with the remedy. */
 int kvm_stats_host(const struct fsroot *root, struct error *error);

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "base/error.h"
+#include "guest_ram/target.h"
 #include "sample/kernel/pagemap_entry.h"
-#include "sample/target.h"
 
 #include <stdbool.h>
 #include <stdint.h>

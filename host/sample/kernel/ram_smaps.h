@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "sample/target.h"
+#include "guest_ram/target.h"
 
 struct ram_smaps {
     uint64_t resident_bytes;   /* mapped by base pages or THP */

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "base/error.h"
+#include "guest_ram/target.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/page_set.h"
-#include "sample/target.h"
 
 #define FRAMES_BATCH_BITS \
     15 /* 128 MiB of RAM; one bitmap transfer when the frames are contiguous */

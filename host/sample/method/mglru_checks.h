@@ -2,8 +2,8 @@
 /** @file mglru_checks.h  What `mglru` needs of the host, of guest RAM and of the control group. */
 #pragma once
 
+#include "guest_ram/target.h"
 #include "sample/kernel/memcg.h"
-#include "sample/target.h"
 
 /** MGLRU on, walking page tables, and debugfs. 0, or a negative errno with the remedy. */
 int mglru_host(const struct fsroot *root, struct error *why);

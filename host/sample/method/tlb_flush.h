@@ -23,8 +23,8 @@
  */
 #pragma once
 
+#include "guest_ram/target.h"
 #include "sample/page_set.h"
-#include "sample/target.h"
 
 /** Is it flushed now, or was there nothing to flush? @p pagemap_fd is of pagemap_open(). */
 bool tlb_flush(const struct target *target, const struct page_set *set, int pagemap_fd);

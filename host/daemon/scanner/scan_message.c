@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file scan_message.c  See scan_message.h. */
+#include "daemon/scanner/scan_message.h"
+
+#include "domain/qemu_vcpus.h"
+#include "sample/method.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_VSOCK_GUEST 3 /* VMADDR_CID_HOST is 2 */
+/* By which libvirt commands a QEMU (src/qemu/qemu_process.c): no agent is there. */
+#define MONITOR "/monitor.sock"
+#define KNOWN_FLAGS (((unsigned)FLAG_VFIO << 1) - 1)
+#define KNOWN_JOBS (((unsigned)QEMU_JOB_DUMP << 1) - 1)
+
+/* What ram_config.in_guest_memfd may name; the first: nothing. */
+static const char *const memfd_names[] = {NULL, "SEV-SNP", "TDX", "guest_memfd"};
+
+#define N_MEMFD_NAMES (sizeof(memfd_names) / sizeof(memfd_names[0]))
+
+/* --- sizes ------------------------------------------------------------------------------------ */
+
+#define REQUEST_WITH(part) \
+    (offsetof(struct scan_request, part) + sizeof(((struct scan_request *)NULL)->part))
+#define REPLY_WITH(part) \
+    (offsetof(struct scan_reply, part) + sizeof(((struct scan_reply *)NULL)->part))
+#define REQUEST_PLAIN offsetof(struct scan_request, find)
+#define REPLY_PLAIN offsetof(struct scan_reply, list)
+
+size_t scan_request_size(unsigned op)
+{
+    static const size_t sizes[N_SCAN_OPS] = {
+        [SCAN_ALIVE] = REQUEST_PLAIN,
+        [SCAN_LANE] = REQUEST_PLAIN,
+        [SCAN_LIST] = REQUEST_PLAIN,
+        [SCAN_FIND] = REQUEST_WITH(find),
+        [SCAN_START] = REQUEST_WITH(pid),
+        [SCAN_OPEN] = REQUEST_WITH(open),
+        [SCAN_HAS_RAM] = REQUEST_WITH(has_ram),
+        [SCAN_SAMPLE] = REQUEST_WITH(sample),
+        [SCAN_SIZE] = REQUEST_PLAIN,
+        [SCAN_CLOSE] = REQUEST_PLAIN,
+        [SCAN_CONNECT] = REQUEST_WITH(connect),
+        [SCAN_JOBS] = REQUEST_PLAIN,
+    };
+
+    return op < N_SCAN_OPS ? sizes[op] : 0;
+}
+
+size_t scan_reply_size(unsigned op)
+{
+    static const size_t sizes[N_SCAN_OPS] = {
+        [SCAN_ALIVE] = REPLY_PLAIN,
+        [SCAN_LANE] = REPLY_PLAIN,
+        [SCAN_LIST] = REPLY_WITH(list),
+        [SCAN_FIND] = REPLY_WITH(pid),
+        [SCAN_START] = REPLY_WITH(start_ticks),
+        [SCAN_OPEN] = REPLY_WITH(opened),
+        [SCAN_HAS_RAM] = REPLY_WITH(has_ram),
+        [SCAN_SAMPLE] = REPLY_WITH(sampled),
+        [SCAN_SIZE] = REPLY_WITH(sampled),
+        [SCAN_CLOSE] = REPLY_PLAIN,
+        [SCAN_CONNECT] = REPLY_PLAIN,
+        [SCAN_JOBS] = REPLY_WITH(jobs),
+    };
+
+    return op < N_SCAN_OPS ? sizes[op] : 0;
+}
+
+/* --- fields ----------------------------------------------------------------------------------- */
+
+#define ENDS(text) (memchr(text, '\0', sizeof(text)) != NULL)
+
+static bool is_switch(uint8_t value)
+{
+    return value <= 1;
+}
+
+static bool within(double value, double least, double most)
+{
+    return isfinite(value) && value >= least && value <= most;
+}
+
+static bool is_method(uint8_t number)
+{
+    return number == 0 || scan_method_take(number);
+}
+
+/* No way out of the directory, nor to another file of it. */
+static bool domain_valid(const struct scan_domain *domain)
+{
+    return ENDS(domain->pid_dir) && ENDS(domain->name) && ENDS(domain->uuid) &&
+           domain->pid_dir[0] != '/' && !strstr(domain->pid_dir, "..") && *domain->name &&
+           !strchr(domain->name, '/') && strlen(domain->uuid) == sizeof(domain->uuid) - 1;
+}
+
+static bool backend_valid(const struct scan_backend *backend)
+{
+    return backend->size_bytes > 0 && backend->size_bytes <= RAM_CONFIG_MAX_BYTES &&
+           backend->source <= RAM_SOURCE_FILE && is_switch(backend->hugetlb) &&
+           is_switch(backend->dimm) && ENDS(backend->id);
+}
+
+static bool ram_valid(const struct scan_ram *ram)
+{
+    uint64_t left = RAM_CONFIG_MAX_BYTES;
+
+    if (ram->n_backends > RAM_CONFIG_MAX_BACKENDS || !is_switch(ram->locked) ||
+        ram->in_guest_memfd >= N_MEMFD_NAMES)
+        return false;
+    for (uint32_t i = 0; i < ram->n_backends; i++) {
+        if (!backend_valid(&ram->backends[i]) || ram->backends[i].size_bytes > left)
+            return false;
+        left -= ram->backends[i].size_bytes;
+    }
+    return true;
+}
+
+static bool open_valid(const struct scan_open *open)
+{
+    if (!is_switch(open->migrating) || open->pid < 0)
+        return false;
+    return open->pid > 0 || (domain_valid(&open->domain) && ram_valid(&open->ram));
+}
+
+static bool sample_valid(const struct scan_sample *sample)
+{
+    double before_s = 0;
+
+    if (sample->samples == 0 || sample->samples > SCAN_MAX_SAMPLES ||
+        !within(sample->cpu_s, 0, SCAN_MAX_SECONDS) || (sample->jobs & ~KNOWN_FLAGS) ||
+        !is_switch(sample->anew) || !is_method(sample->method) || sample->n_windows == 0 ||
+        sample->n_windows > RUN_MAX_WINDOWS || !within(sample->tick_s, 0, SCAN_MAX_SECONDS))
+        return false;
+    for (uint32_t i = 0; i < sample->n_windows; i++) {
+        if (!within(sample->window_s[i], before_s, SCAN_MAX_SECONDS) ||
+            sample->window_s[i] == before_s)
+            return false;
+        before_s = sample->window_s[i];
+    }
+    return true;
+}
+
+static bool connect_valid(const struct scan_connect *connect)
+{
+    if (!ENDS(connect->path) || !ENDS(connect->uuid))
+        return false;
+    if (!connect->path[0])
+        return connect->vsock_cid >= FIRST_VSOCK_GUEST;
+    return connect->path[0] == '/' && strcmp(strrchr(connect->path, '/'), MONITOR) != 0 &&
+           strlen(connect->uuid) == sizeof(connect->uuid) - 1;
+}
+
+bool scan_request_valid(const struct scan_request *request, size_t size)
+{
+    if (size < REQUEST_PLAIN || request->op >= N_SCAN_OPS || size != scan_request_size(request->op))
+        return false;
+    switch ((enum scan_op)request->op) {
+    case SCAN_FIND:
+        return domain_valid(&request->find);
+    case SCAN_START:
+        return request->pid > 0;
+    case SCAN_OPEN:
+        return open_valid(&request->open);
+    case SCAN_HAS_RAM:
+        return ram_valid(&request->has_ram);
+    case SCAN_SAMPLE:
+        return sample_valid(&request->sample);
+    case SCAN_CONNECT:
+        return connect_valid(&request->connect);
+    default:
+        return true;
+    }
+}
+
+/* --- replies ---------------------------------------------------------------------------------- */
+
+static bool list_valid(const struct scan_list *list)
+{
+    if (list->n > SCAN_MAX_PROCESSES)
+        return false;
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->pids[i] <= 0)
+            return false;
+    return true;
+}
+
+static bool window_valid(const struct window_record *window)
+{
+    return within(window->window_s, 0, SCAN_MAX_SECONDS) &&
+           within(window->est_window_s, 0, SCAN_MAX_SECONDS) &&
+           within(window->touched_fraction, 0, 1) &&
+           window->wss_low_bytes <= window->wss_high_bytes;
+}
+
+static bool bin_valid(const struct age_bin *bin)
+{
+    return within(bin->from_s, 0, SCAN_MAX_SECONDS) && !isnan(bin->to_s) &&
+           bin->to_s >= bin->from_s;
+}
+
+static bool record_valid(const struct ages_record *ages)
+{
+    const struct sample_record *record = &ages->sample;
+
+    if (record->n_windows > RUN_MAX_WINDOWS || ages->n_bins > RUN_MAX_WINDOWS + 1 ||
+        record->method || record->pid <= 0 || record->accel > ACCEL_TCG ||
+        (record->flags & ~KNOWN_FLAGS) || !within(record->vcpu_s, 0, SCAN_MAX_SECONDS) ||
+        !within(record->cpu_s, 0, SCAN_MAX_SECONDS) ||
+        !within(record->paused_s, 0, SCAN_MAX_SECONDS) || record->time.tv_nsec < 0 ||
+        record->time.tv_nsec >= 1000000000)
+        return false;
+    for (size_t i = 0; i < record->n_windows; i++)
+        if (!window_valid(&record->windows[i]))
+            return false;
+    for (size_t i = 0; i < ages->n_bins; i++)
+        if (!bin_valid(&ages->bins[i]))
+            return false;
+    return true;
+}
+
+static bool opened_valid(const struct scan_opened *opened)
+{
+    return opened->guest != 0 && opened->pid > 0 && ENDS(opened->name) && ENDS(opened->uuid);
+}
+
+static bool sampled_valid(const struct scan_sampled *sampled)
+{
+    return within(sampled->cpu_s, 0, SCAN_MAX_SECONDS) && is_method(sampled->method) &&
+           is_switch(sampled->has_record) &&
+           (!sampled->has_record || record_valid(&sampled->record));
+}
+
+bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op)
+{
+    if (size < REPLY_PLAIN || reply->op != op || size != scan_reply_size(op) || reply->rc > 0 ||
+        !ENDS(reply->error))
+        return false;
+    switch ((enum scan_op)op) {
+    case SCAN_LIST:
+        return list_valid(&reply->list);
+    case SCAN_FIND:
+        return reply->pid >= -1;
+    case SCAN_OPEN:
+        return reply->rc < 0 || opened_valid(&reply->opened);
+    case SCAN_HAS_RAM:
+        return is_switch(reply->has_ram);
+    case SCAN_SAMPLE:
+    case SCAN_SIZE:
+        return sampled_valid(&reply->sampled);
+    case SCAN_JOBS:
+        return (reply->jobs.jobs & ~KNOWN_JOBS) == 0 &&
+               within(reply->jobs.cpu_s, 0, SCAN_MAX_SECONDS);
+    default:
+        return true;
+    }
+}
+
+/* --- there and back --------------------------------------------------------------------------- */
+
+static uint8_t memfd_number(const char *name)
+{
+    for (size_t i = 1; name && i < N_MEMFD_NAMES; i++)
+        if (!strcmp(memfd_names[i], name))
+            return (uint8_t)i;
+    return name ? N_MEMFD_NAMES - 1 : 0;
+}
+
+int scan_ram_put(struct scan_ram *out, const struct ram_config *config)
+{
+    if (config->n_backends > RAM_CONFIG_MAX_BACKENDS)
+        return -E2BIG;
+    memset(out, 0, sizeof(*out));
+    out->n_backends = (uint32_t)config->n_backends;
+    out->locked = config->locked;
+    out->in_guest_memfd = memfd_number(config->in_guest_memfd);
+    for (size_t i = 0; i < config->n_backends; i++) {
+        const struct ram_backend *backend = &config->backends[i];
+
+        out->backends[i] = (struct scan_backend){.size_bytes = backend->size_bytes,
+                                                 .source = (uint8_t)backend->source,
+                                                 .hugetlb = backend->hugetlb,
+                                                 .dimm = backend->dimm};
+        memcpy(out->backends[i].id, backend->id, sizeof(backend->id));
+    }
+    return 0;
+}
+
+int scan_ram_take(const struct scan_ram *ram, struct ram_config *out)
+{
+    int rc = 0;
+
+    *out = (struct ram_config){.locked = ram->locked,
+                               .in_guest_memfd = memfd_names[ram->in_guest_memfd]};
+    for (uint32_t i = 0; rc == 0 && i < ram->n_backends; i++) {
+        const struct scan_backend *given = &ram->backends[i];
+        struct ram_backend backend = {.size_bytes = given->size_bytes,
+                                      .source = (enum ram_source)given->source,
+                                      .hugetlb = given->hugetlb,
+                                      .dimm = given->dimm};
+
+        memcpy(backend.id, given->id, sizeof(backend.id));
+        rc = ram_config_add(out, &backend);
+    }
+    if (rc < 0)
+        ram_config_free(out);
+    return rc;
+}
+
+uint8_t scan_method_put(const struct method *method)
+{
+    for (uint8_t i = 0; method && methods[i]; i++)
+        if (methods[i] == method)
+            return (uint8_t)(i + 1);
+    return 0;
+}
+
+const struct method *scan_method_take(uint8_t number)
+{
+    for (uint8_t i = 0; methods[i]; i++)
+        if (i + 1 == number)
+            return methods[i];
+    return NULL;
+}
+
+/* Neither half believes the other that these were left out. */
+static void scrub(struct sample_record *record)
+{
+    record->method = NULL;
+    record->fine = (struct fine_record){0};
+    memset(record->host, 0, sizeof(record->host));
+    memset(record->domain, 0, sizeof(record->domain));
+    memset(record->uuid, 0, sizeof(record->uuid));
+    memset(&record->guest, 0, sizeof(record->guest));
+}
+
+void scan_record_put(struct scan_sampled *sampled)
+{
+    sampled->has_record = 1;
+    scrub(&sampled->record.sample);
+}
+
+struct ages_record *scan_record_take(struct scan_sampled *sampled)
+{
+    const struct method *method = scan_method_take(sampled->method);
+    struct sample_record *record = &sampled->record.sample;
+
+    scrub(record);
+    record->method = method && record->n_windows > 0 ? method->name : SAMPLE_NO_METHOD;
+    if (gethostname(record->host, sizeof(record->host) - 1) < 0)
+        record->host[0] = '\0';
+    return &sampled->record;
+}

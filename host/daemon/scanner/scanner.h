@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file scanner.h  The privileged half of vmwssd, as the other half sees it.
+ *
+ *   the rest                                            the scanner
+ *   libvirt, agents, budget, history                    /proc, idle bits, pagemap, perf
+ *   ┌───────────────────────────────────────┐  request  ┌───────────────────────────────────────┐
+ *   │ fleet, connections, processes, agents ├──────────►│ scan_table ── watched: RAM, sample    │
+ *   │ writer, publisher                     │◄──────────┤                                       │
+ *   └───────────────────────────────────────┘   reply   └───────────────────────────────────────┘
+ *
+ * Theory of operation. Each thread that asks has a channel of its own, a pair of sockets of type
+ * SOCK_SEQPACKET with a thread of the scanner's at its other end: a scan that hangs holds up its
+ * own channel only. A channel carries one request at a time, and its reply (scan_message.h);
+ * descriptors cross in one direction only, from the scanner. The first channel is the scanner's
+ * main thread's: it makes the others, and answers every few seconds that it lives. When that
+ * channel closes, or no question has come for too long, the scanner restores all guests and ends;
+ * when no answer comes, scanner_alive() says so and the other half ends.
+ *
+ * Costs two switches of a thread for each scan, some 30 us.
+ */
+#pragma once
+
+#include "agent/agent_endpoint.h"
+#include "daemon/scanner/scan_message.h"
+#include "domain/domain.h"
+
+/** How long neither half waits for the other, if no watchdog says otherwise. */
+#define SCANNER_PATIENCE_NS 60000000000ULL
+
+/** Each half looks after the other about once a second. One that has not done so for this long was
+ * stopped itself, as by SIGSTOP or a freezer of control groups that stops both, and begins to wait
+ * anew. */
+#define SCANNER_STOPPED_NS 3000000000ULL
+
+struct scanner; /* opaque */
+
+/** A guest that the scanner has open. */
+struct scan_guest_ref {
+    uint64_t guest; /* the scanner's number; 0: none */
+    pid_t pid;
+    int pidfd; /* the caller's */
+    uint64_t start_ticks;
+    char name[256]; /* as its command line says, or empty */
+    char uuid[37];  /* likewise */
+    bool from_libvirt;
+};
+
+/** A scanner within this process: for tests. Borrows @p root. */
+int scanner_local(struct scanner **out, const struct fsroot *root);
+
+/** The one at the other end of @p channel_fd, which is owned from here on; @p pid: its process. */
+int scanner_beyond(struct scanner **out, int channel_fd, pid_t pid);
+
+/** Ends the first channel, upon which the scanner ends. */
+void scanner_leave(struct scanner *scanner);
+
+/** Asks whether it lives, and hears the answer to the last time. Never waits. By one thread, every
+ * second or more often.
+ * @param patience_ns  how long an answer may take
+ * @return 0; -EPIPE: it has ended; -ETIMEDOUT */
+int scanner_alive(struct scanner *scanner, uint64_t patience_ns);
+
+/** Readable when it answers, or has ended; -1 of a local one. */
+int scanner_fd(const struct scanner *scanner);
+
+/** CPU time of its process so far; 0 of a local one. */
+double scanner_cpu_s(const struct scanner *scanner);
+
+/** How many files it could still open, when it answered last. */
+uint32_t scanner_files(const struct scanner *scanner);
+
+/* Each of these waits for the answer, from any thread. -EPIPE: the scanner has ended; -ESHUTDOWN:
+ * it is about to; -EINVAL: what is asked is no request (scan_message.h), and was not sent. */
+
+/** Is it the scanner that has ended, or is about to, by what one of these returned? It tells
+ * nothing of a guest then. */
+bool scanner_is_gone(int rc);
+
+/** As qemu_process_find_all(). */
+ssize_t scanner_list(struct scanner *scanner, pid_t **pids);
+
+/** As domain_process_find(), or DOMAIN_PID_UNKNOWN; @p context is the scanner. */
+pid_t scanner_find(const struct domain_name *domain, void *context);
+
+/** When process @p pid was started. 0, or as proc_stat_read(). */
+int scanner_start_ticks(struct scanner *scanner, pid_t pid, uint64_t *start_ticks);
+
+/** Opens a domain; @p ram as its live XML has it. As domain_process_open(). */
+int scanner_open_domain(struct scanner *scanner, const char *pid_dir,
+                        const struct domain_info *info, const struct ram_config *ram,
+                        struct scan_guest_ref *out, struct error *error);
+
+/** As guest_open_pid(). */
+int scanner_open_process(struct scanner *scanner, pid_t pid, struct scan_guest_ref *out,
+                         struct error *error);
+
+/** Puts an opened guest into a local scanner, and closes it if that fails. 0 or -ENOMEM. */
+int scanner_adopt(struct scanner *scanner, struct guest *guest, struct scan_guest_ref *out);
+
+/** As guest_scan_has_ram(); true if the scanner is gone. */
+bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_config *xml);
+
+/** As qemu_process_read_jobs(), of an open guest. @p cpu_s: what it cost the scanner. */
+int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double *cpu_s);
+
+/** As guest_scan_sample(). @p out: also when it fails. */
+int scanner_sample(struct scanner *scanner, uint64_t guest, const struct scan_sample *sample,
+                   struct scan_sampled *out, struct error *error);
+
+/** As guest_scan_size(). */
+bool scanner_size(struct scanner *scanner, uint64_t guest, struct ages_record *record);
+
+/** Restores and closes the guest, and @p ref's descriptor. Nothing if there is none. */
+void scanner_close(struct scanner *scanner, struct scan_guest_ref *ref);
+
+/** As agent_endpoint_connect(); @p context is the scanner. */
+int scanner_connect(const struct agent_endpoint *endpoint, void *context, struct error *error);

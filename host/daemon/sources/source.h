@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file source.h  Who knows which guests there are: a libvirt connection (connection.h), or the
+ * processes of this host (processes.h). Each is a thread of its own that adds guests to the fleet
+ * and lets them go; its number tells its guests apart.
+ */
+#pragma once
+
+#include "daemon/scan/fleet.h"
+
+/** The word in place of a URI for every QEMU process that no libvirt connection knows. */
+#define SOURCE_PROCESSES "processes"
+
+struct connection; /* daemon/sources/connection.h */
+struct processes;  /* daemon/sources/processes.h */
+
+struct source {
+    char uri[512]; /* or SOURCE_PROCESSES; empty: none */
+    struct connection *connection;
+    struct processes *processes; /* one of the two is NULL */
+};
+
+/** Begins to follow @p uri, for as long as the process lives. 0; -ENOMEM: no thread; or libvirt's
+ * event loop cannot be had, with the message. */
+int source_start(struct source *source, unsigned number, const char *uri, const struct fsroot *root,
+                 struct fleet *fleet, struct error *error);
+
+/** Lets all its guests go, and follows no longer, unless it is told to again. Returns at once. */
+void source_use(const struct source *source, bool wanted);
+
+/** Is it connected? Processes can always be seen. */
+bool source_up(const struct source *source);
