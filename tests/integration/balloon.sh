@@ -39,7 +39,7 @@ balloond_conf 'mode = lazy' 'act = no' 'interval = 1' 'shrink-without-statistics
 make_room() { "$vmwss" balloon make-room "$1" --journal "$journal"; }
 expect_exit "nobody is asked for room" 2 'vmwss-balloond does not run' make_room 1T
 controller_begin
-latest() { [[ $(journal "SELECT mode || ' ' || hold || ' ' || action FROM decision WHERE name = 'cold' ORDER BY id DESC LIMIT 1") == $1 ]]; }
+latest() { [[ $(journal "SELECT mode || ' ' || hold || ' ' || action FROM decision WHERE name = 'cold' ORDER BY id DESC LIMIT 1") == "$1" ]]; }
 check "a host with enough takes nothing" eventually latest 'lazy ample none'
 expect_exit "no size" 2 'make-room much: expected a size' make_room much
 check "make-room shows what the guests have" test -n "$(make_room 1T | grep -E ' cold .* 256.0 MiB ')"
