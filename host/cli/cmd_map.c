@@ -145,10 +145,20 @@ static int show(const struct mapping *mapping, const struct sample_record *recor
     return rc;
 }
 
+static int too_many_chunks(const struct mapping *mapping, struct error *error)
+{
+    return error_set(error, -E2BIG, "--chunk %llu makes more than %u chunks: choose a larger one",
+                     (unsigned long long)mapping->options->chunk_bytes, RAM_MAP_MAX_CHUNKS);
+}
+
 static int measure(struct session *session, struct mapping *mapping, struct error *error)
 {
+    const uint64_t chunk_bytes = mapping->options->chunk_bytes;
     struct sample_record record;
     int rc;
+
+    if (chunk_bytes && session->subject.ram.bytes / chunk_bytes > RAM_MAP_MAX_CHUNKS)
+        return too_many_chunks(mapping, error); /* before pages are marked for nothing */
 
     if (!session->plan.method->needs_pages)
         return error_set(error, -ENOTSUP,
@@ -159,8 +169,7 @@ static int measure(struct session *session, struct mapping *mapping, struct erro
     session->plan.collected_context = mapping;
     rc = session_measure(session, &record, error);
     if (rc == 0 && mapping->rc == -E2BIG)
-        rc = error_set(error, -E2BIG, "--chunk %llu makes more than %u chunks: choose a larger one",
-                       (unsigned long long)mapping->options->chunk_bytes, RAM_MAP_MAX_CHUNKS);
+        rc = too_many_chunks(mapping, error);
     else if (rc == 0 && mapping->rc < 0)
         rc = error_set(error, mapping->rc, "out of memory");
     return rc == 0 ? show(mapping, &record, error) : rc;

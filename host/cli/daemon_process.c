@@ -138,7 +138,9 @@ static int split(char *cmdline, size_t bytes, char **argv)
     return argc;
 }
 
-/* Its command line has been understood once, by itself: nothing is printed about it here. */
+/* Its command line has been understood once, by itself: nothing is printed about it here. Only of
+ * who writes the history: any user may call a program vmwssd, and name a FIFO as its
+ * configuration. */
 static void read_budget(const struct fsroot *root, struct status_daemon *daemon)
 {
     cleanup_free char *cmdline = NULL;
@@ -178,6 +180,7 @@ int daemon_process_find(const struct fsroot *root, uint64_t shm_inode, struct st
         return 0;
     daemon->scanner_pid = find_scanner(root, daemon->pid);
     read_times(root, daemon);
-    read_budget(root, daemon);
+    if (daemon->writes)
+        read_budget(root, daemon);
     return 0;
 }

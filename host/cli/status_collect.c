@@ -78,15 +78,22 @@ static int read_history(struct collecting *collecting, const char *database)
 
 /* --- the processes ---------------------------------------------------------------------------- */
 
+/* After the host has started anew another guest may have the process id of an old record. */
+static bool is_another(const struct status_guest *known, const struct guest *guest)
+{
+    return *known->uuid && *guest->uuid && strcasecmp(known->uuid, guest->uuid) != 0;
+}
+
 /* By the process that its record names, else by UUID: a guest may have been started again. */
 static struct status_guest *find(struct status *status, const struct guest *guest)
 {
     for (size_t i = 0; i < status->n; i++)
         if (status->guests[i].has_record &&
-            status->guests[i].kept.record.sample.pid == guest->process.pid)
+            status->guests[i].kept.record.sample.pid == guest->process.pid &&
+            !is_another(&status->guests[i], guest))
             return &status->guests[i];
     for (size_t i = 0; i < status->n && *guest->uuid; i++)
-        if (!strcasecmp(status->guests[i].uuid, guest->uuid))
+        if (!status->guests[i].pid && !strcasecmp(status->guests[i].uuid, guest->uuid))
             return &status->guests[i];
     return NULL;
 }
@@ -101,15 +108,36 @@ static void name_process(struct status_guest *found, const struct guest *guest)
     found->assigned_bytes = guest->ram.total_bytes;
 }
 
-/* One that has ended meanwhile, or is hidden, is left out. */
+/* One that has ended meanwhile, is hidden from this user, or runs no guest ("-machine none", by
+ * which libvirt learns what a QEMU can do). */
+static bool is_no_guest(int rc, const struct error *why)
+{
+    return rc == -ESRCH || rc == -ENOENT || rc == -ENOEXEC || rc == -EACCES || rc == -EPERM ||
+           strstr(why->text, "-machine none");
+}
+
+/* A guest all the same, though it cannot be understood: its error is why it has no number. */
+static int add_unreadable(struct status *status, pid_t pid, const struct error *why)
+{
+    struct status_guest *guest = append(status);
+
+    if (!guest)
+        return -ENOMEM;
+    guest->pid = pid;
+    snprintf(guest->name, sizeof(guest->name), "pid %d", (int)pid);
+    snprintf(guest->reason, sizeof(guest->reason), "%s", why->text);
+    return 0;
+}
+
 static int add_process(struct status *status, const struct fsroot *root, pid_t pid)
 {
-    struct error ended = {0};
+    struct error why = {0};
     struct guest guest;
     struct status_guest *found;
+    int rc = guest_open_pid(root, pid, &guest, &why);
 
-    if (guest_open_pid(root, pid, &guest, &ended) < 0)
-        return 0;
+    if (rc < 0)
+        return is_no_guest(rc, &why) ? 0 : add_unreadable(status, pid, &why);
     found = find(status, &guest);
     if (!found) {
         found = append(status);
@@ -154,19 +182,34 @@ static void drop_ended(struct status *status)
     status->n = n;
 }
 
-/* True if the guest's last event is that it stands still; errors are not worth a word here. */
+/* Its row in the history; 0: none. One UUID has a row for each host that it ran on. */
+static int64_t find_row(const struct collecting *collecting, const struct status_guest *guest)
+{
+    cleanup_free struct history_guest *guests = NULL;
+    struct error ignored = {0};
+    ssize_t n = history_guests(collecting->store, &guests, &ignored);
+
+    for (ssize_t i = 0; i < n; i++)
+        if (!strcasecmp(guests[i].uuid, guest->uuid) &&
+            !strcmp(guests[i].host, collecting->status->host))
+            return guests[i].id;
+    return 0;
+}
+
+/* True if the guest's last event is that it stands still; errors are not worth a word here. A
+ * record that came a period later says that it goes on, though nothing noted it. */
 static bool is_suspended(const struct collecting *collecting, const struct status_guest *guest,
                          double *since_s)
 {
-    struct history_guest found;
     struct error ignored = {0};
     enum event_kind kind;
+    int64_t row = collecting->store && guest->has_record ? find_row(collecting, guest) : 0;
 
-    return collecting->store && guest->has_record &&
-           history_find(collecting->store, guest->uuid, &found, &ignored) == 0 &&
-           history_last_event(collecting->store, found.id, collecting->status->now_s, &kind,
-                              since_s, &ignored) == 1 &&
-           kind == EVENT_SUSPEND;
+    return row &&
+           history_last_event(collecting->store, row, collecting->status->now_s, &kind, since_s,
+                              &ignored) == 1 &&
+           kind == EVENT_SUSPEND &&
+           *since_s >= collecting->status->now_s - guest->age_s - guest->kept.period_s;
 }
 
 static void explain_missing(const struct status *status, struct status_guest *guest)
@@ -202,6 +245,8 @@ static void judge(const struct collecting *collecting, struct status_guest *gues
     double since_s;
     char age[32];
 
+    if (*guest->reason)
+        return;
     guest->suspended = is_suspended(collecting, guest, &since_s);
     guest->measured = !guest->suspended && guest->has_record &&
                       row_is_current(&guest->kept, status->now_s) &&

@@ -171,7 +171,8 @@ static bool is_new_unit(const struct page_set *set, uint64_t i, uint64_t *last)
 void ram_map_count(struct ram_map *map, const struct page_set *set, size_t window)
 {
     const uint64_t chunk_pages = map->chunk_bytes / BASE_PAGE_BYTES;
-    uint64_t last = UINT64_MAX;
+    uint64_t last = UINT64_MAX; /* a huge page that reaches into the next chunk is one in each */
+    size_t before = SIZE_MAX;
     size_t r = 0;
 
     for (size_t c = 0; c < map->n_chunks; c++)
@@ -185,6 +186,9 @@ void ram_map_count(struct ram_map *map, const struct page_set *set, size_t windo
         const struct map_region *region = &map->regions[r];
         size_t c = region->first_chunk + (size_t)((page - region->first_page) / chunk_pages);
 
+        if (c != before)
+            last = UINT64_MAX;
+        before = c;
         map->chunks[c].drawn++;
         map->chunks[c].units += is_new_unit(set, i, &last);
         map->touched[c * map->n_windows + window] += set->state[i] == PAGE_TOUCHED;

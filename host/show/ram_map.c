@@ -16,7 +16,8 @@
 
 #define DEFAULT_WIDTH 80
 #define LABEL 12 /* before a line, with the blank */
-#define SUM 12   /* behind it, likewise */
+#define LABEL_OF_TWO 21
+#define SUM 12 /* behind it, likewise */
 #define SHADES 5
 #define FIRST_GREY 232 /* of the 256 colours of a terminal, up to white */
 #define GREYS 23
@@ -32,9 +33,21 @@ struct map_style map_style_of_output(void)
     };
 }
 
+static bool has_halves(const struct map_style *style)
+{
+    return style->utf8 && style->colours;
+}
+
+static int label_width(const struct map_style *style)
+{
+    return has_halves(style) ? LABEL_OF_TWO : LABEL;
+}
+
 size_t map_cells(const struct map_style *style)
 {
-    return style->width > LABEL + SUM + 2 + 8 ? style->width - LABEL - SUM - 2 : 8;
+    const size_t rest = (size_t)label_width(style) + SUM + 2;
+
+    return style->width > rest + 8 ? style->width - rest : 8;
 }
 
 /* --- what the lines are of -------------------------------------------------------------------- */
@@ -75,23 +88,34 @@ static uint64_t sum_of(const struct ram_map *map, const struct map_region *regio
     return sum;
 }
 
-/* The windows, what is resident, and what there is of the rest anywhere; their number. */
-static size_t choose_rows(const struct ram_map *map, size_t rows[RUN_MAX_WINDOWS + 4])
+/* One picture: the lines of each strip, and how it is drawn. */
+struct picture {
+    const struct ram_map *map;
+    const struct sample_record *record;
+    const struct map_style *style;
+    size_t rows[RUN_MAX_WINDOWS + 4];
+    size_t n_rows;
+};
+
+/* The windows, what is resident, and what there is of the rest anywhere. All chunks are walked:
+ * once. */
+static void choose_rows(struct picture *picture)
 {
+    const struct ram_map *map = picture->map;
     size_t n = 0;
 
     for (size_t w = 0; w < map->n_windows; w++)
-        rows[n++] = w;
-    rows[n++] = ROW_RESIDENT;
+        picture->rows[n++] = w;
+    picture->rows[n++] = ROW_RESIDENT;
     for (size_t row = ROW_HUGE; row <= ROW_SWAPPED; row++) {
         uint64_t sum = 0;
 
         for (size_t r = 0; r < map->n_regions; r++)
             sum += sum_of(map, &map->regions[r], row);
         if (sum > 0)
-            rows[n++] = row;
+            picture->rows[n++] = row;
     }
-    return n;
+    picture->n_rows = n;
 }
 
 /* --- a line ----------------------------------------------------------------------------------- */
@@ -115,8 +139,9 @@ static const char *shade(double share, bool utf8)
     return (utf8 ? blocks : plain)[shade_of(share, SHADES)];
 }
 
-static void print_label(const struct sample_record *record, const size_t *rows, size_t n)
+static void print_label(const struct picture *picture, const size_t *rows, size_t n)
 {
+    const struct sample_record *record = picture->record;
     char one[40];
     char two[40];
 
@@ -126,7 +151,7 @@ static void print_label(const struct sample_record *record, const size_t *rows, 
         snprintf(one + strlen(one), sizeof(one) - strlen(one), ", %s",
                  two + (strncmp(two, "in ", 3) == 0 ? 3 : 0));
     }
-    printf("%*s|", LABEL, one);
+    printf("%*s|", label_width(picture->style), one);
 }
 
 struct strip {
@@ -171,21 +196,19 @@ static void print_sum(const struct ram_map *map, const struct strip *strip, size
     printf("|%*s\n", SUM - 1, show_bytes(text, sizeof(text), sum));
 }
 
-static void print_strip(const struct ram_map *map, const struct sample_record *record,
-                        const struct strip *strip, const struct map_style *style)
+static void print_strip(const struct picture *picture, const struct strip *strip)
 {
-    size_t rows[RUN_MAX_WINDOWS + 4];
-    const size_t n = choose_rows(map, rows);
-    const bool halves = style->utf8 && style->colours;
+    const struct ram_map *map = picture->map;
+    const size_t *rows = picture->rows;
 
-    for (size_t i = 0; i < n; i++) {
-        bool pair = halves && i + 1 < n;
+    for (size_t i = 0; i < picture->n_rows; i++) {
+        bool pair = has_halves(picture->style) && i + 1 < picture->n_rows;
 
-        print_label(record, &rows[i], pair ? 2 : 1);
+        print_label(picture, &rows[i], pair ? 2 : 1);
         if (pair)
             print_halves(map, strip, &rows[i]);
         else
-            print_shades(map, strip, rows[i], style->utf8);
+            print_shades(map, strip, rows[i], picture->style->utf8);
         print_sum(map, strip, rows[pair ? ++i : i]);
     }
 }
@@ -209,28 +232,28 @@ static void print_region_head(const struct map_region *region)
     printf(", %s\n", show_bytes(bytes, sizeof(bytes), region->n_pages * BASE_PAGE_BYTES));
 }
 
-static void print_strip_head(const struct ram_map *map, const struct strip *strip)
+static void print_strip_head(const struct picture *picture, const struct strip *strip)
 {
-    const uint64_t offset = (strip->first - strip->region->first_chunk) * map->chunk_bytes;
+    const int margin = label_width(picture->style) + 1;
+    const uint64_t offset = (strip->first - strip->region->first_chunk) * picture->map->chunk_bytes;
 
     if (strip->region->gpa == GPA_NONE)
-        printf("%*s+0x%llx\n", LABEL + 1, "", (unsigned long long)offset);
+        printf("%*s+0x%llx\n", margin, "", (unsigned long long)offset);
     else
-        printf("%*s0x%llx\n", LABEL + 1, "", (unsigned long long)(strip->region->gpa + offset));
+        printf("%*s0x%llx\n", margin, "", (unsigned long long)(strip->region->gpa + offset));
 }
 
-static void print_region(const struct ram_map *map, const struct sample_record *record,
-                         const struct map_region *region, const struct map_style *style)
+static void print_region(const struct picture *picture, const struct map_region *region)
 {
-    const size_t cells = map_cells(style);
+    const size_t cells = map_cells(picture->style);
 
     print_region_head(region);
     for (size_t c = 0; c < region->n_chunks; c += cells) {
         const struct strip strip = {region, region->first_chunk + c,
                                     region->n_chunks - c < cells ? region->n_chunks - c : cells};
 
-        print_strip_head(map, &strip);
-        print_strip(map, record, &strip, style);
+        print_strip_head(picture, &strip);
+        print_strip(picture, &strip);
     }
 }
 
@@ -254,13 +277,15 @@ static void print_precision(const struct ram_map *map)
 void ram_map_print(const struct ram_map *map, const struct sample_record *record,
                    const struct map_style *style)
 {
+    struct picture picture = {.map = map, .record = record, .style = style};
     char bytes[32];
 
+    choose_rows(&picture);
     sample_head_print(record);
     printf("Each character stands for %s: the %s, the more of it was touched within the window.\n",
            show_bytes(bytes, sizeof(bytes), map->chunk_bytes),
-           style->utf8 && style->colours ? "lighter" : "denser");
+           has_halves(style) ? "lighter" : "denser");
     print_precision(map);
     for (size_t r = 0; r < map->n_regions; r++)
-        print_region(map, record, &map->regions[r], style);
+        print_region(&picture, &map->regions[r]);
 }

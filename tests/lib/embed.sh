@@ -21,7 +21,7 @@ embed_reexec() {
 		getent passwd libvirt-qemu >/dev/null ||
 			echo "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin" >>/mnt/passwd
 		getent group libvirt-qemu >/dev/null || echo "libvirt-qemu:x:64055:" >>/mnt/group
-		getent passwd vmwss >/dev/null || echo "vmwss:x:64056:64056::/var/lib/vmwss:/usr/sbin/nologin" >>/mnt/passwd
+		getent passwd vmwss >/dev/null || echo "vmwss:x:64056:64056::/nonexistent:/usr/sbin/nologin" >>/mnt/passwd
 		getent group vmwss >/dev/null || echo "vmwss:x:64056:" >>/mnt/group
 		getent group libvirt >/dev/null || echo "libvirt:x:64057:" >>/mnt/group
 		for file in passwd group; do mount --bind /mnt/$file /etc/$file; done

@@ -67,7 +67,14 @@ static bool runs_no_program(void)
 
 static bool makes_no_namespace(void)
 {
-    return refused(unshare(CLONE_NEWUSER));
+    long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+
+    if (child == 0)
+        _exit(0);
+    if (child > 0)
+        waitpid((pid_t)child, NULL, 0);
+    return refused((int)child) && syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS &&
+           refused(unshare(CLONE_NEWUSER));
 }
 
 static bool stops_nobody(void)
@@ -138,6 +145,16 @@ static int ways_to_own(void)
 static bool has_nobody_signalled(void)
 {
     return ways_to_own() == 0;
+}
+
+/* Of a file that is no terminal the kernel would say ENOTTY. */
+static bool types_into_no_terminal(void)
+{
+    int fds[2];
+    char key = 'x';
+
+    return pipe(fds) == 0 && refused(ioctl(fds[0], TIOCSTI, &key)) &&
+           refused(ioctl(fds[0], TIOCLINUX, &key));
 }
 
 static bool limits_nobody(void)
@@ -305,6 +322,7 @@ static const struct promise promises[] = {
     {"writes no other process's memory", writes_no_memory},
     {"runs no program", runs_no_program},
     {"makes no namespace", makes_no_namespace},
+    {"types into no terminal", types_into_no_terminal},
     {"stops nobody", stops_nobody},
     {"signals nobody", signals_nobody},
     {"has nobody signalled", has_nobody_signalled},
