@@ -107,6 +107,14 @@ check "its row" says 2 '^plain +128.0 MiB +- '
 stop_guest "$pid"
 check "when it has ended, all is well" eventually well
 
+echo "# a QEMU whose command line cannot be understood"
+mapfile -t backends < <(seq 321 | sed 's/.*/-object\nmemory-backend-ram,id=spare&,size=4096/')
+"$nothp" qemu-system-x86_64 -accel tcg -m 16 -nodefaults -display none -S "${backends[@]}" &
+pids+=("$!")
+check "is a guest without a number, and why" settles says 2 "^pid $!: process $!: QEMU options: more than 320 memory backends"
+stop_guest "$!"
+check "when it has ended, all is well" eventually well
+
 echo "# without vmwssd"
 check "SIGTERM: exit 0" vmwssd_end TERM
 check "it does not run" says 2 '^vmwssd does not run; newest record '
