@@ -31,7 +31,15 @@ is_exact() {
 		select($chunks[$c].windows[-1].wss_bytes != ($want[$c | tostring] // 0))) | if . == [] then true else debug | false end'
 }
 check_map() { # WHAT PARAMS
+	local i
 	check "$1: a census" map_json
+	# A guest that does not get through its whole set within the window touched less: then once more.
+	for i in 1 2 3; do
+		holds_json "$(truth_of "$2")"' as $want | ($chunks[16:] | map(.windows[-1].wss_bytes) | add) >=
+			([$want | to_entries[] | select((.key | tonumber) >= 16) | .value] | add)' && break
+		echo "# $1: not all of it was touched, attempt $i"
+		map_json
+	done
 	check "$1: every chunk is what was touched there, to the page" is_exact "$2"
 	check "$1: the sums are the record's" holds_json '. as $all | ([$chunks[].windows[-1].wss_bytes] | add) == $all.windows[-1].wss_bytes'
 	check "$1: every page was looked at" holds_json 'all($chunks[]; .pages * 4096 == .bytes)'
