@@ -11,6 +11,7 @@ libs=(libvirtd guests vmwssd)
 
 uid=$(id -u vmwss) gid=$(id -g vmwss) publish_gid=$(getent group libvirt | cut -d : -f 3)
 state=/var/lib/vmwss
+etc_probe=/etc/vmwss-probe.$$
 
 # ids_of PID: all four of its user, and of its group; groups_of PID: its supplementary ones.
 ids_of() { awk '/^[UG]id:/ { $1 = ""; print }' "/proc/$1/status" | xargs; }
@@ -30,9 +31,10 @@ only_root() {
 	if as_rest "${@:2}" >/dev/null; then fail "$1" "the user can"; else pass "$1"; fi
 	check "root can" quietly as_root "${@:2}"
 }
-# neither NAME COMMAND...: what takes a capability where the other process has any.
-neither() {
+# only_capable NAME COMMAND...: what takes a capability where the other process has any.
+only_capable() {
 	if as_rest "${@:2}" >/dev/null; then fail "$1" "the user can"; else pass "$1"; fi
+	check "root with its capabilities can" quietly "${@:2}"
 }
 connects='import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])'
 traces='import ctypes, os, sys
@@ -93,15 +95,17 @@ only_root "not root's files" sh -c 'exec 3>>/etc/passwd'
 # shellcheck disable=SC2016
 only_root "nor new ones in /run/vmwss" sh -c 'exec 3>/run/vmwss/probe'
 rm -f /run/vmwss/probe
-neither "nor in /etc" sh -c 'exec 3>/etc/vmwss-probe'
+# shellcheck disable=SC2016
+only_capable "nor in /etc" sh -c 'exec 3>"$1"' sh "$etc_probe"
+rm -f "$etc_probe"
 only_root "root's process is not signalled" kill -WINCH "$sleeper"
 # shellcheck disable=SC2016
 check "its user's own process is traced" quietly as_rest sh -c 'sleep 100 & /usr/bin/python3 -c "$1" $!; traced=$?; kill $!; exit $traced' sh "$traces"
 only_root "root's is not" /usr/bin/python3 -c "$traces" "$sleeper"
-only_root "nor its priority changed" renice -n 1 -p "$sleeper"
-neither "the scanner is not signalled" kill -WINCH "$scanner"
-neither "nor traced" /usr/bin/python3 -c "$traces" "$scanner"
-neither "nor libvirtd" /usr/bin/python3 -c "$traces" "$libvirtd_pid"
+only_root "nor its priority changed" renice -n 19 -p "$sleeper"
+only_capable "the scanner is not signalled" kill -WINCH "$scanner"
+only_capable "nor traced" /usr/bin/python3 -c "$traces" "$scanner"
+only_capable "nor libvirtd" /usr/bin/python3 -c "$traces" "$libvirtd_pid"
 check "it ends" vmwssd_end TERM
 
 echo "# to publish it takes libvirt's group"
