@@ -278,6 +278,13 @@ void run_lock_give_back(struct run_lock *lock)
     *lock = RUN_LOCK_NONE;
 }
 
+void run_lock_leave(struct run_lock *lock)
+{
+    cleanup_close_at(&lock->file_fd);
+    cleanup_close_at(&lock->dir_fd);
+    *lock = RUN_LOCK_NONE;
+}
+
 /* --- what was left behind --------------------------------------------------------------------- */
 
 static bool is_dead(pid_t pid)

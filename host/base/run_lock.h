@@ -69,6 +69,11 @@ void run_lock_release(struct run_lock *lock);
  * guest in between: for who has changed none of its marks. */
 void run_lock_give_back(struct run_lock *lock);
 
+/** Leaves it to a child that was forked while it was held: this process can neither release it nor
+ * write to its file any more. It is not released: flock(2) holds as long as any process has the
+ * open file. */
+void run_lock_leave(struct run_lock *lock);
+
 /** Removes what processes left in run/vmwss that were killed: locks that nobody holds and whose
  * holder is gone, and what was published (neighbour.h) by such. */
 void run_lock_sweep(const struct fsroot *root);

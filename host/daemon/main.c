@@ -50,7 +50,7 @@ struct daemon {
     struct config config;
     struct account account; /* of this half, once they have parted */
     struct fsroot root;
-    struct run_lock lock; /* one vmwssd per host */
+    struct run_lock lock; /* one vmwssd per host; the scanner's once they have parted */
     struct writer *writer;
     struct publisher *publisher;
     struct agents *agents;
@@ -388,6 +388,7 @@ static int divide(struct daemon *daemon, struct error *error)
                                       .patience_ns = daemon->patience_ns};
     int rc = scanner_start(&daemon->scanner, &plan, &daemon->scanner_pid, error);
 
+    run_lock_leave(&daemon->lock);
     if (rc == 0 && !has_embedded(&daemon->config))
         rc = privileges_drop_rest(&daemon->account, error);
     return rc;

@@ -40,6 +40,9 @@ connects='import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])
 traces='import ctypes, os, sys
 traced = ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), 0, 0) # PTRACE_SEIZE
 os._exit(traced != 0)'
+# holds_lock PID: it has a file of /run/vmwss open.
+holds_lock() { [[ -n $(find "/proc/$1/fd" -lname '/run/vmwss*') ]]; }
+holds_none() { ! holds_lock "$1"; }
 libvirt_answers() { eventually logged 'qemu:///system: connected'; }
 owners() { stat -c '%U %G %a' "$@" | sort -u | xargs; }
 
@@ -95,6 +98,10 @@ only_root "not root's files" sh -c 'exec 3>>/etc/passwd'
 # shellcheck disable=SC2016
 only_root "nor new ones in /run/vmwss" sh -c 'exec 3>/run/vmwss/probe'
 rm -f /run/vmwss/probe
+check "nor by a descriptor" holds_none "$daemon"
+check "the scanner holds the lock" holds_lock "$scanner"
+expect_exit "a second vmwssd is refused" 2 "one vmwssd per host, and process $daemon \\(" \
+	"$vmwssd" --foreground --config /dev/null --database none
 # shellcheck disable=SC2016
 only_capable "nor in /etc" sh -c 'exec 3>"$1"' sh "$etc_probe"
 rm -f "$etc_probe"

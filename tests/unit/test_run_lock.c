@@ -281,6 +281,35 @@ static void make_file(const char *name)
 }
 
 /* What was lent, and what is held, stays, with what was published under it. */
+START_TEST(left_to_a_child)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct run_lock other = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+
+    int file_fd = lock.file_fd;
+    int dir_fd = lock.dir_fd;
+
+    run_lock_leave(&lock);
+    ck_assert_int_lt(fcntl(file_fd, F_GETFD), 0);
+    ck_assert_int_lt(fcntl(dir_fd, F_GETFD), 0);
+    ck_assert_int_eq(lock.file_fd, -1);
+    ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), -EBUSY);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), 0);
+    run_lock_release(&other);
+}
+END_TEST
+
 START_TEST(swept)
 {
     struct run_lock lock = RUN_LOCK_NONE;
@@ -354,6 +383,7 @@ int main(void)
     tcase_add_test(tcase, lent_and_taken_back);
     tcase_add_test(tcase, released_while_another_has_it);
     tcase_add_test(tcase, given_back);
+    tcase_add_test(tcase, left_to_a_child);
     tcase_add_test(tcase, swept);
     tcase_add_test(tcase, sweeping_takes_no_lock_of_the_living);
     suite_add_tcase(suite, tcase);
