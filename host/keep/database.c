@@ -2,8 +2,15 @@
 /** @file database.c  See database.h. */
 #include "keep/database.h"
 
+#include "base/cleanup.h"
+#include "keep/quarantine.h"
 #include "keep/sql.h"
 #include "keep/store_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define BUSY_MS 2000
 #define VALUE_MAX_BYTES (1 << 20)
@@ -20,10 +27,66 @@ static void distrust(sqlite3 *db)
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
 }
 
+/* "file:PATH?immutable=1" (https://www.sqlite.org/uri.html) */
+static char *immutable_uri(const char *path)
+{
+    size_t size = 3 * strlen(path) + 32;
+    char *uri = malloc(size);
+    size_t n = 0;
+
+    if (!uri)
+        return NULL;
+    n += (size_t)snprintf(uri, size, "file:");
+    for (const char *c = path; *c; c++)
+        n += (size_t)snprintf(uri + n, size - n, strchr("?#%", *c) ? "%%%02X" : "%c",
+                              (unsigned char)*c);
+    snprintf(uri + n, size - n, "?immutable=1");
+    return uri;
+}
+
+/* The path with the links of its directory resolved, and its last part as it is: SQLite refuses a
+ * link in any part. NULL: errno says why. */
+static char *resolve_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+    cleanup_free char *dir = slash ? strndup(path, (size_t)(file - path)) : strdup(".");
+    cleanup_free char *real = dir ? realpath(dir, NULL) : NULL;
+    size_t size = real ? strlen(real) + strlen(file) + 2 : 0;
+    char *resolved = real ? malloc(size) : NULL;
+
+    if (resolved)
+        snprintf(resolved, size, "%s/%s", real, file);
+    return resolved;
+}
+
+/* As SQLite is to open it, with the flag for that; a negative errno. */
+static int name_for_sqlite(const char *path, int *flags, char **name)
+{
+    cleanup_free char *resolved = NULL;
+    bool follow = file_follows_links();
+
+    errno = ENOMEM;
+    resolved = follow ? strdup(path) : resolve_directory(path);
+    if (!resolved)
+        return -errno;
+    *flags |= follow ? 0 : SQLITE_OPEN_NOFOLLOW;
+    *name = *flags & SQLITE_OPEN_URI ? immutable_uri(resolved) : strdup(resolved);
+    return *name ? 0 : -ENOMEM;
+}
+
 int database_open(struct store *store, int flags, struct error *error)
 {
-    int result = sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_EXRESCODE, NULL);
+    cleanup_free char *name = NULL;
+    int rc = name_for_sqlite(store->path, &flags, &name);
 
+    if (rc < 0)
+        return error_set(error, rc, "%s: %s", store->path, strerror(-rc));
+
+    int result = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_EXRESCODE, NULL);
+
+    if (result == SQLITE_CANTOPEN_SYMLINK)
+        return file_refuse_link(store->path, error);
     if (result != SQLITE_OK)
         return sql_error(store, result, error);
     distrust(store->db);

@@ -10,7 +10,10 @@ struct store;
  * Opens store->path with nothing switched on that a file could bring along: no triggers, views or
  * extensions, no functions in its schema, no other databases, values of up to a megabyte. Waits for
  * up to two seconds where somebody else holds a lock.
- * @param flags  of sqlite3_open_v2()
+ * Root follows no symbolic link there (file_follows_links()), nor do the files beside it.
+ * @param flags  of sqlite3_open_v2(); with SQLITE_OPEN_URI as what nobody is writing
+ *               (immutable, https://www.sqlite.org/uri.html)
+ * @return 0; -ELOOP it is a symbolic link; or what SQLite or the file system says
  */
 int database_open(struct store *store, int flags, struct error *error);
 

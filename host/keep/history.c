@@ -54,23 +54,6 @@ static int begin_reading(struct store *store, int flags, struct error *error)
     return rc == 0 ? schema_verify(store, error) : rc;
 }
 
-/* "file:PATH?immutable=1" (https://www.sqlite.org/uri.html) */
-static char *immutable_uri(const char *path)
-{
-    size_t size = 3 * strlen(path) + 32;
-    char *uri = malloc(size);
-    size_t n = 0;
-
-    if (!uri)
-        return NULL;
-    n += (size_t)snprintf(uri, size, "file:");
-    for (const char *c = path; *c; c++)
-        n += (size_t)snprintf(uri + n, size - n, strchr("?#%", *c) ? "%%%02X" : "%c",
-                              (unsigned char)*c);
-    snprintf(uri + n, size - n, "?immutable=1");
-    return uri;
-}
-
 static bool has_wal(const char *path)
 {
     char wal[4096];
@@ -84,17 +67,8 @@ static bool has_wal(const char *path)
  * writing is read as it is; with records in a WAL that would be to leave them out. */
 static int read_immutable(struct store *store, struct error *error)
 {
-    char *plain = store->path;
-    cleanup_free char *uri = immutable_uri(plain);
-    int rc;
-
-    if (!uri)
-        return error_set(error, -ENOMEM, "%s: out of memory", plain);
     database_close(store);
-    store->path = uri;
-    rc = begin_reading(store, SQLITE_OPEN_URI, error);
-    store->path = plain;
-    return rc;
+    return begin_reading(store, SQLITE_OPEN_URI, error);
 }
 
 static int open_reading(struct store *store, struct error *error)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define HEADER_BYTES 100
 #define HEADER_APPLICATION_ID 68 /* four bytes, the most significant first */
@@ -30,17 +31,33 @@ static enum file_kind header_kind(const unsigned char *header, ssize_t n)
                : FILE_OTHER;
 }
 
+bool file_follows_links(void)
+{
+    return geteuid() != 0;
+}
+
+int file_refuse_link(const char *path, struct error *error)
+{
+    return error_set(error, -ELOOP,
+                     "%s: is a symbolic link, which root does not follow: name the file itself "
+                     "with --database",
+                     path);
+}
+
 int file_identify(const char *path, enum file_kind *kind, struct error *error)
 {
     unsigned char header[HEADER_BYTES];
     struct stat st;
     /* not to wait for a writer of a FIFO */
-    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                                          (file_follows_links() ? 0 : O_NOFOLLOW));
 
     if (fd < 0 && errno == ENOENT) {
         *kind = FILE_NEW;
         return 0;
     }
+    if (fd < 0 && errno == ELOOP && !file_follows_links())
+        return file_refuse_link(path, error);
     if (fd < 0 && errno == EACCES)
         return error_set(error, -EACCES,
                          "%s: %s: be root, or of the group that may read it "

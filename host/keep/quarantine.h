@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum file_kind {
@@ -14,8 +15,18 @@ enum file_kind {
     FILE_NO_DATABASE /* anything else that can be read */
 };
 
-/** Looks at the file's header (https://www.sqlite.org/fileformat.html, 1.3). -EISDIR, -EINVAL for
- * what is no regular file, or why it cannot be read. */
+/**
+ * May the file's name be a symbolic link? Not for root: the history's directory belongs to another
+ * user, who could have root open any file of the host, and make SQLite's files beside it.
+ */
+bool file_follows_links(void);
+
+/** Sets the error for such a link; returns its -ELOOP. */
+int file_refuse_link(const char *path, struct error *error);
+
+/** Reads the file's header (https://www.sqlite.org/fileformat.html, 1.3). -EISDIR, -EINVAL for
+ * what is no regular file; -ELOOP for a symbolic link that is not followed; or why it cannot be
+ * read. */
 int file_identify(const char *path, enum file_kind *kind, struct error *error);
 
 /**

@@ -93,8 +93,9 @@ static int open_file(struct store *store, bool check, struct error *error)
         make_private(store->path);
     store->left_open = was_left_open(store->path);
     rc = database_open(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
-    if (rc == 0)
-        rc = prepare_file(store, kind, error);
+    if (rc < 0)
+        return rc;
+    rc = prepare_file(store, kind, error);
     keep_wal(store);
     wal_begin(store);
     if (rc == 0 && kind != FILE_NEW && check)

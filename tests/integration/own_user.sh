@@ -115,6 +115,18 @@ only_capable "nor traced" /usr/bin/python3 -c "$traces" "$scanner"
 only_capable "nor libvirtd" /usr/bin/python3 -c "$traces" "$libvirtd_pid"
 check "it ends" vmwssd_end TERM
 
+echo "# a link at the history's name, which is its user's to make"
+cp "$state/history.db" "$guests_dir/roots/linked"
+check "its user makes it" as_rest ln -s "$guests_dir/roots/linked" "$state/link.db"
+expect_exit "root's vmwss does not follow it" 2 "$state/link.db: is a symbolic link, .*: name the file itself" \
+	"$build/host/vmwss" history --database "$state/link.db" web1
+expect_exit "nor does the exporter" 2 "$state/link.db: is a symbolic link" \
+	"$build/host/vmwss-exporter" --print --database "$state/link.db"
+check "nothing is made beside its target" test "$(ls "$guests_dir/roots")" = linked
+check "root reads the file itself" quietly "$build/host/vmwss-exporter" --print --database "$guests_dir/roots/linked"
+check "beside which SQLite makes files" test "$(find "$guests_dir/roots" -name 'linked-*' | wc -l)" -gt 0
+rm -f "$guests_dir"/roots/linked* "$state/link.db"
+
 echo "# to publish it takes libvirt's group"
 check "it starts" begin --publish yes
 check "and is in that group, and no other" test "$(groups_of "$daemon")" = "$publish_gid"

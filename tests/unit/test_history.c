@@ -6,6 +6,7 @@
 #include "keep/history.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define T0 1700002800.0 /* a full hour */
@@ -69,6 +70,102 @@ START_TEST(a_reader_beside_the_writer_costs_it_no_lock)
     add(writer, UUID_1, T0 + 30, 100, 30);
     store_close(writer);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
+}
+END_TEST
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+/* A history elsewhere that ended as it should, and at kept.path a link to it. */
+static struct kept_dir make_linked(void)
+{
+    struct kept_dir target = kept_dir_make();
+    char beside[128];
+
+    store_close(kept_open(target.path));
+    ck_assert_int_eq(symlink(target.path, kept.path), 0);
+    snprintf(beside, sizeof(beside), "%s-wal", target.path);
+    unlink(beside);
+    snprintf(beside, sizeof(beside), "%s-shm", target.path);
+    unlink(beside);
+    return target;
+}
+
+static void check_alone(const struct kept_dir *target)
+{
+    char beside[128];
+
+    snprintf(beside, sizeof(beside), "%s-wal", target->path);
+    ck_assert_int_lt(access(beside, F_OK), 0);
+    snprintf(beside, sizeof(beside), "%s-shm", target->path);
+    ck_assert_int_lt(access(beside, F_OK), 0);
+}
+
+static void check_refused(int rc, const struct error *error)
+{
+    ck_assert_int_eq(rc, -ELOOP);
+    ck_assert_msg(strstr(error->text, kept.path) && strstr(error->text, "name the file itself"),
+                  "%s", error->text);
+}
+
+/* SQLite would make its files beside the target, which may be in any directory of root's. */
+START_TEST(root_follows_no_link)
+{
+    struct kept_dir target = make_linked();
+    struct store *store = NULL;
+    struct error error = {0};
+
+    if (geteuid() == 0) {
+        check_refused(history_open(kept.path, &store, &error), &error);
+        check_refused(history_open_beside(kept.path, &store, &error), &error);
+        check_refused(store_open(kept.path, &store, &error), &error);
+        check_alone(&target);
+        ck_assert_int_eq(history_open(target.path, &store, &error), 0); /* the file itself */
+        store_close(store);
+    }
+    kept_dir_remove(&target);
+}
+END_TEST
+
+/* What the administrator has linked is another matter than the file, which the service owns. */
+START_TEST(root_follows_a_link_to_the_directory)
+{
+    char link[96];
+    char path[128];
+    struct store *store = NULL;
+    struct error error = {0};
+
+    store_close(kept_open(kept.path));
+    snprintf(link, sizeof(link), "%s.link", kept.dir);
+    snprintf(path, sizeof(path), "%s/history.db", link);
+    ck_assert_int_eq(symlink(kept.dir, link), 0);
+    ck_assert_msg(history_open(path, &store, &error) == 0, "%s", error.text);
+    store_close(store);
+    ck_assert_int_eq(chdir(kept.dir), 0);
+    ck_assert_msg(history_open("history.db", &store, &error) == 0, "%s", error.text);
+    store_close(store);
+    unlink(link);
+}
+END_TEST
+
+START_TEST(users_follow_links)
+{
+    const uid_t nobody = 65534;
+    struct kept_dir target = make_linked();
+    struct store *store = NULL;
+    struct error error = {0};
+    int rc;
+
+    ck_assert_int_eq(chmod(kept.dir, 0755), 0);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chown(target.dir, nobody, (gid_t)-1), 0);
+        ck_assert_int_eq(chown(target.path, nobody, (gid_t)-1), 0);
+        ck_assert_int_eq(seteuid(nobody), 0);
+    }
+    rc = history_open(kept.path, &store, &error);
+    ck_assert_msg(rc == 0, "%s", error.text);
+    store_close(store);
+    ck_assert_int_eq(seteuid(getuid()), 0);
+    kept_dir_remove(&target);
 }
 END_TEST
 
@@ -534,6 +631,9 @@ static Suite *suite(void)
     tcase_set_timeout(tcase, 120); /* on a busy machine */
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_reader_beside_the_writer_costs_it_no_lock);
+    tcase_add_test(tcase, root_follows_no_link);
+    tcase_add_test(tcase, root_follows_a_link_to_the_directory);
+    tcase_add_test(tcase, users_follow_links);
     tcase_add_test(tcase, minutes_and_hours_hold_what_they_must);
     tcase_add_test(tcase, a_window_that_is_not_kept_has_no_points);
     tcase_add_test(tcase, quantiles_are_within_their_error);
