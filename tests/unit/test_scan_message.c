@@ -178,6 +178,8 @@ START_TEST(agents_are_reached_and_nobody_else)
     ck_assert(request_valid());
     strcpy(request.connect.path, "/var/lib/libvirt/qemu/domain-1-web1/monitor.sock");
     ck_assert(!request_valid());
+    strcpy(request.connect.path, "/run/libvirt/qemu/channel/1-web1/org.qemu.guest_agent.0");
+    ck_assert(!request_valid());
     strcpy(request.connect.path, "relative");
     ck_assert(!request_valid());
 }

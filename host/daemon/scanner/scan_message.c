@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #define FIRST_VSOCK_GUEST 3 /* VMADDR_CID_HOST is 2 */
-/* By which libvirt commands a QEMU (src/qemu/qemu_process.c): no agent is there. */
-#define MONITOR "/monitor.sock"
+/* Sockets of a QEMU that libvirt started, by its names for them: its monitor, which commands QEMU
+ * (src/qemu/qemu_process.c), and QEMU's own agent, which runs programs in the guest. */
+static const char *const forbidden[] = {"/monitor.sock", "/org.qemu.guest_agent.0"};
+
 #define KNOWN_FLAGS (((unsigned)FLAG_VFIO << 1) - 1)
 #define KNOWN_JOBS (((unsigned)QEMU_JOB_DUMP << 1) - 1)
 
@@ -145,13 +147,23 @@ static bool sample_valid(const struct scan_sample *sample)
     return true;
 }
 
+static bool is_forbidden(const char *path)
+{
+    const char *name = strrchr(path, '/');
+
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+        if (strcmp(name, forbidden[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool connect_valid(const struct scan_connect *connect)
 {
     if (!ENDS(connect->path) || !ENDS(connect->uuid))
         return false;
     if (!connect->path[0])
         return connect->vsock_cid >= FIRST_VSOCK_GUEST;
-    return connect->path[0] == '/' && strcmp(strrchr(connect->path, '/'), MONITOR) != 0 &&
+    return connect->path[0] == '/' && !is_forbidden(connect->path) &&
            strlen(connect->uuid) == sizeof(connect->uuid) - 1;
 }
 
