@@ -57,6 +57,7 @@ struct daemon {
     struct fleet *fleet;
     struct scanner *scanner;
     pid_t scanner_pid;
+    bool reaches_agents;  /* the scanner may, for good */
     uint64_t patience_ns; /* how long neither half waits for the other */
     unsigned n_sources;
     struct source sources[MAX_SOURCES];
@@ -190,13 +191,16 @@ static unsigned sources_up(const struct daemon *daemon)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* For good: who has given up root takes no other group. */
-static void warn_of_group(const struct daemon *daemon)
+/* For good: who has given up root takes no other group, and no capability again. */
+static void warn_of_given_up(const struct daemon *daemon, const struct config *config)
 {
-    if (daemon->account.changes && daemon->account.n_groups == 0)
+    if (config->publish && !daemon->config.publish && daemon->account.changes &&
+        daemon->account.n_groups == 0)
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "publish: where only the group " ACCOUNT_PUBLISH_GROUP " may write to libvirt, "
                  "takes effect at the next start");
+    if (config_asks_agents(config) && !daemon->reaches_agents)
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING, "agents: are asked after the next start");
 }
 
 static void reload(struct daemon *daemon)
@@ -212,8 +216,7 @@ static void reload(struct daemon *daemon)
             log_line(LOG_CLASS_DAEMON, LOG_WARNING, "database: takes effect at the next start");
         if (strcmp(config.user, daemon->config.user) != 0)
             log_line(LOG_CLASS_DAEMON, LOG_WARNING, "user: takes effect at the next start");
-        if (config.publish && !daemon->config.publish)
-            warn_of_group(daemon);
+        warn_of_given_up(daemon, &config);
         daemon->config = config;
         log_set_level(config.log_level);
         publisher_switch(daemon->publisher, config.publish);
@@ -381,9 +384,11 @@ static int find_account(struct daemon *daemon, struct error *error)
 /* From here on this is the half without privileges. */
 static int divide(struct daemon *daemon, struct error *error)
 {
+    daemon->reaches_agents = config_asks_agents(&daemon->config);
+
     const struct scanner_plan plan = {.root = &daemon->root,
                                       .lock = &daemon->lock,
-                                      .agents = daemon->config.agents,
+                                      .agents = daemon->reaches_agents,
                                       .log_level = daemon->config.log_level,
                                       .patience_ns = daemon->patience_ns};
     int rc = scanner_start(&daemon->scanner, &plan, &daemon->scanner_pid, error);

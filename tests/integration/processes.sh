@@ -40,12 +40,18 @@ has_rows() { (($(rows "$1") >= ${2:-1})); }
 wss_mib() { sql "SELECT json_extract(windows, '\$[0][2]') / 1048576.0 FROM sample JOIN guest ON guest.id = guest_id WHERE $1 ORDER BY sample.id DESC LIMIT 1"; }
 near() { holds "$(wss_mib "$1") > $2 - 4 && $(wss_mib "$1") < $2 + 4"; }
 
+# may_override: its scanner may have CAP_DAC_OVERRIDE, by which it connects to guests' agents.
+scanner() { pgrep -P "$daemon" -x vmwssd-scanner; }
+may_override() { (($(awk '/^CapPrm:/ { print "0x" $2 }' "/proc/$(scanner)/status") & 2)); }
+may_not_override() { ! may_override; }
+
 configure processes
 without_libvirt() { mkdir -p "$guests_dir/empty" && : >"$guests_dir/empty/libvirt.so.0"; }
 without_libvirt
 vmwssd_under=(env "LD_LIBRARY_PATH=$guests_dir/empty")
 vmwssd_begin --config "$guests_dir/conf"
 check "it begins where no libvirt is installed" eventually logged 'vmwssd [0-9]'
+check "no agent is asked, nor can be" may_not_override
 if ! proxmox pve "total=96M hot=16M" || ! by_hand plain "total=96M hot=32M"; then
 	fail "the guests start"
 	finish
@@ -81,6 +87,7 @@ memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacki
 configure qemu:///system processes
 check "libvirtd starts" libvirtd_begin
 vmwssd_begin --config "$guests_dir/conf"
+check "agents can be asked" eventually may_override
 check "a guest of libvirt's starts" embed_create lv 128 "total=96M hot=16M" "$memfd"
 lv_uuid=$(virsh -c qemu:///system domuuid lv | head -n 1)
 check "it is watched under its UUID" eventually has_rows "uuid = '$lv_uuid'" 3
@@ -94,6 +101,16 @@ kill -HUP "$daemon"
 check "and libvirt's again" eventually logged 'qemu:///system: connected'
 watched_again() { (($(grep -c 'domain lv: watched' "$log") >= 3)); }
 check "which takes it over" eventually watched_again
+check "SIGTERM: exit 0" vmwssd_end TERM
+
+echo "# libvirt is named later"
+configure processes
+: >"$log"
+vmwssd_begin --config "$guests_dir/conf"
+check "it begins" eventually logged 'vmwssd [0-9]'
+configure qemu:///system processes
+kill -HUP "$daemon"
+check "agents are asked after the next start" eventually logged '^<4>agents: are asked after the next start'
 check "SIGTERM: exit 0" vmwssd_end TERM
 check "nothing is left locked" test -z "$(find /run/vmwss -name "guest-$pve_pid.*" 2>/dev/null)"
 finish

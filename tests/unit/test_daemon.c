@@ -131,6 +131,20 @@ START_TEST(what_is_dumped_can_be_read)
 }
 END_TEST
 
+START_TEST(agents_are_those_of_libvirt)
+{
+    ck_assert(config_asks_agents(&config));
+    ck_assert_int_eq(config_set(&config, "agents", "no", &error), 0);
+    ck_assert(!config_asks_agents(&config));
+    ck_assert_int_eq(config_set(&config, "agents", "yes", &error), 0);
+    config_next_source(&config);
+    ck_assert_int_eq(config_set(&config, "connect", "processes", &error), 0);
+    ck_assert(!config_asks_agents(&config));
+    ck_assert_int_eq(config_set(&config, "connect", "qemu:///session", &error), 0);
+    ck_assert(config_asks_agents(&config));
+}
+END_TEST
+
 START_TEST(values_must_go_together)
 {
     ck_assert_int_eq(config_check(&config, &error), 0);
@@ -613,6 +627,7 @@ int main(void)
     tcase_add_test(files, file_is_read);
     tcase_add_test(files, mistakes_are_named_with_file_and_line);
     tcase_add_test(files, what_is_dumped_can_be_read);
+    tcase_add_test(files, agents_are_those_of_libvirt);
     tcase_add_test(files, values_must_go_together);
     tcase_add_test(files, command_line_prevails);
     suite_add_tcase(suite, files);

@@ -229,6 +229,14 @@ static void dump_agents(const struct config *config, FILE *out)
     fprintf(out, "agents = %s\n", config->agents ? "yes" : "no");
 }
 
+bool config_asks_agents(const struct config *config)
+{
+    for (size_t i = 0; config->agents && i < config->n_connections; i++)
+        if (strcmp(config->connect[i], CONFIG_PROCESSES) != 0)
+            return true;
+    return false;
+}
+
 static int set_level(struct config *config, const char *value)
 {
     for (size_t i = 0; i < N_LEVELS; i++)

@@ -16,6 +16,8 @@
 
 #define CONFIG_DEFAULT_PATH "/etc/vmwss/vmwssd.conf"
 #define CONFIG_MAX_CONNECTIONS 16
+/** The word in place of a URI for every QEMU process that no libvirt connection knows. */
+#define CONFIG_PROCESSES "processes"
 
 struct config {
     size_t n_connections;
@@ -61,6 +63,9 @@ int config_load(struct config *config, const char *path, struct error *error);
 /** The longest period that a guest may come to by not changing: no shorter than period_s, no longer
  * than the shortest window, which could not be answered then. */
 double config_max_period_s(const struct config *config);
+
+/** Is any guest's agent to be asked? Only libvirt names the channels to them. */
+bool config_asks_agents(const struct config *config);
 
 /** Do the values go together? 0 or -EINVAL. */
 int config_check(const struct config *config, struct error *error);

@@ -2,6 +2,7 @@
 /** @file source.c  See source.h. */
 #include "daemon/sources/source.h"
 
+#include "daemon/service/config.h"
 #include "daemon/sources/connection.h"
 #include "daemon/sources/processes.h"
 
@@ -30,7 +31,7 @@ int source_start(struct source *source, unsigned number, const char *uri, const 
 
     *source = (struct source){0};
     snprintf(source->uri, sizeof(source->uri), "%s", uri);
-    if (strcmp(uri, SOURCE_PROCESSES) != 0)
+    if (strcmp(uri, CONFIG_PROCESSES) != 0)
         rc = start_connection(source, number, root, fleet, error);
     else if (!(source->processes = processes_start(number, root, fleet)))
         rc = -ENOMEM;

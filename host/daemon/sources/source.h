@@ -8,14 +8,11 @@
 
 #include "daemon/scan/fleet.h"
 
-/** The word in place of a URI for every QEMU process that no libvirt connection knows. */
-#define SOURCE_PROCESSES "processes"
-
 struct connection; /* daemon/sources/connection.h */
 struct processes;  /* daemon/sources/processes.h */
 
 struct source {
-    char uri[512]; /* or SOURCE_PROCESSES; empty: none */
+    char uri[512]; /* or CONFIG_PROCESSES; empty: none */
     struct connection *connection;
     struct processes *processes; /* one of the two is NULL */
 };
