@@ -79,6 +79,24 @@ static int open_socket_file(const char *path, struct error *error)
     return rc;
 }
 
+/* By the name that the server gave it, whatever name led there. */
+static int check_port(int fd, const struct fsroot *root, pid_t server, struct error *error)
+{
+    struct sockaddr_un bound = {0};
+    socklen_t size = sizeof(bound);
+    char path[sizeof(bound.sun_path) + 1];
+
+    if (getpeername(fd, (struct sockaddr *)&bound, &size) < 0)
+        return error_set(error, -errno, "%s", strerror(errno));
+    snprintf(path, sizeof(path), "%.*s", (int)sizeof(bound.sun_path), bound.sun_path);
+
+    int rc = qemu_process_check_port(root, server, path, WIRE_PORT, error);
+
+    if (rc < 0)
+        error_prefix(error, "refused: QEMU serves no agent's port there");
+    return rc;
+}
+
 static int check_server(int fd, const struct agent_endpoint *endpoint, struct error *error)
 {
     struct ucred server;
@@ -93,9 +111,11 @@ static int check_server(int fd, const struct agent_endpoint *endpoint, struct er
     if (rc < 0)
         return error_set(error, rc, "%s", strerror(-rc));
     rc = qemu_process_is_of(&root, server.pid, endpoint->uuid, error);
-    fsroot_close(&root);
     if (rc < 0)
         error_prefix(error, "refused: it is not this domain's QEMU that serves it");
+    else
+        rc = check_port(fd, &root, server.pid, error);
+    fsroot_close(&root);
     return rc < 0 ? -EACCES : 0;
 }
 

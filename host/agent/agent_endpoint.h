@@ -40,10 +40,12 @@ bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_en
  * (SO_PEERCRED, unix(7)) must be the QEMU with the domain's UUID; QEMU does so even on a socket
  * that libvirt passes to it (util/qemu-sockets.c socket_listen()). A socket of this very process,
  * or of @p endpoint->ours, is no other's either: that of an embedded driver, until QEMU listens.
- * Otherwise not a byte is sent.
+ * Nor may QEMU's command line have the socket for something else, as its monitor
+ * (qemu_socket_may_be_port()). Otherwise not a byte is sent.
  * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as
  *         many wait there already as QEMU lets, for it serves one client at a time; -ELOOP a
- *         symbolic link; -ENOTSOCK no socket; -EACCES another process serves it; or what open(2),
+ *         symbolic link; -ENOTSOCK no socket; -EACCES another process serves it, or it
+ *         is not the agent's; or what open(2),
  *         socket(2) or connect(2) said, with the message.
  */
 int agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);

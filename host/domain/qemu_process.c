@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/proc_pid.h"
+#include "domain/qemu_socket.h"
 #include "domain/qemu_vcpus.h"
 
 #include <errno.h>
@@ -229,6 +230,22 @@ int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, s
 
     qemu_process_close(&process);
     return same ? 0 : error_set(error, -ENOEXEC, "process %d: another guest's QEMU", (int)pid);
+}
+
+int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *path,
+                            const char *port, struct error *error)
+{
+    cleanup_free char *cmdline = NULL;
+    ssize_t n = fsroot_read_all(root, &cmdline, QEMU_MAX_CMDLINE_BYTES, "proc/%d/cmdline",
+                                (int)pid);
+
+    if (n < 0)
+        return cannot_look(error, pid, (int)n);
+    if (qemu_socket_may_be_port(cmdline, (size_t)n, path, port))
+        return 0;
+    return error_set(error, -EACCES,
+                     "process %d: by its command line %s is not the socket of virtserialport %s",
+                     (int)pid, path, port);
 }
 
 ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids)

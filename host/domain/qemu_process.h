@@ -78,6 +78,14 @@ bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid);
  */
 int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, struct error *error);
 
+/**
+ * May the socket that this QEMU has bound to @p path be that of its virtserialport of the name
+ * @p port, as qemu_socket_may_be_port() has it?
+ * @return 0; -EACCES it is for something else; or why the command line cannot be read
+ */
+int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *path,
+                            const char *port, struct error *error);
+
 /** Finds every QEMU system emulator below /proc. @p pids is allocated, the caller frees; returns
  * the count. */
 ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids);

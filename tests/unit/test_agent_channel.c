@@ -6,6 +6,7 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -638,6 +639,103 @@ START_TEST(a_socket_of_another_process_is_refused)
 }
 END_TEST
 
+/* --- what a QEMU serves ----------------------------------------------------------------------- */
+
+#define QEMU_UUID "0b0b0b0b-1111-2222-3333-444444444444"
+
+/* In a process of its own: serves endpoint.path, then is a shell that is called as a QEMU is, with
+ * this option ("%s" is that path) and device, and ends with its input. */
+static void be_qemu(const char *exe, const char *const option[2], const char *device)
+{
+    char value[256];
+
+    begin_listening();
+    fcntl(listener, F_SETFD, 0);
+    snprintf(value, sizeof(value), option[1], endpoint.path); /* NOLINT: the test's own formats */
+    execl(exe, exe, "-c", "read _", "-uuid", QEMU_UUID, option[0], value, "-device", device, NULL);
+    _exit(1);
+}
+
+/* agent_endpoint_connect() to one, whose name at @p exe is. */
+static int connect_to_qemu(const char *exe, const char *const option[2], const char *device,
+                           struct error *error)
+{
+    int input[2];
+    int begun[2]; /* closed when the shell is there */
+    char byte;
+
+    ck_assert_int_eq(pipe2(input, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(begun, O_CLOEXEC), 0);
+
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        dup2(input[0], STDIN_FILENO);
+        be_qemu(exe, option, device);
+    }
+    close(input[0]);
+    close(begun[1]);
+    ck_assert_int_eq(read(begun[0], &byte, 1), 0);
+    close(begun[0]);
+
+    struct agent_endpoint qemu = {.uuid = QEMU_UUID};
+
+    snprintf(qemu.path, sizeof(qemu.path), "/tmp/vmwss-test-%d.sock", (int)pid);
+
+    int fd = agent_endpoint_connect(&qemu, error);
+
+    unlink(qemu.path);
+    close(input[1]);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    return fd;
+}
+
+static void copy_shell(const char *to)
+{
+    char command[128];
+
+    snprintf(command, sizeof(command), "cp -L /bin/sh %s", to);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
+}
+
+START_TEST(of_a_qemu_only_the_port_is_taken)
+{
+    static const char *const other_device = "virtserialport,chardev=c,name=org.qemu.guest_agent.0";
+    static const char *const port = "virtserialport,chardev=c,name=org.vmwss.guest.0";
+    static const char *const chardev[] = {"-chardev", "socket,id=c,path=%s,server=on"};
+    static const char *const passed[] = {"-chardev", "socket,id=c,fd=3,server=on"};
+    static const char *const qmp[] = {"-qmp", "unix:%s,server=on,wait=off"};
+    static const struct {
+        const char *const *option;
+        const char *device;
+        bool taken;
+    } cases[] = {{chardev, port, true},
+                 {passed, other_device, true},
+                 {chardev, other_device, false},
+                 {qmp, port, false}};
+    char dir[] = "/tmp/vmwss-qemu.XXXXXX";
+    char exe[64];
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(exe, sizeof(exe), "%s/qemu-system-x86_64", dir);
+    copy_shell(exe);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct error error = {0};
+        int fd = connect_to_qemu(exe, cases[i].option, cases[i].device, &error);
+
+        if (cases[i].taken) {
+            ck_assert_msg(fd >= 0, "case %zu: %s", i, error.text);
+            close(fd);
+            continue;
+        }
+        ck_assert_msg(fd == -EACCES, "case %zu: %d", i, fd);
+        ck_assert_ptr_nonnull(strstr(error.text, "QEMU serves no agent's port there"));
+    }
+    unlink(exe);
+    ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 START_TEST(what_is_no_socket_is_refused)
 {
     struct agent_endpoint other = {0};
@@ -714,6 +812,7 @@ int main(void)
     tcase_add_test(tcase, a_refusal_fails_in_its_words);
     tcase_add_test(tcase, another_socket_has_no_grudge);
     tcase_add_test(tcase, a_socket_of_another_process_is_refused);
+    tcase_add_test(tcase, of_a_qemu_only_the_port_is_taken);
     tcase_add_test(tcase, what_is_no_socket_is_refused);
     tcase_add_test(tcase, ways_to_an_agent);
     suite_add_tcase(suite, tcase);

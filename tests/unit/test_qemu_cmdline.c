@@ -2,6 +2,7 @@
 /** @file test_qemu_cmdline.c  What QEMU's options say about name, uuid, accel and RAM. */
 #include "domain/qemu_cmdline.h"
 #include "domain/qemu_option.h"
+#include "domain/qemu_socket.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -30,6 +31,67 @@ static const struct ram_backend *backend(size_t i)
     ck_assert_uint_lt(i, line.ram.n_backends);
     return &line.ram.backends[i];
 }
+
+START_TEST(sockets_and_what_they_are_for)
+{
+#define PORT "org.vmwss.guest.0"
+#define CASE(may, path, options)                                  \
+    {                                                             \
+        may, path, "qemu\0" options, sizeof("qemu\0" options) - 1 \
+    }
+    static const struct {
+        bool may;
+        const char *path, *cmdline;
+        size_t length;
+    } cases[] = {
+        /* nothing of it there: hot-plugged, or passed by libvirt */
+        CASE(true, "/a/b", ""),
+        CASE(true, "/a/b", "-chardev\0socket,id=c,fd=31,server=on\0"),
+        CASE(true, "/a/b", "-qmp\0unix:/a/bc,server=on\0-monitor\0unix:/a,server\0"),
+        CASE(true, "/a/b", "-chardev\0socket,id=c,path=/a/b,,c\0"),
+        CASE(false, "/a/b", "-readconfig\0/some/file\0"),
+        /* monitors in every spelling */
+        CASE(false, "/a/b", "-qmp\0unix:/a/b,server=on,wait=off\0"),
+        CASE(false, "/a/b", "--qmp\0unix:/a/b"),
+        CASE(false, "/a/b", "-qmp\0unix:path=/a/b,server=on\0"),
+        CASE(false, "/a/b", "-monitor\0unix:/a/b,server\0"),
+        CASE(false, "/a/b", "-serial\0mon:unix:/a/b,server\0"),
+        CASE(false, "q.sock", "-qmp\0unix:q.sock,server=on\0"),
+        CASE(false, "/a,b", "-qmp\0unix:/a,,b,server=on\0"),
+        CASE(false, "/a/b", "-mon\0chardev=c,mode=control\0-chardev\0socket,path=/a/b,id=c\0"),
+        CASE(false, "/a/b", "-chardev\0{\"id\":\"c\",\"addr\":{\"data\":[{\"path\":\"/a/b\"}]}}\0"),
+        /* other devices */
+        CASE(false, "/a/b",
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
+             "virtserialport,chardev=c,name=org.qemu.guest_agent.0\0"),
+        CASE(false, "/a/b", "-vnc\0unix:/a/b\0"),
+        /* the port */
+        CASE(true, "/a/b",
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
+             "virtserialport,chardev=c,name=" PORT "\0-qmp\0unix:/a/c,server=on\0"),
+        CASE(true, "/a/b",
+             "-device\0{\"driver\":\"virtserialport\",\"chardev\":\"c\",\"name\":\"" PORT "\"}\0"
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-readconfig\0/some/file\0"),
+        CASE(false, "/a/c",
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
+             "virtserialport,chardev=c,name=" PORT "\0-qmp\0unix:/a/c,server=on\0"),
+        CASE(false, "/a/b", /* and a monitor on it */
+             "-chardev\0socket,id=c,path=/a/b,server=on,mux=on\0-device\0"
+             "virtserialport,chardev=c,name=" PORT "\0-mon\0chardev=c\0"),
+        CASE(false, "/a/b", /* which of the two has bound it? */
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
+             "virtserialport,chardev=c,name=" PORT "\0-qmp\0unix:/a/b,server=on\0"),
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ck_assert_msg(qemu_socket_may_be_port(cases[i].cmdline, cases[i].length, cases[i].path,
+                                              PORT) == cases[i].may,
+                      "case %zu", i);
+    ck_assert(qemu_socket_may_be_port("", 0, "/a/b", PORT));
+#undef CASE
+#undef PORT
+}
+END_TEST
 
 /* As of QEMU's manual, and as of libvirt. */
 START_TEST(confidential_guests)
@@ -483,6 +545,7 @@ int main(void)
     Suite *s = suite_create("qemu_cmdline");
     TCase *c = tcase_create("all");
 
+    tcase_add_test(c, sockets_and_what_they_are_for);
     tcase_add_test(c, confidential_guests);
     tcase_add_test(c, uuid_of_smbios);
     tcase_add_test(c, plain_size_in_every_spelling);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file qemu_socket.h  What a socket is for that a QEMU serves, as its command line says.
+ *
+ * QEMU serves monitors, consoles and devices by sockets of the same kind, and whoever is connected
+ * to a monitor commands QEMU. A pure function of the command line.
+ *
+ * Source: QEMU 7.2 qemu-options.hx (-chardev, -device, -readconfig), chardev/char.c
+ * qemu_chr_parse_compat() ("unix:PATH,server=on" of -qmp, -monitor, -serial ...),
+ * util/qemu-sockets.c unix_listen_saddr(): it binds to the path as it was given. libvirt passes
+ * descriptors in place of paths.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * May the socket of this path be that of a virtserialport of the name @p port? Not if any option
+ * names it but one chardev, not a multiplexed one, of such a port; nor, where no option names it,
+ * if a file has further options. What no option names was plugged in later, or passed by
+ * libvirt.
+ * @param cmdline  NUL-separated, as in /proc/PID/cmdline
+ * @param path     as the socket is bound, getpeername(2)
+ */
+bool qemu_socket_may_be_port(const char *cmdline, size_t length, const char *path,
+                             const char *port);
