@@ -2,6 +2,8 @@
 /** @file roster.c  See roster.h: what several files say together. */
 #include "plan/roster.h"
 
+#include "plan/prom_client.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -150,14 +152,16 @@ static void merge_size(struct roster_guest *guest, const struct roster_row *row)
     guest->size_p99_bytes = fmax(guest->size_p99_bytes, row->size_p99_bytes);
 }
 
-static void merge_host(struct roster *roster, size_t r)
+/* All hosts of a URL have that one source. */
+static void merge_host(struct roster *roster, const struct plan_reading *reading, size_t r)
 {
     const struct roster_row *row = &roster->rows[r];
     struct roster_host *host = &roster->hosts[row->host];
 
     host->host.last_s = fmax(host->host.last_s, row->last_s);
     host->silent &= has_ended(row) || is_event(row, EVENT_SUSPEND);
-    if (r > 0 && row[-1].source == row->source && row[-1].host != row->host)
+    if (r > 0 && row[-1].source == row->source && row[-1].host != row->host &&
+        !prom_is_url(reading->sources[row->source].path))
         host->among = roster->hosts[row[-1].host].among = true;
     if (roster->first_s == 0 || row->first_s < roster->first_s)
         roster->first_s = row->first_s;
@@ -188,7 +192,7 @@ int roster_add(struct roster *roster, const struct plan_reading *reading,
     if (guest->latest == PLAN_NOT_THERE || is_later(roster, row, &rows[guest->latest]))
         guest->latest = guest->first;
     merge_size(guest, row);
-    merge_host(roster, guest->first);
+    merge_host(roster, reading, guest->first);
     return 0;
 }
 

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_roster_url.c  Which hosts and guests a plan has from a URL, behind which is a made-up
+ * server. */
+#include "plan/from_history.h"
+#include "plan/prom_client.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+#define HOUR_S 3600.0
+#define NOW_S (1700000000 / 3600 * HOUR_S + 1800) /* in the middle of an hour */
+#define URL "http://prometheus"
+
+/* --- the server ------------------------------------------------------------------------------- */
+
+/* A series of one value, scraped each minute from @p since_s to @p ago_s before now; after that it
+ * is marked as stale. */
+struct series {
+    const char *metric, *host, *uuid, *domain, *state;
+    double value, since_s, ago_s;
+};
+
+static struct series series[64];
+static size_t n_series;
+static unsigned instances; /* of one host */
+
+static bool has_range(const struct series *of, const char *query, double *range_s)
+{
+    const char *range = strchr(query, '[');
+    char host[64];
+
+    snprintf(host, sizeof(host), "host=\"%s\"", of->host);
+    *range_s = range ? strtod(range + 1, NULL) : 0.5;
+    return !strchr(query, '{') || strstr(query, host);
+}
+
+static void print_labels(FILE *out, const struct series *of)
+{
+    fprintf(out,
+            "{\"metric\":{\"host\":\"%s\",\"uuid\":\"%s\",\"domain\":\"%s\",\"state\":\"%s\"},",
+            of->host, of->uuid ? of->uuid : "", of->domain ? of->domain : "",
+            of->state ? of->state : "");
+}
+
+static void print_point(FILE *out, const struct series *of, const char *query, double at_s)
+{
+    fprintf(out, "[%.3f,\"%.3f\"]", at_s,
+            strstr(query, "timestamp(") ? NOW_S - of->ago_s : of->value);
+}
+
+static bool is_asked(const struct series *of, const char *query, double at_s)
+{
+    double range_s;
+
+    return strstr(query, of->metric) && has_range(of, query, &range_s) &&
+           at_s - range_s < NOW_S - of->ago_s && at_s >= NOW_S - of->since_s;
+}
+
+static void print_series(FILE *out, const char *query, double from_s, double to_s, int step_s)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n_series; i++) {
+        bool more = false;
+
+        for (double t = from_s; t <= to_s; t += step_s) {
+            if (!is_asked(&series[i], query, t))
+                continue;
+            if (!more && any)
+                fputs(",", out);
+            if (!more)
+                print_labels(out, &series[i]);
+            fputs(more ? "," : from_s == to_s ? "\"value\":" : "\"values\":[", out);
+            print_point(out, &series[i], query, t);
+            any = more = true;
+        }
+        if (more)
+            fputs(from_s == to_s ? "}" : "]}", out);
+    }
+}
+
+static void print_instances(FILE *out)
+{
+    if (instances > 1)
+        fprintf(out, "{\"metric\":{\"host\":\"%s\"},\"value\":[1,\"%u\"]}", series[0].host,
+                instances);
+}
+
+static int answer_to(const char *query, double from_s, double to_s, int step_s,
+                     struct prom_answer *answer, struct error *error)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int rc;
+
+    ck_assert_ptr_nonnull(out);
+    fputs("{\"status\":\"success\",\"data\":{\"result\":[", out);
+    if (strstr(query, "count by"))
+        print_instances(out);
+    else
+        print_series(out, query, from_s, to_s, step_s);
+    fputs("]}}", out);
+    fclose(out);
+    rc = prom_answer_parse(text, size, answer, error);
+    free(text);
+    return rc;
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap makes */
+int __wrap_prom_open(const char *url, const struct prom_options *options,
+                     struct prom_client **client, struct error *error);
+void __wrap_prom_close(struct prom_client *client);
+const char *__wrap_prom_url(const struct prom_client *client);
+int __wrap_prom_query(struct prom_client *client, const char *query, double at_s,
+                      struct prom_answer *answer, struct error *error);
+int __wrap_prom_query_range(struct prom_client *client, const char *query, double from_s,
+                            double to_s, int step_s, struct prom_answer *answer,
+                            struct error *error);
+
+int __wrap_prom_open(const char *url, const struct prom_options *options,
+                     struct prom_client **client, struct error *error)
+{
+    (void)url, (void)options, (void)error;
+    *client = NULL;
+    return 0;
+}
+
+void __wrap_prom_close(struct prom_client *client)
+{
+    (void)client;
+}
+
+const char *__wrap_prom_url(const struct prom_client *client)
+{
+    (void)client;
+    return URL;
+}
+
+int __wrap_prom_query(struct prom_client *client, const char *query, double at_s,
+                      struct prom_answer *answer, struct error *error)
+{
+    (void)client;
+    return answer_to(query, at_s, at_s, 1, answer, error);
+}
+
+int __wrap_prom_query_range(struct prom_client *client, const char *query, double from_s,
+                            double to_s, int step_s, struct prom_answer *answer,
+                            struct error *error)
+{
+    (void)client;
+    return answer_to(query, from_s, to_s, step_s, answer, error);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* --- what it has ------------------------------------------------------------------------------ */
+
+static struct error error;
+static struct plan_fleet fleet;
+static char warnings[4096];
+
+static void begin(void)
+{
+    n_series = 0;
+    instances = 1;
+}
+
+static void end(void)
+{
+    plan_fleet_free(&fleet);
+}
+
+static struct series *add(const char *metric, const char *host, double value, double hours,
+                          double ago_s)
+{
+    ck_assert_uint_lt(n_series, sizeof(series) / sizeof(series[0]));
+    series[n_series] = (struct series){
+        .metric = metric, .host = host, .value = value, .since_s = hours * HOUR_S, .ago_s = ago_s};
+    return &series[n_series++];
+}
+
+static void add_host(const char *host, double ago_s)
+{
+    add("vmwss_plan_reserve_bytes", host, 0, 9, ago_s);
+    add("vmwss_plan_capacity_bytes", host, 0x1p30, 9, ago_s);
+}
+
+/* Of a guest: one of "ram", "need", "used", "state". */
+static struct series *add_of(const char *metric, const char *host, const char *name, double value,
+                             double ago_s)
+{
+    static char uuids[64][37];
+    struct series *of = add(metric, host, value, 5, ago_s);
+    char *uuid = uuids[n_series % 64];
+
+    snprintf(uuid, sizeof(uuids[0]), "%08x-1111-4111-8111-111111111111", (unsigned)name[0]);
+    of->uuid = uuid;
+    of->domain = name;
+    return of;
+}
+
+static void add_guest(const char *host, const char *name, double ago_s)
+{
+    add_of("vmwss_plan_ram_bytes", host, name, 100 * MIB, ago_s);
+    add_of("vmwss_plan_need_bytes", host, name, 50 * MIB, ago_s);
+}
+
+static void take_warning(const char *text, void *context)
+{
+    const size_t n = strlen(warnings);
+
+    (void)context;
+    snprintf(warnings + n, sizeof(warnings) - n, "%s\n", text);
+}
+
+static int read_url(void)
+{
+    static const struct plan_source source = {URL, NULL};
+    const struct plan_reading reading = {.sources = &source,
+                                         .n_sources = 1,
+                                         .from_s = NOW_S - 24 * HOUR_S,
+                                         .to_s = NOW_S,
+                                         .window_s = 60,
+                                         .warn = take_warning};
+
+    plan_fleet_free(&fleet);
+    error = (struct error){0};
+    warnings[0] = '\0';
+    return plan_read(&reading, &fleet, &error);
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+/* Its only guest has ended; another host of the URL has one. */
+START_TEST(a_live_host_without_guests_is_a_place)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_host("b", 0);
+    add_guest("b", "gone", 3 * HOUR_S);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_hosts, 2);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert(!fleet.hosts[0].stale);
+    ck_assert(!fleet.hosts[1].stale);
+    ck_assert_str_eq(warnings, "");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("roster_url");
+    TCase *tcase = tcase_create("roster_url");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_test(tcase, a_live_host_without_guests_is_a_place);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
