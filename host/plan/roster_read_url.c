@@ -351,13 +351,43 @@ static int add_row(struct url_reading *from, struct url_guest *guest, size_t hos
     return roster_add(from->roster, from->reading, row, guest->uuid, from->error);
 }
 
+/* A guest that is served without a need of late has no hour, or none that counts: as from a file
+ * it is there, and needs all of its RAM, or what it needed before. */
+static void mark_mute(const struct url_reading *from, struct url_guest *guest)
+{
+    const double now_s = floor(from->reading->to_s / BUCKET_HOUR) * BUCKET_HOUR;
+    struct roster_row *row = &guest->row;
+    char text[768];
+
+    if (!guest->there || row->has_event || row->last_s + PLAN_RECENT_S >= now_s)
+        return;
+    snprintf(text, sizeof(text),
+             "host %s: guest %s has no vmwss_plan_need_bytes of late with a window of %g s: %s",
+             from->host->name, row->name, from->reading->window_s,
+             row->last_s > 0 ? "it is planned with what it needed before"
+                             : "it is planned with all of its RAM");
+    plan_warn(from->reading, text);
+    mark_hour(row, now_s, from->reading->to_s);
+}
+
+static bool any_hours(const struct url_reading *from)
+{
+    for (size_t g = 0; g < from->n; g++)
+        if (from->guests[g].row.last_s > 0)
+            return true;
+    return false;
+}
+
 static int add_rows(struct url_reading *from, size_t *added)
 {
     ssize_t host = -1;
     int rc = 0;
 
     *added = 0;
+    if (!any_hours(from))
+        return 0;
     for (size_t g = 0; rc == 0 && g < from->n; g++) {
+        mark_mute(from, &from->guests[g]);
         if (from->guests[g].row.last_s == 0)
             continue;
         if (host < 0 && (host = add_host(from)) < 0)

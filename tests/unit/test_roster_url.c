@@ -253,6 +253,48 @@ START_TEST(a_live_host_without_guests_is_a_place)
 }
 END_TEST
 
+/* --- guests ----------------------------------------------------------------------------------- */
+
+/* Served, but without needs: as from a file it needs all of its RAM. */
+START_TEST(a_guest_without_needs_needs_all_of_its_ram)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
+    add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 0);
+    add_of("vmwss_plan_state", "a", "sleeper", 1, 0)->state = "suspended";
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert_str_eq(fleet.guests[0].name, "mute");
+    ck_assert_uint_eq(plan_series(&fleet, 0)[fleet.n_times - 1], PLAN_CODE_NONE);
+    ck_assert_ptr_nonnull(strstr(warnings, "host a"));
+    ck_assert_ptr_nonnull(strstr(warnings, "mute"));
+    ck_assert_ptr_null(strstr(warnings, "sleeper"));
+}
+END_TEST
+
+/* Its needs ended hours ago, and others of the host have some. */
+START_TEST(nor_does_one_whose_needs_have_ended_vanish)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
+    add_of("vmwss_plan_need_bytes", "a", "mute", 30 * MIB, 3 * HOUR_S);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert_ptr_nonnull(strstr(warnings, "mute"));
+}
+END_TEST
+
+START_TEST(without_needs_of_any_guest_the_window_is_wrong)
+{
+    add_host("a", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
+    ck_assert_int_eq(read_url(), -ENODATA);
+    ck_assert_ptr_nonnull(strstr(error.text, "--window"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("roster_url");
@@ -261,6 +303,9 @@ static Suite *suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, a_live_host_without_guests_is_a_place);
+    tcase_add_test(tcase, a_guest_without_needs_needs_all_of_its_ram);
+    tcase_add_test(tcase, nor_does_one_whose_needs_have_ended_vanish);
+    tcase_add_test(tcase, without_needs_of_any_guest_the_window_is_wrong);
     suite_add_tcase(suite, tcase);
     return suite;
 }
