@@ -155,11 +155,10 @@ static int set_options(struct prom_client *client, struct error *error)
     return options->token_file ? set_token(client, error) : 0;
 }
 
-static bool has_credentials(const char *url)
+/* Before anything takes it apart: a password may have any of these in it. */
+static bool may_have_credentials(const char *url)
 {
-    const char *authority = strstr(url, "://") + 3;
-
-    return memchr(authority, '@', strcspn(authority, "/?#")) != NULL;
+    return strpbrk(url, "@?#") != NULL;
 }
 
 int prom_open(const char *url, const struct prom_options *options, struct prom_client **out,
@@ -169,10 +168,11 @@ int prom_open(const char *url, const struct prom_options *options, struct prom_c
     struct prom_client *client;
     int rc;
 
-    if (has_credentials(url))
+    if (may_have_credentials(url))
         return error_set(error, -EINVAL,
-                         "a URL with credentials can be read by everyone: put USER:PASSWORD into a "
-                         "file for --user-file");
+                         "a URL with credentials can be read by everyone: give it without '@', '?' "
+                         "and '#', and put USER:PASSWORD into a file for --user-file, or a token "
+                         "into one for --token-file");
     if (!(curl = curl_load(error)))
         return -ENOENT;
     client = calloc(1, sizeof(*client));

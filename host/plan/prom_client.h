@@ -30,7 +30,8 @@ struct prom_client;
 bool prom_is_url(const char *text);
 
 /** @p url: what stands before /api/v1; it and the options must outlive the client. -EINVAL: it has
- * credentials in it, or a file has none; -ENOENT: no libcurl; the error of a file. */
+ * a query or an '@', which may be credentials, and is not printed, or a file has none; -ENOENT: no
+ * libcurl; the error of a file. */
 int prom_open(const char *url, const struct prom_options *options, struct prom_client **client,
               struct error *error);
 void prom_close(struct prom_client *client);

@@ -154,7 +154,7 @@ expect_exit "a wrong password" 2 "$url: it answers 401, and does not accept what
 expect_exit "a password file without one" 2 'good.pem: its first line must be USER:PASSWORD' \
 	try --cacert "$dir/good.pem" --user-file "$dir/good.pem"
 expect_exit "no such file" 2 "$dir/none: No such file" try --cacert "$dir/good.pem" --token-file "$dir/none"
-expect_exit "a password in the URL" 2 'can be read by everyone: put USER:PASSWORD into a file' \
+expect_exit "a password in the URL" 2 'can be read by everyone: .*put USER:PASSWORD into a file' \
 	"$vmwss" plan --from "https://planner:x@127.0.0.1:$port"
 expect_exit "two ways" 1 'not both' try --user-file "$dir/password" --token-file "$dir/password"
 expect_exit "a URL with a name" 1 'a URL without a name' "$vmwss" plan --from "x=$url"

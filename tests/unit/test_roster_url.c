@@ -116,6 +116,8 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
 /* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap makes */
 int __wrap_prom_open(const char *url, const struct prom_options *options,
                      struct prom_client **client, struct error *error);
+int __real_prom_open(const char *url, const struct prom_options *options,
+                     struct prom_client **client, struct error *error);
 void __wrap_prom_close(struct prom_client *client);
 const char *__wrap_prom_url(const struct prom_client *client);
 int __wrap_prom_query(struct prom_client *client, const char *query, double at_s,
@@ -295,6 +297,26 @@ START_TEST(without_needs_of_any_guest_the_window_is_wrong)
 }
 END_TEST
 
+/* --- the URL ---------------------------------------------------------------------------------- */
+
+static const char *const with_secrets[] = {
+    "http://h/?token=s3cret", "http://user:s3/cret@h", "https://user:s3cret@h",
+    "http://user:s3?cret@h",  "http://h/#s3cret",      "http://user:s3#cret@h",
+};
+
+START_TEST(a_url_with_a_secret_is_refused_and_not_printed)
+{
+    const struct prom_options options = {.timeout_s = 1};
+    struct prom_client *client = NULL;
+
+    error = (struct error){0};
+    ck_assert_int_eq(__real_prom_open(with_secrets[_i], &options, &client, &error), -EINVAL);
+    ck_assert_ptr_null(strstr(error.text, "s3"));
+    ck_assert_ptr_nonnull(strstr(error.text, "--user-file"));
+    ck_assert_ptr_nonnull(strstr(error.text, "--token-file"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("roster_url");
@@ -306,6 +328,8 @@ static Suite *suite(void)
     tcase_add_test(tcase, a_guest_without_needs_needs_all_of_its_ram);
     tcase_add_test(tcase, nor_does_one_whose_needs_have_ended_vanish);
     tcase_add_test(tcase, without_needs_of_any_guest_the_window_is_wrong);
+    tcase_add_loop_test(tcase, a_url_with_a_secret_is_refused_and_not_printed, 0,
+                        sizeof(with_secrets) / sizeof(with_secrets[0]));
     suite_add_tcase(suite, tcase);
     return suite;
 }
