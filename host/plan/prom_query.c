@@ -3,7 +3,9 @@
 #include "plan/prom_query.h"
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +82,40 @@ int prom_each_piece(struct prom_client *client, const struct plan_reading *readi
         prom_answer_free(&answer);
     }
     return rc;
+}
+
+/* --- names of hosts --------------------------------------------------------------------------- */
+
+struct naming {
+    const char *url;
+    struct error *error;
+};
+
+static int refuse_name(const struct prom_answer *answer, size_t series, void *context)
+{
+    const struct naming *naming = context;
+    char name[256];
+    double time_s;
+    double n;
+
+    if (!prom_point(answer, series, 0, &time_s, &n) || n <= 1)
+        return 0;
+    return error_set(naming->error, -ENOTUNIQ,
+                     "%s: host %s: %.0f instances of vmwss-exporter have that name: give each host "
+                     "a name of its own, or scrape the exporter under one address only",
+                     naming->url,
+                     utf8_printable_copy(name, sizeof(name), prom_label(answer, series, "host")),
+                     n);
+}
+
+int prom_check_names(struct prom_client *client, const struct plan_reading *reading,
+                     struct error *error)
+{
+    struct naming naming = {prom_url(client), error};
+
+    return prom_each(client, reading,
+                     "count by (host) (count by (host,instance) (vmwss_plan_reserve_bytes)) > 1",
+                     reading->to_s, refuse_name, &naming, error);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */

@@ -32,6 +32,11 @@ int prom_each(struct prom_client *client, const struct plan_reading *reading, co
               int (*see)(const struct prom_answer *answer, size_t series, void *context),
               void *context, struct error *error);
 
+/** Everything is asked by the host's name. -ENOTUNIQ: several instances have the same one now (two
+ * servers that scrape one exporter give it the same instance label); or as prom_query() */
+int prom_check_names(struct prom_client *client, const struct plan_reading *reading,
+                     struct error *error);
+
 /** Needs of the guests of a host, by uuid: the largest of each step. */
 void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s);
 

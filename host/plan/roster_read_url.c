@@ -450,8 +450,10 @@ static int by_name(const void *a, const void *b)
 
 static int read_all(struct url_reading *from)
 {
-    int rc = read_hosts(from);
+    int rc = prom_check_names(from->client, from->reading, from->error);
 
+    if (rc == 0)
+        rc = read_hosts(from);
     if (rc < 0)
         return rc;
     qsort(from->hosts, from->n_hosts, sizeof(*from->hosts), by_name);

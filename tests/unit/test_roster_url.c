@@ -317,6 +317,18 @@ START_TEST(a_url_with_a_secret_is_refused_and_not_printed)
 }
 END_TEST
 
+/* Everything is asked by the host's name. */
+START_TEST(two_hosts_of_one_name_are_refused)
+{
+    add_host("localhost", 0);
+    add_guest("localhost", "web", 0);
+    instances = 2;
+    ck_assert_int_eq(read_url(), -ENOTUNIQ);
+    ck_assert_ptr_nonnull(strstr(error.text, URL));
+    ck_assert_ptr_nonnull(strstr(error.text, "localhost"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("roster_url");
@@ -330,6 +342,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, without_needs_of_any_guest_the_window_is_wrong);
     tcase_add_loop_test(tcase, a_url_with_a_secret_is_refused_and_not_printed, 0,
                         sizeof(with_secrets) / sizeof(with_secrets[0]));
+    tcase_add_test(tcase, two_hosts_of_one_name_are_refused);
     suite_add_tcase(suite, tcase);
     return suite;
 }
