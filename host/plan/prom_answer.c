@@ -11,6 +11,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- its size --------------------------------------------------------------------------------- */
+
+/* Of a series: labels and what stands around them; of an answer: status, warnings, statistics. */
+#define COMMAS_OF_SERIES 10
+#define OF_ENVELOPE 10000
+
+/* The parser makes a hundred bytes and more of each "{}": nothing is parsed that has more of them
+ * than an answer within the limits. Strings may have any of these in them. */
+static bool is_too_large(const char *bytes, size_t size)
+{
+    size_t objects = 0;
+    size_t arrays = 0;
+    size_t commas = 0;
+    bool in_string = false;
+
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] == '"')
+            in_string = !in_string;
+        else if (in_string)
+            i += bytes[i] == '\\';
+        else
+            objects += bytes[i] == '{', arrays += bytes[i] == '[', commas += bytes[i] == ',';
+    }
+    return objects > 2 * PROM_SERIES_MAX + OF_ENVELOPE ||
+           arrays > PROM_POINTS_MAX + PROM_SERIES_MAX + OF_ENVELOPE ||
+           commas > 2 * PROM_POINTS_MAX + COMMAS_OF_SERIES * PROM_SERIES_MAX + OF_ENVELOPE;
+}
+
 /* --- the form --------------------------------------------------------------------------------- */
 
 /* [time, "value"] */
@@ -118,6 +146,9 @@ int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer
 {
     int rc;
 
+    *answer = (struct prom_answer){0};
+    if (is_too_large(bytes, size))
+        return explain(-E2BIG, error);
     *answer = (struct prom_answer){.root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL)};
     rc = json_is_object((json_t *)answer->root) ? take(answer, error) : -EPROTO;
     if (rc < 0)

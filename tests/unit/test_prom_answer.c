@@ -129,6 +129,37 @@ START_TEST(more_than_anything_asked_for_is_refused)
 }
 END_TEST
 
+/* Of empty objects the parser makes a hundred times their size, wherever they are. */
+START_TEST(more_containers_than_an_answer_has_are_refused)
+{
+    static const char *const pieces[] = {"{}", "[]", "1"};
+    const size_t n = 16UL << 20;
+    char *text = malloc(n + 200);
+    char *at = text + sprintf(text, "{\"status\":\"success\",\"data\":{\"result\":[]},\"x\":[");
+
+    while ((size_t)(at - text) < n)
+        at += sprintf(at, "%s,", pieces[_i]);
+    sprintf(at, "1]}");
+    ck_assert_int_eq(parse(text), -E2BIG);
+    free(text);
+}
+END_TEST
+
+START_TEST(what_is_within_a_string_is_no_container)
+{
+    const size_t n = 4UL << 20;
+    char *text = malloc(n + 200);
+    char *at = text +
+               sprintf(text, "{\"status\":\"success\",\"data\":{\"result\":[]},\"x\":\"\\\"");
+
+    memset(at, '{', n);
+    sprintf(at + n, "\"}");
+    ck_assert_int_eq(parse(text), 0);
+    prom_answer_free(&answer);
+    free(text);
+}
+END_TEST
+
 START_TEST(an_error_of_the_server_is_its_own_and_fit_to_print)
 {
     ck_assert_int_eq(parse("{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"parse "
@@ -165,6 +196,8 @@ int main(void)
                         sizeof(not_answers) / sizeof(not_answers[0]));
     tcase_add_test(tcase, each_shorter_piece_is_refused);
     tcase_add_test(tcase, more_than_anything_asked_for_is_refused);
+    tcase_add_loop_test(tcase, more_containers_than_an_answer_has_are_refused, 0, 3);
+    tcase_add_test(tcase, what_is_within_a_string_is_no_container);
     tcase_add_test(tcase, an_error_of_the_server_is_its_own_and_fit_to_print);
     tcase_add_test(tcase, a_warning_is_kept);
     suite_add_tcase(suite, tcase);
