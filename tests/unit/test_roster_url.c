@@ -14,7 +14,7 @@
 
 #define MIB (1ULL << 20)
 #define HOUR_S 3600.0
-#define NOW_S (1700000000 / 3600 * HOUR_S + 1800) /* in the middle of an hour */
+#define NOW_S (472222 * HOUR_S + 1800) /* in the middle of an hour */
 #define URL "http://prometheus"
 
 /* --- the server ------------------------------------------------------------------------------- */
@@ -62,14 +62,16 @@ static bool is_asked(const struct series *of, const char *query, double at_s)
            at_s - range_s < NOW_S - of->ago_s && at_s >= NOW_S - of->since_s;
 }
 
-static void print_series(FILE *out, const char *query, double from_s, double to_s, int step_s)
+static void print_series(FILE *out, const char *query, double from_s, double to_s, double step_s)
 {
     bool any = false;
 
     for (size_t i = 0; i < n_series; i++) {
         bool more = false;
 
-        for (double t = from_s; t <= to_s; t += step_s) {
+        for (unsigned k = 0; from_s + k * step_s <= to_s; k++) {
+            const double t = from_s + k * step_s;
+
             if (!is_asked(&series[i], query, t))
                 continue;
             if (!more && any)
