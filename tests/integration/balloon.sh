@@ -61,7 +61,7 @@ controller_end KILL
 check "the balloon stays" is cold -lt 240
 controller_begin
 check "the next one adopts it" eventually controller_logged 'domain cold: its balloon is adopted, it had 256 MiB'
-check "a guest without driver is inhibited" eventually decided "name = 'deaf' AND hold = 'inhibited' AND why LIKE '%no driver%'"
+check "a guest without driver is inhibited" eventually decided "name = 'deaf' AND hold = 'inhibited' AND action = 'none' AND why LIKE '%no driver%'"
 check "it has what it had" is deaf -eq 256
 check "so has one that is excluded" is spared -eq 256
 check "what became of a decision" eventually decided "name = 'cold' AND acted AND actual_5s IS NOT NULL"
