@@ -15,7 +15,7 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
     const struct balloon_state *state = &guest->state;
     struct journal_balloon row = {
         .domain_id = member->domain_id,
-        .before_bytes = state->before_bytes ? state->before_bytes : decide_actual(&guest->input),
+        .before_bytes = balloon_before(state, &guest->input),
         .set_bytes = set_bytes,
         .panic_bytes = state->pace.panic_bytes,
         .panic_s = balloond_wall_s() - (balloond_now_s() - state->pace.panic_at_s),

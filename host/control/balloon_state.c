@@ -181,6 +181,13 @@ void balloon_adopt(struct balloon_state *state, const struct balloon_policy *pol
     state->pending_bytes = state->moving ? less(set_bytes, actual) : 0;
 }
 
+uint64_t balloon_before(const struct balloon_state *state, const struct decide_input *input)
+{
+    if (state->before_bytes > 0)
+        return state->before_bytes;
+    return state->rested ? decide_actual(input) : input->assigned_bytes;
+}
+
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input)
 {
     uint64_t actual = decide_actual(input);
@@ -193,8 +200,7 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
 {
     uint64_t actual = decide_actual(input);
 
-    if (state->before_bytes == 0)
-        state->before_bytes = actual;
+    state->before_bytes = balloon_before(state, input);
     state->rested = true;
     state->pending_bytes += less(target_bytes, balloon_given(state, input));
     state->from_bytes = state->seen_bytes = state->mark_bytes = actual;

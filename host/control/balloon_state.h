@@ -19,8 +19,10 @@
  *     is taken for ten minutes;
  *   - one that moves otherwise without a target of ours is moved by another hand (MOM, virsh
  *     setmem): it is left alone for an hour after the last such move, but for a panic, and no
- * longer ours to restore. One that was on its way when it was seen first was set before: by a
- * controller that has just ended, for instance. That is nobody's move until it has come to rest.
+ *     longer ours to restore. One that was on its way when it was seen first was set before: by a
+ *     controller that has just ended, for instance. That is nobody's move until it has come to
+ *     rest, and until then nothing is done but for a panic: what it has under way is not what it
+ *     had.
  *
  * Resident memory of a guest that grew is to be expected: what it was given and has not touched yet
  * is pending, and counts as gone from the host's free memory.
@@ -88,6 +90,10 @@ void balloon_adopt(struct balloon_state *state, const struct balloon_policy *pol
 /** A target has been set. @p input: what balloon_observe() has seen. */
 void balloon_issued(struct balloon_state *state, const struct decide_input *input,
                     uint64_t target_bytes, double now_s);
+
+/** What it is to be left with in the end. It may be on its way up to more than it has, where it was
+ * not seen at rest yet: then all that is assigned. */
+uint64_t balloon_before(const struct balloon_state *state, const struct decide_input *input);
 
 /** What it has, or will have once its balloon has moved up. */
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input);

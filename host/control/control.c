@@ -34,7 +34,9 @@ static enum control_hold find_obstacle(const struct control_guest *guest)
         return HOLD_EXCLUDED;
     if (guest->input.actual_bytes == DECIDE_UNKNOWN)
         return HOLD_UNKNOWN;
-    return guest->state.trouble == TROUBLE_FOREIGN && !is_in_need(guest) ? HOLD_FOREIGN : HOLD_NONE;
+    if (guest->state.trouble == TROUBLE_FOREIGN && !is_in_need(guest))
+        return HOLD_FOREIGN;
+    return guest->state.rested || guest->decision.panics ? HOLD_NONE : HOLD_MOVING;
 }
 
 static uint64_t whole_mib_up(uint64_t bytes, uint64_t most)

@@ -67,7 +67,10 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
         snprintf(text, size, "%s", trouble_text(state->trouble));
         return;
     case HOLD_MOVING:
-        snprintf(text, size, "its balloon is on its way to %.0f MiB", mib(state->set_bytes));
+        if (state->rested)
+            snprintf(text, size, "its balloon is on its way to %.0f MiB", mib(state->set_bytes));
+        else
+            snprintf(text, size, "its balloon has not been seen at rest yet");
         return;
     case HOLD_WAITING:
         return write_waiting(text, size, policy, host, guest);

@@ -62,6 +62,15 @@ static void resize(struct control_guest *guest, uint64_t actual, uint64_t reside
     guest->input.guest.available_bytes = less(actual, used);
 }
 
+/* Seen for long, and its balloon did not move. */
+static void rest(struct control_guest *guest)
+{
+    uint64_t actual = guest->input.actual_bytes;
+
+    guest->state = (struct balloon_state){
+        .rested = true, .seen_bytes = actual, .rest_bytes = actual};
+}
+
 /* 64 GiB: high is 2621 MiB, hard 838. */
 static struct control_host host(uint64_t free_mib)
 {
@@ -236,6 +245,7 @@ static struct control_guest hungry(void)
 
     resize(&g, 1000 * MIB, 1000 * MIB);
     g.input.short_wss = (struct decide_wss){60, 850 * MIB, 2400 * MIB};
+    rest(&g);
     return g;
 }
 
@@ -523,6 +533,41 @@ START_TEST(another_hand_is_noticed_under_way)
     resize(&g, 4096 * MIB, 4096 * MIB);
     run(&h, &g, 1);
     ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+}
+END_TEST
+
+/* As after a restart: what the controller before this one gives back is on its way. */
+START_TEST(what_it_has_under_way_is_not_what_it_had)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = hungry();
+
+    g.state = (struct balloon_state){0};
+    for (uint64_t mib = 1000; mib <= 2000; mib += 500) {
+        resize(&g, mib * MIB, mib * MIB);
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_NONE);
+        ck_assert_int_eq(g.hold, HOLD_MOVING);
+        ck_assert_ptr_nonnull(strstr(why(&h, &g), "not been seen at rest yet"));
+    }
+    run(&h, &g, 1); /* it rests */
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    issue(&h, &g);
+    ck_assert_uint_eq(g.state.before_bytes, 2000 * MIB);
+}
+END_TEST
+
+START_TEST(a_panic_under_way_leaves_it_all_in_the_end)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    g.input.guest.psi_full = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    issue(&h, &g);
+    ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
 }
 END_TEST
 
@@ -949,6 +994,8 @@ int main(void)
     tcase_add_test(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored);
     tcase_add_test(rules, nothing_more_is_taken_until_the_last_step_has_come_back);
     tcase_add_test(rules, another_hand_is_noticed_under_way);
+    tcase_add_test(rules, what_it_has_under_way_is_not_what_it_had);
+    tcase_add_test(rules, a_panic_under_way_leaves_it_all_in_the_end);
     tcase_add_test(rules, what_was_on_its_way_before_us_is_no_hand);
     tcase_add_test(rules, another_hand_is_left_alone_for_an_hour);
     tcase_add_test(rules, a_panic_is_served_whoever_moved_the_balloon);
