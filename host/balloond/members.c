@@ -137,8 +137,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     *input = members_input(&member->measured,
                            member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
                            memory, wall_s);
-    if (fabs(wall_s - member->stalled_s) <= MEMBER_STALL_S)
-        input->guest.psi_some = fmax(input->guest.psi_some, config->policy.decide.psi_some_panic);
+    input->stalled = fabs(wall_s - member->stalled_s) <= MEMBER_STALL_S;
     input->assigned_bytes = memory->maximum_bytes;
     input->actual_bytes = memory->current_bytes;
     input->reserved_bytes = own ? own->reserved_bytes : 0;

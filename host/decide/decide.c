@@ -236,6 +236,8 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
         vetoes |= VETO_UNSETTLED;
     if (policy->needs_statistics && !decide_has_statistics(policy, input))
         vetoes |= VETO_STATISTICS;
+    if (input->stalled)
+        vetoes |= VETO_PRESSURE;
     /* Complaints count even where statistics are inconsistent: the guest keeps what it has, and
      * takes from no other. */
     return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
@@ -249,7 +251,7 @@ static unsigned guest_panics(const struct decide_policy *policy, const struct de
         scaled(input->assigned_bytes, policy->available_share_panic, input->assigned_bytes));
     unsigned panics = 0;
 
-    if (guest->psi_some >= policy->psi_some_panic)
+    if (guest->psi_some >= policy->psi_some_panic || input->stalled)
         panics |= PANIC_PSI_SOME;
     if (guest->psi_full >= policy->psi_full_panic)
         panics |= PANIC_PSI_FULL;
@@ -272,9 +274,11 @@ unsigned decide_panics(const struct decide_policy *policy, const struct decide_i
 
 unsigned decide_claims(const struct decide_policy *policy, const struct decide_input *input)
 {
-    return is_reported(policy, input) && !decide_has_statistics(policy, input)
-               ? guest_panics(policy, input)
-               : 0;
+    if (decide_has_statistics(policy, input))
+        return 0;
+    if (is_reported(policy, input))
+        return guest_panics(policy, input);
+    return input->stalled ? PANIC_PSI_SOME : 0;
 }
 
 /* --- together --------------------------------------------------------------------------------- */

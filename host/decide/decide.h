@@ -184,6 +184,8 @@ struct decide_input {
     bool substituted;     /* a longer window was taken for one of the three */
     bool unsettled;       /* its balloon moved since the statistics were made, or what it took is
                              not proven to have come back */
+    bool stalled;         /* it waited for memory a moment ago, as its agent reported at once; with
+                             no regard to the statistics */
     uint64_t panic_bytes; /* B at its last panic; 0: it had none */
     double panic_age_s;
     struct decide_guest guest;
@@ -236,7 +238,8 @@ double decide_rho(const struct decide_policy *policy, const struct decide_input 
 
 unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_input *input);
 unsigned decide_panics(const struct decide_policy *policy, const struct decide_input *input);
-/** What would be panics if its statistics agreed with the host's numbers, or were complete. */
+/** What would be panics if its statistics agreed with the host's numbers, or were complete; and a
+ * stall without fresh statistics. */
 unsigned decide_claims(const struct decide_policy *policy, const struct decide_input *input);
 
 /** All of it. Never fails: whatever is unknown makes the target larger, or keeps what is. */

@@ -136,6 +136,8 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
         return add(text, "%.0f%% of what is resident could not be measured",
                    100 * (double)input->unmeasurable_bytes / (double)input->resident_bytes);
     case VETO_PRESSURE:
+        if (input->stalled)
+            return add(text, "it waited for memory a moment ago");
         return add(text, "it waits for memory, PSI some %.2g%%", 100 * guest->psi_some);
     case VETO_REFAULTS:
         return add(text, "it refaults or swaps in %.3g MiB a minute",
@@ -156,7 +158,9 @@ static void add_panics(struct text *text, const struct decide_input *input, unsi
 {
     const struct decide_guest *guest = &input->guest;
 
-    if (panics & PANIC_PSI_SOME)
+    if (panics & PANIC_PSI_SOME && input->stalled)
+        add(text, "all of it at once: it waited for memory a moment ago");
+    else if (panics & PANIC_PSI_SOME)
         add(text, "all of it at once: PSI some %.2g%%", 100 * guest->psi_some);
     if (panics & PANIC_PSI_FULL)
         add(text, "all of it at once: PSI full %.2g%%", 100 * guest->psi_full);

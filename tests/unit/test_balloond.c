@@ -429,6 +429,13 @@ START_TEST(a_stall_is_a_panic)
     member.measured.guest.oom_kill = false;
     members_take_sizes(&member, &guest, &memory, &config);
     ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), PANIC_PSI_SOME);
+    member.measured.guest.reported = false; /* no statistics: a claim, and nothing is taken */
+    config.policy.decide.needs_statistics = false;
+    members_take_sizes(&member, &guest, &memory, &config);
+    ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), 0);
+    ck_assert_uint_eq(decide_claims(&config.policy.decide, &guest.input), PANIC_PSI_SOME);
+    ck_assert(decide_vetoes(&config.policy.decide, &guest.input) & VETO_PRESSURE);
+    member.measured.guest.reported = true;
     member.stalled_s = now_s - MEMBER_STALL_S - 1;
     members_take_sizes(&member, &guest, &memory, &config);
     ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), 0);

@@ -765,6 +765,30 @@ START_TEST(a_distrusted_guest_claims_no_more_than_it_had)
 }
 END_TEST
 
+/* Its agent reports stalls, and its statistics are old or missing. */
+START_TEST(a_stall_without_statistics_gives_back_what_it_had)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    policy.decide.needs_statistics = false;
+    begin_shrink(&h, &g);
+    resize(&g, 3892 * MIB, 3892 * MIB);
+    run(&h, &g, 1);
+    g.input.guest.reported = false;
+    g.input.stalled = true;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "it waited for memory a moment ago"));
+    g = guest();
+    g.input.guest.reported = false;
+    g.input.stalled = true;
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+}
+END_TEST
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /* It was given more than it had, and uses that by now. */
@@ -1005,6 +1029,7 @@ int main(void)
     tcase_add_test(rules, growth_is_not_repeated_on_old_statistics);
     tcase_add_test(rules, without_statistics_nothing_is_taken);
     tcase_add_test(rules, a_distrusted_guest_claims_no_more_than_it_had);
+    tcase_add_test(rules, a_stall_without_statistics_gives_back_what_it_had);
     tcase_add_test(rules, the_end_lowers_nothing);
     tcase_add_test(rules, the_end_restores_within_what_is_free);
     suite_add_tcase(suite, rules);
