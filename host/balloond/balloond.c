@@ -228,14 +228,26 @@ static void check_sections(struct balloond *balloond)
     balloond->sections_checked = true;
 }
 
+/* It can only ask for more: what cannot be read keeps no guest from what it needs. */
+static uint64_t read_room(struct balloond *balloond)
+{
+    struct error error = {0};
+    uint64_t bytes = 0;
+    int rc = journal_room(balloond->journal, balloond_wall_s(), &bytes, &error);
+
+    if (rc < 0 && !balloond->was_roomless)
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "no room is made: %s", error.text);
+    balloond->was_roomless = rc < 0;
+    return rc < 0 ? 0 : bytes;
+}
+
 static int decide_all(struct balloond *balloond, struct control_host *host, struct error *error)
 {
     struct members *members = &balloond->members;
     int rc = read_host(host, error);
 
-    if (rc == 0)
-        rc = journal_room(balloond->journal, balloond_wall_s(), &host->room_bytes, error);
     if (rc == 0) {
+        host->room_bytes = read_room(balloond);
         measure(balloond);
         rc = adoption_run(balloond, error);
     }

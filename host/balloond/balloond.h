@@ -17,6 +17,7 @@ struct balloond {
     double followed_s, decided_s, trimmed_s; /* when, by the monotonic clock */
     bool was_down;                           /* libvirt, and it was logged */
     bool was_blind;                          /* likewise, the history */
+    bool was_roomless;                       /* likewise, what make-room asks for */
     bool sections_checked;                   /* those that match no guest were logged */
     void (*alive)(void);                     /* called before each guest: a watchdog waits */
 };

@@ -521,6 +521,24 @@ START_TEST(an_end_that_restores_nothing_says_so)
 }
 END_TEST
 
+START_TEST(a_decision_is_made_though_no_room_can_be_read)
+{
+    sqlite3 *db;
+
+    ck_assert_int_eq(sqlite3_open(dir.path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "DROP TABLE room", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    snprintf(config.connect, sizeof(config.connect), "test:///default");
+    snprintf(config.database, sizeof(config.database), "/nonexistent/history.db");
+    controller = (struct balloond){.config = &config, .journal = journal};
+    balloond_tick(&controller);
+    ck_assert(!controller.was_down);
+    ck_assert_double_gt(controller.decided_s, 0);
+    ck_assert_int_eq(balloond_end(&controller), 0);
+    journal = NULL;
+}
+END_TEST
+
 /* As with a full disk: nothing can be added, what is there stays, and later it goes on. */
 START_TEST(a_full_journal_is_an_error_and_no_more)
 {
@@ -585,6 +603,7 @@ int main(void)
     tcase_add_test(all, a_balloon_is_adopted_with_what_was_learned);
     tcase_add_test(all, of_another_run_only_what_was_learned_is_left);
     tcase_add_test(all, an_end_that_restores_nothing_says_so);
+    tcase_add_test(all, a_decision_is_made_though_no_room_can_be_read);
     tcase_add_test(all, sections_by_name_and_uuid);
     tcase_add_test(all, a_full_journal_is_an_error_and_no_more);
     tcase_add_test(all, no_journal_and_no_database);
