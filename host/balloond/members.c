@@ -177,29 +177,40 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
 
 struct hearing {
     struct members *members;
+    double now_s;
     bool news;
 };
+
+/* Of a clock that was set back since. */
+static bool is_ahead(double time_s, double now_s)
+{
+    return time_s > now_s + MEMBER_STALL_S;
+}
 
 static int receive_stall(const char *uuid, double time_s, void *context)
 {
     struct hearing *hearing = context;
     ssize_t i = members_find(hearing->members, uuid);
 
-    if (i < 0 || time_s <= hearing->members->members[i].stalled_s)
+    if (i < 0 || is_ahead(time_s, hearing->now_s))
         return 0;
-    hearing->members->members[i].stalled_s = time_s;
+
+    struct balloon_guest *member = &hearing->members->members[i];
+
+    if (time_s <= member->stalled_s && !is_ahead(member->stalled_s, hearing->now_s))
+        return 0;
+    member->stalled_s = time_s;
     hearing->news = true;
     return 0;
 }
 
 bool members_hear_stalls(struct members *members, const struct balloond_config *config)
 {
-    struct hearing hearing = {members, false};
+    struct hearing hearing = {members, store_clock_now().wall_s, false};
     struct store *store = NULL;
 
     if (members->n > 0 && history_open(config->database, &store, NULL) == 0)
-        history_stalls(store, store_clock_now().wall_s - MEMBER_STALL_S, receive_stall, &hearing,
-                       NULL);
+        history_stalls(store, hearing.now_s - MEMBER_STALL_S, receive_stall, &hearing, NULL);
     store_close(store);
     return hearing.news;
 }

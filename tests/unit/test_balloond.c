@@ -402,6 +402,9 @@ START_TEST(a_stall_is_heard_without_a_record)
     ck_assert(members_hear_stalls(&members, &config));
     ck_assert_double_eq_tol(member.stalled_s, now_s - 1, 0.01);
     ck_assert(!members_hear_stalls(&members, &config)); /* no news */
+    member.stalled_s = now_s + 3600;                    /* the clock was set back since */
+    ck_assert(members_hear_stalls(&members, &config));
+    ck_assert(!members_hear_stalls(&members, &config));
     ck_assert_sql(history.path, "SELECT count(*) FROM event", "1");
     event.kind = EVENT_END;
     ck_assert_int_eq(store_add_event(store, &event, &error), 0);
