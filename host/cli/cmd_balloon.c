@@ -321,8 +321,12 @@ static int ask_room(const struct options *options, uint64_t bytes, struct error 
 {
     const double now_s = store_clock_now().wall_s;
     struct journal *journal = NULL;
-    int rc = journal_open(options->journal, &journal, error);
+    int rc = journal_open_read(options->journal, &journal, error); /* does not make one */
 
+    journal_close(journal);
+    journal = NULL;
+    if (rc == 0)
+        rc = journal_open(options->journal, &journal, error);
     if (rc == 0)
         rc = journal_ask_room(journal, bytes, now_s + options->for_s, error);
     if (rc == 0)

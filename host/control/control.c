@@ -237,9 +237,10 @@ static uint64_t returning(const struct control_guest *guests, size_t n)
 }
 
 static uint64_t missing(const struct control_policy *policy, const struct control_host *host,
-                        uint64_t waiting, uint64_t returning_bytes)
+                        uint64_t waiting, uint64_t returning_bytes, uint64_t pending_bytes)
 {
-    uint64_t wanted = host->room_bytes;
+    /* What was given and is not touched yet is free no longer than that. */
+    uint64_t wanted = host->room_bytes > 0 ? host->room_bytes + pending_bytes : 0;
 
     if (policy->proactive)
         return UINT64_MAX;
@@ -283,13 +284,16 @@ void control_run(const struct control_policy *policy, struct control_host *host,
         decide_one(policy, &guests[i], host->now_s);
     share_out(host, guests, n);
     budgets.firm = budget_above(host, LEVEL_HARD, pending(guests, n));
-    /* Not above high: what donors give until that is left again would be claimed anew. */
+    /* Not above high, nor of the room that was asked for: what donors give until that is left again
+     * would be claimed anew. */
     if (host->level == LEVEL_AMPLE)
-        budgets.loose = budget_above(host, LEVEL_AMPLE, pending(guests, n));
+        budgets.loose = less(budget_above(host, LEVEL_AMPLE, pending(guests, n)),
+                             less(host->room_bytes, host->levels.threshold_bytes[LEVEL_AMPLE]));
     host->budget_bytes = budgets.firm;
     while ((guest = next_to_grow(guests, n)) != NULL)
         grow(guest, &budgets);
-    host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n));
+    host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n),
+                                  pending(guests, n));
     give(host, guests, n);
 }
 

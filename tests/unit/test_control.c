@@ -208,6 +208,30 @@ START_TEST(room_is_made_on_demand)
 }
 END_TEST
 
+/* Neither by a claim beyond its share, nor by what was given and is not touched yet. */
+START_TEST(room_is_not_given_away)
+{
+    struct control_host h = host(30000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    settle(&h, g, 2);
+    resize(&g[0], 1000 * MIB, 1000 * MIB);
+    rest(&g[0]);
+    g[0].input.shares = 1;
+    g[0].input.guest.psi_full = 0.5;
+    h.room_bytes = 29900 * MIB;
+    run(&h, g, 2);
+    ck_assert_uint_le(g[0].target_bytes, larger(1100 * MIB, g[0].share_bytes));
+    g[0] = guest();
+    resize(&g[0], 4096 * MIB, 3896 * MIB);
+    rest(&g[0]);
+    g[0].state.pending_bytes = 200 * MIB;
+    h.room_bytes = 30000 * MIB;
+    run(&h, g, 2);
+    ck_assert_uint_eq(h.missing_bytes, 200 * MIB);
+}
+END_TEST
+
 START_TEST(a_veto_holds)
 {
     struct control_host h = host(100);
@@ -1004,6 +1028,7 @@ int main(void)
     tcase_add_test(rules, proactive_takes_from_all);
     tcase_add_test(rules, the_idlest_gives_first);
     tcase_add_test(rules, room_is_made_on_demand);
+    tcase_add_test(rules, room_is_not_given_away);
     tcase_add_test(rules, a_veto_holds);
     tcase_add_test(rules, the_excluded_and_the_unknown_are_left_alone);
     tcase_add_test(rules, growth_is_at_once);
