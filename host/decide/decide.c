@@ -38,6 +38,7 @@ const struct decide_policy decide_policy_default = {
     .down_max_bytes = 256 * DECIDE_MIB,
     .panic_pause_s = 600,
     .panic_pause_max_s = 3600,
+    .panic_calm_s = 60,
     .turn_pause_s = 3600,
 };
 

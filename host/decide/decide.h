@@ -138,6 +138,7 @@ struct decide_policy {
     double down_share;                       /* of B, each: 0.05 */
     uint64_t down_max_bytes;                 /* 256 MiB */
     double panic_pause_s, panic_pause_max_s; /* 600, 3600 */
+    double panic_calm_s;                     /* less than that between two: one panic; 60 */
     double turn_pause_s;                     /* from growth to the next shrinking: 3600 */
     bool needs_statistics; /* nothing is taken without fresh ones: false, for it is advice */
 };

@@ -20,14 +20,16 @@ static void panic(struct decide_pace *pace, const struct decide_policy *policy,
     if (!pace->panicking) {
         bool again = pace->pause_s > 0 && now_s <= pace->paused_until_s + policy->panic_pause_max_s;
 
-        pace->pause_s = again ? fmin(2 * pace->pause_s, policy->panic_pause_max_s)
-                              : policy->panic_pause_s;
+        if (pace->pause_s <= 0 || now_s - pace->panicked_s >= policy->panic_calm_s)
+            pace->pause_s = again ? fmin(2 * pace->pause_s, policy->panic_pause_max_s)
+                                  : policy->panic_pause_s;
         if (actual < input->assigned_bytes) {
             pace->panic_bytes = actual;
             pace->panic_at_s = now_s;
         }
     }
     pace->panicking = true;
+    pace->panicked_s = now_s;
     pace->paused_until_s = now_s + pace->pause_s;
 }
 

@@ -7,6 +7,7 @@
  * and so long, and then at most the smallest of 5 % of B, 256 MiB and half of what the guest has
  * available, each decision. After a panic nothing is taken for ten minutes; after one that comes
  * within an hour of the end of that pause for twice as long as the last time, up to an hour.
+ * One that comes within a minute of the last is the same one.
  *
  * After growth of more than the band nothing is taken for an hour, so that a balloon turns at most
  * twice an hour: without that a load that comes and goes every half hour is followed up by the
@@ -29,6 +30,7 @@ struct decide_pace {
     double pause_s, paused_until_s; /* the last pause; 0: there was none */
     uint64_t panic_bytes;           /* for decide_input */
     double panic_at_s;
+    double panicked_s; /* its last decision with a panic */
 };
 
 /** Puts into the input what the pace remembers of a panic. */

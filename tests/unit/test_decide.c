@@ -734,6 +734,25 @@ START_TEST(after_a_panic_it_is_left_alone_for_longer_and_longer)
 }
 END_TEST
 
+/* Stalls that an agent reports one by one. */
+START_TEST(panics_without_calm_between_are_one)
+{
+    struct decide_input calm = healthy(), alarmed = healthy();
+    struct decide_pace pace = {0};
+    double now_s;
+
+    alarmed.stalled = true;
+    for (now_s = 1000; now_s <= 1080; now_s += 20) {
+        step(&pace, &alarmed, now_s);
+        step(&pace, &calm, now_s + 10);
+        ck_assert_double_eq(pace.pause_s, 600);
+        ck_assert_double_eq(pace.paused_until_s, now_s + 600);
+    }
+    step(&pace, &alarmed, 1080 + 60);
+    ck_assert_double_eq(pace.pause_s, 1200);
+}
+END_TEST
+
 START_TEST(after_growth_nothing_is_taken_for_an_hour)
 {
     struct decide_pace pace = {0};
@@ -827,6 +846,7 @@ int main(void)
     tcase_add_test(steps, no_step_is_too_large);
     tcase_add_test(steps, up_at_once);
     tcase_add_test(steps, after_a_panic_it_is_left_alone_for_longer_and_longer);
+    tcase_add_test(steps, panics_without_calm_between_are_one);
     tcase_add_test(steps, after_growth_nothing_is_taken_for_an_hour);
     tcase_add_test(steps, a_panic_at_full_size_teaches_nothing);
     suite_add_tcase(suite, terms);
