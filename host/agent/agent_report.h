@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file agent_report.h  What a guest's agent has told: the guest's statistics, checked for form and
+ * @file agent_report.h  What a guest's agent reports: the guest's statistics, checked for form and
  * range, never for truth.
  *
  * The wire is host/wire/wire.h's. Everything the guest's kernel or an older agent does not tell

@@ -10,7 +10,7 @@
 #include "journal/journal.h"
 
 #define MEMBER_AFTERS 3
-/** So long a stall that its agent told counts as pressure of a panic. */
+/** A stall that the guest's agent reported counts as pressure of a panic for so long. */
 #define MEMBER_STALL_S 10
 
 /** Beside its control_guest, which has the same number. */

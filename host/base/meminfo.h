@@ -12,5 +12,5 @@ struct host_memory {
     uint64_t swap_total_bytes, swap_free_bytes;
 };
 
-/** @return 0; -EINVAL when it has no MemTotal; or what reading it said */
+/** @return 0; -EINVAL when it has no MemTotal; or the error of reading it */
 int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct error *error);

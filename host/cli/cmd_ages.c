@@ -23,20 +23,11 @@ struct options {
     uint64_t count;                  /* 0: until interrupted */
 };
 
-static int set_windows(void *base, const char *value)
-{
-    struct options *options = base;
-
-    return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
-                             &options->sampling.n_windows);
-}
-
 #define AT(member) offsetof(struct options, member)
 
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
-    {OPTION_CALL, 'w', "window", "S,...", 0, .help = "the ages asked about, in seconds (1,10,60)",
-     .call = set_windows},
+    SAMPLING_WINDOWS("the ages asked about, in seconds (1,10,60)"),
     {OPTION_SECONDS, 't', "tick", "S", AT(tick_s),
      .help = "look at the pages so often (the shortest window)"},
     {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s),

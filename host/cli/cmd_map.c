@@ -17,20 +17,11 @@ struct options {
     bool csv;
 };
 
-static int set_windows(void *base, const char *value)
-{
-    struct options *options = base;
-
-    return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
-                             &options->sampling.n_windows);
-}
-
 #define AT(member) offsetof(struct options, member)
 
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
-    {OPTION_CALL, 'w', "window", "S,...", 0, .help = "windows in seconds (1,2,5,10)",
-     .call = set_windows},
+    SAMPLING_WINDOWS("windows in seconds (1,2,5,10)"),
     {OPTION_SIZE, 0, "chunk", "SIZE", AT(chunk_bytes),
      .help = "how much each character, or line of --csv, stands for: a multiple of 4K\n"
              "(as much as makes one line of all RAM; with --csv and --json 256 chunks)",

@@ -33,14 +33,6 @@ struct options {
     bool agent;                      /* ask the guest, too */
 };
 
-static int set_windows(void *base, const char *value)
-{
-    struct options *options = base;
-
-    return cli_parse_windows(value, options->sampling.window_s, RUN_MAX_WINDOWS,
-                             &options->sampling.n_windows);
-}
-
 static int set_fine(void *base, const char *value)
 {
     struct options *options = base;
@@ -66,8 +58,7 @@ static int set_pause(void *base, const char *value)
 
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
-    {OPTION_CALL, 'w', "window", "S,...", 0,
-     .help = "windows in seconds (10); several are answered by one run", .call = set_windows},
+    SAMPLING_WINDOWS("windows in seconds (10); several are answered by one run"),
     SAMPLING_METHOD("auto, @methods@ (auto)"),
     SAMPLING_CENSUS("look at every page"),
     SAMPLING_SAMPLES(

@@ -15,7 +15,7 @@
 
 /**
  * @param shm_inode  of FILE-shm; 0: there is none
- * @return 0; or what reading /proc said
+ * @return 0; or the error of reading /proc
  */
 int daemon_process_find(const struct fsroot *root, uint64_t shm_inode, struct status_daemon *daemon,
                         struct error *error);

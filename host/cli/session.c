@@ -65,6 +65,12 @@ static struct sampling_choice *sampling(void *choice)
     return choice;
 }
 
+int sampling_set_windows(void *choice, const char *value)
+{
+    return cli_parse_windows(value, sampling(choice)->window_s, RUN_MAX_WINDOWS,
+                             &sampling(choice)->n_windows);
+}
+
 int sampling_set_method(void *choice, const char *value)
 {
     sampling(choice)->method = strcmp(value, "auto") ? value : NULL;

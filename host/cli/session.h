@@ -40,6 +40,10 @@ struct sampling_choice {
  * differ in what they say of some. */
 #define SAMPLING_AT(member) offsetof(struct sampling_choice, member)
 #define SAMPLING_GUEST OPTION_PID(SAMPLING_AT(guest)), OPTION_CONNECT(SAMPLING_AT(guest))
+#define SAMPLING_WINDOWS(text)                                                               \
+    {                                                                                        \
+        OPTION_CALL, 'w', "window", "S,...", 0, .help = (text), .call = sampling_set_windows \
+    }
 #define SAMPLING_METHOD(text)                                                              \
     {                                                                                      \
         OPTION_CALL, 'm', "method", "NAME", 0, .help = (text), .call = sampling_set_method \
@@ -70,6 +74,7 @@ struct sampling_choice {
         OPTION_FLAG, 'j', "json", NULL, SAMPLING_AT(json), .help = (text) \
     }
 
+int sampling_set_windows(void *choice, const char *value);
 int sampling_set_method(void *choice, const char *value);
 int sampling_set_precision(void *choice, const char *value);
 

@@ -18,7 +18,9 @@
 
 struct collecting {
     struct status *status;
-    struct store *store; /* NULL: no history */
+    struct store *store;        /* NULL: no history */
+    struct history_guest *rows; /* all guests of the history */
+    ssize_t n_rows;
     struct error *error;
 };
 
@@ -70,6 +72,8 @@ static int read_history(struct collecting *collecting, const char *database)
     collecting->error = &unreadable;
     if (rc == 0)
         rc = history_latest(collecting->store, add_record, collecting, &unreadable);
+    if (rc == 0)
+        collecting->n_rows = history_guests(collecting->store, &collecting->rows, &unreadable);
     collecting->error = NULL;
     if (rc < 0 && rc != -ENOMEM)
         snprintf(status->no_history, sizeof(status->no_history), "%s", unreadable.text);
@@ -185,14 +189,10 @@ static void drop_ended(struct status *status)
 /* Its row in the history; 0: none. One UUID has a row for each host that it ran on. */
 static int64_t find_row(const struct collecting *collecting, const struct status_guest *guest)
 {
-    cleanup_free struct history_guest *guests = NULL;
-    struct error ignored = {0};
-    ssize_t n = history_guests(collecting->store, &guests, &ignored);
-
-    for (ssize_t i = 0; i < n; i++)
-        if (!strcasecmp(guests[i].uuid, guest->uuid) &&
-            !strcmp(guests[i].host, collecting->status->host))
-            return guests[i].id;
+    for (ssize_t i = 0; i < collecting->n_rows; i++)
+        if (!strcasecmp(collecting->rows[i].uuid, guest->uuid) &&
+            !strcmp(collecting->rows[i].host, collecting->status->host))
+            return collecting->rows[i].id;
     return 0;
 }
 
@@ -338,6 +338,7 @@ int status_collect(const struct status_choice *choice, struct status *status, st
     if (gethostname(status->host, sizeof(status->host) - 1) < 0)
         status->host[0] = '\0';
     rc = collect(&collecting, &root, choice, error);
+    free(collecting.rows);
     store_close(collecting.store);
     fsroot_close(&root);
     if (rc < 0)

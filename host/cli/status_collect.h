@@ -12,6 +12,6 @@ struct status_choice {
 
 /**
  * A history that cannot be read is no error: the host is there without it.
- * @return 0, free with status_free(); -ENOMEM; what reading /proc, or libvirt said
+ * @return 0, free with status_free(); -ENOMEM; the error of reading /proc, or of libvirt
  */
 int status_collect(const struct status_choice *choice, struct status *status, struct error *error);
