@@ -24,6 +24,13 @@ set(rank_lint 30000)
 set(rank_fuzz 30000)
 set(rank_integration 20000)
 
+# Of six processors that tests/run gives ctest on two cores, see slots_at_once there: two labs at once, each of which emulates
+# two CPUs, or three scripts of integration, most of whose time is a guest that spins on one CPU, and waiting.
+set(processors_lab 3)
+set(processors_integration 2)
+set(processors_bare 3)
+set(processors_fuzz 3)
+
 # Logs of this build's tests, one for each.
 set(test_logs ${CMAKE_BINARY_DIR}/Testing/logs)
 
@@ -72,7 +79,7 @@ function(declared_add name room script)
              COMMAND setpriv --pdeathsig TERM bash ${CMAKE_SOURCE_DIR}/tests/lib/run_test --logs ${test_logs} --limit ${limit}
                      ${ARGN} ${name} ${script} ${d_args})
     set_tests_properties(${name} PROPERTIES LABELS "${room};${labels}" COST ${cost} TIMEOUT ${ctest_limit} SKIP_RETURN_CODE 77
-                         RESOURCE_LOCK "${d_lock}" REQUIRED_FILES "${d_needs}" ENVIRONMENT "BUILD=${CMAKE_BINARY_DIR}")
+                         PROCESSORS ${processors_${room}} RESOURCE_LOCK "${d_lock}" REQUIRED_FILES "${d_needs}" ENVIRONMENT "BUILD=${CMAKE_BINARY_DIR}")
     if("serial" IN_LIST labels)
         set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
     endif()
