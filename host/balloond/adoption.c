@@ -2,7 +2,7 @@
 /** @file adoption.c  See adoption.h. */
 #include "balloond/adoption.h"
 
-#include "daemon/service/log.h"
+#include "service/log.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/meminfo.h"
 #include "control/control_words.h"
-#include "daemon/service/log.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <math.h>

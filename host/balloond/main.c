@@ -5,20 +5,17 @@
  */
 #include "balloond/balloond.h"
 #include "base/run_lock.h"
-#include "daemon/service/log.h"
-#include "keep/reader_group.h"
+#include "service/log.h"
+#include "service/main_loop.h"
+#include "service/reader_group.h"
 
-#include <cap-ng.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EXIT_USAGE 1
@@ -76,48 +73,35 @@ static int load(const struct options *options, struct balloond_config *config, s
                                 error);
 }
 
-/* Root without capabilities is the owner of root's files and sockets, and no more. An embedded
- * driver starts guests in this process, with all of root's powers. */
-static int give_up_privileges(const struct balloond_config *config, struct error *error)
-{
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return error_set(error, -errno, "no_new_privs: %s", strerror(errno));
-    if (strstr(config->connect, ":///embed") ||
-        (capng_get_caps_process() == 0 && capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE))
-        return 0;
-    reader_group_join();
-    capng_clear(CAPNG_SELECT_BOTH);
-    if (capng_apply(CAPNG_SELECT_BOTH) != 0)
-        return error_set(error, -EPERM, "capabilities could not be dropped");
-    return 0;
-}
-
+/* A tick takes as long as libvirt does. */
 static void stay_alive(void)
 {
     sd_notify(0, "WATCHDOG=1");
 }
 
-static void balloond_loop(struct balloond *balloond)
+static int tick(sd_event_source *timer, uint64_t now_us, void *context)
 {
-    const double tick_s = fmin(balloond->config->interval_s, TICK_MAX_S);
-    const struct timespec tick = {.tv_sec = (time_t)tick_s,
-                                  .tv_nsec = (long)((tick_s - floor(tick_s)) * 1e9)};
-    sigset_t signals;
+    struct balloond *balloond = context;
 
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    signal(SIGPIPE, SIG_IGN);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    sd_notify(0, "READY=1");
+    (void)now_us;
+    balloond_tick(balloond);
+    return main_loop_again(timer, fmin(balloond->config->interval_s, TICK_MAX_S));
+}
+
+static int balloond_run(struct balloond *balloond, struct error *error)
+{
+    sd_event *loop;
+    int rc = main_loop_open(&loop, error);
+
+    if (rc == 0)
+        rc = main_loop_add(loop, tick, balloond, error);
+    if (rc < 0)
+        return rc;
     log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "%s, %s",
              balloond->config->policy.proactive ? "proactive" : "lazy",
              balloond->config->act ? "acting" : "a dry run: no balloon is set");
-    do {
-        stay_alive();
-        balloond_tick(balloond);
-    } while (sigtimedwait(&signals, NULL, &tick) < 0);
-    sd_notify(0, "STOPPING=1");
+    sd_event_set_watchdog(loop, true);
+    return main_loop_run(loop, error);
 }
 
 /* One controller on a host, whatever its configuration. */
@@ -133,14 +117,14 @@ static int lock_and_run(const struct balloond_config *config, struct error *erro
         return error_set(error, rc, "/: %s", strerror(-rc));
     rc = run_lock_host(&lock, &root, "balloond", &at_once, error);
     if (rc == 0)
-        rc = give_up_privileges(config, error);
+        /* An embedded driver starts guests in this process. */
+        rc = reader_become(strstr(config->connect, ":///embed"), error);
     if (rc == 0)
         rc = journal_open(config->journal, &balloond.journal, error);
     if (rc == 0) {
-        balloond_loop(&balloond);
-        rc = balloond_end(&balloond);
-        if (rc < 0)
-            error_set(error, rc, "not every balloon was restored");
+        rc = balloond_run(&balloond, error);
+        if (balloond_end(&balloond) < 0)
+            rc = error_set(error, -EIO, "not every balloon was restored");
     }
     run_lock_release(&lock);
     return rc;

@@ -16,11 +16,12 @@
 #include "base/plural.h"
 #include "base/run_lock.h"
 #include "daemon/scanner/scanner_process.h"
-#include "daemon/service/log.h"
 #include "daemon/service/options.h"
 #include "daemon/service/privileges.h"
 #include "daemon/service/state_dir.h"
 #include "daemon/sources/source.h"
+#include "service/log.h"
+#include "service/main_loop.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -30,15 +31,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #define FILES 524288 /* as its unit says */
 #define EXIT_FAILED 2
-#define STATUS_EVERY_MS 5000
+#define STATUS_EVERY_S 5
 #define SCANNER_EVERY_MS 500
 #define MAX_SOURCES PUBLISHER_MAX_SOURCES /* over all reloads */
 #define LOCK_NAME "vmwssd"
@@ -61,27 +62,11 @@ struct daemon {
     uint64_t patience_ns; /* how long neither half waits for the other */
     unsigned n_sources;
     struct source sources[MAX_SOURCES];
-    int signal_fd;
-    int failed_fd; /* readable when the scanner has ended */
-    bool stop;
+    sd_event *loop;
+    int failed_fd;       /* readable when the scanner has ended */
     atomic_int failed;   /* why it stops: 0, or a negative errno of scanner_alive() */
     atomic_bool leaving; /* the scanner ends because we want it to */
 };
-
-/* Blocked in all threads, and read here. */
-static int take_signals(void)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    signal(SIGPIPE, SIG_IGN);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-        return -errno;
-    return signalfd(-1, &set, SFD_CLOEXEC);
-}
 
 /* A guest takes a dozen files, and there may be thousands. Above the hard limit only who has
  * CAP_SYS_RESOURCE comes, which privileges_drop() gives up. */
@@ -249,25 +234,12 @@ static void tell_status(const struct daemon *daemon)
         sources_up(daemon), plural(sources_up(daemon)), state.period_s, state.share * 100,
         daemon->config.budget * 100, (unsigned long long)state.records, (unsigned long long)written,
         (unsigned long long)dropped);
-    if (state.alive)
-        sd_notify(0, "WATCHDOG=1");
-    else
+    sd_event_set_watchdog(daemon->loop, state.alive);
+    if (!state.alive)
         log_line(LOG_CLASS_DAEMON, LOG_ERR,
                  "no guest is looked at any more: a thread is stuck, or looks at %zu guests hang, "
                  "for which there are threads; the watchdog ends us unless that ends",
                  state.hanging);
-}
-
-static void take_signal(struct daemon *daemon)
-{
-    struct signalfd_siginfo signal;
-
-    if (read(daemon->signal_fd, &signal, sizeof(signal)) != sizeof(signal))
-        return;
-    if (signal.ssi_signo == SIGHUP)
-        reload(daemon);
-    else
-        daemon->stop = true;
 }
 
 /* What it had marked ends with it, or is restored by it; without it there is nothing to do. In a
@@ -305,29 +277,61 @@ static int start_watching_scanner(struct daemon *daemon, struct error *error)
     return 0;
 }
 
-static void daemon_run(struct daemon *daemon)
-{
-    struct pollfd fds[] = {{.fd = daemon->signal_fd, .events = POLLIN},
-                           {.fd = fleet_epoll_fd(daemon->fleet), .events = POLLIN},
-                           {.fd = daemon->failed_fd, .events = POLLIN}};
-    uint64_t told_ns = 0;
+/* --- the main loop ---------------------------------------------------------------------------- */
 
-    while (!daemon->stop) {
-        if (clock_ns() - told_ns >= STATUS_EVERY_MS * 1000000ULL) {
-            tell_status(daemon);
-            told_ns = clock_ns();
-        }
-        fleet_find_jobs(daemon->fleet);
-        if (poll(fds, 3, FLEET_JOBS_MS) < 0)
-            continue;
-        if (fds[0].revents)
-            take_signal(daemon);
-        if (fds[2].revents)
-            daemon->stop = true;
-        else if (fds[1].revents)
-            fleet_dispatch_events(daemon->fleet);
-    }
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *signal, void *daemon)
+{
+    (void)source;
+    (void)signal;
+    reload(daemon);
+    return 0;
 }
+
+static int on_status(sd_event_source *timer, uint64_t now_us, void *daemon)
+{
+    (void)now_us;
+    tell_status(daemon);
+    return main_loop_again(timer, STATUS_EVERY_S);
+}
+
+static int on_jobs(sd_event_source *timer, uint64_t now_us, void *context)
+{
+    const struct daemon *daemon = context;
+
+    (void)now_us;
+    fleet_find_jobs(daemon->fleet);
+    return main_loop_again(timer, FLEET_JOBS_MS / 1e3);
+}
+
+static int on_guests(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+    const struct daemon *daemon = context;
+
+    (void)source;
+    (void)fd;
+    (void)events;
+    fleet_dispatch_events(daemon->fleet);
+    return 0;
+}
+
+static int daemon_run(struct daemon *daemon, struct error *error)
+{
+    sd_event *loop = daemon->loop;
+    int rc = sd_event_add_signal(loop, NULL, SIGHUP, on_reload, daemon);
+
+    if (rc >= 0)
+        rc = sd_event_add_io(loop, NULL, daemon->failed_fd, EPOLLIN, NULL, NULL);
+    if (rc >= 0)
+        rc = sd_event_add_io(loop, NULL, fleet_epoll_fd(daemon->fleet), EPOLLIN, on_guests, daemon);
+    if (rc < 0)
+        return error_set(error, rc, "the main loop: %s", strerror(-rc));
+    rc = main_loop_add(loop, on_status, daemon, error);
+    if (rc == 0)
+        rc = main_loop_add(loop, on_jobs, daemon, error);
+    return rc < 0 ? rc : main_loop_run(loop, error);
+}
+
+/* --- its begin and its end -------------------------------------------------------------------- */
 
 static int open_history(struct daemon *daemon, struct error *error)
 {
@@ -416,7 +420,7 @@ static int start(struct daemon *daemon, struct error *error)
     if (rc == 0)
         rc = divide(daemon, error);
     if (rc == 0)
-        rc = daemon->signal_fd = take_signals();
+        rc = main_loop_open(&daemon->loop, error);
     if (rc >= 0 && *config->database)
         rc = open_history(daemon, error);
     if (rc >= 0)
@@ -439,7 +443,6 @@ static int start(struct daemon *daemon, struct error *error)
 
 static void stop(struct daemon *daemon)
 {
-    sd_notify(0, "STOPPING=1");
     agents_end(daemon->agents);
     publisher_end(daemon->publisher); /* meanwhile: */
     fleet_stop(daemon->fleet);
@@ -467,7 +470,7 @@ static int leave_scanner(struct daemon *daemon)
 
 int main(int argc, char **argv)
 {
-    static struct daemon daemon = {.lock = RUN_LOCK_NONE, .signal_fd = -1, .failed_fd = -1};
+    static struct daemon daemon = {.lock = RUN_LOCK_NONE, .failed_fd = -1};
     struct error error = {0};
     int rc = options_parse(&daemon.options, argc, argv);
 
@@ -482,13 +485,14 @@ int main(int argc, char **argv)
         log_set_level(daemon.config.log_level);
         rc = start(&daemon, &error);
     }
+    if (rc == 0) {
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "vmwssd %s", VMWSS_VERSION);
+        rc = daemon_run(&daemon, &error);
+    }
     if (rc < 0) {
         log_line(LOG_CLASS_DAEMON, LOG_ERR, "%s", *error.text ? error.text : strerror(-rc));
         return EXIT_FAILED;
     }
-    log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "vmwssd %s", VMWSS_VERSION);
-    sd_notify(0, "READY=1");
-    daemon_run(&daemon);
     stop(&daemon);
     /* Threads that wait for libvirt may wait on. */
     _exit(leave_scanner(&daemon));

@@ -8,56 +8,30 @@
 #include "exporter/message.h"
 #include "exporter/options.h"
 #include "exporter/textfile.h"
-#include "keep/reader_group.h"
+#include "service/main_loop.h"
+#include "service/reader_group.h"
 
-#include <cap-ng.h>
 #include <errno.h>
-#include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <systemd/sd-daemon.h>
-#include <time.h>
-#include <unistd.h>
 
 #define EXIT_USAGE 1
 #define EXIT_CANNOT 2
 
-/* Root without capabilities is the owner of root's files, and in the groups that it is in, and no
- * more. */
-static int give_up_privileges(struct error *error)
-{
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return error_set(error, -errno, "no_new_privs: %s", strerror(errno));
-    /* None to drop: another user, or a service manager has done it. */
-    if (capng_get_caps_process() == 0 && capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE)
-        return 0;
-    reader_group_join();
-    capng_clear(CAPNG_SELECT_BOTH);
-    if (capng_apply(CAPNG_SELECT_BOTH) != 0)
-        return error_set(error, -EPERM, "capabilities could not be dropped");
-    return 0;
-}
-
-/* Blocked in all threads, and waited for. */
-static void take_signals(sigset_t *signals)
-{
-    sigemptyset(signals);
-    sigaddset(signals, SIGTERM);
-    sigaddset(signals, SIGINT);
-    signal(SIGPIPE, SIG_IGN);
-    sigprocmask(SIG_BLOCK, signals, NULL);
-}
-
 /* --- three ways to work ----------------------------------------------------------------------- */
+
+static int expire(sd_event_source *timer, uint64_t now_us, void *http)
+{
+    (void)now_us;
+    http_expire(http);
+    return main_loop_again(timer, 1);
+}
 
 static int serve(const struct exporter_options *options, struct error *error)
 {
     struct http *http = NULL;
-    const struct timespec second = {.tv_sec = 1};
-    sigset_t signals;
+    sd_event *loop;
     int fd = listen_passed(error);
     int rc;
 
@@ -65,16 +39,16 @@ static int serve(const struct exporter_options *options, struct error *error)
         fd = listen_on(options->listen, error);
     if (fd < 0)
         return fd;
-    take_signals(&signals);
-    rc = http_start(&http, fd, &options->metrics, error);
-    if (rc < 0)
-        return rc;
-    sd_notify(0, "READY=1");
-    while (sigtimedwait(&signals, NULL, &second) < 0)
-        http_expire(http);
-    sd_notify(0, "STOPPING=1");
-    http_stop(http);
-    return 0;
+    rc = main_loop_open(&loop, error);
+    if (rc == 0)
+        rc = http_start(&http, fd, &options->metrics, error);
+    if (rc == 0)
+        rc = main_loop_add(loop, expire, http, error);
+    if (rc == 0)
+        rc = main_loop_run(loop, error);
+    if (http)
+        http_stop(http);
+    return rc;
 }
 
 static int write_file(const struct exporter_options *options, struct error *error)
@@ -90,29 +64,38 @@ static int write_file(const struct exporter_options *options, struct error *erro
     return rc;
 }
 
+struct keeping {
+    const struct exporter_options *options;
+    int failing;
+};
+
 /* The file is there as long as it is right: what cannot be written anew would be read as
  * today's. */
-static int keep_file(const struct exporter_options *options)
+static int keep_file(sd_event_source *timer, uint64_t now_us, void *context)
 {
-    double whole_s = floor(options->interval_s);
-    const struct timespec interval = {.tv_sec = (time_t)whole_s,
-                                      .tv_nsec = (long)((options->interval_s - whole_s) * 1e9)};
-    sigset_t signals;
-    int failing = 0;
+    struct keeping *keeping = context;
+    struct error error = {0};
+    int rc = write_file(keeping->options, &error);
 
-    take_signals(&signals);
-    sd_notify(0, "READY=1");
-    do {
-        struct error error = {0};
-        int rc = write_file(options, &error);
+    (void)now_us;
+    if (rc < 0)
+        textfile_remove(keeping->options->textfile);
+    message_outcome(&keeping->failing, rc, &error);
+    return main_loop_again(timer, keeping->options->interval_s);
+}
 
-        if (rc < 0)
-            textfile_remove(options->textfile);
-        message_outcome(&failing, rc, &error);
-    } while (sigtimedwait(&signals, NULL, &interval) < 0);
-    sd_notify(0, "STOPPING=1");
+static int keep_file_until_signal(const struct exporter_options *options, struct error *error)
+{
+    struct keeping keeping = {.options = options};
+    sd_event *loop;
+    int rc = main_loop_open(&loop, error);
+
+    if (rc == 0)
+        rc = main_loop_add(loop, keep_file, &keeping, error);
+    if (rc == 0)
+        rc = main_loop_run(loop, error);
     textfile_remove(options->textfile);
-    return 0;
+    return rc;
 }
 
 static int print_once(const struct exporter_options *options, struct error *error)
@@ -133,7 +116,7 @@ static int work(const struct exporter_options *options, struct error *error)
 {
     switch (options->mode) {
     case EXPORTER_TEXTFILE:
-        return keep_file(options);
+        return keep_file_until_signal(options, error);
     case EXPORTER_PRINT:
         return print_once(options, error);
     default:
@@ -149,7 +132,7 @@ int main(int argc, char **argv)
 
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
-    rc = give_up_privileges(&error);
+    rc = reader_become(false, &error);
     if (rc == 0)
         rc = work(&options, &error);
     if (rc == 0)

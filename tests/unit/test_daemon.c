@@ -7,9 +7,9 @@
 #include "daemon/scanner/guest_epoll.h"
 #include "daemon/scanner/guest_scan.h"
 #include "daemon/service/config.h"
-#include "daemon/service/log.h"
 #include "daemon/service/options.h"
 #include "fixture.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "daemon/agents/balloon_stats.h"
-#include "daemon/service/log.h"
 #include "domain/domain_events.h"
 #include "domain/domain_xml.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 
 #include "agent/agent_last_report.h"
 #include "base/clock.h"
-#include "daemon/service/log.h"
 #include "domain/domain_memory.h"
 #include "keep/store.h"
+#include "service/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/plural.h"
-#include "daemon/service/log.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

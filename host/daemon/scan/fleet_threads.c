@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/cond.h"
-#include "daemon/service/log.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <time.h>

@@ -11,9 +11,9 @@
 
 #include "base/cond.h"
 #include "base/plural.h"
-#include "daemon/service/log.h"
 #include "domain/qemu_vcpus.h"
 #include "estimate/wilson.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <math.h>

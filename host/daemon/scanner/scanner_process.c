@@ -7,8 +7,8 @@
 #include "base/leaks.h"
 #include "daemon/scanner/scan_socket.h"
 #include "daemon/scanner/scan_table.h"
-#include "daemon/service/log.h"
 #include "daemon/service/privileges.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,8 +3,8 @@
 #include "daemon/service/state_dir.h"
 
 #include "base/cleanup.h"
-#include "keep/reader_group.h"
 #include "keep/store.h"
+#include "service/reader_group.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/cond.h"
-#include "daemon/service/log.h"
 #include "daemon/sinks/publish.h"
 #include "domain/domain_events.h"
 #include "domain/domain_metadata.h"
+#include "service/log.h"
 #include "show/wss_element.h"
 
 #include <errno.h>

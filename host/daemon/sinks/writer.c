@@ -3,9 +3,9 @@
 #include "daemon/sinks/writer.h"
 
 #include "base/cond.h"
-#include "daemon/service/log.h"
 #include "keep/history.h"
 #include "keep/wal.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <stdio.h>

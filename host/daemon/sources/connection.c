@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "base/cond.h"
 #include "base/proc_pid.h"
-#include "daemon/service/log.h"
 #include "daemon/sources/open_queue.h"
 #include "domain/domain_events.h"
+#include "service/log.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file log.c  See log.h. */
-#include "daemon/service/log.h"
+#include "service/log.h"
 
 #include "base/clock.h"
 #include "base/utf8.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ void log_set_level(int priority)
 static void write_line(int priority, const char *text)
 {
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "vmwssd: %s\n", text);
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
     else
         fprintf(stderr, "<%d>%s\n", priority, text);
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file main_loop.h  The main thread of a daemon: sd-event(3), which SIGTERM and SIGINT end.
+ *
+ * Sources of events are added with sd-event's own functions. One without a handler ends the loop.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <systemd/sd-event.h>
+
+/** Blocks SIGTERM, SIGINT and SIGHUP for good, so call it before the first thread is started;
+ * ignores SIGPIPE. The loop is never freed. 0, or negative with the message. */
+int main_loop_open(sd_event **loop, struct error *error);
+
+/** Calls @p handler as soon as the loop runs; it returns main_loop_again() to be called again. */
+int main_loop_add(sd_event *loop, sd_event_time_handler_t handler, void *context,
+                  struct error *error);
+
+/** For a handler that ends: it is due again so many seconds from now. */
+int main_loop_again(sd_event_source *timer, double seconds);
+
+/** Tells the service manager READY=1, runs until the end, and tells it STOPPING=1. 0, or negative
+ * with the message. */
+int main_loop_run(sd_event *loop, struct error *error);
