@@ -2,7 +2,8 @@
 /** @file agent_fields.c  See agent_fields.h. */
 #include "agent/agent_fields.h"
 
-#include "agent/agent_message.h"
+#include "agent/agent_report.h"
+#include "base/utf8.h"
 #include "domain/ram_config.h"
 
 #include <errno.h>
@@ -11,42 +12,6 @@
 
 #define MAX_PID (1ULL << 22)
 #define MAX_SECONDS 4e9
-
-/* Bytes of the character that begins at @p c, which is valid UTF-8, and its code point. */
-static size_t decode(const unsigned char *c, uint32_t *point)
-{
-    size_t length = c[0] < 0x80 ? 1 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-    uint32_t value = length == 1 ? c[0] : c[0] & (0x7fU >> length);
-
-    for (size_t i = 1; i < length; i++) {
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-        value = value << 6 | (c[i] & 0x3fU);
-    }
-    *point = value;
-    return length;
-}
-
-/* Controls of ASCII and Latin-1; ends of lines and paragraphs; marks, embeddings, overrides and
- * isolates of direction. */
-static bool is_control(uint32_t point)
-{
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
-           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
-}
-
-bool agent_text_is_printable(const char *text)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        uint32_t point;
-        size_t length = decode(c, &point);
-
-        if (length == 0 || is_control(point))
-            return false;
-        c += length;
-    }
-    return true;
-}
 
 static int wrong(int code, const char *where, const char *key, const char *what,
                  struct error *error)
@@ -63,7 +28,7 @@ static int read_text(const json_t *value, const char *where, const char *key, ch
         return wrong(-EINVAL, where, key, "not text", error);
     if (json_string_length(value) > WIRE_TEXT_MAX)
         return error_set(error, -ERANGE, "%s.%s: longer than %d bytes", where, key, WIRE_TEXT_MAX);
-    if (!agent_text_is_printable(string))
+    if (!utf8_is_printable(string))
         return wrong(-EINVAL, where, key, "has control characters", error);
     memcpy(text, string, json_string_length(value) + 1);
     return 0;

@@ -59,7 +59,3 @@ struct agent_message {
  */
 int agent_message_parse(const char *line, size_t length, uint64_t ram_bytes,
                         struct agent_message *out, struct error *error);
-
-/** Is it printable UTF-8: no control characters, none that turn the direction of text or end a
- * line? */
-bool agent_text_is_printable(const char *text);

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "balloond/balloond.h"
+#include "balloond/context.h"
 
 /** The row of a guest that is ours, or is about to be. */
 struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, uint64_t set_bytes);

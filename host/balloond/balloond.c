@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file balloond.c  See balloond.h. */
-#include "balloond/adoption.h"
+#include "balloond/balloond.h"
 
+#include "balloond/adoption.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/meminfo.h"

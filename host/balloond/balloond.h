@@ -5,33 +5,7 @@
  */
 #pragma once
 
-#include "balloond/members.h"
-#include "base/clock.h"
-
-struct balloond {
-    const struct balloond_config *config;
-    struct journal *journal;
-    struct domain_connection *libvirt; /* NULL: not connected */
-    struct members members;
-    enum control_level level;
-    double followed_s, decided_s, trimmed_s; /* when, by the monotonic clock */
-    bool was_down;                           /* libvirt, and it was logged */
-    bool was_blind;                          /* likewise, the history */
-    bool was_roomless;                       /* likewise, what make-room asks for */
-    bool sections_checked;                   /* those that match no guest were logged */
-    void (*alive)(void);                     /* called before each guest: a watchdog waits */
-};
-
-/** By the monotonic clock, and by the wall's. */
-static inline double balloond_now_s(void)
-{
-    return (double)clock_ns() / 1e9;
-}
-
-static inline double balloond_wall_s(void)
-{
-    return store_clock_now().wall_s;
-}
+#include "balloond/context.h"
 
 /** A tick, each second: sees stalls; every other one also what libvirt says, which decides when it
  * is time, or at once for a panic. What fails is logged, once, and tried again. */

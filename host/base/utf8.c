@@ -2,8 +2,6 @@
 /** @file utf8.c  See utf8.h. */
 #include "base/utf8.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +70,15 @@ size_t utf8_printable_bytes(const char *text)
     if (n == 1)
         return *c >= 0x20 && *c != 0x7f;
     return n > 0 && is_control(decode(c, n)) ? 0 : n;
+}
+
+bool utf8_is_printable(const char *text)
+{
+    size_t n;
+
+    while ((n = utf8_printable_bytes(text)) > 0)
+        text += n;
+    return *text == '\0';
 }
 
 static void replace(char *text, bool with_controls)

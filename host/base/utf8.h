@@ -3,6 +3,7 @@
  * anywhere. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Each byte that is not part of well-formed UTF-8 (RFC 3629) becomes '?'. */
@@ -15,6 +16,9 @@ void utf8_clean(char *text);
  * beside them: U+202E shows "gpj.exe" for "exe.jpg".
  */
 size_t utf8_printable_bytes(const char *text);
+
+/** Is all of it such characters? */
+bool utf8_is_printable(const char *text);
 
 /** utf8_clean(), and each byte of a character that utf8_printable_bytes() refuses becomes '?'
  * too. */

@@ -9,24 +9,7 @@
 
 #include "base/error.h"
 #include "base/fsroot.h"
-#include "domain/qemu_cmdline.h"
-
-#include <sys/types.h>
-
-#define QEMU_MAX_VCPUS 1024
-#define QEMU_MAX_CMDLINE_BYTES (8UL << 20)
-
-struct qemu_process {
-    pid_t pid;
-    int pidfd;            /* -1 in a captured tree */
-    uint64_t start_ticks; /* clock ticks after boot */
-    char exe[256];        /* what /proc/PID/exe names */
-    struct qemu_cmdline config;
-    enum accel accel; /* from the process itself: an open kvm-vm file or the vCPU threads' names */
-    bool vcpus_known; /* false: the vCPU threads cannot be told apart, vcpus holds all threads */
-    size_t n_vcpus;
-    pid_t *vcpus; /* thread ids, ascending; see qemu_vcpus.h for the rule */
-};
+#include "domain/qemu.h"
 
 /**
  * Opens process @p pid and proves that it is a QEMU system emulator.
@@ -45,26 +28,6 @@ int qemu_process_verify(const struct fsroot *root, const struct qemu_process *pr
 
 /** True when the process is stopped by a signal or a tracer (state T or t). */
 bool qemu_process_stopped(const struct fsroot *root, const struct qemu_process *process);
-
-/** CPU time consumed by the vCPU threads so far, in ns (first field of
- * /proc/PID/task/TID/schedstat, else utime + stime of its stat;
- * Documentation/scheduler/sched-stats.rst). Threads that are gone count 0, so after the unplugging
- * of a vCPU the sum is smaller than before. Under TCG this is emulation time, guest code and
- * translation alike. When the vCPU threads are not known it is the CPU time of the whole process
- * (its CPU clock, clock_getcpuclockid(3)), which never falls. */
-uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process);
-
-/** Adds up how long the vCPUs run while vCPUs come and go. Zeroed: not read yet. */
-struct vcpu_clock {
-    bool begun;
-    uint64_t read_ns; /* as last read */
-    uint64_t ran_ns;  /* since the first reading */
-};
-
-/** Reads it; how long they ran since the first reading, in ns, which never falls: what ran between
- * two readings of which the second has fewer vCPUs is not counted. */
-uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
-                         const struct qemu_process *process);
 
 /** Does the process's executable have the name of a QEMU system emulator (qemu-system-*, qemu-kvm,
  * kvm)? */

@@ -15,7 +15,8 @@
  */
 #pragma once
 
-#include "domain/qemu_process.h"
+#include "base/fsroot.h"
+#include "domain/qemu.h"
 
 /** What QEMU may be doing to all of guest RAM. */
 enum qemu_job {
@@ -76,3 +77,23 @@ int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process);
 /** Has it a device of the host open (/dev/vfio, Documentation/driver-api/vfio.rst)? False where its
  * files cannot be seen. */
 bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process);
+
+/** CPU time consumed by the vCPU threads so far, in ns (first field of
+ * /proc/PID/task/TID/schedstat, else utime + stime of its stat;
+ * Documentation/scheduler/sched-stats.rst). Threads that are gone count 0, so after the unplugging
+ * of a vCPU the sum is smaller than before. Under TCG this is emulation time, guest code and
+ * translation alike. When the vCPU threads are not known it is the CPU time of the whole process
+ * (its CPU clock, clock_getcpuclockid(3)), which never falls. */
+uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process);
+
+/** Adds up how long the vCPUs run while vCPUs come and go. Zeroed: not read yet. */
+struct vcpu_clock {
+    bool begun;
+    uint64_t read_ns; /* as last read */
+    uint64_t ran_ns;  /* since the first reading */
+};
+
+/** Reads it; how long they ran since the first reading, in ns, which never falls: what ran between
+ * two readings of which the second has fewer vCPUs is not counted. */
+uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
+                         const struct qemu_process *process);

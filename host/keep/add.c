@@ -3,9 +3,10 @@
 #include "domain/ram_config.h"
 #include "keep/columns.h"
 #include "keep/guest_stats_row.h"
+#include "keep/open_store.h"
 #include "keep/rollup.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
+#include "keep/store.h"
 #include "keep/wal.h"
 
 #include <errno.h>

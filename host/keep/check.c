@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file check.c  store_check(): are all pages of the database what they must be? */
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
+#include "keep/store.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "keep/database.h"
 
 #include "base/cleanup.h"
+#include "keep/open_store.h"
 #include "keep/quarantine.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <stdio.h>

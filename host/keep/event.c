@@ -2,8 +2,8 @@
 /** @file event.c  See event.h. */
 #include "keep/event.h"
 
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 #include "keep/wal.h"
 
 #include <errno.h>

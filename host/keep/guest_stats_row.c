@@ -3,9 +3,9 @@
 #include "keep/guest_stats_row.h"
 
 #include "keep/bucket.h"
+#include "keep/open_store.h"
 #include "keep/rollup.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <string.h>

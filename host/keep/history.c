@@ -5,10 +5,10 @@
 #include "base/cleanup.h"
 #include "keep/database.h"
 #include "keep/kept_row.h"
+#include "keep/open_store.h"
 #include "keep/quarantine.h"
 #include "keep/schema.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,9 @@
 #include "keep/kept_row.h"
 
 #include "keep/columns.h"
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
+#include "keep/store.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,9 +2,12 @@
 /** @file kept_row.h  A walk over records as they were added, each with the guest's statistics. */
 #pragma once
 
-#include "keep/history.h"
+#include "base/error.h"
+#include "keep/bucket.h"
 
 #include <sqlite3.h>
+
+struct store;
 
 /** The tables of a record, the guest's own as g, its sample as s. */
 #define KEPT_FROM " FROM guest g JOIN sample s ON s.guest_id = g.id" KEPT_JOIN

@@ -2,9 +2,10 @@
 /** @file maintain.c  Retention, and writing the WAL back. */
 #include "base/clock.h"
 #include "keep/bucket.h"
+#include "keep/open_store.h"
 #include "keep/size.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
+#include "keep/store.h"
 #include "keep/wal.h"
 
 #include <errno.h>
@@ -190,6 +191,11 @@ static int give_back(struct store *store, struct error *error)
     if (rc < 0 || free_pages < 1000 || free_pages < pages / 4)
         return rc;
     return sql_run(store, "PRAGMA incremental_vacuum(1000)", error);
+}
+
+uint64_t store_wal_held_bytes(const struct store *store)
+{
+    return wal_held_bytes(store);
 }
 
 int store_maintain(struct store *store, const struct store_retention *retention,

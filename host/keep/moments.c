@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "keep/bucket_row.h"
 #include "keep/guest_stats_row.h"
+#include "keep/open_store.h"
 #include "keep/rollup.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,8 +5,8 @@
 #include "keep/guest_stats_row.h"
 #include "keep/history.h"
 #include "keep/kept_row.h"
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <math.h>

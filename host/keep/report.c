@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "estimate/packing.h"
 #include "keep/event.h"
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <math.h>

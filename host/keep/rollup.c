@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "keep/bucket_row.h"
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 

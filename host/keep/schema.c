@@ -15,8 +15,8 @@
 
 #include "keep/columns.h"
 #include "keep/guest_stats_row.h"
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,8 +2,9 @@
 /** @file size.c  See size.h. */
 #include "keep/size.h"
 
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
+#include "keep/store.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 /** @file sql.c  See sql.h. */
 #include "keep/sql.h"
 
-#include "keep/store_private.h"
+#include "keep/open_store.h"
 
 #include <errno.h>
 #include <math.h>

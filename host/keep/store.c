@@ -3,10 +3,10 @@
 #include "keep/store.h"
 
 #include "keep/database.h"
+#include "keep/open_store.h"
 #include "keep/quarantine.h"
 #include "keep/schema.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 #include "keep/wal.h"
 
 #include <errno.h>

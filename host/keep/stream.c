@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "keep/kept_row.h"
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

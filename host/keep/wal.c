@@ -2,8 +2,8 @@
 /** @file wal.c  See wal.h. */
 #include "keep/wal.h"
 
+#include "keep/open_store.h"
 #include "keep/sql.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 
@@ -49,21 +49,21 @@ int wal_checkpoint(struct store *store, struct error *error)
                                                                  : sql_error(store, result, error);
 }
 
-uint64_t store_wal_held_bytes(const struct store *store)
+uint64_t wal_held_bytes(const struct store *store)
 {
     return store->wal_held_pages * (uint64_t)store->page_bytes;
 }
 
 int wal_check(struct store *store, struct error *error)
 {
-    if (store_wal_held_bytes(store) < store->wal_max_bytes)
+    if (wal_held_bytes(store) < store->wal_max_bytes)
         return 0;
     copy_back(store);
-    if (store_wal_held_bytes(store) < store->wal_max_bytes)
+    if (wal_held_bytes(store) < store->wal_max_bytes)
         return 0;
     return error_set(
         error, -EBUSY,
         "%s: its WAL has grown to %llu MiB, as a reader does not finish; end it (fuser "
         "-v %s-shm)",
-        store->path, (unsigned long long)(store_wal_held_bytes(store) >> 20), store->path);
+        store->path, (unsigned long long)(wal_held_bytes(store) >> 20), store->path);
 }

@@ -27,5 +27,8 @@ void wal_begin(struct store *store);
 /** Copies back what no reader holds up. 0, or what SQLite said. */
 int wal_checkpoint(struct store *store, struct error *error);
 
+/** store_wal_held_bytes() */
+uint64_t wal_held_bytes(const struct store *store);
+
 /** May another record be added? 0; -EBUSY the WAL is as long as it may become, with the remedy. */
 int wal_check(struct store *store, struct error *error);

@@ -21,6 +21,12 @@ struct minutes {
     size_t source, noted;
 };
 
+void plan_warn(const struct plan_reading *reading, const char *text)
+{
+    if (reading->warn)
+        reading->warn(text, reading->context);
+}
+
 static void report(const struct plan_reading *reading, double done)
 {
     if (reading->progress)

@@ -14,31 +14,8 @@
  */
 #pragma once
 
-#include "base/error.h"
 #include "plan/fleet.h"
-
-/** So much later than everything else, and it is not there any more; a host: than the end. */
-#define PLAN_RECENT_S 3600
-
-struct prom_options;
-
-struct plan_source {
-    const char *path; /* of a history, or a URL */
-    const char *host; /* the name to use for it; NULL: the one in its records. Not of a URL */
-};
-
-struct plan_reading {
-    const struct plan_source *sources;
-    size_t n_sources;
-    double from_s, to_s; /* Unix time */
-    double window_s;     /* of the needs; sizes are from the guest's longest up to an hour */
-    const struct prom_options *prometheus; /* NULL: no source is a URL */
-    /* Called with a sentence about what a URL did not have; NULL: not. */
-    void (*warn)(const char *text, void *context);
-    /* Called with what is done, 0 .. 1; NULL: not. */
-    void (*progress)(double done, void *context);
-    void *context;
-};
+#include "plan/reading.h"
 
 /**
  * Capacities and reserves of the hosts, unless a URL had them, and pinned, apart of the guests, are

@@ -15,12 +15,6 @@
 /* Prometheus refuses more than 11,000 of one series. */
 #define TIMES_OF_PIECE 10000
 
-void plan_warn(const struct plan_reading *reading, const char *text)
-{
-    if (reading->warn)
-        reading->warn(text, reading->context);
-}
-
 static int see_all(const struct prom_client *client, const struct prom_answer *answer,
                    const struct plan_reading *reading,
                    int (*see)(const struct prom_answer *answer, size_t series, void *context),

@@ -3,8 +3,8 @@
  * pieces. */
 #pragma once
 
-#include "plan/from_history.h"
 #include "plan/prom_client.h"
+#include "plan/reading.h"
 
 #define PROM_QUERY_MAX 2048
 /** A sample of minute k is scraped within minute k + 1; a range of a query ends just before that
@@ -44,6 +44,3 @@ void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double windo
  * as "last_over_time"; NULL: the value now. */
 void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric,
                      const char *host, const char *over, double over_s);
-
-/** Tells the caller of plan_read() that something is not complete. */
-void plan_warn(const struct plan_reading *reading, const char *text);

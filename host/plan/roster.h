@@ -10,7 +10,8 @@
 #pragma once
 
 #include "keep/event.h"
-#include "plan/from_history.h"
+#include "plan/fleet.h"
+#include "plan/reading.h"
 
 /** So many hours back from the end it is kept which a guest has records of. */
 #define ROSTER_HOURS 704

@@ -5,6 +5,7 @@
  * two bits, times 0.7 s).
  */
 #include "agent/agent_channel_private.h"
+#include "base/utf8.h"
 #include "fuzz.h"
 
 #include <sys/socket.h>
@@ -31,7 +32,7 @@ static void drain(struct agent_channel *channel, uint64_t now)
         CLAIM(++events <= AGENT_UNREAD_LINES + 2 * AGENT_FAULTS);
         CLAIM((event.kind == AGENT_FAILED) <= (channel->fd < 0));
         if (event.kind == AGENT_FAULT || event.kind == AGENT_FAILED)
-            CLAIM(event.error.code < 0 && agent_text_is_printable(event.error.text));
+            CLAIM(event.error.code < 0 && utf8_is_printable(event.error.text));
         if (event.kind == AGENT_REPORT)
             agent_channel_ask(channel, now);
     }

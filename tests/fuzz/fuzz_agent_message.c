@@ -3,6 +3,7 @@
  * again when said again. */
 #include "agent/agent_message.h"
 #include "agent/agent_report_json.h"
+#include "base/utf8.h"
 #include "fuzz.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ static void check_top(const struct agent_top *top)
     CLAIM(top->n <= WIRE_PROCESSES_MAX);
     for (size_t i = 0; i < top->n; i++) {
         CLAIM(memchr(top->process[i].name, 0, AGENT_TEXT));
-        CLAIM(agent_text_is_printable(top->process[i].name));
+        CLAIM(utf8_is_printable(top->process[i].name));
     }
 }
 
@@ -54,9 +55,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error error = {0};
     int rc = agent_message_parse((const char *)data, size, RAM, &message, &error);
 
-    CLAIM((rc < 0) == (error.code < 0) && agent_text_is_printable(error.text));
+    CLAIM((rc < 0) == (error.code < 0) && utf8_is_printable(error.text));
     if (rc == 0 && message.kind == AGENT_MESSAGE_ERROR)
-        CLAIM(agent_text_is_printable(message.error));
+        CLAIM(utf8_is_printable(message.error));
     if (rc == 0 && message.kind == AGENT_MESSAGE_REPORT) {
         check_report(&message.report);
         check_top(&message.top);

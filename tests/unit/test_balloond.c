@@ -2,6 +2,7 @@
 /** @file test_balloond.c  The configuration of vmwss-balloond, and its journal: also one that is
  * full. */
 #include "balloond/adoption.h"
+#include "balloond/balloond.h"
 #include "keep/event.h"
 #include "kept.h"
 

@@ -6,8 +6,8 @@
 #include "keep/history.h"
 
 #include "fixture.h"
+#include "keep/open_store.h"
 #include "keep/size.h"
-#include "keep/store_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

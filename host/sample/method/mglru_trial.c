@@ -3,6 +3,7 @@
 #include "sample/method/mglru_trial.h"
 
 #include "base/kernel_version.h"
+#include "domain/qemu_vcpus.h"
 
 #include <errno.h>
 #include <inttypes.h>

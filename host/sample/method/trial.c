@@ -2,6 +2,8 @@
 /** @file trial.c  See trial.h. */
 #include "sample/method/trial.h"
 
+#include "domain/qemu_vcpus.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -35,6 +35,7 @@
  * next access, also after kill -9; the perf events end with the process.
  */
 #include "base/cleanup.h"
+#include "domain/qemu_vcpus.h"
 #include "guest_ram/gpa.h"
 #include "sample/kernel/collapses.h"
 #include "sample/kernel/fault_trace.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file store_private.h  What the files of this room know of an open database. */
+/** @file open_store.h  What the files of this room know of an open database (store.h). */
 #pragma once
-
-#include "keep/store.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct store {
     sqlite3 *db;

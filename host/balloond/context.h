@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file context.h  What one tick of vmwss-balloond leaves for the next. */
+#pragma once
+
+#include "balloond/members.h"
+#include "base/clock.h"
+
+struct balloond {
+    const struct balloond_config *config;
+    struct journal *journal;
+    struct domain_connection *libvirt; /* NULL: not connected */
+    struct members members;
+    enum control_level level;
+    double followed_s, decided_s, trimmed_s; /* when, by the monotonic clock */
+    bool was_down;                           /* libvirt, and it was logged */
+    bool was_blind;                          /* likewise, the history */
+    bool was_roomless;                       /* likewise, what make-room asks for */
+    bool sections_checked;                   /* those that match no guest were logged */
+    void (*alive)(void);                     /* called before each guest: a watchdog waits */
+};
+
+/** By the monotonic clock, and by the wall's. */
+static inline double balloond_now_s(void)
+{
+    return (double)clock_ns() / 1e9;
+}
+
+static inline double balloond_wall_s(void)
+{
+    return store_clock_now().wall_s;
+}
