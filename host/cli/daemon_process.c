@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/proc_pid.h"
-#include "daemon/service/options.h"
+#include "daemon/config/options.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /** The package makes it, with the user of that name, who writes the history
- * (daemon/service/account.h). */
+ * (daemon/privileges/account.h). */
 #define READER_GROUP "vmwss"
 
 /**

@@ -2,12 +2,12 @@
 /** @file test_daemon.c  What vmwssd decides: configuration, the plan, who is due, what is logged.
  * No guest, no clock. */
 #include "daemon/agents/polling.h"
+#include "daemon/config/config.h"
+#include "daemon/config/options.h"
 #include "daemon/scan/deadline.h"
 #include "daemon/scanner/budget.h"
 #include "daemon/scanner/guest_epoll.h"
 #include "daemon/scanner/guest_scan.h"
-#include "daemon/service/config.h"
-#include "daemon/service/options.h"
 #include "fixture.h"
 #include "service/log.h"
 

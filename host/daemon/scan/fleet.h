@@ -10,8 +10,8 @@
 #pragma once
 
 #include "daemon/agents/agents.h"
+#include "daemon/config/config.h"
 #include "daemon/scanner/scanner.h"
-#include "daemon/service/config.h"
 #include "daemon/sinks/publisher.h"
 #include "daemon/sinks/writer.h"
 #include "domain/domain.h"

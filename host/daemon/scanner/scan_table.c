@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/proc_pid.h"
+#include "daemon/privileges/privileges.h"
 #include "daemon/scanner/guest_epoll.h"
 #include "daemon/scanner/guest_scan.h"
-#include "daemon/service/privileges.h"
 #include "domain/qemu_vcpus.h"
 
 #include <errno.h>

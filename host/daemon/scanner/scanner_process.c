@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/leaks.h"
+#include "daemon/privileges/privileges.h"
 #include "daemon/scanner/scan_socket.h"
 #include "daemon/scanner/scan_table.h"
-#include "daemon/service/privileges.h"
 #include "service/log.h"
 
 #include <errno.h>

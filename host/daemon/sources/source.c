@@ -2,7 +2,7 @@
 /** @file source.c  See source.h. */
 #include "daemon/sources/source.h"
 
-#include "daemon/service/config.h"
+#include "daemon/config/config.h"
 #include "daemon/sources/connection.h"
 #include "daemon/sources/processes.h"
 

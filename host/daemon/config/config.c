@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file config.c  See config.h. */
-#include "daemon/service/config.h"
+#include "daemon/config/config.h"
 
 #include "base/cleanup.h"
 #include "base/parse.h"

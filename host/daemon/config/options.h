@@ -3,7 +3,7 @@
  * own. */
 #pragma once
 
-#include "daemon/service/config.h"
+#include "daemon/config/config.h"
 
 struct options {
     const char *path; /* --config; NULL: CONFIG_DEFAULT_PATH, if there is one */

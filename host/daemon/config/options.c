@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file options.c  See options.h. */
-#include "daemon/service/options.h"
+#include "daemon/config/options.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "daemon/service/account.h"
+#include "daemon/privileges/account.h"
 #include "keep/store.h"
 #include "sample/run.h"
 
