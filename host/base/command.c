@@ -26,10 +26,8 @@ void command_error(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    utf8_printable_format(text, sizeof(text), format, args);
     va_end(args);
-    utf8_end(text);
-    utf8_printable(text);
     fprintf(stderr, colour ? "\033[31m%s:\033[0m %s\n" : "%s: %s\n", program_name, text);
 }
 

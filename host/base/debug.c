@@ -18,11 +18,6 @@ void debug_begin(void)
     began_ns = clock_ns();
 }
 
-bool debug_on(void)
-{
-    return on;
-}
-
 void debug_log(const char *format, ...)
 {
     char text[1024];
@@ -31,9 +26,7 @@ void debug_log(const char *format, ...)
     if (!on)
         return;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    utf8_printable_format(text, sizeof(text), format, args);
     va_end(args);
-    utf8_end(text);
-    utf8_printable(text);
     fprintf(stderr, "debug +%.6f: %s\n", (double)(clock_ns() - began_ns) / 1e9, text);
 }

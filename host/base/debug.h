@@ -8,9 +8,6 @@
 /** Turns it on, for this process; time is counted from here. */
 void debug_begin(void);
 
-/** Is it on? For what is costly to find out only to be printed. */
-bool debug_on(void);
-
 /** If it is on, prints "debug +SECONDS: MESSAGE" as one line: what is not printable becomes '?'
  * (utf8_printable()), for guests and files name what it names. */
 void debug_log(const char *format, ...) __attribute__((format(printf, 1, 2)));

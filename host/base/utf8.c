@@ -125,3 +125,10 @@ char *utf8_printable_copy(char *text, size_t size, const char *from)
     utf8_printable(text);
     return text;
 }
+
+void utf8_printable_format(char *text, size_t size, const char *format, va_list args)
+{
+    vsnprintf(text, size, format, args);
+    utf8_end(text);
+    utf8_printable(text);
+}

@@ -3,6 +3,7 @@
  * anywhere. */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,6 +27,10 @@ void utf8_printable(char *text);
 
 /** Copies @p from as far as it fits, then utf8_printable(); returns @p text. */
 char *utf8_printable_copy(char *text, size_t size, const char *from);
+
+/** vsnprintf() as far as it fits, then utf8_printable(). */
+void utf8_printable_format(char *text, size_t size, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 /** Takes away a character at the end of which only the beginning is there, as of text that did not
  * fit. */

@@ -5,6 +5,7 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 
 int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows)
@@ -26,6 +27,16 @@ int guest_choice_set_pid(void *guest_choice, const char *value)
     }
     choice->pid = (pid_t)pid;
     return 0;
+}
+
+int guest_choice_take(struct guest_choice *choice, int argc, char **argv, const char *command)
+{
+    if (optind < argc)
+        choice->domain = argv[optind++];
+    if (optind == argc && !(choice->domain && choice->pid))
+        return 0;
+    command_error("name one DOMAIN or one --pid; see vmwss %s --help", command);
+    return -EINVAL;
 }
 
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,

@@ -52,6 +52,10 @@ struct guest_choice {
 /** Sets --pid of a struct guest_choice. 0; -EINVAL after printing what is wrong. */
 int guest_choice_set_pid(void *guest_choice, const char *value);
 
+/** Takes the DOMAIN that follows the options, if there is one. 0; -EINVAL after printing that
+ * @p command takes one DOMAIN or one --pid. */
+int guest_choice_take(struct guest_choice *choice, int argc, char **argv, const char *command);
+
 /** Opens the guest; prints nothing. Errors as guest_open_domain() and guest_open_pid(). */
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
                       struct guest *guest, struct error *error);

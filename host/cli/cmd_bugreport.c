@@ -155,12 +155,8 @@ int cmd_bugreport(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
-    if (optind < argc)
-        choice.guest.domain = argv[optind++];
-    if (optind < argc || (choice.guest.domain && choice.guest.pid)) {
-        command_error("name one DOMAIN or one --pid; see vmwss bugreport --help");
+    if (guest_choice_take(&choice.guest, argc, argv, "bugreport") < 0)
         return EXIT_USAGE;
-    }
 
     rc = write_report(&choice, &error);
     if (rc < 0)

@@ -216,12 +216,8 @@ int cmd_doctor(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
-    if (optind < argc)
-        choice.guest.domain = argv[optind++];
-    if (optind < argc || (choice.guest.domain && choice.guest.pid)) {
-        command_error("name one DOMAIN or one --pid; see vmwss doctor --help");
+    if (guest_choice_take(&choice.guest, argc, argv, "doctor") < 0)
         return EXIT_USAGE;
-    }
 
     int code = examine(&report, &choice.guest);
 

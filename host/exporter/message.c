@@ -13,10 +13,8 @@ void message(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    utf8_printable_format(text, sizeof(text), format, args);
     va_end(args);
-    utf8_end(text);
-    utf8_printable(text);
     fprintf(stderr, "vmwss-exporter: %s\n", text);
 }
 

@@ -65,10 +65,8 @@ void log_line(enum log_class class, int priority, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    utf8_printable_format(text, sizeof(text), format, args);
     va_end(args);
-    utf8_end(text);
-    utf8_printable(text);
     pthread_mutex_lock(&mutex);
     if (priority <= level)
         write_admitted(&rates[class], priority, text);

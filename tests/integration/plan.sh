@@ -8,6 +8,8 @@
 
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"
+# shellcheck source=../lib/made_history.sh
+. "$(dirname "$0")/../lib/made_history.sh"
 
 writer=$build/tests/integration/keep_writer
 vmwss=$build/host/vmwss
@@ -17,28 +19,11 @@ trap 'rm -rf -- "$dir"' EXIT
 now=$(date +%s)
 day=86400 period=1800 # measured every half hour
 
-# history FILE FROM TO NAME:UUID:LOW:HIGH:HOUR...: a guest that needs twice LOW MiB (keep_writer's upper bound is twice the
-# WSS), and for the two hours of the day from HOUR on twice HIGH.
-history() {
-	local file=$1 from=$2 to=$3
-	shift 3
-	awk -v from="$from" -v to="$to" -v period=$period -v guests="$*" 'BEGIN {
-		n = split(guests, all, " ")
-		for (t = from; t <= to; t += period)
-			for (i = 1; i <= n; i++) {
-				split(all[i], g, ":")
-				hour = int(t % 86400 / 3600)
-				busy = hour == g[5] || hour == g[5] + 1
-				printf "%s %08d-1111-4111-8111-111111111111 %d %d %d %d\n", g[1], g[2], t, busy ? g[4] : g[3], period, t
-			}
-	}' | "$writer" "$file" ask | awk '$1 != 0 { print; bad = 1 } END { exit bad }'
-}
-
 begin=$((now - 16 * day))
-check "three histories" history "$dir/a.db" $begin "$now" web1:1:50:150:2 web2:2:50:150:2
-check "of which one is of a host where all is busy at once" history "$dir/b.db" $begin "$now" db1:3:50:150:10 db2:4:50:150:14
-check "and one has a guest that is gone" history "$dir/c.db" $begin "$now" ci:5:25:25:0
-history "$dir/c.db" $((now - 16 * day)) $((now - 3 * day)) old:6:200:200:0
+check "three histories" made_history "$dir/a.db" $begin "$now" web1:1:50:150:2 web2:2:50:150:2
+check "of which one is of a host where all is busy at once" made_history "$dir/b.db" $begin "$now" db1:3:50:150:10 db2:4:50:150:14
+check "and one has a guest that is gone" made_history "$dir/c.db" $begin "$now" ci:5:25:25:0
+made_history "$dir/c.db" $((now - 16 * day)) $((now - 3 * day)) old:6:200:200:0
 
 plan() { "$vmwss" plan --from a="$dir/a.db" --from b="$dir/b.db" c="$dir/c.db" --capacity 1G "$@"; }
 # says FILTER [OPTION...]: true of its JSON.
@@ -83,7 +68,7 @@ check "csv has as many fields in each line" test "$(plan --csv --empty | tr -d '
 check "the table has the hosts" test "$(plan | grep -cE '^[abc] ')" = 3
 
 echo "# a host that is gone, one file of a guest that moved"
-history "$dir/stale.db" $((now - 16 * day)) $((now - 2 * day)) lost:7:50:50:0
+made_history "$dir/stale.db" $((now - 16 * day)) $((now - 2 * day)) lost:7:50:50:0
 check "stale, and nothing is moved to it" says '(.hosts[] | select(.host == "d")).stale and
 	([.moves[] | select(.to == "d" or .from == "d")] == [])' --from d="$dir/stale.db" --empty
 check "and said" quietly grep -F 'd: no record since' <(plan --from d="$dir/stale.db")
@@ -92,28 +77,25 @@ check "names are printed without what a terminal obeys" quietly grep -F 'd?: no 
 	<(plan --from "$bell=$dir/stale.db")
 check "nor does a report print it" test "$(cp "$dir/a.db" "$dir/bell.db" && sqlite3 -batch "$dir/bell.db" "UPDATE guest SET host = 'd' || char(7)" &&
 	"$vmwss" report -D "$dir/bell.db" | head -1 | cut -d, -f1)" = 'd?'
-history "$dir/moved.db" $((now - 16 * day)) $((now - 4 * day)) mover:8:100:100:0
-history "$dir/there.db" $((now - 4 * day + period)) "$now" mover:8:25:25:0
+made_history "$dir/moved.db" $((now - 16 * day)) $((now - 4 * day)) mover:8:100:100:0
+made_history "$dir/there.db" $((now - 4 * day + period)) "$now" mover:8:25:25:0
 check "a guest that moved is where it is now, with all its history" says '[.guests[] | select(.domain == "mover")] |
 	length == 1 and .[0].host == "f" and (.[0].need_p99_bytes > 190 * 1048576)' --from f="$dir/there.db" --from e="$dir/moved.db"
 
-history "$dir/young.db" $((now - 3 * day)) "$now" young:10:50:150:2
+made_history "$dir/young.db" $((now - 3 * day)) "$now" young:10:50:150:2
 check "a young host is known for its own days" says '.hosts[] | select(.host == "y") | .days > 2.9 and .days < 3.1 and .runway == null' \
 	--from y="$dir/young.db"
 check "and said" quietly grep -xF 'y (3.0 days): with less than 14 days of history the need is the mean and 5 standard deviations, and there is no trend.' \
 	<(plan --from y="$dir/young.db")
 
 echo "# a suspended guest, hosts without guests"
-# event FILE KIND: the last one of all its guests.
-event() { sqlite3 -batch "$1" "INSERT INTO event(guest_id, time_ms, kind) SELECT id, $(date +%s)000, '$2' FROM guest"; }
 cp "$dir/stale.db" "$dir/suspended.db"
-history "$dir/suspended.db" $((now - 2 * day)) "$now" runs:9:50:50:0
-sqlite3 -batch "$dir/suspended.db" "INSERT INTO event(guest_id, time_ms, kind)
-	SELECT id, $((now - day))000, 'suspend' FROM guest WHERE name = 'lost'"
+made_history "$dir/suspended.db" $((now - 2 * day)) "$now" runs:9:50:50:0
+made_event "$dir/suspended.db" suspend $((now - day)) lost
 check "a suspended guest counts" says '[.guests[] | select(.host == "d") | [.domain, .suspended]] | sort ==
 	[["lost", true], ["runs", false]]' --from d="$dir/suspended.db"
 cp "$dir/stale.db" "$dir/ended.db"
-event "$dir/ended.db" end
+made_event "$dir/ended.db" end "$(date +%s)" lost
 for since in 4w 1d; do
 	check "a host without guests is a place, of $since" says '.hosts[] | select(.host == "d") | .stale == false and .guests == 0' \
 		--from d="$dir/ended.db" --since $since

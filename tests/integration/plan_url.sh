@@ -9,6 +9,8 @@
 
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"
+# shellcheck source=../lib/made_history.sh
+. "$(dirname "$0")/../lib/made_history.sh"
 
 writer=$build/tests/integration/keep_writer
 samples=$build/tests/integration/plan_samples
@@ -22,33 +24,16 @@ end_all() {
 trap end_all EXIT
 
 now=$(date +%s)
-day=86400 period=600
+day=86400 period=600 jitter=6
 # No whole number of days: the margin for them would be one that is just on the edge of rounding.
 begin=$((now - 29 * 3600))
 
-# history FILE FROM TO NAME:UUID:LOW:HIGH:HOUR...: of the host called as the file, with a record each ten minutes: guests
-# that need twice LOW MiB and some more, and for the two hours of the day from HOUR on twice HIGH.
+# history HOST FROM TO GUEST...: of the host called as the file, with a record each ten minutes.
 history() {
-	local file=$1 from=$2 to=$3
-	shift 3
-	awk -v from="$from" -v to="$to" -v period=$period -v guests="$*" 'BEGIN {
-		n = split(guests, all, " ")
-		for (t = from; t <= to; t += period)
-			for (i = 1; i <= n; i++) {
-				split(all[i], g, ":")
-				hour = int(t % 86400 / 3600)
-				busy = hour == g[5] || hour == g[5] + 1
-				printf "%s %08d-1111-4111-8111-111111111111 %d %d %d %d\n", g[1], g[2], t,
-					(busy ? g[4] : g[3]) + int(t / period) * g[2] % 7, period, t
-			}
-	}' | "$writer" "$dir/$file.db" ask | awk '$1 != 0 { print; bad = 1 } END { exit bad }' &&
-		sqlite3 -batch "$dir/$file.db" "UPDATE guest SET host = '$file'"
+	made_history "$dir/$1.db" "${@:2}" && sqlite3 -batch "$dir/$1.db" "UPDATE guest SET host = '$1'"
 }
-# event FILE NAME KIND AGO
-event() {
-	sqlite3 -batch "$dir/$1.db" "INSERT INTO event(guest_id, time_ms, kind)
-		SELECT id, $((now - $4))000, '$3' FROM guest WHERE name = '$2'"
-}
+# event HOST NAME KIND AGO
+event() { made_event "$dir/$1.db" "$3" $((now - $4)) "$2"; }
 check "histories of three hosts" history a $begin "$now" web1:1:50:150:2 web2:2:60:150:2
 history b $begin "$now" db1:3:50:150:10 db2:4:50:200:14
 history b $begin $((now - day / 2)) sleeper:5:80:80:0
