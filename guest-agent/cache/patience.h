@@ -13,7 +13,7 @@ struct cache_patience {
     void *context;
 };
 
-/** Without anybody to ask (NULL) it goes on to the end. */
+/** Without a function to ask (NULL) it goes on to the end. */
 static inline bool cache_goes_on(const struct cache_patience *patience, double position)
 {
     return !patience || patience->go_on(patience->context, position);

@@ -20,7 +20,7 @@ struct survey {
     /* Patterns of fnmatch(3), ending with NULL: what matches one of them by its last part or the
      * whole of its name is left out, a directory with all below it. NULL: none. */
     const char *const *ignore;
-    /** Told of what could not be looked at; the survey goes on. */
+    /** Called with what could not be read; the survey goes on. */
     void (*fault)(const char *name, const char *why);
 
     /** Of more than these only those that come first by this order of cache_sort() are kept, and at

@@ -10,7 +10,7 @@ struct cache_reason {
     uint64_t files;
 };
 
-#define CACHE_REASONS 8 /* more are not told apart */
+#define CACHE_REASONS 8 /* more are counted together */
 
 struct cache_total {
     uint64_t files;

@@ -183,7 +183,7 @@ static int open_trigger(const struct fsroot *root, const struct options *options
     return other_fd;
 }
 
-/* A guest that does not get a trigger is still worth asking: that is said, and gone on. */
+/* A guest that does not get a trigger is still worth asking: that is logged. */
 static void arm(struct agent *agent, const struct fsroot *root, const struct options *options)
 {
     const struct triggers *triggers = &options->triggers;

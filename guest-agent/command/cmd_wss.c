@@ -79,7 +79,7 @@ static int find_processes(const struct fsroot *root, const struct wss_options *o
                         : named_processes(root, options, processes, error);
 }
 
-/* Nobody left to measure: why. */
+/* No process is left to measure: why. */
 static int check_left(const struct watch *watch, struct error *error)
 {
     if (watch->n > 0)

@@ -26,7 +26,7 @@ struct row {
 
 struct table {
     const struct cache_format *format;
-    bool detail; /* cachestat's columns: somebody knows them, and they leave room for the parts */
+    bool detail; /* cachestat's columns: they are known, and leave room for the parts */
     struct column column[COLUMNS_MAX];
     char heading[CACHE_PARTS_MAX][8];
     size_t n;

@@ -25,7 +25,7 @@ void columns_free(struct columns *columns);
 
 /** Appends a row of as many cells as there are columns; the strings are copied, and control
  * characters in them become
- *  '?': names come from processes and files that anybody may have made. 0 or -ENOMEM. */
+ *  '?': names come from processes and files that any user may have made. 0 or -ENOMEM. */
 int columns_row(struct columns *columns, const char *const *cells);
 
 /** Prints, each column as wide as its widest cell (in bytes); the heading only if @p heading. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Anybody may nest groups: to no end in depth (the kernel's own limit is none) or number is
+/* Any user may nest groups: to no end in depth (the kernel's own limit is none) or number is
  * followed. */
 #define DEPTH_MAX 32
 #define GROUPS_MAX 65536

@@ -32,7 +32,7 @@ struct meminfo {
     uint64_t kernel_stack_bytes;
     uint64_t
         hugetlb_bytes; /* huge pages set aside, used or not: in no other number but the total */
-    uint64_t hugetlb_free_bytes; /* of these, of the default size, what nobody uses */
+    uint64_t hugetlb_free_bytes; /* of these, of the default size, what is not used */
     uint64_t swap_total_bytes;
     uint64_t swap_free_bytes;
 };

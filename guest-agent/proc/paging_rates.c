@@ -23,7 +23,7 @@ void paging_rates(const struct paging *before, const struct paging *now, double 
     }
 }
 
-/* The rate of a member of struct paging, 0 where it is not told. */
+/* The rate of a member of struct paging, 0 where it is not reported. */
 static double rate_at(const struct paging_rates *rates, size_t offset)
 {
     double rate = rates->per_s[offset / sizeof(uint64_t)];

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 struct stalled {
-    double avg10, avg60, avg300; /* percent of the last 10, 60, 300 seconds; NAN: not told */
-    uint64_t total_us;           /* since boot; KEYED_UNKNOWN: not told */
+    double avg10, avg60, avg300; /* percent of the last 10, 60, 300 seconds; NAN: not reported */
+    uint64_t total_us;           /* since boot; KEYED_UNKNOWN: not reported */
 };
 
 struct pressure {

@@ -19,7 +19,7 @@
 struct process_memory {
     uint64_t rss_bytes;
     uint64_t pss_bytes;        /* each page divided by the number of its mappings */
-    uint64_t referenced_bytes; /* touched since the kernel, or somebody, last cleared that mark */
+    uint64_t referenced_bytes; /* touched since the kernel, or a process, last cleared that mark */
     uint64_t swap_bytes;
     uint64_t
         huge_bytes; /* of RSS, what is mapped as huge pages: referenced all of it or not at all */
@@ -60,6 +60,6 @@ struct process_statm {
     uint64_t rss_bytes;
 };
 
-/** What costs nothing and anybody may read. Since Linux 6.2 the RSS in it may be off by some pages
+/** What costs nothing and any user may read. Since Linux 6.2 the RSS in it may be off by some pages
  * for each CPU, for the kernel's counters are. 0; -ESRCH when the process is gone. */
 int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *statm);

@@ -47,7 +47,7 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
 
 /** Reads the memory of each; those that have ended are dropped, those that cannot be read keep the
  * RSS that they had, and have their swap by process_swap_bytes(). -ENOTSUP with the message when
- * this kernel tells nobody. */
+ * this kernel does not report. */
 int processes_read(const struct fsroot *root, struct processes *processes, struct error *error);
 
 enum process_key {

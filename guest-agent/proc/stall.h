@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file stall.h  PSI triggers: the kernel tells when somebody waited for a resource longer than a
+ * @file stall.h  PSI triggers: the kernel reports when a task waited for a resource longer than a
  * threshold in a window.
  *
  * Documentation/accounting/psi.rst, "Monitoring for pressure thresholds": Linux 5.2. A window is
@@ -20,7 +20,7 @@ struct stall_trigger {
     uint64_t threshold_us, window_us;
 };
 
-/** What a person is told who wrote another thing. */
+/** The message for anything else. */
 #define STALL_TRIGGER_EXPECTED \
     "as in memory:some:150000:1000000, a window of 500000 to 10000000 and a threshold within it"
 

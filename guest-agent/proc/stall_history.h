@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Samples a window: the time that is told is a window and at most this part of one more. */
+/** Samples a window: the time that is reported is a window and at most this part of one more. */
 #define STALL_SAMPLES_PER_WINDOW 4
 #define STALL_SAMPLES (STALL_SAMPLES_PER_WINDOW + 2)
 

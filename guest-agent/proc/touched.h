@@ -4,7 +4,7 @@
  * and shared memory.
  *
  * Source: Documentation/filesystems/proc.rst, "smaps". "Referenced" is what was touched since
- * somebody last cleared that mark. smaps says it of each mapping, its whole sum, smaps_rollup, not
+ * that mark was last cleared. smaps says it of each mapping, its whole sum, smaps_rollup, not
  * of which kind; so this is smaps, which takes longer: the text of each mapping beside the walk of
  * its page tables.
  */

@@ -32,7 +32,7 @@ enum source {
     SOURCE_TRIGGER, /* and those after it */
 };
 
-/* Below the second, so that a trigger with a window of one is told every time. */
+/* Below the second, so that a trigger with a window of one is reported every time. */
 #define STALL_PAUSE_NS 900000000ULL
 
 #define LISTEN_PAUSE_MS 1000
@@ -44,7 +44,7 @@ struct watched_trigger {
     struct stall_trigger trigger;
     int fd;
     uint64_t told_ns; /* 0: never */
-    bool fired;       /* and not told yet */
+    bool fired;       /* and not reported yet */
 };
 
 struct agent {
@@ -52,7 +52,7 @@ struct agent {
     int epoll;
     int listener;       /* -1: none */
     uint64_t listen_ns; /* not before; 0: it listens */
-    int host;           /* -1: nobody to talk to */
+    int host;           /* -1: no host is connected */
     bool is_device;     /* what the host has closed it may open again */
     bool closed;        /* on the host's side, of a device */
     bool readable;
@@ -92,7 +92,7 @@ int agent_new(struct agent **out, const struct fsroot *root, struct error *error
     return 0;
 }
 
-/* What is to be said to a host that has gone away. */
+/* Output for a host that has gone away. */
 static void say_nothing(struct agent *agent)
 {
     memset(agent->asked, 0, sizeof(agent->asked));
@@ -265,8 +265,8 @@ static void watch_listener(const struct agent *agent, bool yes)
     epoll_ctl(agent->epoll, EPOLL_CTL_MOD, agent->listener, &event);
 }
 
-/* Whoever cannot be taken, for want of descriptors or memory, still waits there, and epoll would
- * tell of him at once. */
+/* A client that cannot be taken, for want of descriptors or memory, still waits there, and epoll
+ * would tell of him at once. */
 static void rest(struct agent *agent)
 {
     agent->listen_ns = clock_ns() + LISTEN_PAUSE_MS * 1000000ULL;

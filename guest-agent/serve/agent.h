@@ -33,8 +33,8 @@ int agent_attach(struct agent *agent, int fd);
 int agent_listen(struct agent *agent, int listener);
 
 /**
- * Tells the host when @p trigger fires, at most about once a second, and not when nobody listens. A
- * stall that the host does not take at once is told, as of then, before any answer.
+ * Tells the host when @p trigger fires, at most about once a second, and not when no host listens.
+ * A stall that the host does not take at once is reported, as of then, before any answer.
  * @param fd  what stall_trigger_open() returned, or anything that reports POLLPRI; the agent closes
  *            it
  * @return 0, -E2BIG beyond AGENT_TRIGGERS_MAX, or another negative errno; @p fd remains the

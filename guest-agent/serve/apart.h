@@ -2,9 +2,9 @@
 /**
  * @file apart.h  The largest processes for a report, read where it may take long: in a child.
  *
- * Reading smaps_rollup takes the lock of a process's mappings, and whoever holds that for writing
- * may hold it long: a fork of much memory in a guest that swaps, or a process that means to. The
- * agent must answer all the same.
+ * Reading smaps_rollup takes the lock of a process's mappings, and a process that holds that for
+ * writing may hold it long: a fork of much memory in a guest that swaps, or a process that means
+ * to. The agent must answer all the same.
  */
 #pragma once
 

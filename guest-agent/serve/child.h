@@ -7,7 +7,7 @@
 
 /**
  * For the child, after fork(): it is killed when @p parent ends, and of the files beyond standard
- * error only @p one and @p other stay open. The host's port above all is closed: as long as anybody
- * has it open, nobody else may.
+ * error only @p one and @p other stay open. The host's port above all is closed: as long as one
+ * process has it open, no other may.
  */
 void child_begin(pid_t parent, int one, int other);

@@ -53,7 +53,7 @@ static int listen_on(int domain, const struct sockaddr *address, socklen_t size)
 
 /* Two agents that start at once: what is bound by one but not listened in yet must not seem left
  * over to the other. They take turns by a lock on the directory, which leaves no file and goes with
- * the process. Whoever may read it can hold that lock: after a second it is given up. A file
+ * the process. A user who may read it can hold that lock: after a second it is given up. A file
  * descriptor to be closed, or a negative errno. */
 static int lock_directory(const char *path)
 {

@@ -68,7 +68,7 @@ static void sleep_until(uint64_t until_ns)
         ;
 }
 
-/* The pid may be another process's by now, whose bits nobody has cleared. */
+/* The pid may be another process's by now, whose bits were not cleared. */
 static int own_round_read(const struct round *round, const struct process *process,
                           struct touched *touched)
 {

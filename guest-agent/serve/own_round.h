@@ -15,7 +15,7 @@ int own_round_check(const struct fsroot *root, struct error *why);
  * Clears the referenced bits of all processes but this one, waits @p window_s, and looks what was
  * touched.
  *
- * Takes that long and longer; while somebody holds the lock of a process's mappings it waits for
+ * Takes that long and longer; while a process holds the lock of another's mappings it waits for
  * him, so it belongs into a process that may be killed. Nothing need be undone then.
  * @return for the caller to release: "working_set", without its age, and "processes", those
  *         WIRE_PROCESSES_MAX that touched most, as wire.h has them; NULL with the message

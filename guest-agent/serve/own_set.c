@@ -30,7 +30,7 @@ struct own_set {
     size_t length;
     char text[WIRE_LINE_MAX];
 
-    json_t *told;  /* by the last round; NULL: nothing */
+    json_t *told;  /* of the last round; NULL: nothing */
     double told_s; /* when that ended */
 };
 

@@ -28,7 +28,7 @@ struct own_set; /* opaque */
  * @param period_s  the window of a round, and the time from one to the next, if they cost little
  *                  enough
  * @param late_s    how much longer than its window a round may take: OWN_SET_LATE_S
- * @param complain  is told why a round failed, once, until one succeeds
+ * @param complain  is called with why a round failed, once, until one succeeds
  * @return 0; -ENOTSUP with the message when this kernel cannot; -ENOMEM
  */
 int own_set_new(struct own_set **out, const struct fsroot *root, double period_s, double late_s,

@@ -6,8 +6,8 @@
  * Theory of operation. Writing 1 to /proc/PID/clear_refs clears the accessed bit of each mapped
  * page, and the page's own referenced and young flags (fs/proc/task_mmu.c, clear_refs_pte_range());
  * "Referenced" of smaps counts what has either again. So it is exact for what only this process
- * maps, and of pages that others use too (libraries) it counts what anybody had the kernel mark as
- * referenced.
+ * maps, and of pages that others use too (libraries) it counts what any process had the kernel mark
+ * as referenced.
  *
  * What it disturbs: reclaim looks at the same bits, and takes pages for unused that are not.
  *

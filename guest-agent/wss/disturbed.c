@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* One sum of whoever scans; older kernels do not tell the latter two apart. */
+/* One sum of all that scan; older kernels count the latter two together. */
 static uint64_t scanned_pages(const struct fsroot *root)
 {
     static const struct keyed_field fields[] = {
@@ -29,7 +29,7 @@ void disturbed_begin(const struct fsroot *root, struct disturbed *disturbed)
     *disturbed = (struct disturbed){.scanned_pages = scanned_pages(root)};
 }
 
-/* Anybody may call himself so; but not without an address space. */
+/* Any process may have that name; but not without an address space. */
 static bool is_kdamond(const struct fsroot *root, pid_t pid)
 {
     struct process_statm statm;

@@ -4,8 +4,8 @@
  * looks touched.
  *
  * Reclaim takes the accessed bit of each page that it scans: pgscan_* of /proc/vmstat, mm/vmscan.c.
- * DAMON does of each that it samples (mm/damon/vaddr.c, paddr.c), whoever started it, from a kernel
- * thread "kdamond.N".
+ * DAMON does of each that it samples (mm/damon/vaddr.c, paddr.c), whichever process started it,
+ * from a kernel thread "kdamond.N".
  */
 #pragma once
 

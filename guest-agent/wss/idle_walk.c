@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define HUGE_ORDER 9 /* 2 MiB */
-#define BRIDGE 8     /* so many flags that nobody wants cost less than a system call */
+#define BRIDGE 8     /* reading so many unwanted flags costs less than a system call */
 
 /* Virtual pages. */
 struct range {

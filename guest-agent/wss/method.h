@@ -11,8 +11,8 @@
 /** What was touched since the mark. */
 struct wss_reading {
     struct process_memory memory; /* referenced_bytes is the answer */
-    uint64_t
-        unmeasurable_bytes; /* resident, and nobody can see whether touched; in no other number */
+    uint64_t unmeasurable_bytes;  /* resident, and it cannot be seen whether touched; in no other
+                                     number */
 };
 
 struct wss_method {

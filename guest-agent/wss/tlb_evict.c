@@ -35,7 +35,7 @@ static void visit(const cpu_set_t *cpus)
     }
 }
 
-/* A CPU that somebody of a higher priority never leaves is not visited: then not for ever. */
+/* A CPU that a task of higher priority never leaves is not visited: the wait has a limit. */
 static void wait_for(const pid_t *child, size_t n, const volatile int *interrupted)
 {
     const uint64_t until_ns = clock_ns() + PATIENCE_NS;

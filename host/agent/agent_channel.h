@@ -14,9 +14,9 @@
  *         ...
  *
  * That loop ends whatever the guest sends: one call reads at most WIRE_LINE_MAX bytes, and what
- * nobody asked for is drawn from two buckets, of bytes and of lines; a guest that empties one is
- * cut off. They begin with AGENT_UNASKED_*, and fill with time, whether anybody reads or not:
- * stalls that were told in two minutes in which nobody listened all come at once, and are no flood.
+ * was not asked for is drawn from two buckets, of bytes and of lines; a guest that empties one is
+ * cut off. They begin with AGENT_UNASKED_*, and fill with time, whether vmwss reads or not:
+ * stalls that were reported in two minutes without a reader all come at once, and are no flood.
  * They hold no more than sockets can keep (AGENT_UNREAD_*), so that a guest that was quiet for a
  * day cannot have more read at once than that: 40 ms of a CPU. A question has WIRE_DEADLINE_MS.
  * What is no message is skipped up to its newline, and answers to other questions than the last one
@@ -50,11 +50,11 @@ struct agent_channel; /* opaque */
 
 /** What can be wrong with an agent; agent_fault_name() says it in a word. */
 enum agent_fault {
-    AGENT_FAULT_CONNECT,  /* the socket is not there, or refuses */
-    AGENT_FAULT_BUSY,     /* nobody took the question: another client has the port, or nobody in the
-                             guest */
-    AGENT_FAULT_SILENT,   /* no answer in time */
-    AGENT_FAULT_CLOSED,   /* the other end hung up */
+    AGENT_FAULT_CONNECT, /* the socket is not there, or refuses */
+    AGENT_FAULT_BUSY,   /* the question was not taken: another client has the port, or no program in
+                           the   guest */
+    AGENT_FAULT_SILENT, /* no answer in time */
+    AGENT_FAULT_CLOSED, /* the other end hung up */
     AGENT_FAULT_MESSAGE,  /* a line that agent_message_parse() refuses */
     AGENT_FAULT_LONG,     /* a line of more than WIRE_LINE_MAX bytes */
     AGENT_FAULT_SEQUENCE, /* an answer to a question that was not the last */

@@ -33,14 +33,14 @@ struct agent_channel {
     uint64_t seq, deadline_ns; /* of what was asked */
     bool greeted;              /* on this connection */
     bool greeted_again;        /* for this report */
-    bool skipping;             /* the line that is too long has been told */
+    bool skipping;             /* the line that is too long has been reported */
     struct agent_hello hello;
     bool has_hello;
     double uptime_s; /* of the last report; NAN: there was none */
 
     uint64_t faults[AGENT_FAULTS];
     struct wrong first;  /* since a report was asked for */
-    struct wrong failed; /* to be told as AGENT_FAILED */
+    struct wrong failed; /* to be reported as AGENT_FAILED */
     unsigned failures;   /* in a row */
     uint64_t backoff_ns;
 

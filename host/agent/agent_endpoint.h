@@ -15,13 +15,13 @@ struct agent_endpoint {
     char path[256];     /* of the Unix socket; empty: vsock */
     uint32_t vsock_cid; /* if path is empty */
     char uuid[37];      /* of the domain, if path is not empty */
-    bool closed;        /* nobody in the guest had the port open when libvirt was asked */
+    bool closed;        /* no program in the guest had the port open when libvirt was asked */
     pid_t ours;         /* a process that is ours too, for agent_endpoint_connect(); 0: none */
 };
 
 /**
  * The way to take, as the domain's live XML has it: the port, unless only vsock is left because
- * nobody in the guest has the port open.
+ * no program in the guest has the port open.
  * @return 0; -ENOENT there is none: the message has the XML that makes one; -EOPNOTSUPP the port
  * leads elsewhere
  */
@@ -36,8 +36,8 @@ bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_en
  *
  * The socket's directory is writable for QEMU's user, so a guest that has broken out into its QEMU
  * can put anything in the socket's place, while the caller may connect to every socket of the host.
- * So the path must name a socket and not a symbolic link, and whoever called listen(2) on it
- * (SO_PEERCRED, unix(7)) must be the QEMU with the domain's UUID; QEMU does so even on a socket
+ * So the path must name a socket and not a symbolic link, and the process that called listen(2) on
+ * it (SO_PEERCRED, unix(7)) must be the QEMU with the domain's UUID; QEMU does so even on a socket
  * that libvirt passes to it (util/qemu-sockets.c socket_listen()). A socket of this very process,
  * or of @p endpoint->ours, is no other's either: that of an embedded driver, until QEMU listens.
  * Nor may QEMU's command line have the socket for something else, as its monitor

@@ -126,7 +126,7 @@ static void take_lines(struct agent_channel *channel, uint64_t now_ns, struct ag
         channel->skipping = false;
 }
 
-/* A line that does not fit into the inbox is told once, when its beginning is thrown away. */
+/* A line that does not fit into the inbox is reported once, when its beginning is thrown away. */
 static void check_length(struct agent_channel *channel, struct agent_event *event)
 {
     static const struct error too_long = {-EMSGSIZE, "a line of more than 16384 bytes"};

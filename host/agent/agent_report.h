@@ -73,8 +73,8 @@ struct agent_process {
 /** What the guest itself found touched, if its owner lets the agent clear referenced bits. */
 struct agent_working_set {
     uint64_t anon_bytes, file_bytes;
-    double window_s;      /* NAN: not told at all */
-    double age_s;         /* between the window's end and the report; NAN: not told */
+    double window_s;      /* NAN: not reported */
+    double age_s;         /* between the window's end and the report; NAN: not reported */
     char how[AGENT_TEXT]; /* "clear_refs", "page_idle" */
 };
 
@@ -101,7 +101,7 @@ struct agent_top {
     struct agent_process process[WIRE_PROCESSES_MAX];
 };
 
-/** A stall told unasked: the guest's PSI trigger fired. */
+/** A stall, reported unasked: the guest's PSI trigger fired. */
 struct agent_stall {
     char resource[AGENT_TEXT]; /* "memory", "io", "cpu" */
     char kind[AGENT_TEXT];     /* "some", "full" */

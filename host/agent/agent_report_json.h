@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_report_json.h  What an agent told, as the JSON of the wire: what is not known is
+/** @file agent_report_json.h  An agent's report, as the JSON of the wire: what is not known is
  * left out. */
 #pragma once
 

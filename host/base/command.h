@@ -47,6 +47,6 @@ int command_bad_value(const char *option, const char *value, const char *expecte
 /** Prints the error's text; returns EXIT_CANNOT. */
 int command_cannot(const struct error *error);
 
-/** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: nobody
- * reads it any more. */
+/** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: no
+ * process reads it any more. */
 int command_flush(struct error *error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cond.h  Condition variables by CLOCK_MONOTONIC: whoever waits for a time is not misled by a
+ * @file cond.h  Condition variables by CLOCK_MONOTONIC: a wait for a time is not misled by a
  * clock that is set. All moments are clock_ns()'s.
  */
 #pragma once
@@ -20,7 +20,7 @@ static inline void cond_init(pthread_cond_t *cond)
     pthread_condattr_destroy(&attributes);
 }
 
-/** Waits, with @p mutex held, until somebody signals, or until @p until_ns. 0 or ETIMEDOUT. */
+/** Waits, with @p mutex held, until it is signalled, or until @p until_ns. 0 or ETIMEDOUT. */
 static inline int cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until_ns)
 {
     const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000ULL),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file debug.h  What a program does, step by step, on standard error, for whoever looks for a
+/** @file debug.h  What a program does, step by step, on standard error, to find a
  * fault in it: `vmwss --debug`. */
 #pragma once
 

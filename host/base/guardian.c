@@ -29,7 +29,7 @@ static void ignore_signals(void)
         sigaction(numbers[i], &ignore, NULL);
 }
 
-/* Whoever reads our output through a pipe must not wait for the guardian. */
+/* The reader of our output, through a pipe, must not wait for the guardian. */
 static void let_go_of_terminal(void)
 {
     cleanup_close int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -161,7 +161,7 @@ void guardian_dismiss(struct guardian *guardian)
 {
     if (!guardian)
         return;
-    /* If it is gone already there is nobody to tell. */
+    /* It may be gone already. */
     send(guardian->alive_fd, "d", 1, MSG_NOSIGNAL);
     shutdown(guardian->alive_fd, SHUT_RDWR); /* an employed one that is at work */
     while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)

@@ -51,7 +51,7 @@ static int write_pid(int fd, pid_t holder)
     return ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)length, 0) != length ? -errno : 0;
 }
 
-/* 0: nobody's. */
+/* 0: no process's. */
 static pid_t read_pid(int fd)
 {
     char text[16] = "";
@@ -260,7 +260,7 @@ void run_lock_release(struct run_lock *lock)
     *lock = RUN_LOCK_NONE;
 }
 
-/* Of one that is dead nobody knows what it left marked: then the file goes, and who had lent it
+/* What a dead one left marked is not known: then the file goes, and who had lent it
  * sees that. */
 void run_lock_give_back(struct run_lock *lock)
 {
@@ -303,8 +303,8 @@ static void sweep_lock(int dir_fd, const char *file)
         unlinkat(dir_fd, file, 0);
 }
 
-/* "guest-42.panel" is about process 42, and goes with it, or with the lock of whoever published
- * it. */
+/* "guest-42.panel" is about process 42, and goes with it, or with the lock of the process that
+ * published it. */
 static void sweep_panel(int dir_fd, const char *file)
 {
     char lock[40];

@@ -3,9 +3,9 @@
  * @file run_lock.h  One at a time: locks below /run/vmwss, against a second vmwss on the same bits.
  *
  * Accessed bits, idle flags and mappings of a guest have room for one reader: what one marks, the
- * other finds marked, and both numbers are wrong. So whoever marks holds the lock of that guest;
- * different guests are measured side by side, for none of what is marked belongs to two of them
- * (pages that KSM has merged are left out anyway).
+ * other finds marked, and both numbers are wrong. So a process that marks holds the lock of that
+ * guest; different guests are measured side by side, for none of what is marked belongs to two of
+ * them (pages that KSM has merged are left out anyway).
  *
  * A lock is a file, flock(2)ed, that holds the pid of its holder; the kernel drops it when the
  * holder ends, also by kill -9, and a file without a lock means nothing. Children forked while it
@@ -24,14 +24,14 @@ struct run_lock {
     int dir_fd;   /* of run/vmwss */
     int file_fd;  /* -1: not held */
     bool lent;    /* see run_lock_lend() */
-    pid_t before; /* who was named in the file when it was locked; 0: nobody */
+    pid_t before; /* who was named in the file when it was locked; 0: none */
     char file[40];
 };
 
 /** A lock that is not held. */
 #define RUN_LOCK_NONE ((struct run_lock){.dir_fd = -1, .file_fd = -1})
 
-/** How to wait for a lock that somebody holds. */
+/** How to wait for a lock that another process holds. */
 struct lock_wait {
     double seconds;                  /* 0: not at all */
     const volatile int *interrupted; /* not 0: give up; may be NULL */
@@ -40,7 +40,7 @@ struct lock_wait {
 
 /** The lock of the guest that process @p pid runs. Nothing happens if @p lock is held already.
  * @return 0; -EBUSY held by another process: the message names it; -EINTR; -ESRCH the guest ended
- *         meanwhile; or what the file system said (-EACCES: not root). */
+ *         meanwhile; or the file system's error (-EACCES: not root). */
 int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
                    const struct lock_wait *wait, struct error *error);
 
@@ -49,24 +49,24 @@ int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
 int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *name,
                   const struct lock_wait *wait, struct error *error);
 
-/** Lets others have the guest until run_lock_retake(): for who watches it all the time, but looks
- * seldom. */
+/** Lets others have the guest until run_lock_retake(): for a process that watches it all the time,
+ * but looks seldom. */
 void run_lock_lend(struct run_lock *lock);
 
 /**
- * Locks again, at once or not at all, what was lent. Whoever locked the guest in between has
+ * Locks again, at once or not at all, what was lent. A process that locked the guest in between has
  * written a pid of its own into the file, or removed it.
- * @param others  set to true if somebody did: what we had marked may be marked no more; otherwise
+ * @param others  set to true if one did: what we had marked may be marked no more; otherwise
  *                untouched
- * @return 0; -EBUSY: somebody holds it, and it stays lent; or what the file system said
+ * @return 0; -EBUSY: another process holds it, and it stays lent; or the file system's error
  */
 int run_lock_retake(struct run_lock *lock, bool *others);
 
 /** Releases it, if held or lent. */
 void run_lock_release(struct run_lock *lock);
 
-/** Releases it, if held, so that a process that had lent it does not see that somebody locked the
- * guest in between: for who has changed none of its marks. */
+/** Releases it, if held, so that a process that had lent it does not see that the
+ * guest was locked in between: for a process that has changed none of its marks. */
 void run_lock_give_back(struct run_lock *lock);
 
 /** Leaves it to a child that was forked while it was held: this process can neither release it nor
@@ -74,6 +74,6 @@ void run_lock_give_back(struct run_lock *lock);
  * open file. */
 void run_lock_leave(struct run_lock *lock);
 
-/** Removes what processes left in run/vmwss that were killed: locks that nobody holds and whose
+/** Removes what processes left in run/vmwss that were killed: locks that no process holds and whose
  * holder is gone, and what was published (neighbour.h) by such. */
 void run_lock_sweep(const struct fsroot *root);

@@ -39,7 +39,7 @@ static const struct option_line lines[] = {
     SAMPLING_METHOD("auto, @followers@: one that can follow pages"),
     SAMPLING_SAMPLES("pages in the panel (2000)"),
     SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),
-    SAMPLING_CENSUS(NULL), /* it is told that there is none */
+    SAMPLING_CENSUS(NULL), /* the answer is that there is none */
     SAMPLING_SVG("draw the histogram into FILE too"),
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
     SAMPLING_JSON("one JSON object per line, schema vmwss.ages.v1"),
@@ -269,7 +269,7 @@ static int print(const struct watch *watch, const struct ages_record *record, st
     return rc;
 }
 
-/* What libvirt said when the guest was opened counts once. */
+/* A migration that libvirt reported when the guest was opened counts once. */
 static void remember(struct watch *watch, struct ages_record *record)
 {
     struct guest *guest = &watch->session->subject.guest;

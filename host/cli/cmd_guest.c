@@ -108,7 +108,7 @@ static void read_history(const struct inquiry *inquiry, struct guest_view *view,
     view->record_age_s = kept->record_age_s;
 }
 
-/* What vmwssd was told is shown when the agent cannot be asked, with what it made of it. */
+/* The last report to vmwssd is shown when the agent cannot be asked, with vmwssd's verdict. */
 static void take_last_report(struct guest_view *view, const struct guest_kept *kept)
 {
     view->hello = &kept->last_report.hello;

@@ -124,7 +124,7 @@ static int print(const struct options *options, const struct history_guest *gues
     return rc;
 }
 
-/* Whoever reads what is printed may take as long as he likes: by then the history is not held, or
+/* The reader of the output may take as long as it likes: by then the history is not held, or
  * its WAL would grow. */
 static int read_and_print(struct store *store, const struct options *options, struct error *error)
 {

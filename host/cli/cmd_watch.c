@@ -127,7 +127,7 @@ static int collect_new(const struct kept_sample *kept, void *context)
     return rc == 0 ? printing->n_collected >= COLLECT_MAX : rc;
 }
 
-/* Whoever reads what is printed may stop for as long as he likes: the history is not held
+/* The reader of the output may stop for as long as it likes: the history is not held
  * meanwhile, or its WAL would grow. @p rc: of collecting; 1 when there are enough. */
 static int print_collected(struct printing *printing, struct stream *stream, int rc)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file guest_kept.h  What the history has of one guest now: vmwssd's last record, and what its
- * agent told vmwssd, which nobody else can ask meanwhile.
+ * agent reported to vmwssd, while no other client can ask it.
  */
 #pragma once
 

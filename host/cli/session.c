@@ -427,7 +427,7 @@ int session_measure(struct session *session, struct sample_record *record, struc
                                 &session->subject.ram, plan, &result, &now, error);
     if (rc == 0)
         flag_memory_apply_own(record);
-    session->subject.guest.migrating = false; /* as libvirt said when it was opened */
+    session->subject.guest.migrating = false; /* as of when it was opened */
     if (rc == 0 && session->fine > 0)
         rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine, &now);
     if (rc == 0)

@@ -169,7 +169,7 @@ static int add_processes(struct status *status, const struct fsroot *root, struc
 
 /* --- what each is ----------------------------------------------------------------------------- */
 
-/* A record that is old, of a process that is not there, is of a guest that ended unseen. */
+/* An old record of a process that is gone: the guest ended unseen. */
 static bool has_ended(const struct status *status, const struct status_guest *guest)
 {
     return status->sees_processes && guest->pid == 0 &&

@@ -12,7 +12,7 @@
 /* How soon a signal is noticed. */
 #define CHECK_S 0.05
 
-/* Freed by whoever is the last to need it: the thread, if it was left behind. */
+/* Freed by the last one that needs it: the thread, if it was left behind. */
 struct inquiry {
     pthread_mutex_t mutex;
     pthread_cond_t changed;

@@ -29,7 +29,7 @@ static void leave_to_another(struct balloon_state *state, const struct balloon_p
     state->trouble_until_s = now_s + policy->foreign_s;
 }
 
-/* Nobody asked for it: it is what the guest had, or another hand. */
+/* It was not asked for: it is what the guest had, or another controller's. */
 static void move_unasked(struct balloon_state *state, const struct balloon_policy *policy,
                          uint64_t actual, double now_s)
 {

@@ -20,12 +20,12 @@
  *   - one that moves otherwise without a target of ours is moved by another hand (MOM, virsh
  *     setmem): it is left alone for an hour after the last such move, but for a panic, and no
  *     longer ours to restore. One that was on its way when it was seen first was set before: by a
- *     controller that has just ended, for instance. That is nobody's move until it has come to
+ *     controller that has just ended, for instance. That counts as no move until it has come to
  *     rest, and until then nothing is done but for a panic: what it has under way is not what it
  *     had.
  *
- * Resident memory of a guest that grew is to be expected: what it was given and has not touched yet
- * is pending, and counts as gone from the host's free memory.
+ * Growing resident memory is to be expected after a guest grew: what it was given and has not
+ * touched yet is pending, and counts as gone from the host's free memory.
  */
 #pragma once
 

@@ -27,7 +27,7 @@ static bool is_in_need(const struct control_guest *guest)
     return guest->decision.panics != 0 || guest->decision.claims != 0;
 }
 
-/* Why its balloon is not to be touched at all. Whoever moves it, a panic is served. */
+/* Why its balloon is not to be touched at all. A panic is served whatever moves it. */
 static enum control_hold find_obstacle(const struct control_guest *guest)
 {
     if (guest->excluded)
@@ -297,7 +297,8 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     give(host, guests, n);
 }
 
-/* Never less than it has: what it uses by now would be killed, and by then nobody watches. */
+/* Never less than it has: what it uses by now would be killed, and by then no controller watches.
+ */
 static uint64_t left_with(const struct control_guest *guest, enum control_restore restore)
 {
     const struct decide_input *input = &guest->input;

@@ -6,7 +6,7 @@
  * Theory of operation. decide/ says of each guest alone how much memory it should have; here the
  * host's free memory limits what can be given, and its shortage says who is asked to give:
  *
- *   who gives   Nobody while the host is ample, unless proactive. Else those with the lowest rho
+ *   who gives   No guest while the host is ample, unless proactive. Else those with the lowest rho
  *               first (idle memory taxed: Waldspurger, OSDI 2002, section 5.1), as much as is
  *               missing: to the level's end, to the room that was asked for, to the growth that
  *               waits. What balloons on their way down will return counts as there.

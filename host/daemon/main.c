@@ -376,7 +376,7 @@ static uint64_t patience_ns(void)
     return sd_watchdog_enabled(0, &usec) > 0 ? usec * 1000 / 2 : SCANNER_PATIENCE_NS;
 }
 
-/* With an embedded connection nobody else than root could run guests. */
+/* With an embedded connection no other user than root could run guests. */
 static int find_account(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file domain_events.h  What changes in the domains of a connection, told when it happens.
+ * @file domain_events.h  What changes in the domains of a connection, as it happens.
  *
  * libvirt's own event loop (virEventRegisterDefaultImpl()), which one thread runs for all
  * connections. Handlers are called in that thread: they must neither block nor call libvirt

@@ -71,7 +71,7 @@ bool domain_memory_is_reported(const struct domain_memory *memory)
 
 /* --- libvirt ---------------------------------------------------------------------------------- */
 
-/* A guest may have told any number. */
+/* A guest may report any number. */
 static void read_field(struct domain_memory *memory, const virTypedParameter *parameter)
 {
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)

@@ -5,7 +5,7 @@
  *
  * Of that the balloon driver in the guest tells all but the sizes that libvirt configured, and only
  * while QEMU asks it (<stats period='10'/> in the domain's <memballoon>, or virsh dommemstat
- * --period). Even current_bytes is what the driver said it left the guest (QEMU
+ * --period). Even current_bytes is what the driver reports to have left the guest (QEMU
  * hw/virtio/virtio-balloon.c, virtio_balloon_set_config()). A domain that is busy tells only its
  * sizes (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT), where virDomainMemoryStats() waits for up to 30
  * s. Source: libvirt-domain.c, virConnectGetAllDomainStats(), "balloon."
@@ -16,7 +16,7 @@
 
 #define DOMAIN_MEMORY_UNKNOWN UINT64_MAX
 
-/** All but the first four DOMAIN_MEMORY_UNKNOWN when not told. */
+/** All but the first four DOMAIN_MEMORY_UNKNOWN when not reported. */
 struct domain_memory {
     char name[256];
     char uuid[37];
@@ -27,10 +27,10 @@ struct domain_memory {
     /* By the balloon's driver in the guest; total, free, available as in meminfo. */
     uint64_t total_bytes, free_bytes, available_bytes, cache_bytes;
     uint64_t swap_in_bytes, swap_out_bytes, major_faults; /* since it booted */
-    uint64_t updated_s; /* when the guest told all that, Unix time; 0: never */
+    uint64_t updated_s; /* when the guest reported all that, Unix time; 0: never */
 };
 
-/** What the driver has told longer ago is not taken for now: unasked it tells but once, when it
+/** What the driver reported longer ago is not taken for now: unasked it reports but once, when it
  * starts. */
 #define DOMAIN_MEMORY_MAX_AGE_S 60
 
@@ -53,11 +53,11 @@ int domain_memory_set(struct domain_connection *connection, const char *name, ui
                       struct error *error);
 
 /**
- * Forgets what the driver has told when that is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s
+ * Forgets what the driver has reported when that is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s
  * (Unix time), or cannot be: more than the domain has, or more free than there is. The functions
  * above have done it.
  */
 void domain_memory_check(struct domain_memory *memory, uint64_t now_s);
 
-/** Has the driver told anything of the guest's memory? */
+/** Has the driver reported anything of the guest's memory? */
 bool domain_memory_is_reported(const struct domain_memory *memory);

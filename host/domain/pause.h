@@ -11,7 +11,7 @@
  *
  * What the limit cannot bound is QEMU's own time to stop, in which it waits for requests to the
  * disks, and a libvirt that is busy with another job on the domain. How long it took is measured,
- * and told.
+ * and reported.
  *
  *   guest_pause_start() → guest_pause_attach() → { guest_pause_begin() → guest_pause_end() } →
  *   guest_pause_stop()

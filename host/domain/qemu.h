@@ -17,7 +17,7 @@ struct qemu_process {
     char exe[256];        /* what /proc/PID/exe names */
     struct qemu_cmdline config;
     enum accel accel; /* from the process itself: an open kvm-vm file or the vCPU threads' names */
-    bool vcpus_known; /* false: the vCPU threads cannot be told apart, vcpus holds all threads */
+    bool vcpus_known; /* false: the vCPU threads cannot be distinguished, vcpus holds all threads */
     size_t n_vcpus;
     pid_t *vcpus; /* thread ids, ascending; see qemu_vcpus.h for the rule */
 };

@@ -33,8 +33,8 @@ struct qemu_cmdline {
     bool cxl;                  /* -machine cxl=on */
     char cpu_vendor[16];       /* -cpu MODEL,vendor=; empty if absent: under KVM the host's */
     bool free_page_reporting;  /* a balloon that gives back what the guest frees, at once */
-    char qmp_path[256]; /* a QMP server's UNIX socket, as QEMU was told (it may be relative); empty:
-                           none */
+    char qmp_path[256]; /* a QMP server's UNIX socket, as QEMU was given it (it may be relative);
+                           empty: none */
     struct ram_config ram;
 };
 

@@ -2,8 +2,8 @@
 /**
  * @file qemu_socket.h  What a socket is for that a QEMU serves, as its command line says.
  *
- * QEMU serves monitors, consoles and devices by sockets of the same kind, and whoever is connected
- * to a monitor commands QEMU. A pure function of the command line.
+ * QEMU serves monitors, consoles and devices by sockets of the same kind, and a client that is
+ * connected to a monitor commands QEMU. A pure function of the command line.
  *
  * Source: QEMU 7.2 qemu-options.hx (-chardev, -device, -readconfig), chardev/char.c
  * qemu_chr_parse_compat() ("unix:PATH,server=on" of -qmp, -monitor, -serial ...),

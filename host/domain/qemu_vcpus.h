@@ -53,7 +53,8 @@ uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_proces
 
 /**
  * For how long its threads that have ended were in guest mode, in clock ticks: what grows when a
- * vCPU is unplugged, whoever saw it come. At most so long: living ones may run while it is read.
+ * vCPU is unplugged, whenever it was plugged in. At most so long: living ones may run while it is
+ * read.
  * @param process  with the vCPUs of now
  */
 uint64_t qemu_process_ended_guest_ticks(const struct fsroot *root,

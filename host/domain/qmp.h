@@ -19,9 +19,9 @@ struct qmp; /* opaque */
 /**
  * Connects to the QMP server of @p process (its config.qmp_path, seen from its own root and working
  * directory) and proves that the process at the other end is this one.
- * @return 0; -ENOENT it has no such socket; -EBUSY nobody answers within @p timeout_ms, as when
+ * @return 0; -ENOENT it has no such socket; -EBUSY no answer within @p timeout_ms, as when
  *         another client is connected, for QEMU serves one at a time; -EPERM another process serves
- *         it; -EPROTO not QMP; or what connect(2) said.
+ *         it; -EPROTO not QMP; or the error of connect(2).
  */
 int qmp_open(const struct fsroot *root, const struct qemu_process *process, int timeout_ms,
              struct qmp **out, struct error *error);

@@ -37,7 +37,7 @@ int suspender_open(struct suspender *suspender, const struct suspend_where *wher
 void suspender_close(struct suspender *suspender);
 
 /** Proves that the guest could be suspended, by connecting and asking whether it runs.
- * @return 0; -ENODEV it is paused already; or what libvirt or QMP said. */
+ * @return 0; -ENODEV it is paused already; or the error of libvirt or QMP. */
 int suspender_prove(struct suspender *suspender, struct error *error);
 
 /** Suspends a guest that runs; -ENODEV when it does not: then nothing was done. After any other

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fine.h  The working set in base pages, of a guest that has huge pages. Pure functions.
+ * @file fine.h  The working set, in base pages, where a guest has huge pages. Pure functions.
  *
  * What was measured gives the huge pages that were touched, T of them; a sample of these, split and
  * measured again, gives their density D: the mean fraction of base pages that a touched huge page

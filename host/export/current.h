@@ -8,10 +8,10 @@
  * last record is not older than a given time, nor than CURRENT_PERIODS of its own periods, if that
  * is longer.
  *
- * Guests are told apart by UUID, and a scrape by name. Of two rows with the same UUID, as after the
- * host was renamed, the newer one counts. Guests that share a name, as those of two connections
+ * Guests are distinguished by UUID, and a scrape by name. Of two rows with the same UUID, as after
+ * the host was renamed, the newer one counts. Guests that share a name, as those of two connections
  * may, are all marked, so that each can be given its UUID beside its name; were the name of one of
- * them left alone, it would join with the other's in somebody else's metrics.
+ * them left alone, it would join with the other's in another exporter's metrics.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
  *
  * Theory of operation. Gauges of the last record, as the other metrics are, miss what lies between
  * two scrapes. So a guest's need is that of the last whole minute, its size that of the last whole
- * hour, both from the buckets of the history (keep/bucket_need.h): whoever scrapes at least once a
+ * hour, both from the buckets of the history (keep/bucket_need.h): a scrape at least once a
  * minute has every minute, whatever the phase, and knows which: a scrape within minute k has minute
  * k - 1. Each series has the label "host", the name in the records, so that joins do not depend on
  * what "instance" is elsewhere, and those of a guest "domain" and "uuid".

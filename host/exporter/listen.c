@@ -44,7 +44,7 @@ static int split(char *text, const char **host, const char **port)
         text[n - 1] = '\0';
         text++;
     } else if (strchr(text, ':')) {
-        return -EINVAL; /* IPv6 without brackets: where the port begins is anybody's guess */
+        return -EINVAL; /* IPv6 without brackets: where the port begins is not known */
     }
     *host = *text ? text : NULL;
     return 0;

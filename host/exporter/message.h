@@ -8,6 +8,6 @@
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Something that is tried again and again has ended with @p rc: says so when it begins to fail,
- * when the reason changes, and when it works again. @p failing: the @p rc that was said last;
+ * when the reason changes, and when it works again. @p failing: the last @p rc that was reported;
  * begins as 0. */
 void message_outcome(int *failing, int rc, const struct error *error);

@@ -32,7 +32,7 @@ static int write_all(int fd, const char *text, size_t size)
     return 0;
 }
 
-/* Nobody's link is followed, and nobody's file written into: it is new. */
+/* No link is followed, and no existing file written into: it is new. */
 static int write_new(const char *name, const char *text, size_t size)
 {
     int fd;

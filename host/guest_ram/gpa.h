@@ -9,7 +9,7 @@
  * in it what may be plugged (maxmem, a GiB more for each slot) and the hole for 64-bit PCI. Source:
  * QEMU 7.2 hw/i386/pc_piix.c pc_init1(), pc_q35.c pc_q35_init(), pc.c pc_memory_init() and
  * pc_max_used_gpa(), microvm.c; hw/core/numa.c for the order of NUMA backends. The layout is a
- * deduction: whoever relies on it proves it on the running guest.
+ * deduction: a method that relies on it proves it on the running guest.
  */
 #pragma once
 

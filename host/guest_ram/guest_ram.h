@@ -77,7 +77,7 @@ struct guest_ram {
  * Finds the RAM blocks of @p process as @p config describes them. Rule: a run of contiguous VMAs
  * with perms rw-p or rw-s and VmFlags dc, followed by a ---p guard, whose size is that of a
  * configured backend (QEMU util/mmap-alloc.c, softmmu/physmem.c ram_block_add()). Same-sized
- * candidates are told apart by backing and path; what then remains ambiguous, or is missing, is
+ * candidates are distinguished by backing and path; what then remains ambiguous, or is missing, is
  * refused and the message lists what was seen. VRAM, ROMs and DIMMs plugged later satisfy the rule
  * too: what no backend's size asks for is never taken for RAM, so with the command line as @p
  * config DIMMs plugged since the start are not seen. A configured DIMM that is not mapped was

@@ -16,7 +16,7 @@ void ram_backing_find(const struct fsroot *root, pid_t pid, const struct vma *fi
                       struct ram_block *block);
 
 /** Opens the file of a block that is whole_file: O_PATH, for ram_backing_held(). A negative errno;
- * -1 below a root that is not live. Whoever holds it keeps the guest's memory: close it when the
+ * -1 below a root that is not live. It keeps the guest's memory: close it when the
  * guest has ended. */
 int ram_backing_open(const struct fsroot *root, pid_t pid, const struct ram_block *block);
 

@@ -17,7 +17,7 @@
  */
 bool bucket_need(const struct bucket *bucket, double *bytes);
 
-/** How long from its start on that stands, in seconds: of a guest that is measured less often than
+/** How long from its start on that stands, in seconds: where the guest is measured less often than
  * each minute until the next record may be due. */
 double bucket_need_lasts(const struct bucket *bucket);
 

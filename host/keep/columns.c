@@ -200,7 +200,7 @@ static int read_u64(sqlite3_stmt *s, int column, bool may_lack, uint64_t *value)
     return 0;
 }
 
-/* What a guest said must never make the host's record beside it unreadable: a figure that is none
+/* A guest's report must never make the host's record beside it unreadable: a figure that is none
  * is not known. */
 static int read_real(sqlite3_stmt *s, int column, bool may_lack, double *value)
 {

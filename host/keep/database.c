@@ -91,7 +91,7 @@ int database_open(struct store *store, int flags, struct error *error)
         return sql_error(store, result, error);
     distrust(store->db);
     sqlite3_busy_timeout(store->db, BUSY_MS);
-    /* Damaged cells are found before they are used. Never mapped: what somebody cuts off a mapped
+    /* Damaged cells are found before they are used. Never mapped: a truncated mapped
      * file ends in SIGBUS. */
     return sql_run(store, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", error);
 }

@@ -32,7 +32,7 @@ struct store_event {
     double time_s; /* Unix time */
 };
 
-/** Adds it. Of a guest that has no record yet nothing is kept, without an error. Errors as
+/** Adds it. Nothing is kept, without an error, of guests without a record yet. Errors as
  * store_add(). */
 int store_add_event(struct store *store, const struct store_event *event, struct error *error);
 

@@ -3,7 +3,7 @@
  * @file guest_stats_row.h  The guest's statistics beside a record: a row of the table word, and its
  * minute and hour in word_bucket.
  *
- * A record of a guest that was not asked has no row. What the guest did not report is NULL. Its own
+ * A record has no row if the guest was not asked. What the guest did not report is NULL. Its own
  * working set, which few measure, has a row of the table own_set.
  */
 #pragma once

@@ -63,7 +63,7 @@ static bool has_wal(const char *path)
     return stat(wal, &st) == 0 && st.st_size > 0;
 }
 
-/* A copy on a read-only file system has no WAL, and none can be made beside it. What nobody can be
+/* A copy on a read-only file system has no WAL, and none can be made beside it. What cannot be
  * writing is read as it is; with records in a WAL that would be to leave them out. */
 static int read_immutable(struct store *store, struct error *error)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file history.h  Reading the history, also while it is written, by anybody who may read its file.
+ * @file history.h  Reading the history, also while it is written, by any user who may read its
+ * file.
  *
  * Nothing that stands in the file is trusted: a row that is not what it must be is an error
  * (-EUCLEAN) that names it.
@@ -15,7 +16,7 @@
 /**
  * Opens the database for reading; store_close() closes it. Sees one state of it, that of its first
  * query, until history_refresh(): what is written meanwhile does not come in between. The WAL
- * cannot be cut while somebody reads, so close it, or refresh, before waiting for anything.
+ * cannot be cut while a process reads, so close it, or refresh, before waiting for anything.
  * @return 0; -ENOENT there is no history; -EBUSY it is only being made; -EACCES; -EINVAL it is
  * something else, or of another version; -EUCLEAN damaged
  */

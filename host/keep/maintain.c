@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <time.h>
 
-/* One statement deletes about as many rows, so that nobody waits long for the writer; and one call
- * so many times. */
+/* One statement deletes about as many rows, so that no reader waits long for the writer; and one
+ * call so many times. */
 #define ROWS_AT_ONCE 5000
 #define TURNS 20
 
@@ -124,7 +124,7 @@ static int delete_samples(struct store *store, int64_t before_ms, struct error *
     return rc;
 }
 
-/* Words of samples that somebody else has deleted: samples get their numbers in the order in which
+/* Rows of samples that another process has deleted: samples get their numbers in the order in which
  * they come. */
 #define DELETE_ALONE(table)                                                  \
     "DELETE FROM " table " WHERE sample_id IN (SELECT sample_id FROM " table \

@@ -164,7 +164,7 @@ int history_buckets(struct store *store, const struct history_query *query,
 
 struct pointing {
     struct store *store;
-    sqlite3_stmt *words; /* what the guest said then */
+    sqlite3_stmt *words; /* what the guest reported then */
     int level_s;
     struct error *error;
     int (*see)(const struct history_point *point, void *context);

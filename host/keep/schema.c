@@ -62,12 +62,12 @@ static const struct table_ddl {
             "resident_max_bytes INTEGER NOT NULL, windows TEXT NOT NULL*, "
             "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
      .columns = bucket_columns},
-    /* What the guest itself said at the time of a sample; NULL is not known. */
+    /* What the guest itself reported at the time of a sample; NULL is not known. */
     {.name = "word",
      .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",
      .columns = guest_stats_columns},
     /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": in how
-     * much of the time the guest told the figure, of which it is the mean. */
+     * much of the time the guest reported the figure, of which it is the mean. */
     {.name = "word_bucket",
      .sql = "CREATE TABLE word_bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
@@ -78,7 +78,7 @@ static const struct table_ddl {
     {.name = "own_set",
      .sql = "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY*) STRICT",
      .columns = own_columns},
-    /* What a guest's agent told last, as on the wire: host/wire/wire.h. */
+    /* The last report of a guest's agent, as on the wire: host/wire/wire.h. */
     {.name = "told",
      .sql = "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
             "lines TEXT NOT NULL) STRICT"},

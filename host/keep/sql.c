@@ -29,7 +29,7 @@ int sql_errno(sqlite3 *db, int result)
         return -ENOSPC;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL: /* somebody holds locks of the WAL's index for too long
+    case SQLITE_PROTOCOL: /* a process holds locks of the WAL's index for too long
                              (walTryBeginRead()) */
         return -EBUSY;
     case SQLITE_CORRUPT:

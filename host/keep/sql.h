@@ -2,7 +2,7 @@
 /**
  * @file sql.h  Statements with the project's errors, and the one way to a column's value.
  *
- * What stands in the file may have been written by anybody: a value is what its accessor says, or
+ * Any user may have written what stands in the file: a value is what its accessor says, or
  * an error.
  */
 #pragma once

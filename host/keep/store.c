@@ -68,7 +68,7 @@ static void make_private(const char *path)
         close(fd);
 }
 
-/* Whoever ends as it should leaves an empty WAL. */
+/* A writer that ends as it should leaves an empty WAL. */
 static bool was_left_open(const char *path)
 {
     char wal[4096];

@@ -21,7 +21,7 @@
 
 struct store; /* opaque */
 
-/** Where the history is kept, unless somebody says otherwise. */
+/** Where the history is kept by default. */
 #define STORE_DEFAULT_PATH "/var/lib/vmwss/history.db"
 
 /** A year. */
@@ -88,13 +88,10 @@ void store_close(struct store *store);
  * @return 0: they are kept. Otherwise none of them is, nothing is half-written, and the next call
  *         may succeed without further ado:
  *         -ENOSPC  the disk is full
- *         -EBUSY   somebody else held the database for two seconds, or a reader its WAL until that
- *                  had 256 MiB
- *         -EIO, -EROFS ...
- *         -EUCLEAN it is damaged: close it, and store_open() will set it aside
- *         -EINVAL  an entry that cannot be kept, and never will be: no UUID, no windows, a period
- *                  or a number that is none, a working set that is not within its bounds, or larger
- *                  than RAM can be
+ *         -EBUSY   another process held the database for two seconds, or a reader its WAL until
+ * that had 256 MiB -EIO, -EROFS ... -EUCLEAN it is damaged: close it, and store_open() will set it
+ * aside -EINVAL  an entry that cannot be kept, and never will be: no UUID, no windows, a period or
+ * a number that is none, a working set that is not within its bounds, or larger than RAM can be
  */
 int store_add(struct store *store, const struct store_entry *entries, size_t n,
               struct error *error);

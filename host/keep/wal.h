@@ -24,7 +24,7 @@ struct store;
 /** From now on every transaction of this connection is counted, and copied back as above. */
 void wal_begin(struct store *store);
 
-/** Copies back what no reader holds up. 0, or what SQLite said. */
+/** Copies back what no reader holds up. 0, or SQLite's error. */
 int wal_checkpoint(struct store *store, struct error *error);
 
 /** store_wal_held_bytes() */

@@ -37,5 +37,5 @@ double plan_z(double risk);
 
 /** What the guest should have been assigned: max(1.15 x p99 of the WSS's upper bound, used) x
  * (1 + 1 / days), at most four times of what it has; 0: not known. A WSS near what is assigned is a
- * lower bound: then no less is said. */
+ * lower bound: then the need is no less. */
 double plan_right_size(const struct plan_guest *guest);

@@ -33,7 +33,7 @@ struct file {
 
 /* --- its hours -------------------------------------------------------------------------------- */
 
-/* What shorter windows said does not count any more once there is a longer one. */
+/* Sizes of shorter windows do not count any more once there is a longer one. */
 static void add_size(struct guest_hours *guest, const struct bucket *bucket)
 {
     uint64_t bytes;

@@ -254,7 +254,7 @@ static int see_hours(const struct prom_answer *answer, size_t series, void *cont
     return 0;
 }
 
-/* What shorter windows said does not count any more once there is a longer one. */
+/* Sizes of shorter windows do not count any more once there is a longer one. */
 static int see_sizes(const struct prom_answer *answer, size_t series, void *context)
 {
     struct url_guest *guest = find_guest(context, prom_label(answer, series, "uuid"));

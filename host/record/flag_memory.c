@@ -29,8 +29,8 @@ void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s)
 }
 
 /* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
- * damon_ptep_mkold()): whoever waits for that flag misses the touch, and so does MGLRU, which looks
- * at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
+ * damon_ptep_mkold()): a method that waits for that flag misses the touch, and so does MGLRU, which
+ * looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
 static bool hides(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = record->method ? method_by_name(record->method) : NULL;
@@ -51,7 +51,7 @@ static unsigned within(const struct flag_memory *memory, double since_s)
 
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
 {
-    uint64_t low_bytes = 0; /* of the longest window so far in which nobody read all of RAM */
+    uint64_t low_bytes = 0; /* of the longest window so far in which all of RAM was not read */
 
     for (size_t w = 0; w < record->n_windows; w++) {
         struct window_record *window = &record->windows[w];

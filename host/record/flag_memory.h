@@ -31,9 +31,9 @@ void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s);
 
 /**
  * Adds to a record what happened within each window. Where all of RAM may have been read
- * (migrating, dump) touches of the guest cannot be told from those: then at least what the longest
- * window without them touched was. Where DAMON may have taken what the method waits for, at most
- * all that is resident was.
+ * (migrating, dump) touches of the guest cannot be distinguished from those: then at least what the
+ * longest window without them touched was. Where DAMON may have taken what the method waits for, at
+ * most all that is resident was.
  * @param now_s  when the panel was read
  */
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record,
@@ -44,6 +44,6 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
 void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record *record,
                             double now_s);
 
-/** Of one measurement: what its own flags say happened within each of its windows, for nobody knows
- * when. */
+/** Of one measurement: what its own flags say happened within each of its windows, for it is not
+ * known when. */
 void flag_memory_apply_own(struct sample_record *record);

@@ -127,8 +127,8 @@ const struct window_record *sample_window(const struct sample_record *record, do
 
 /** The time that a record stands for, by which reports weigh it and readers tell its age: @p
  * since_s, since the guest's last record, but no longer than its longest window looked back, or
- * than was planned from one look to the next. Where somebody else measured the guest for hours
- * nobody knows what it used. */
+ * than was planned from one look to the next. Where another process measured the guest for hours
+ * what it used is not known. */
 double sample_period_s(const struct sample_record *record, double since_s, double planned_s);
 
 /** The memory of which the pages that the method finds present are a sample: what is mapped, or
@@ -151,7 +151,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct sample_plan *plan, const struct sample_result *result,
                        const struct resident_now *now, struct error *error);
 
-/** A record of a guest that runs and cannot be measured: its sizes, and no windows. */
+/** The record when a running guest cannot be measured: its sizes, and no windows. */
 void sample_record_not_measured(struct sample_record *record, const struct guest *guest,
                                 uint64_t ram_bytes, uint64_t resident_bytes);
 

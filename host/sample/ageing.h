@@ -7,7 +7,7 @@
  * default in many kernels since 6.1, walks through all of a process's page tables and clears them,
  * KVM's too since Linux 6.12, but leaves the idle flag as it was (mm/vmscan.c walk_pte_range();
  * folio_mark_accessed() returns before it clears the flag): a page that was touched before reads
- * idle. So whoever waits for accessed bits asks here before and after.
+ * idle. So a method that waits for accessed bits asks here before and after.
  *
  * What tells:
  *   - /sys/kernel/debug/lru_gen: "memcg ID PATH", then "node N", then a line for each generation,

@@ -123,7 +123,7 @@ const struct method *method_by_name(const char *name);
  */
 bool method_bits_are_taken(const struct target *target);
 
-/** What was said of one method in the search for the right one. */
+/** Why one method was taken, or not, in the search for the right one. */
 struct method_verdict {
     const struct method *method;
     int rc; /* 0: it can see the guest */

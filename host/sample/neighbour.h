@@ -5,11 +5,11 @@
  *
  * Theory of operation. A panel is a random sample, so what it does not hold is a random sample of
  * pages, too. vmwssd writes where its panel is into run/vmwss/guest-PID.panel while it holds the
- * guest's lock (run_lock.h). Whoever measures by hand draws from the rest of guest RAM only
+ * guest's lock (run_lock.h). A measurement by hand draws from the rest of guest RAM only
  * (guest_ram.taken), so that neither changes a mark of the other, and then gives the lock back
- * (run_lock_give_back()). vmwssd goes on as if nothing had happened. Whoever cannot leave the panel
- * alone (a census by the same method, too little RAM beside it) releases the lock as ever, and
- * vmwssd begins a new panel.
+ * (run_lock_give_back()). vmwssd goes on as if nothing had happened. A method that cannot leave the
+ * panel alone (a census by the same method, too little RAM beside it) releases the lock as ever,
+ * and vmwssd begins a new panel.
  *
  * The file is for root alone, and is read and written under the lock; one that is cut off counts as
  * none.

@@ -68,7 +68,7 @@ uint64_t panel_layout(const struct panel *panel);
  * are huge ones, which a second panel is likely to draw as well. 0 or -ENOMEM */
 int panel_taken(const struct panel *panel, struct taken *out, bool *huge);
 
-/** Before panel_close(): what is marked stays as it is, for somebody else is measuring the
+/** Before panel_close(): what is marked stays as it is, for another process is measuring the
  * guest. */
 void panel_abandon(struct panel *panel);
 

@@ -8,7 +8,7 @@
 
 /* Jobs leave out a few pages, as those behind VGA's registers. */
 #define ALL 0.97
-/* Below that nobody has touched it all before. A panel of 100 pages has a standard error of 0.03
+/* Below that not all of it was touched before. A panel of 100 pages has a standard error of 0.03
  * there. */
 #define NOT_ALL 0.9
 #define FEWEST_UNITS 30

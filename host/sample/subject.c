@@ -95,7 +95,7 @@ static void find_unclaimed(struct subject *subject)
 }
 
 /* A device that is assigned brings its registers into QEMU's address space, and a DIMM itself; of
- * --pid nobody can be asked whether it was that. */
+ * --pid there is no libvirt to ask whether it was that. */
 static void check_changes(struct subject *subject, uint64_t address_bytes)
 {
     struct guest *guest = &subject->guest;

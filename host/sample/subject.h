@@ -54,6 +54,6 @@ bool subject_in_doubt(struct subject *subject, const struct resident_now *now);
 /** The configuration is what it was. Ends the doubt when the change is old enough to be in it. */
 void subject_answered(struct subject *subject, const struct resident_now *now);
 
-/** Finds the RAM of @p config, which is moved, in place of what was located; whoever samples the
- * old has closed it. Errors as subject_locate(); then nothing is located. */
+/** Finds the RAM of @p config, which is moved, in place of what was located; a panel that samples
+ * the old has closed it. Errors as subject_locate(); then nothing is located. */
 int subject_relocate(struct subject *subject, struct ram_config *config, struct error *error);

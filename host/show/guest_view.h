@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file guest_view.h  One guest as `vmwss guest` shows it: what the host knows, and the guest's
- * statistics, told apart. */
+ * statistics, kept apart. */
 #pragma once
 
 #include "agent/agent_report.h"
@@ -22,7 +22,7 @@ struct guest_view {
     const struct agent_report *before; /* the one before, of the same boot, or NULL */
     const struct agent_report *report;
     const struct agent_top *top; /* NULL without a report */
-    double report_age_s;         /* vmwssd was told it so long ago; NAN: it was asked just now */
+    double report_age_s;         /* of the last report to vmwssd; NAN: it was asked just now */
     const char *unavailable;
     struct guest_stats stats; /* what the host makes of it */
 };

@@ -32,7 +32,8 @@ struct history_output {
     struct history_row row;
     struct table *table;
     bool has_stats;                            /* the guest was asked at some time */
-    char unavailable[GUEST_STATS_REASON_TEXT]; /* why it told nothing, the last time; "": it did */
+    char unavailable[GUEST_STATS_REASON_TEXT]; /* why it reported nothing, the last time; "": it did
+                                                */
 };
 
 /* --- CSV and JSON ----------------------------------------------------------------------------- */
@@ -244,7 +245,7 @@ static void cell_flags(char *text, const struct history_point *point)
 static const struct {
     struct table_column head;
     void (*text)(char *text, const struct history_point *point);
-    bool of_guest_stats; /* only there if somebody asked the guest */
+    bool of_guest_stats; /* only there if the guest was asked */
 } columns[] = {
     {.head = {.name = "TIME"}, .text = cell_time},
     {.head = {.name = "EST", .right = true}, .text = cell_est},

@@ -193,7 +193,7 @@ static const struct {
     void (*text)(char *text, const struct row *row);
     unsigned rows;
     bool of_series, of_one; /* only there in one of these */
-    bool of_guest_stats;    /* only there if somebody asked the guest */
+    bool of_guest_stats;    /* only there if the guest was asked */
 } columns[] = {
     {.head = {.name = "DOMAIN"}, .text = cell_domain, .rows = OF_ALL},
     {.head = {.name = "WINDOW", .right = true}, .text = cell_window, .rows = OF_WINDOW | OF_FINE},

@@ -2,11 +2,11 @@
 /**
  * @file wire.h  What the host and the agent in a guest say to each other.
  *
- * The host asks, the guest answers; only a stall is told unasked. One JSON object per line, UTF-8,
- * no key twice, at most WIRE_LINE_MAX bytes with its newline. A reader ignores keys that it does
- * not know, so that either side may be the newer one; what a guest's kernel cannot tell is left
- * out. Bytes are bytes, counters are totals since the guest's boot (the reader takes differences,
- * by the guest's own uptime), microseconds end in _us.
+ * The host asks, the guest answers; only a stall is reported unasked. One JSON object per line,
+ * UTF-8, no key twice, at most WIRE_LINE_MAX bytes with its newline. A reader ignores keys that it
+ * does not know, so that either side may be the newer one; what a guest's kernel cannot tell is
+ * left out. Bytes are bytes, counters are totals since the guest's boot (the reader takes
+ * differences, by the guest's own uptime), microseconds end in _us.
  *
  *   host   {"ask":"hello","seq":1}
  *   guest  {"seq":1,"hello":{"protocol":1,"agent":"0.1.0","kernel":"6.1.0-18-amd64",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents.c  The thread, and what the others say and are told; see agents.h. Asking:
+/** @file agents.c  The thread, and what other threads call; see agents.h. Asking:
  * agents_ask.c. */
 #include "daemon/agents/agents.h"
 

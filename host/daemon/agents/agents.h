@@ -9,7 +9,7 @@
  * at once. Scans of guests never wait for it: they take the last report. It has read-only
  * connections of its own, for libvirt may block, and may leave them: balloon_stats.h.
  *
- * While it holds a guest's channel, QEMU serves nobody else there.
+ * While it holds a guest's channel, QEMU serves no other client there.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ struct agents_libvirt {
     const void *context;
 };
 
-/** Starts the thread; nobody is asked until agents_switch(). 0 or negative.
+/** Starts the thread; no guest is asked until agents_switch(). 0 or negative.
  * @param scanner  borrowed: connects to the agents */
 int agents_start(struct agents **out, struct scanner *scanner, struct error *error);
 

@@ -125,7 +125,7 @@ static bool is_to_be_read(struct agents *agents, struct agent_peer *peer)
 {
     pthread_mutex_lock(&agents->mutex);
 
-    /* Whoever answers by vsock, the port is the better way once somebody has it open. */
+    /* An agent may answer by vsock; the port is the better way once a program has it open. */
     bool by_port = peer->channel && *agent_channel_endpoint(peer->channel)->path;
     bool due = polling_xml_due(&peer->xml, peer->channel && (by_port || !peer->two_ways),
                                &agents->xml_left);

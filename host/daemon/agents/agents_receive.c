@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents_receive.c  What the agents say, and waiting for it; all of it the thread's. See
- * agents.h. */
+/** @file agents_receive.c  Receives what agents report, and waits for it; all of it is the
+ * thread's. See agents.h. */
 #include "daemon/agents/agents_private.h"
 
 #include "agent/agent_last_report.h"
@@ -110,7 +110,7 @@ static void log_stall(struct agent_peer *peer, const struct agent_stall *stall)
     if (!log_limit_stall(&peer->log_limit, clock_ns(), &suppressed))
         return;
     if (suppressed > 0)
-        snprintf(more, sizeof(more), "; %llu more since this was said last",
+        snprintf(more, sizeof(more), "; %llu more since the last such message",
                  (unsigned long long)suppressed);
     log_line(LOG_CLASS_AGENT, LOG_INFO, "domain %s: says that it stalls for %s (%s)%s", peer->name,
              stall->resource, stall->kind, more);
@@ -243,7 +243,7 @@ void agents_listen(struct agents *agents, uint64_t until_ns, bool held)
     if (poll(agents->fds, n, timeout_ms(until_ns)) < 0)
         return;
     if (agents->fds[0].revents && read(agents->wake_fd, &drained, sizeof(drained)) < 0)
-        return; /* somebody else's signal */
+        return; /* interrupted */
 
     uint64_t now_ns = clock_ns();
 

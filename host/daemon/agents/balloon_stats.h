@@ -5,10 +5,10 @@
  *
  * domain_memory_all() has libvirt ask every QEMU for its balloon, and returns when all have
  * answered: one that is stopped, or waits for a disk, holds up the statistics of all
- * (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT leaves out only a domain that somebody else is waiting
+ * (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT leaves out only a domain that another caller is waiting
  * for; seen with libvirt 9.0 and a QEMU under SIGSTOP). So the call is made by a thread of its own.
  * If that does not return in time it is left behind, with its connection, until QEMU answers or is
- * gone; and as somebody is waiting for that domain then, the next call leaves it out.
+ * gone; and as a caller is waiting for that domain then, the next call leaves it out.
  */
 #pragma once
 

@@ -42,7 +42,7 @@ void polling_begin(struct polling *polling, uint64_t now_ns, double cpu_s);
  * new. */
 struct xml_turn {
     unsigned polls; /* until then */
-    bool plugged;   /* a device was: libvirt has said so */
+    bool plugged;   /* a device was: by an event of libvirt */
 };
 
 /** Once read it is not read again for so many rounds, should what libvirt says have been lost. */

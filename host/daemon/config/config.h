@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file config.h  What vmwssd is told: by its file, and over that by its command line.
+ * @file config.h  vmwssd's configuration: its file, which its command line overrides.
  *
  * Every key of the file is a long option too. The file is INI (inih), with all keys in the section
  * [vmwssd].

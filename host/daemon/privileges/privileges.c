@@ -16,7 +16,7 @@
 
 /* --- capabilities ----------------------------------------------------------------------------- */
 
-/* Who may not change the bounding set has one that is somebody's choice: the unit's. libcap-ng
+/* Without CAP_SETPCAP the bounding set cannot be changed: it is the unit's choice. libcap-ng
  * would complain. */
 static capng_select_t what_may_change(void)
 {
@@ -171,7 +171,7 @@ static int refuse_command(scmp_filter_ctx filter, int call, unsigned command)
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &commands);
 }
 
-/* Whoever owns a file (fcntl(2), O_ASYNC) gets a signal, any by F_SETSIG, by the user ids of who
+/* The owner of a file (fcntl(2), O_ASYNC) gets a signal, any by F_SETSIG, by the user ids of what
  * made it the owner: no capability is asked for, and no system call of the list above is made.
  * And what is pushed into the terminal that it was started from (ioctl_tty(2), TIOCSTI) is typed
  * into the shell there, which is root's. */
@@ -287,7 +287,7 @@ static int drop(int rc, int (*limit)(scmp_filter_ctx filter, bool agents), bool 
     return rc < 0 ? error_set(error, rc, "the seccomp filter: %s", strerror(-rc)) : 0;
 }
 
-/* Of who is not root whoever started us has chosen the capabilities. */
+/* Where the process is not root, its service manager has chosen the capabilities. */
 int privileges_drop_scanner(bool agents, struct error *error)
 {
     return drop(geteuid() == 0 ? keep_scanners(agents) : 0, limit_scanner, agents, error);

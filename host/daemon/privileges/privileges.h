@@ -35,8 +35,8 @@
 
 /* From the only thread: others would not be filtered. For good. */
 
-/** @p agents: are any to be asked? Of who is not root whoever started us has chosen the
- * capabilities. */
+/** @p agents: are any to be asked? Where the process is not root, its service manager has chosen
+ * the capabilities. */
 int privileges_drop_scanner(bool agents, struct error *error);
 
 /** Takes on @p account, too. */

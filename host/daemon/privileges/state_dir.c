@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With the group's bit on a directory, what is made in it is of the group, whoever makes it.
+/* With the group's bit on a directory, what any user makes in it is of the group.
  * Without a group it is its maker's. */
 static int give_to_group(int dir_fd)
 {
@@ -26,7 +26,7 @@ static int give_to_group(int dir_fd)
     return fchown(dir_fd, (uid_t)-1, group->gr_gid) < 0 || fchmod(dir_fd, 02750) < 0 ? -errno : 0;
 }
 
-/* One file that belonged to the directory's owner: so whoever could write in the directory gives
+/* One file that belonged to the directory's owner: so a user who could write in the directory gives
  * away nothing but what was theirs. A second name of it could be anywhere. It is closed to others,
  * for older versions left it open. */
 static int give_file(int dir_fd, const char *name, uid_t from, uid_t to)

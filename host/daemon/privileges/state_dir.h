@@ -9,7 +9,7 @@
 /**
  * Makes the directory of STORE_DEFAULT_PATH, if that is what @p database names and it is not there:
  * for @p account and, if there is one, the group READER_GROUP, which what is made in it belongs to
- * as well; for others closed. Whoever can read the history can hold locks of it that the writer
+ * as well; for others closed. A user who can read the history can hold locks of it that the writer
  * waits for.
  *
  * Started by root: one that is there and belongs to another user, as root's of an older version

@@ -3,8 +3,8 @@
  * @file publish.h  Which records are worth publishing. No clock, no libvirt.
  *
  * A write has libvirt store the guest's state and tell every listener, so one that says nothing new
- * is spared. But a number that nobody renews looks like that of a daemon that has died: after a
- * while it is told again.
+ * is spared. But a number that is not renewed looks like that of a daemon that has died: after a
+ * while it is published again.
  */
 #pragma once
 

@@ -104,7 +104,7 @@ static bool is_served(const struct publisher *publisher, const struct source *so
     return publisher->on && !publisher->stop && source->uri && source->wanted;
 }
 
-/* The newest counts, even if it is no news: then it is as it was told. */
+/* The newest counts, even when it is equal to what is published. */
 static void publisher_note(struct entry *entry, const struct sample_record *record,
                            double precision)
 {

@@ -34,7 +34,7 @@ void publisher_source(struct publisher *publisher, unsigned source, const char *
 void publisher_put(struct publisher *publisher, unsigned source, const struct sample_record *record,
                    double precision);
 
-/** The guest has ended, or is opened anew: what it had been told no longer counts. */
+/** The guest has ended, or is opened anew: what was published for it no longer counts. */
 void publisher_forget(struct publisher *publisher, const char *uuid);
 
 /** Begins to end: nothing more is published, and all is removed. Returns at once. */

@@ -191,7 +191,7 @@ static void drop_damaged(struct writer *writer)
     writer->store = NULL;
 }
 
-/* At once, before it is written to, if whoever wrote to it last was killed. Guests are watched
+/* At once, before it is written to, if the last writer was killed. Guests are watched
  * meanwhile. */
 static void begin_checking(struct writer *writer)
 {
@@ -325,7 +325,7 @@ static void maintain(struct writer *writer)
 
     watch_wal(writer);
 
-    if (rc < 0 && rc == writer->failing) /* a full disk, say: that was said, and what it means */
+    if (rc < 0 && rc == writer->failing) /* as with a full disk: logged once, with what it means */
         return;
     if (rc < 0 && rc != writer->not_maintained)
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", error.text);

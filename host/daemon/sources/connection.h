@@ -20,7 +20,7 @@ int connections_init(struct error *error);
 struct connection *connection_start(unsigned number, const char *uri, const struct fsroot *root,
                                     struct fleet *fleet);
 
-/** Lets all its guests go, and follows no longer, unless it is told to again. Returns at once. */
+/** Lets all its guests go, and follows no longer, until it is wanted again. Returns at once. */
 void connection_use(struct connection *connection, bool wanted);
 
 /** Is it connected? */

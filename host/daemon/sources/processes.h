@@ -25,7 +25,7 @@ struct processes; /* opaque */
  * thread. */
 struct processes *processes_start(unsigned number, const struct fsroot *root, struct fleet *fleet);
 
-/** Lets all its guests go, and follows no longer, unless it is told to again. Returns at once. */
+/** Lets all its guests go, and follows no longer, until it is wanted again. Returns at once. */
 void processes_use(struct processes *processes, bool wanted);
 
 /** A UUID (RFC 9562, version 8) made from @p text: always the same one. @p uuid has room for 37

@@ -22,7 +22,8 @@ struct source {
 int source_start(struct source *source, unsigned number, const char *uri, const struct fsroot *root,
                  struct fleet *fleet, struct error *error);
 
-/** Lets all its guests go, and follows no longer, unless it is told to again. Returns at once. */
+/** Lets all its guests go, and follows no longer, until source_use() wants it again. Returns at
+ * once. */
 void source_use(const struct source *source, bool wanted);
 
 /** Is it connected? Processes can always be seen. */

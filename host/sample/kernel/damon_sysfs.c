@@ -327,7 +327,7 @@ static int configure(const struct fsroot *dir, pid_t pid)
         {"contexts/nr_contexts", "1"},
         {CONTEXT "/operations", "fvaddr"},
         {ATTRS "/intervals/sample_us", SAMPLE_US},
-        {ATTRS "/intervals/aggr_us", SAMPLE_US}, /* what one look saw is told at once */
+        {ATTRS "/intervals/aggr_us", SAMPLE_US}, /* each sample is reported at once */
         {ATTRS "/intervals/update_us", SAMPLE_US},
         {CONTEXT "/targets/nr_targets", "1"},
     };

@@ -6,9 +6,9 @@
  * Linux 6.12.
  *
  * There is one configuration for the whole host, and writing nr_kdamonds throws all of it away. So
- * it is taken only while nobody has any (nr_kdamonds is 0, no module that uses DAMON by itself is
- * on), refused otherwise, and given back as it was. Once a process has it, it can have DAMON_SLOTS
- * kdamonds at a time, for several panels or guests.
+ * it is taken only while no other process has any (nr_kdamonds is 0, no module that uses DAMON by
+ * itself is on), refused otherwise, and given back as it was. Once a process has it, it can have
+ * DAMON_SLOTS kdamonds at a time, for several panels or guests.
  *
  * Looking and taking are one step: they happen under the lock of the host named "damon"
  * (run_lock.h), so of two vmwss one gets it; the lock lives as long as the configuration does, for
@@ -19,7 +19,7 @@
  *
  * After kill -9 a guardian (base/guardian.h) turns the kdamonds off and writes 0 to nr_kdamonds. If
  * it is killed too they stay on, and do next to nothing: a walk over their pages once an hour,
- * until the guest ends or somebody turns them off. Nothing but the configuration and idle flags
+ * until the guest ends or they are turned off. Nothing but the configuration and idle flags
  * (see idle.c) is ever changed.
  *
  * To be called from one thread only.
@@ -35,7 +35,7 @@
 
 /**
  * Could DAMON be taken?
- * @return 0; -ENOENT the kernel has none; -EBUSY somebody else uses it: @p why says who, as far as
+ * @return 0; -ENOENT the kernel has none; -EBUSY it is in use: @p why says who, as far as
  *         the kernel tells, and the remedy.
  */
 int damon_sysfs_free(const struct fsroot *root, struct error *why);
@@ -77,7 +77,7 @@ int damon_slot_set_pages(struct damon_slot *slot, const uint64_t *hva, uint64_t 
  */
 int damon_slot_on(struct damon_slot *slot, pid_t *kdamond, struct error *error);
 
-/** Turns it off: it has looked and told when this returns. 0 also if it is off already. */
+/** Turns it off: it has sampled and reported when this returns. 0 also if it is off already. */
 int damon_slot_off(struct damon_slot *slot, struct error *error);
 
 /** Turns it off; the last one gives DAMON back. NULL is allowed. */

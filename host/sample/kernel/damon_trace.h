@@ -28,7 +28,7 @@ int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_region
                      struct damon_trace **out, struct error *error);
 void damon_trace_free(struct damon_trace *trace);
 
-/** Hands every region told of since the last call to @p visit: where it begins and in how many
+/** Hands every region reported since the last call to @p visit: where it begins and in how many
  * looks an access was seen. The kdamond may have ended. */
 void damon_trace_drain(const struct damon_trace *trace,
                        void (*visit)(uint64_t start, unsigned nr_accesses, void *context),

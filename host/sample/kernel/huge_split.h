@@ -3,11 +3,11 @@
  * @file huge_split.h  Splits transparent huge pages of another process, and puts them together
  * again.
  *
- * Splitting: MADV_COLD on a part of a huge page splits its mapping and its folio when nobody else
- * maps it (mm/madvise.c, madvise_cold_or_pageout_pte_range()); that part also loses its accessed
- * bit and its place on the active list. It says nothing of whether it did, so the mapping is looked
- * at. Since Linux 6.12 sub-pages that hold only zeros are freed by it and read from the shared zero
- * page (mm/huge_memory.c, __split_huge_page()).
+ * Splitting: MADV_COLD on a part of a huge page splits its mapping and its folio when no other
+ * process maps it (mm/madvise.c, madvise_cold_or_pageout_pte_range()); that part also loses its
+ * accessed bit and its place on the active list. It says nothing of whether it did, so the mapping
+ * is looked at. Since Linux 6.12 sub-pages that hold only zeros are freed by it and read from the
+ * shared zero page (mm/huge_memory.c, __split_huge_page()).
  *
  * Joining: MADV_COLLAPSE (Linux 6.1, also of another process with CAP_SYS_NICE: mm/madvise.c,
  * process_madvise_behavior_valid()) allocates a huge page and copies. It does so whatever

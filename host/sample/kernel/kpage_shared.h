@@ -4,7 +4,7 @@
  * process.
  *
  * Both files tell of the whole machine and are read at an offset (pread), so everybody may read
- * through one file. It is open while somebody has it. A thousand guests, each with its own, would
+ * through one file. It is open while any guest uses it. A thousand guests, each with its own, would
  * need eight thousand files more.
  */
 #pragma once

@@ -35,7 +35,7 @@ struct memcg_process {
 /**
  * Who else has memory charged to the group: processes in it, and in those below that have no memory
  * controller of their own.
- * @param largest  the one that has most; pid 0: nobody else has any
+ * @param largest  the one that has most; pid 0: no other process has any
  * @return the sum over all but @p pid, in bytes (RssAnon and RssShmem), or a negative errno: -E2BIG
  * more than 4,096 processes
  */

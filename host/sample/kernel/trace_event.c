@@ -68,7 +68,7 @@ int trace_wake_open(void)
     return fd < 0 ? -errno : fd;
 }
 
-/* Edge-triggered events are gone once they were told. One call tells of so many rings; the rest
+/* Edge-triggered events are gone once they were returned. One call returns so many rings; the rest
  * wait for the next. */
 void trace_wake_clear(int wake_fd)
 {

@@ -15,7 +15,7 @@
  * to 0.4, within the error of 40 periods.
  *
  * What DAMON cannot look at reads "not accessed" there, which must not be taken for cold. A page is
- * believed idle only if it was told of, and carried the idle flag (/proc/kpageflags) after marking
+ * believed idle only if it was reported, and carried the idle flag (/proc/kpageflags) after marking
  * and after the last look: pages off the LRU (isolated, in a per-CPU batch), or whose frame was
  * replaced by khugepaged, do not. Nor is one believed idle that was migrated meanwhile, where KVM's
  * accessed bit is lost then (carried_bits.h). The zero page counts as absent, and pages that came
@@ -37,7 +37,7 @@
  *
  * No census: a region costs three nodes of sysfs, about 1 KiB of kernel memory, before anything is
  * measured. Exclusive: DAMON is one per host, see damon_sysfs.h, also for what happens after kill
- * -9. Left behind: idle flags on pages nobody has touched since, as with `idle`.
+ * -9. Left behind: idle flags on pages that were not touched since, as with `idle`.
  */
 #include "base/cleanup.h"
 #include "sample/kernel/carried_bits.h"
@@ -189,7 +189,7 @@ static struct region *find_region(const struct damon *damon, uint64_t hva)
 
 /* --- pages and their frames ------------------------------------------------------------------- */
 
-/* It appeared within the window: somebody faulted it in, khugepaged filled a hole, or swapoff
+/* It appeared within the window: it was faulted in, khugepaged filled a hole, or swapoff
  * brought it. */
 static void see_new(struct damon *damon, uint64_t i)
 {
@@ -507,7 +507,7 @@ static int damon_mark(void *state, struct error *error)
     return rc < 0 ? rc : begin(damon, error);
 }
 
-/* A window of more than an hour is told in parts. */
+/* A window of more than an hour is reported in parts. */
 static int damon_poll(void *state, struct error *error)
 {
     struct damon *damon = state;

@@ -28,9 +28,9 @@
  * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once
  * (tlb_flush.h).
  *
- * Left behind, also after kill -9: idle flags on pages nobody has touched since. There is no call
- * that clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim keeps
- * its own view through PG_young, which page_idle sets for it.
+ * Left behind, also after kill -9: idle flags on pages that were not touched since. There is no
+ * call that clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim
+ * keeps its own view through PG_young, which page_idle sets for it.
  */
 #include "base/cleanup.h"
 #include "sample/kernel/collapses.h"
@@ -175,7 +175,7 @@ static bool keep_marked(struct page_set *set, const struct frame *frame)
     case PAGE_SWAPPED:
     case PAGE_GONE:
     case PAGE_GONE_TO_SWAP:
-        /* It appeared within the window: somebody faulted it in. */
+        /* It appeared within the window: it was faulted in. */
         if (!frame->zero_page) {
             *state = PAGE_TOUCHED;
             page_set_note_unit(set, frame->i, frame->order, frame->unit_hva);
@@ -262,7 +262,7 @@ static void drop_forgotten(struct idle *idle)
     }
 }
 
-/* A page that reclaim or compaction has isolated from its LRU list reads as touched, though nobody
+/* A page that reclaim or compaction has isolated from its LRU list reads as touched, though no one
  * asked its mappings (mm/page_idle.c, page_idle_get_folio()). It still has its idle flag, which
  * asking takes away from one that was touched. */
 static int settle_touched(struct idle *idle)

@@ -259,7 +259,7 @@ static int find_folio(struct frames *frames, uint64_t pfn, uint64_t flags)
     return rc;
 }
 
-/* What cannot be told counts as merged. */
+/* What is not known counts as merged. */
 static bool is_merged(struct frames *frames, uint64_t pfn, uint64_t flags)
 {
     uint64_t count;

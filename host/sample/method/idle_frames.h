@@ -26,7 +26,7 @@ struct frame {
     uint64_t pfn;      /* its own, and after frames_resolve() that of the head of its folio */
     uint64_t unit_hva; /* where the folio begins in the process */
     uint64_t i;        /* which page of the set */
-    uint8_t bit; /* of the idle bitmap, as idle_bitmap_read() says it, once somebody has read it */
+    uint8_t bit;       /* of the idle bitmap, as of idle_bitmap_read(), once it has been read */
     uint8_t order;
     bool trackable;
     bool zero_page; /* the shared zero page: nothing of its own is behind it */
@@ -81,7 +81,7 @@ void frames_end(struct frames *frames);
 
 /**
  * Reads the pagemap for the pages of the batch. Present ones become frames, ascending; of the
- * others @p lost is told whether they are absent, swapped, or on their way to another frame:
+ * others @p lost is called with whether they are absent, swapped, or on their way to another frame:
  * PAGE_UNMEASURABLE.
  * @return 0 or a negative errno.
  */

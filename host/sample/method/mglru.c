@@ -17,8 +17,8 @@
  *     have been touched unseen: the lower bound goes without.
  *   - Other processes of the group: the lower bound goes without all that they have; if it is much,
  *     the group is refused.
- *   - Page cache is in other columns, so RAM in a file on a disk cannot be told from it and is
- *     refused.
+ *   - Page cache is in other columns, so RAM in a file on a disk cannot be distinguished from it
+ * and is refused.
  *   - What is on none of the lists is unmeasurable: locked or hugetlb memory, what is charged to
  *     another group.
  * Generations that others begin meanwhile (kswapd, another user of lru_gen) do no harm as long as

@@ -8,7 +8,7 @@
 #include "sample/page_set.h"
 
 struct page_probe {
-    enum page_state state; /* PAGE_ABSENT (the shared zero page too: it is nobody's memory),
+    enum page_state state; /* PAGE_ABSENT (the shared zero page too: it is no guest's memory),
                               PAGE_SWAPPED, or PAGE_IDLE for one that is present, also if it is
                               just being migrated */
     unsigned order;        /* of the mapping: 4096 << order bytes */

@@ -17,9 +17,9 @@
  * can be used, so can `cold`.
  *
  * What it costs: two walks of QEMU's page tables with its mmap lock held for writing, and a minor
- * fault for each page at its next write. It loses soft-dirty bits that somebody else (CRIU) may be
- * collecting. Nothing to restore: accessed bits come back with the next access. Until then reclaim
- * on the host takes pages that were not touched since for colder than they are.
+ * fault for each page at its next write. It loses soft-dirty bits that another process (CRIU) may
+ * be collecting. Nothing to restore: accessed bits come back with the next access. Until then
+ * reclaim on the host takes pages that were not touched since for colder than they are.
  */
 #include "sample/kernel/clear_refs.h"
 #include "sample/method/referenced_count.h"

@@ -161,7 +161,7 @@ static void see_fault(uint64_t gpa, void *context)
 
 /* --- marking ---------------------------------------------------------------------------------- */
 
-/* The GPA of a DIMM cannot be deduced, so its faults cannot be told from others. */
+/* The GPA of a DIMM cannot be deduced, so its faults cannot be distinguished from others. */
 static void note_page(void *context, uint64_t i, const struct page_probe *probe)
 {
     struct zap *zap = context;
@@ -301,7 +301,7 @@ static void give_up_lost(struct zap *zap)
     zap->lost = lost;
 }
 
-/* It was missing when it was marked, and is there. The zero page is nobody's memory. */
+/* It was missing when it was marked, and is there. The zero page is no guest's memory. */
 static void see_new(struct zap *zap, uint64_t i, const struct page_probe *probe)
 {
     struct page_set *set = zap->set;

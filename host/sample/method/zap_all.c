@@ -11,8 +11,8 @@
  *
  * What it costs: the mmap lock of QEMU for writing while all page tables are walked; one fault for
  * each page of the working set; every host PTE is write-protected once. For a short look, not for a
- * steady watch. It loses soft-dirty bits that somebody else (CRIU) may be collecting. What else is
- * counted: ROM and video RAM that the guest touches, a few pages; and what a nested guest maps.
+ * steady watch. It loses soft-dirty bits that another process (CRIU) may be collecting. What else
+ * is counted: ROM and video RAM that the guest touches, a few pages; and what a nested guest maps.
  * What is not: accesses by QEMU and vhost. Nothing to restore: mappings come back with the next
  * access.
  *
@@ -112,8 +112,8 @@ static void note_mapped(struct zap_all *all, uint64_t bytes)
 }
 
 /* Proves itself each time: if the mapped bytes do not fall and no fault was resolved meanwhile (a
- * small working set is mapped again before we have read the counters), KVM was not told, and there
- * is no number. */
+ * small working set is mapped again before we have read the counters), KVM was not notified, and
+ * there is no number. */
 static int drop_all(const struct target *target, struct error *error)
 {
     uint64_t before_bytes = 0;
