@@ -30,7 +30,7 @@ static const char help[] =
     "The agent: tells the host, when it asks, how the guest's memory is used.\n\n"
     "  -p, --port DEVICE    virtio-serial port (" DEVICE ")\n"
     "  -s, --vsock[=PORT]   instead of it: AF_VSOCK, port " TEXT(
-        WIRE_VSOCK_PORT) " unless told otherwise;\n"
+        WIRE_VSOCK_PORT) " by default;\n"
                          "                       only the host may connect\n"
                          "  -l, --listen SOCKET  instead of both: a Unix socket, which is made\n"
                          "  -t, --trigger RESOURCE:KIND:THRESHOLD_US:WINDOW_US\n"
@@ -178,7 +178,7 @@ static int open_trigger(const struct fsroot *root, const struct options *options
     if (other_fd < 0)
         return fd;
     command_error("no CAP_SYS_RESOURCE for the trigger " TRIGGER
-                  ": stalls are told by " TRIGGER_UNPRIVILEGED);
+                  ": stalls are reported by " TRIGGER_UNPRIVILEGED);
     *trigger = unprivileged;
     return other_fd;
 }
@@ -195,7 +195,7 @@ static void arm(struct agent *agent, const struct fsroot *root, const struct opt
         int rc = fd < 0 ? fd : agent_watch(agent, &trigger, fd);
 
         if (rc < 0)
-            command_error("stalls are not told at once: %s",
+            command_error("stalls are not reported at once: %s",
                           error.code ? error.text : strerror(-rc));
         if (rc < 0 && fd >= 0)
             close(fd);
@@ -204,7 +204,7 @@ static void arm(struct agent *agent, const struct fsroot *root, const struct opt
 
 static void not_measured(const char *why)
 {
-    command_error("the guest's own working set is not told: %s", why);
+    command_error("the guest's own working set is not reported: %s", why);
 }
 
 /* As with triggers. */

@@ -225,8 +225,8 @@ static void receive_lines(struct agent *agent)
 
 /*
  * The host closed its side of the device; or another has opened it by now, and the kernel tells of
- * that in two steps, but has the other's question already, and we have read it. So what is to be
- * said stays, and is dropped when a host opens the port later than the asker waits.
+ * that in two steps, but has the other's question already, and we have read it. So
+ * output stays, and is dropped when a host opens the port later than the asker waits.
  */
 static void closed(struct agent *agent)
 {

@@ -131,7 +131,7 @@ static void own_set_take(struct own_set *own)
 
     if (!told || why) {
         failed(own, why           ? why
-                    : own->killed ? "it took too long: somebody holds a process's mappings?"
+                    : own->killed ? "it took too long: is a process's mapping lock held?"
                                   : "it came to no end");
         json_decref(told);
         return;

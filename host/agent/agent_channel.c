@@ -177,7 +177,7 @@ static void fail_unanswered(struct agent_channel *channel)
     else
         channel_fail(
             channel, AGENT_FAULT_BUSY, -EBUSY,
-            "%s: nobody takes the question: nobody in the guest has the port open (is vmwss-guest "
+            "%s: the question is not taken: no program in the guest has the port open (is vmwss-guest "
             "running?), or it is in use here, by vmwssd or another program, for QEMU serves one at "
             "a time",
             name);
@@ -273,7 +273,7 @@ static void connected(struct agent_channel *channel, uint64_t now_ns)
     if (failed)
         channel_fail(channel, AGENT_FAULT_CONNECT, -failed, "%s%s", strerror(failed),
                      failed == ECONNRESET || failed == ECONNREFUSED
-                         ? ": nobody listens in the guest (is vmwss-guest running?)"
+                         ? ": no program listens in the guest (is vmwss-guest running?)"
                          : "");
     else
         channel_ask(channel, ASK_HELLO, now_ns);

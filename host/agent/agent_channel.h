@@ -87,7 +87,7 @@ struct agent_channel *agent_channel_new(const struct agent_endpoint *endpoint, u
 void agent_channel_free(struct agent_channel *channel);
 
 /** From here on @p connect makes its connections, in place of agent_endpoint_connect(), with whose
- * meaning: for who may not reach the socket. */
+ * meaning: for a process that may not reach the socket. */
 void agent_channel_connect_by(struct agent_channel *channel,
                               int (*connect)(const struct agent_endpoint *endpoint, void *context,
                                              struct error *error),

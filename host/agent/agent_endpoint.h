@@ -46,7 +46,7 @@ bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_en
  *         many wait there already as QEMU lets, for it serves one client at a time; -ELOOP a
  *         symbolic link; -ENOTSOCK no socket; -EACCES another process serves it, or it
  *         is not the agent's; or what open(2),
- *         socket(2) or connect(2) said, with the message.
+ *         socket(2) or connect(2) returned, with the message.
  */
 int agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);
 

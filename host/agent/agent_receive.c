@@ -83,8 +83,8 @@ static bool take_answer(struct agent_channel *channel, const struct agent_messag
 static void flooded(struct agent_channel *channel)
 {
     channel_fail(channel, AGENT_FAULT_FLOOD, -EMSGSIZE,
-                 "it floods: more than %d KiB or %d lines, and %d KiB or %d lines a second, that "
-                 "nobody asked for%s%s",
+                 "it floods: more than %d KiB or %d lines, and %d KiB or %d lines a second, "
+                 "unasked%s%s",
                  AGENT_UNASKED_BYTES / 1024, AGENT_UNASKED_LINES,
                  AGENT_UNASKED_BYTES_A_SECOND / 1024, AGENT_UNASKED_LINES_A_SECOND,
                  channel->first.set ? "; first " : "",

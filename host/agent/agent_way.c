@@ -28,7 +28,7 @@ int agent_way_take(struct agent_way *way, const struct agent_port *port, uint64_
         return lose(way);
     if (endpoint.closed) {
         error_set(&way->missing, -ENOTCONN,
-                  "nobody in the guest has the port open: is vmwss-guest running there?");
+                  "no program in the guest has the port open: is vmwss-guest running there?");
         return lose(way);
     }
     if (!way->channel)

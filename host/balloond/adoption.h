@@ -12,7 +12,7 @@
 
 #include "balloond/context.h"
 
-/** The row of a guest that is ours, or is about to be. */
+/** A guest's row, when it is ours, or is about to be. */
 struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, uint64_t set_bytes);
 
 /** Adopts the balloons of guests that were not seen before; after members_measure() and before a

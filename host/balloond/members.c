@@ -217,7 +217,7 @@ bool members_hear_stalls(struct members *members, const struct balloond_config *
 
 /* --- what they need --------------------------------------------------------------------------- */
 
-/* The advice of what is kept; of a guest that is not kept, none. */
+/* The advice of what is kept; none for a guest without history. */
 static int measure(struct advising *advising, struct store *store, const char *uuid,
                    struct decide_input *input, struct error *error)
 {

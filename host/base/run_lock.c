@@ -166,7 +166,7 @@ static int run_lock_take(struct run_lock *lock, const struct fsroot *root, const
     case -EINTR:
         return error_set(error, rc, "interrupted");
     case -ESRCH:
-        return error_set(error, rc, "%s: it ended while somebody else was measuring it", what);
+        return error_set(error, rc, "%s: it ended while another process was measuring it", what);
     default:
         return error_set(
             error, rc, "%s: cannot be locked against a second vmwss: /" LOCK_DIR "/%s: %s%s", what,

@@ -265,11 +265,11 @@ static const struct command_options command_options = {
         "paging, its largest processes. It is the guest's word, checked for form and range only; beside it\n"
         "stands what the host knows without the guest. Of a guest without an agent the statistics of its\n"
         "balloon driver are shown, if there are any. Every answer has a deadline of 2 seconds.\n"
-        "While vmwssd asks the agent nobody else can: what it told vmwssd is shown then, and how old that\n"
-        "is. vmwssd's last measurement stands beside it.\n",
+        "While vmwssd asks the agent no other client can: its last report to vmwssd is shown then, and how old\n"
+        "that is. vmwssd's last measurement stands beside it.\n",
     .lines = lines,
     .after =
-        "Exit status: 0 the guest told something, 1 usage, 2 it did not, 3 the guest vanished.\n",
+        "Exit status: 0 the guest reported something, 1 usage, 2 it did not, 3 the guest vanished.\n",
 };
 
 int cmd_guest(int argc, char **argv)

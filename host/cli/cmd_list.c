@@ -255,7 +255,7 @@ static const struct command_options command_options = {
         "Usage: vmwss list [OPTIONS]\n\n"
         "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, how it\n"
         "is backed, and the method that `measure` would take. Running guests are tried out for that:\n"
-        "some of their pages are marked, as by `doctor`. Of a guest that vmwssd follows its method is told,\n"
+        "some of their pages are marked, as by `doctor`. Where vmwssd follows a guest, its method is shown,\n"
         "and nothing is tried.\n",
     .lines = lines,
 };

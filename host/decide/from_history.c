@@ -149,7 +149,7 @@ static double time_of(const struct sample_record *sample)
 }
 
 /* A guest that does not change is measured seldom: up to its shortest window apart, however short
- * the last period was. Of a guest that is not measured there are no windows. */
+ * the last period was. A guest that is not measured has no windows. */
 static double longest_period_s(const struct kept_sample *kept)
 {
     const struct sample_record *sample = &kept->record.sample;

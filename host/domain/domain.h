@@ -36,7 +36,7 @@ struct domain_info {
     bool migrating; /* an outgoing migration, save or dump job is active (virDomainGetJobStats) */
     bool
         two_processes; /* it is being migrated within this machine, and pid 0: it could be either */
-    bool process_unknown; /* pid 0, for who was asked could not tell (domain_find_pids_by()) */
+    bool process_unknown; /* pid 0, for libvirt could not tell (domain_find_pids_by()) */
 };
 
 /** A guest ready to be measured. */
@@ -111,8 +111,8 @@ void domain_find_pids_by(struct domain_connection *connection,
 const char *domain_pid_dir(const struct domain_connection *connection);
 
 /**
- * What libvirt knows of a running domain, for who opens its process elsewhere: all of @p info but
- * the pid, and the RAM of its live XML, which the caller frees.
+ * What libvirt knows of a running domain, for a caller that opens its process itself: all of @p
+ * info but the pid, and the RAM of its live XML, which the caller frees.
  * @return 0, or what guest_open_domain() returns before it looks for the process
  */
 int domain_describe_running(const struct domain_connection *connection, const char *name,

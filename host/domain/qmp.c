@@ -243,7 +243,7 @@ static bool is_served_by(int fd, pid_t pid)
 static int nobody_answers(const char *path, struct error *error)
 {
     return error_set(error, -EBUSY,
-                     "QMP %s: nobody answers; if another program is connected, give QEMU a second "
+                     "QMP %s: no answer; if another program is connected, give QEMU a second "
                      "-qmp socket, for each serves one client at a time",
                      path);
 }

@@ -10,8 +10,8 @@
  * k - 1. Each series has the label "host", the name in the records, so that joins do not depend on
  * what "instance" is elsewhere, and those of a guest "domain" and "uuid".
  *
- * Three series of a host, and three of each guest; one more of a guest that says what it uses, and
- * of one that is suspended, not watched or not measured.
+ * Three series of a host, and three of each guest; one more where it reports what it uses, and
+ * where it is suspended, not watched or not measured.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The order of the page. Sizes are known also of a guest that is not measured. */
+/* The order of the page. Sizes are known also where a guest is not measured. */
 static const enum field_group window_groups[] = {GROUP_WSS, GROUP_UNITS, GROUP_TOUCHED,
                                                  GROUP_WINDOW};
 static const enum field_group guest_groups[] = {GROUP_SIZE, GROUP_WHEN, GROUP_COST, GROUP_PANEL};

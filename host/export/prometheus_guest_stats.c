@@ -47,7 +47,7 @@ static void write_verdicts(FILE *out, const struct current *current)
             exposition_family(out, name,
                               GUEST_REPORTED
                               "whether its working set is below, near or above its memory, "
-                              "and who told (none: nobody). Always 1.");
+                              "and its source (none: not reported). Always 1.");
         begun = true;
         prometheus_guest_labels(labels, &current->guests[i]);
         exposition_label(labels, LABELS_MAX, "verdict", guest_stats_verdict_name(stats->verdict));

@@ -7,7 +7,7 @@
  * the RAM is located. Afterwards the change of what QEMU maps is followed, by /proc/PID/status
  * (Documentation/filesystems/proc.rst): RssShmem for blocks that are whole shmem files, for others
  * the counters of the kinds of pages that their backing has. What QEMU itself allocates and frees
- * of these kinds, which may be more than the RAM of a guest that has only begun, is looked up in
+ * of these kinds, which may be more than a young guest's RAM, is looked up in
  * its page tables whenever the counters have moved, and left out (own_memory.h). A block that is a
  * whole shmem file is as resident as its file, whatever is mapped: a panel of the method pageout
  * unmaps pages which are still there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file database.h  The connection to SQLite, the same for who writes and who reads. */
+/** @file database.h  The connection to SQLite, the same for the writer and for readers. */
 #pragma once
 
 #include "base/error.h"

@@ -131,7 +131,7 @@ void guest_tracker_annotate(struct guest_tracker *tracker, struct sample_record 
         return;
     }
     if (now_s - tracker->now.host_s > stale_s) {
-        guest_stats_unavailable(&record->guest, "it last told something %.0f s ago",
+        guest_stats_unavailable(&record->guest, "its last report is %.0f s old",
                                 now_s - tracker->now.host_s);
         return;
     }

@@ -290,7 +290,7 @@ static int refine(struct fine *fine, const struct sample_plan *plan, const struc
         rc = keep_huge(fine);
         if (rc < 0)
             error_set(error, rc, "--fine: %s",
-                      rc == -ENOTTY ? "which pages are huge is not told before Linux 6.7"
+                      rc == -ENOTTY ? "which pages are huge is not reported before Linux 6.7"
                                     : strerror(-rc));
     }
     if (rc < 0 || fine->n == 0)

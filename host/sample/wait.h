@@ -19,7 +19,7 @@ struct wait {
     unsigned *jobs; /* enum qemu_job: what QEMU is seen doing meanwhile is added; may be NULL */
 };
 
-/** Sleeps until @p until_ns (clock_ns()). 0; -EINTR interrupted; -ESRCH the guest ended; what poll
- * said. */
+/** Sleeps until @p until_ns (clock_ns()). 0; -EINTR interrupted; -ESRCH the guest ended; or poll's
+ * error. */
 int wait_until(const struct target *target, const struct wait *wait, uint64_t until_ns,
                struct error *error);

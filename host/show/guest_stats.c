@@ -148,7 +148,7 @@ static void judgement_lines(char lines[2][GUEST_STATS_LINE], const struct guest_
     snprintf(lines[0], GUEST_STATS_LINE, "  its working set is %s its memory%s%s%s%s",
              stats->at_least_allocation ? "at least" : guest_stats_verdict_name(stats->verdict),
              *reasons ? " (" : "", reasons, *reasons ? ")" : "",
-             stats->verdict == VERDICT_UNKNOWN ? ": it has not told enough" : "");
+             stats->verdict == VERDICT_UNKNOWN ? ": it has not reported enough" : "");
     snprintf(lines[1], GUEST_STATS_LINE, "  agrees with what the host sees: %s%s%s%s",
              guest_stats_share_text(share, sizeof(share), stats->consistency),
              *inconsistencies ? " (not with: " : "", inconsistencies, *inconsistencies ? ")" : "");

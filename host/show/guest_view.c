@@ -352,7 +352,7 @@ static void print_heading(const struct guest_view *view)
            domain, *view->hello->agent ? view->hello->agent : "?",
            *view->hello->kernel ? view->hello->kernel : "?", up);
     if (!isnan(view->report_age_s))
-        printf(", and what it told vmwssd %s ago",
+        printf(", and its report to vmwssd %s ago",
                show_seconds(age, sizeof(age), ceil(view->report_age_s)));
     putchar('\n');
 }
@@ -363,7 +363,7 @@ void guest_view_print(const struct guest_view *view)
     print_memory(view);
     if (!view->report) {
         if (!domain_memory_is_reported(&view->memory))
-            puts("balloon: its driver in the guest has told nothing lately "
+            puts("balloon: its driver in the guest has reported nothing lately "
                  "(<memballoon model='virtio'><stats period='10'/></memballoon> asks it)");
         return;
     }

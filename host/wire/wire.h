@@ -40,7 +40,7 @@
 
 /** Name of the virtio-serial port; /dev/virtio-ports/ has a link of this name. */
 #define WIRE_PORT "org.vmwss.guest.0"
-/** AF_VSOCK port on which the agent listens when told to. */
+/** AF_VSOCK port on which the agent listens if asked to. */
 #define WIRE_VSOCK_PORT 19178
 /** Counts up only when an older reader would misunderstand: the host does not ask an agent whose
  * number is above its own. */

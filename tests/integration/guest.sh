@@ -84,12 +84,12 @@ check "the host's figures are there" view '.host.assigned_bytes == 134217728 and
 embed_virsh destroy g2 >/dev/null 2>&1
 
 BALLOON=virtio linux_create g3 128 "guest.toucher=no" || fail "g3 starts"
-expect_exit "nobody has the port open" 2 'g3: nobody in the guest has the port open: is vmwss-guest running' guest g3
+expect_exit "nobody has the port open" 2 'g3: no program in the guest has the port open: is vmwss-guest running' guest g3
 embed_virsh dommemstat g3 --period 1 --live >/dev/null
 balloon_tells() {
 	guest --json g3 >"$guests_dir/view" 2>"$guests_dir/messages" &&
 		view '.balloon.total_bytes > 67108864 and .balloon.total_bytes < 134217728 and .report == null' &&
-		grep -q 'nobody in the guest' "$guests_dir/messages"
+		grep -q 'no program in the guest' "$guests_dir/messages"
 }
 check "the balloon's driver tells instead" until_so 180 balloon_tells
 embed_virsh destroy g3 >/dev/null 2>&1

@@ -98,7 +98,7 @@ if start_guest plain "toucher.total=48M toucher.hot=1M psi=0 guest.zram=32M"; th
 	check "uptime: $(told .report.uptime_s), between the console's $before and $(watched uptime)" \
 		holds "$(told .report.uptime_s) >= $before - 0.5 && $(told .report.uptime_s) <= $(watched uptime) + 0.5"
 	check "PSI is off: says how to turn it on" ask report '.report.pressure == null and (.report.pressure_off | contains("psi=1"))'
-	check "and in its log" grep -q 'stalls are not told at once: .*psi=1' "$dir/plain.out"
+	check "and in its log" grep -q 'stalls are not reported at once: .*psi=1' "$dir/plain.out"
 	check "a question that it does not know" ask format '.error'
 
 	answer=$(host flood 5000 4)

@@ -101,7 +101,7 @@ told_elsewhere() {
 check "has what the agent told vmwssd, with its processes, and what the host measured" eventually told_elsewhere
 "$vmwss" guest -c "$embed_uri" --database "$db" told >"$guests_dir/table" 2>&1
 sed 's/^/# /' "$guests_dir/table"
-check "for people" grep -qE '^told: its agent is .*, and what it told vmwssd [0-9.]+[sm]+.* ago$' "$guests_dir/table"
+check "for people" grep -qE '^told: its agent is .*, and its report to vmwssd [0-9.]+[sm]+.* ago$' "$guests_dir/table"
 check "the host's number in the same table" grep -qE '^host +touched in 2s, ± .* ago +[0-9.]+ MiB' "$guests_dir/table"
 check "and the processes" grep -qE '^guest +[0-9]+ .* toucher$' "$guests_dir/table"
 # Its balloon may tell all the same.

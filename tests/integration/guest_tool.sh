@@ -219,8 +219,8 @@ os.setgroups([]), os.setgid(65534), os.setuid(65534)
 os.write(os.open("/proc/pressure/memory", os.O_RDWR), b"some 300000 2000000\0")' 2>/dev/null; then
 	watches() { [[ $(readlink "/proc/$pid"/fd/*) == */proc/pressure/memory* ]]; }
 	serves setpriv --bounding-set=-sys_resource
-	check "without CAP_SYS_RESOURCE stalls are told by a window of 2 s" settles watches
-	check "and its log says so" grep -q 'no CAP_SYS_RESOURCE for the trigger .*:1000000: stalls are told by .*:2000000$' why
+	check "without CAP_SYS_RESOURCE stalls are reported by a window of 2 s" settles watches
+	check "and its log says so" grep -q 'no CAP_SYS_RESOURCE for the trigger .*:1000000: stalls are reported by .*:2000000$' why
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 else

@@ -92,7 +92,7 @@ if start_payload anon4k kvm "$params" -m 192; then
 	echo vaddr >$kdamonds/0/contexts/0/operations
 	echo 1 >$kdamonds/0/contexts/0/targets/nr_targets
 	echo "$pid" >$kdamonds/0/contexts/0/targets/0/pid_target
-	expect_exit "refused while others have configured it" 2 'somebody else has configured DAMON' \
+	expect_exit "refused while others have configured it" 2 'another program has configured DAMON' \
 		"$vmwss" measure --pid "$pid" -w 1 -m damon
 	echo on >$kdamonds/0/state
 	theirs=$(cat $kdamonds/0/pid)

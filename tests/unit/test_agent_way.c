@@ -177,7 +177,7 @@ START_TEST(an_agent_that_starts_later_is_found)
 {
     port.closed = true;
     ck_assert_int_eq(agent_way_take(&way, &port, RAM), -ENOTCONN);
-    ck_assert_ptr_nonnull(strstr(way.missing.text, "nobody in the guest has the port open"));
+    ck_assert_ptr_nonnull(strstr(way.missing.text, "no program in the guest has the port open"));
     ck_assert_ptr_null(way.channel);
     start_agent();
     start_domain_with_channel();

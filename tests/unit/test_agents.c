@@ -149,7 +149,8 @@ START_TEST(stalls_that_are_not_said_are_counted)
     listen_once();
     ck_assert_uint_eq(logged("<6>domain g: says that it stalls for io (some)\n"), 1);
     ck_assert_uint_eq(
-        logged("<6>domain g: says that it stalls for memory (full); 4 more since this was said"),
+        logged(
+            "<6>domain g: says that it stalls for memory (full); 4 more since the last such message"),
         1);
     ck_assert_uint_eq(logged("stalls"), 2);
 }

@@ -199,7 +199,7 @@ START_TEST(leaves_alone_what_others_made_meanwhile)
     slot = take();
     ck_assert_int_eq(unlink(strcat(ours, "/contexts/0/targets/0/regions/nr_regions")), 0);
     ck_assert_int_eq(damon_slot_set_pages(slot, &page, 1, &error), -EBUSY);
-    ck_assert_ptr_nonnull(strstr(error.text, "somebody else has reconfigured DAMON"));
+    ck_assert_ptr_nonnull(strstr(error.text, "another program has reconfigured DAMON"));
     damon_slot_give_back(slot);
 }
 END_TEST

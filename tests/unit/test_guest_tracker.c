@@ -103,7 +103,7 @@ START_TEST(what_is_old_is_not_told)
 {
     hear(10);
     ck_assert_int_eq(tell(10 + STALE_S)->source, GUEST_STATS_AGENT);
-    ck_assert_str_eq(tell(11 + STALE_S)->unavailable, "it last told something 101 s ago");
+    ck_assert_str_eq(tell(11 + STALE_S)->unavailable, "its last report is 101 s old");
 }
 END_TEST
 

@@ -38,8 +38,8 @@ bool polling_held(const struct polling *polling, uint64_t now_ns);
  * since. */
 void polling_begin(struct polling *polling, uint64_t now_ns, double cpu_s);
 
-/** When a guest's XML is read for the way to its agent. Zeroed: at once, as of a guest that is
- * new. */
+/** When a guest's XML is read for the way to its agent. Zeroed: at once, as for a new
+ * guest. */
 struct xml_turn {
     unsigned polls; /* until then */
     bool plugged;   /* a device was: by an event of libvirt */

@@ -148,13 +148,13 @@ static int busy_kdamonds(const struct fsroot *root, uint64_t n, struct error *wh
         i++;
     if (i == n)
         return error_set(why, -EBUSY,
-                         "somebody else has configured DAMON (%" PRIu64
+                         "another program has configured DAMON (%" PRIu64
                          " kdamonds, none of them on), "
-                         "and it has room for one configuration; if nobody needs it: "
+                         "and it has room for one configuration; if it is not needed: "
                          "echo 0 > /" KDAMONDS "/nr_kdamonds",
                          n);
     return error_set(why, -EBUSY,
-                     "somebody else uses DAMON: %s; end that, or if nobody needs it: "
+                     "another program uses DAMON: %s; end that, or if it is not needed: "
                      "echo off > /" KDAMONDS "/%u/state; echo 0 > /" KDAMONDS "/nr_kdamonds",
                      text, i);
 }
@@ -341,7 +341,7 @@ static int configure(const struct fsroot *dir, pid_t pid)
 static int explain(int rc, const char *what, struct error *error)
 {
     if (rc == -ENOENT)
-        return error_set(error, -EBUSY, "somebody else has reconfigured DAMON meanwhile (%s)",
+        return error_set(error, -EBUSY, "another program has reconfigured DAMON meanwhile (%s)",
                          what);
     return error_set(error, rc, "DAMON: %s: %s", what, strerror(-rc));
 }
@@ -456,7 +456,7 @@ int damon_slot_on(struct damon_slot *slot, pid_t *kdamond, struct error *error)
     int rc = put(&slot->dir, "state", "on");
 
     if (rc == -EBUSY)
-        return error_set(error, rc, "somebody else began to use DAMON meanwhile, and alone");
+        return error_set(error, rc, "another program began to use DAMON meanwhile, and alone");
     if (rc == -EINVAL)
         return error_set(error, -ESRCH, "DAMON does not accept the process; has it ended?");
     if (rc < 0)

@@ -53,7 +53,7 @@ struct damon_slot; /* one kdamond; opaque */
 /**
  * Takes a kdamond, off, that will watch fixed addresses of process @p pid (operations "fvaddr");
  * the first one takes DAMON. Give it back with damon_slot_give_back().
- * @return 0, -ENOENT, -EBUSY, or what the kernel said.
+ * @return 0, -ENOENT, -EBUSY, or the kernel's error.
  */
 int damon_slot_take(const struct fsroot *root, pid_t pid, struct damon_slot **out,
                     struct error *error);
@@ -73,7 +73,7 @@ int damon_slot_set_pages(struct damon_slot *slot, const uint64_t *hva, uint64_t 
  * (damon_trace.h), and ends: kthread_stop() wakes it, and the loop of kdamond_fn() is left only
  * after that. So a window ends when it shall, not at a tick of DAMON.
  * @param kdamond  its thread
- * @return 0; -ESRCH the process has ended; -EBUSY; or what the kernel said.
+ * @return 0; -ESRCH the process has ended; -EBUSY; or the kernel's error.
  */
 int damon_slot_on(struct damon_slot *slot, pid_t *kdamond, struct error *error);
 
