@@ -9,6 +9,8 @@
 #include "sample/kernel/numa_balancing.h"
 #include "sample/kernel/vmstat.h"
 
+#include <stdio.h>
+
 #define RECENT_MS 3600000
 
 /* --- counters --------------------------------------------------------------------------------- */
@@ -105,6 +107,19 @@ uint64_t ageing_odometer(const struct target *target, enum method_signal signal)
                                                              : 0;
 
     return ageing.generations.sum + ageing.scanned + unmapped;
+}
+
+uint64_t ageing_group_odometer(const struct fsroot *root, const char *path)
+{
+    struct memcg group = {.mount = ""};
+    struct generations generations;
+
+    if (!(lru_gen_enabled(root) & LRU_GEN_ON))
+        return 0;
+    snprintf(group.path, sizeof(group.path), "%s", path);
+    generations = read_generations(root, &group);
+    return generations.sum + memcg_scanned_pages(root, &group) +
+           (generations.known ? 0 : scanned_anywhere(root));
 }
 
 bool ageing_goes_on(const struct target *target, enum method_signal signal)

@@ -33,6 +33,9 @@
  */
 uint64_t ageing_odometer(const struct target *target, enum method_signal signal);
 
+/** The same for SIGNAL_IDLE_FLAG and all memory of the control group @p path: 0 without MGLRU. */
+uint64_t ageing_group_odometer(const struct fsroot *root, const char *path);
+
 /** Does the host age this guest's memory from time to time: within the last hour or, where no
  * generation tells, ever? Likewise by NUMA balancing. */
 bool ageing_goes_on(const struct target *target, enum method_signal signal);

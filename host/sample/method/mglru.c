@@ -60,10 +60,6 @@
 #define TRIES 20
 #define RETRY_MS 10
 
-/* Pages of which some are dropped, until the TLB is flushed; as many as tlb_flush() drops at
- * most. */
-#define FLUSH_PAGES 4096
-
 #define HUGE_BYTES (2ULL << 20)
 
 struct counters {
@@ -215,20 +211,6 @@ static struct mglru_beside beside(const struct mglru *mglru)
 
 /* --- the window ------------------------------------------------------------------------------- */
 
-static bool flush(const struct target *target)
-{
-    cleanup_close int pagemap_fd = pagemap_open(target, NULL);
-    struct page_set set;
-    bool flushed = false;
-
-    if (pagemap_fd < 0 || page_set_panel(&set, target->ram, FLUSH_PAGES, clock_ns()) < 0)
-        return false;
-    memset(set.state, PAGE_IDLE, set.n);
-    flushed = tlb_flush(target, &set, pagemap_fd);
-    page_set_free(&set);
-    return flushed;
-}
-
 /* As of when the RAM was located. If huge pages have come of it since there are fewer. */
 static uint64_t located_leaves(const struct guest_ram *ram)
 {
@@ -268,7 +250,7 @@ static int mglru_mark(void *state, struct error *error)
     mglru->marked = mglru->now;
     memset(mglru->aged, 0, sizeof(mglru->aged));
     mglru->began = read_counters(mglru);
-    mglru->stale = !flush(mglru->target);
+    mglru->stale = !tlb_flush_guest(mglru->target);
     return 0;
 }
 

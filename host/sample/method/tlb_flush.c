@@ -2,9 +2,13 @@
 /** @file tlb_flush.c  See tlb_flush.h. */
 #include "sample/method/tlb_flush.h"
 
+#include "base/cleanup.h"
+#include "base/random.h"
 #include "sample/kernel/advise.h"
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/pagemap.h"
+
+#include <string.h>
 
 /* KVM is asked after so many whether it has flushed. Most guests have most of RAM mapped: the first
  * do. */
@@ -95,6 +99,21 @@ bool tlb_flush(const struct target *target, const struct page_set *set, int page
 {
     return target->process->accel == ACCEL_KVM ? flush_kvm(target, set, pagemap_fd)
                                                : flush_tcg(target);
+}
+
+bool tlb_flush_guest(const struct target *target)
+{
+    cleanup_close int pagemap_fd = pagemap_open(target, NULL);
+    struct page_set set;
+
+    if (pagemap_fd < 0 || page_set_panel(&set, target->ram, DROPS_MAX, random_seed()) < 0)
+        return false;
+    memset(set.state, PAGE_IDLE, set.n);
+
+    bool flushed = tlb_flush(target, &set, pagemap_fd);
+
+    page_set_free(&set);
+    return flushed;
 }
 
 /* A vCPU's translations are those of the core it runs on. */

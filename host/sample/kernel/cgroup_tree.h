@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file cgroup_tree.h  The control groups of this host that have the memory controller, and the
+ * inode number by which /proc/kpagecgroup names each.
+ *
+ * Source: Documentation/admin-guide/mm/pagemap.rst; mm/memcontrol.c page_cgroup_ino(): of a page
+ * that is charged to a removed group it names the nearest group upwards that still exists.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <stddef.h>
+
+struct cgroup_entry {
+    uint64_t inode;
+    char *path; /* "/machine.slice/..."; "/" for the root */
+};
+
+struct cgroup_tree {
+    size_t n, room; /* groups, ascending by inode */
+    struct cgroup_entry *groups;
+};
+
+/**
+ * Reads @p path and all groups below it that have the memory controller, of version 2 or 1,
+ * whichever has it.
+ * @param path  "/machine.slice"; "/" for all
+ * @return 0; -ENOENT no such group, or no memory controller; -E2BIG more than 65,536 groups;
+ *         -ENOMEM. Free with cgroup_tree_free(), also after a failure.
+ */
+int cgroup_tree_read(const struct fsroot *root, const char *path, struct cgroup_tree *out,
+                     struct error *error);
+void cgroup_tree_free(struct cgroup_tree *tree);
+
+/** The index of the group with that inode, or -1. */
+ptrdiff_t cgroup_tree_find(const struct cgroup_tree *tree, uint64_t inode);
+
+/** Opens /proc/kpagecgroup: for each frame the inode of the group that it is charged to, a
+ * u64_file; of the tails of a folio it says 0. */
+int kpagecgroup_open(const struct fsroot *root, struct error *error);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cgroups.h  What control groups touch within a window: a table for people, JSON, CSV. */
+#pragma once
+
+#include "estimate/group_usage.h"
+
+enum cgroups_flag {
+    CGROUPS_AGEING = 1 << 0,    /* reclaim took accessed bits of the group meanwhile */
+    CGROUPS_STALE_TLB = 1 << 1, /* the TLB of its guest was not flushed */
+    CGROUPS_DAMON = 1 << 2,     /* DAMON is at work on this host */
+};
+
+struct cgroups_row {
+    const char *path;
+    char guests[256]; /* the guests whose QEMU is in it, with commas; "" */
+    unsigned flags;   /* enum cgroups_flag */
+    struct group_usage kinds[FRAME_KINDS];
+    struct group_usage all;
+    uint64_t kernel_bytes;
+};
+
+struct cgroups_report {
+    char host[256];
+    double unix_s; /* when the window began */
+    double window_s, est_window_s;
+    double cpu_s;
+    size_t n;
+    struct cgroups_row *rows;
+};
+
+/** Sorts by what was touched, the most first. */
+void cgroups_sort(struct cgroups_report *report);
+
+/**
+ * @param top    so many rows
+ * @param kinds  a line for each kind of memory of each group
+ * @return 0 or -ENOMEM
+ */
+int cgroups_print(const struct cgroups_report *report, uint64_t top, bool kinds);
+
+/** One object, schema vmwss.cgroups.v1. 0 or -ENOMEM. */
+int cgroups_json_print(const struct cgroups_report *report, uint64_t top);
+
+/** A line for each kind of memory of each group. */
+void cgroups_csv_print(const struct cgroups_report *report, uint64_t top);
