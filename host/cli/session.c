@@ -193,7 +193,8 @@ static void settle_beside(struct session *session)
     const struct sample_plan *plan = &session->plan;
 
     session->beside = session->beside && session->fine == 0 &&
-                      neighbour_allows(&session->neighbour, plan->method, plan->census);
+                      neighbour_allows(&session->neighbour, plan->method,
+                                       session->subject.guest.process.accel, plan->census);
     if (!session->beside)
         session->subject.ram.taken = NULL;
 }

@@ -22,7 +22,8 @@ static int survey_ask(const struct method *method, const struct target *target,
         return method->probe(target, why);
     if (method == neighbour->method)
         return 0;
-    if (depth == SURVEY_CHECK || !neighbour_allows(neighbour, method, method->census))
+    if (depth == SURVEY_CHECK ||
+        !neighbour_allows(neighbour, method, target->process->accel, method->census))
         return not_tried(neighbour, why);
     return method->probe(target, why);
 }

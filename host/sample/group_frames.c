@@ -304,18 +304,23 @@ static bool is_unsure(const struct heads *heads, uint64_t at)
            (heads->idle[at] == 0 && heads->flags[at] & KPF_IDLE);
 }
 
+static bool is_gone(const struct group_scan *scan, const struct heads *heads, uint64_t at,
+                    const struct drawn *frame)
+{
+    return heads->inodes[at] != scan->tree->groups[frame->group].inode ||
+           !(heads->flags[at] & OF_USERS);
+}
+
 static void judge(struct group_scan *scan, const struct heads *heads, uint64_t at,
                   const struct drawn *frame, uint64_t own_flags)
 {
     struct frames_seen *seen = &scan->seen[frame->group].kinds[frame->kind];
 
     seen->drawn++;
-    if (!frame->marked)
-        seen->unmeasurable++;
-    else if (heads->inodes[at] != scan->tree->groups[frame->group].inode ||
-             !(heads->flags[at] & OF_USERS))
+    if (is_gone(scan, heads, at, frame))
         seen->gone++;
-    else if (changed_folio(frame, own_flags, heads->flags[at]) || is_unsure(heads, at))
+    else if (!frame->marked || changed_folio(frame, own_flags, heads->flags[at]) ||
+             is_unsure(heads, at))
         seen->unmeasurable++;
     else if (heads->idle[at] == 0)
         seen->touched++;

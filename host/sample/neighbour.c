@@ -158,8 +158,18 @@ void neighbour_free(struct neighbour *neighbour)
  * others treat accessed bits. But a fault maps neighbours too, which `pageout` takes for touched,
  * and dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that all others
  * clear. */
-bool neighbour_allows(const struct neighbour *neighbour, const struct method *method, bool census)
+/* A TCG guest's TLB is flushed by taking the accessed bits of all of its RAM (tlb_flush.h), also
+ * those that the neighbour's idle flags wait for. */
+static bool takes_all_bits(const struct method *method, enum accel accel)
 {
+    return method == &method_idle && accel == ACCEL_TCG;
+}
+
+bool neighbour_allows(const struct neighbour *neighbour, const struct method *method,
+                      enum accel accel, bool census)
+{
+    if (method == neighbour->method && takes_all_bits(method, accel))
+        return false;
     if (method == neighbour->method) /* each KVM fault is seen by all who listen */
         return !census && (method == &method_zap || !neighbour->huge);
     if (neighbour->method == &method_pageout)

@@ -37,9 +37,10 @@ void neighbour_withdraw(const struct fsroot *root, pid_t pid);
 void neighbour_read(const struct fsroot *root, pid_t pid, struct neighbour *out);
 void neighbour_free(struct neighbour *neighbour);
 
-/** Does @p method leave the marks of the neighbour's alone, if it keeps off its pages? @p census:
- * if it cannot. */
-bool neighbour_allows(const struct neighbour *neighbour, const struct method *method, bool census);
+/** Does @p method leave the marks of the neighbour's alone, if it keeps off its pages? @p accel: of
+ * the guest; @p census: if it cannot keep off. */
+bool neighbour_allows(const struct neighbour *neighbour, const struct method *method,
+                      enum accel accel, bool census);
 
 /** Is enough of @p ram left beside the neighbour's panel to draw another? */
 bool neighbour_leaves_room(const struct neighbour *neighbour, const struct guest_ram *ram);

@@ -128,19 +128,21 @@ END_TEST
 
 START_TEST(what_goes_together)
 {
-    ck_assert(neighbour_allows(&panel, &method_pageout, false));
-    ck_assert(neighbour_allows(&panel, &method_cold, true));
+    ck_assert(neighbour_allows(&panel, &method_pageout, ACCEL_KVM, false));
+    ck_assert(neighbour_allows(&panel, &method_cold, ACCEL_KVM, true));
     panel.method = &method_zap;
     panel.huge = true;
-    ck_assert(neighbour_allows(&panel, &method_zap, false));
-    ck_assert(!neighbour_allows(&panel, &method_zap, true));
-    ck_assert(!neighbour_allows(&panel, &method_zap_all, true));
-    ck_assert(neighbour_allows(&panel, &method_damon, false));
+    ck_assert(neighbour_allows(&panel, &method_zap, ACCEL_KVM, false));
+    ck_assert(!neighbour_allows(&panel, &method_zap, ACCEL_KVM, true));
+    ck_assert(!neighbour_allows(&panel, &method_zap_all, ACCEL_KVM, true));
+    ck_assert(neighbour_allows(&panel, &method_damon, ACCEL_KVM, false));
     panel.method = &method_idle;
-    ck_assert(!neighbour_allows(&panel, &method_idle, false)); /* one mark for 512 pages */
+    ck_assert(
+        !neighbour_allows(&panel, &method_idle, ACCEL_KVM, false)); /* one mark for 512 pages */
     panel.huge = false;
-    ck_assert(neighbour_allows(&panel, &method_idle, false));
-    ck_assert(!neighbour_allows(&panel, &method_cold, true));
+    ck_assert(neighbour_allows(&panel, &method_idle, ACCEL_KVM, false));
+    ck_assert(!neighbour_allows(&panel, &method_idle, ACCEL_TCG, false)); /* its flush */
+    ck_assert(!neighbour_allows(&panel, &method_cold, ACCEL_KVM, true));
 }
 END_TEST
 
