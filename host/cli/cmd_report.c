@@ -5,6 +5,7 @@
 #include "base/own_memory.h"
 #include "cli/kept.h"
 #include "keep/report.h"
+#include "show/html_report.h"
 #include "show/progress.h"
 #include "show/report.h"
 
@@ -17,6 +18,7 @@
 struct options {
     struct kept_choice kept; /* first: see kept.h */
     struct report_options report;
+    const char *html; /* --html */
 };
 
 static int set_risk(void *base, const char *value)
@@ -45,6 +47,8 @@ static const struct option_line lines[] = {
      .help = "memory for guests (this host's less 5 %, if it is this host's history)",
      .expect = SIZE_EXPECTED},
     {OPTION_TEXT, 0, "host", "NAME", AT(report.host), .help = "of several hosts in one history"},
+    {OPTION_TEXT, 0, "html", "FILE", AT(html),
+     .help = "instead, write a page with every guest over time into FILE"},
     KEPT_DATABASE(AT(kept.database)),
     KEPT_JSON("one JSON object, schema vmwss.report.v1"),
     KEPT_CSV,
@@ -70,6 +74,10 @@ static int parse_options(struct options *options, int argc, char **argv)
         return rc;
     if (optind != argc) {
         command_error("report is of all guests; vmwss history %s is of one", argv[optind]);
+        return -EINVAL;
+    }
+    if (options->html && options->kept.format != SHOW_TABLE) {
+        command_error("--html, --json or --csv, not two of them");
         return -EINVAL;
     }
     return 0;
@@ -105,6 +113,52 @@ static void show_reading(double done, void *context)
     progress_say((double)(clock_ns() - reading->began_ns) / 1e9, text, &reading->progress);
 }
 
+/* Every guest of the report over time. */
+static int read_cells(struct store *store, const struct report *report,
+                      const struct timeline_span *span, struct timeline_cell **cells,
+                      struct error *error)
+{
+    int rc = 0;
+
+    *cells = calloc(report->n_guests * span->n_cells + 1, sizeof(**cells));
+    if (!*cells)
+        return error_set(error, -ENOMEM, "out of memory for the page");
+    for (size_t g = 0; rc == 0 && g < report->n_guests; g++)
+        rc = timeline_read(store, &report->guests[g].guest, span, *cells + g * span->n_cells,
+                           error);
+    return rc;
+}
+
+static int write_page(struct store *store, const struct options *options,
+                      const struct report *report, struct error *error)
+{
+    struct timeline_span span;
+    struct timeline_cell *cells = NULL;
+    int rc = timeline_span(store, report->from_s, report->to_s, report->options.window_s, &span,
+                           error);
+
+    if (rc == 0)
+        rc = read_cells(store, report, &span, &cells, error);
+    if (rc == 0) {
+        const struct html_report page = {report, &span, cells, options->report.to_s};
+
+        rc = html_report_write(&page, options->html, error);
+    }
+    free(cells);
+    return rc;
+}
+
+static int show(struct store *store, const struct options *options, const struct report *report,
+                struct error *error)
+{
+    int rc;
+
+    if (options->html)
+        return write_page(store, options, report, error);
+    rc = history_refresh(store, error); /* a pager must not keep the WAL from being cut */
+    return rc == 0 ? report_print(report, options->kept.format) : rc;
+}
+
 static int print(struct store *store, struct options *options, struct error *error)
 {
     struct reading reading = {.began_ns = clock_ns()};
@@ -126,9 +180,7 @@ static int print(struct store *store, struct options *options, struct error *err
     progress_clear(&reading.progress);
     if (rc < 0)
         return rc;
-    rc = history_refresh(store, error); /* a pager must not keep the WAL from being cut */
-    if (rc == 0)
-        rc = report_print(&report, options->kept.format);
+    rc = show(store, options, &report, error);
     report_free(&report);
     return rc;
 }

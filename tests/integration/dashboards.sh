@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: core tcg libvirt cost=60
+# test: core tcg libvirt cost=80
 #
 # The dashboards for Grafana, on data: every query of every panel, its variables replaced, is run against a real Prometheus, and
 # its answer must be what the history says. Prometheus scrapes two exporters: of two guests that vmwssd measures and

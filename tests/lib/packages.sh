@@ -21,6 +21,8 @@ packages_package=(lintian debootstrap e2fsprogs systemd rpm rpmlint rpm2cpio cpi
 # What the exporter and plans of a URL are tested with. Not every Debian has victoria-metrics; without it that part is skipped.
 packages_prometheus=(prometheus prometheus-node-exporter curl openssl systemd)
 ! grep -qx 'VERSION_ID="12"' /etc/os-release || packages_prometheus+=(victoria-metrics)
+# In which a page is looked at: vmwss report --html.
+packages_browser=(chromium)
 # What the guest agent is held against: the page cache of files.
 packages_guest_agent=(vmtouch)
 

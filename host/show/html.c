@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file html.c  See html.h. */
+#include "show/html.h"
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+void html_text(FILE *out, const char *text)
+{
+    char clean[1024];
+
+    utf8_printable_copy(clean, sizeof(clean), text);
+    for (const char *c = clean; *c; c++) {
+        if (*c == '&')
+            fputs("&amp;", out);
+        else if (*c == '<')
+            fputs("&lt;", out);
+        else if (*c == '>')
+            fputs("&gt;", out);
+        else if (*c == '"')
+            fputs("&quot;", out);
+        else if (*c == '\'')
+            fputs("&#39;", out);
+        else
+            fputc(*c, out);
+    }
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static int write_all(int fd, const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, text, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -EIO;
+        text += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* A file without a name, in the directory of @p path, so that nothing is left of it if we are
+ * killed: open(2), O_TMPFILE. */
+static int open_nameless(const char *path)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int n = slash ? snprintf(directory, sizeof(directory), "%.*s/", (int)(slash - path), path)
+                  : snprintf(directory, sizeof(directory), ".");
+    int fd;
+
+    if (n < 0 || (size_t)n >= sizeof(directory))
+        return -ENAMETOOLONG;
+    fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Where the file system has no such files, as NFS, it has a name from the beginning. */
+static int open_temporary(const char *path, const char *name, bool *named)
+{
+    int fd = open_nameless(path);
+
+    *named = fd == -EOPNOTSUPP || fd == -EISDIR;
+    if (!*named)
+        return fd;
+    fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    return fd < 0 ? -errno : fd;
+}
+
+/* linkat(2) replaces nothing, so it gets a name of its own first. */
+static int give_name(int fd, const char *name)
+{
+    char from[64];
+
+    snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+static int replace(const char *path, const char *text, size_t size)
+{
+    char name[PATH_MAX];
+    bool named;
+    int rc;
+
+    if (snprintf(name, sizeof(name), "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof(name))
+        return -ENAMETOOLONG;
+    unlink(name); /* of another life of this process id */
+
+    cleanup_close int fd = open_temporary(path, name, &named);
+
+    if (fd < 0)
+        return fd;
+    rc = write_all(fd, text, size);
+    if (rc == 0 && fsync(fd) < 0)
+        rc = -errno;
+    if (rc == 0 && !named)
+        rc = give_name(fd, name);
+    if (rc == 0 && rename(name, path) < 0)
+        rc = -errno;
+    if (rc < 0)
+        unlink(name);
+    return rc;
+}
+
+static int write_into(const char *path, const char *text, size_t size)
+{
+    cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : write_all(fd, text, size);
+}
+
+int html_file_write(const char *path, const char *text, size_t size, struct error *error)
+{
+    struct stat status;
+    bool special = stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    int rc = special ? write_into(path, text, size) : replace(path, text, size);
+
+    return rc < 0 ? error_set(error, rc, "%s: %s", path, strerror(-rc)) : 0;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file html_guests.c  See html_guests.h. */
+#include "show/html_guests.h"
+
+#include "base/plural.h"
+#include "show/html.h"
+#include "show/html_chart.h"
+#include "show/units.h"
+
+#include <math.h>
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* The key is what #sort= takes; numbers begin with the largest. */
+static const struct column {
+    const char *key, *name;
+    bool number;
+} columns[] = {
+    {"guest", "Guest", false},         {"state", "State", false},
+    {"assigned", "Assigned", true},    {"resident", "Resident", true},
+    {"p50", "WSS p50", true},          {"wss", "WSS p95", true},
+    {"max", "WSS max", true},          {"share", "P95 of assigned", true},
+    {"give", "Could give back", true}, {"flags", "Last flags", false},
+};
+
+static void heading_cell(FILE *out, const struct column *column)
+{
+    fprintf(out,
+            "<th scope=\"col\" aria-sort=\"none\"%s><button type=\"button\" data-key=\"%s\">%s"
+            "<span class=\"arrow\" aria-hidden=\"true\"></span></button></th>",
+            column->number ? " class=\"n\"" : "", column->key, column->name);
+}
+
+static void bytes_cell(FILE *out, bool known, double bytes)
+{
+    char text[32];
+
+    if (known)
+        fprintf(out, "<td class=\"n\" data-v=\"%.0f\">%s</td>", bytes,
+                show_bytes(text, sizeof(text), (uint64_t)bytes));
+    else
+        fputs("<td class=\"n\" data-v=\"-1\"><abbr title=\"not known\">–</abbr></td>", out);
+}
+
+static void share_cell(FILE *out, const struct report_guest *guest)
+{
+    double share = guest->ram_bytes ? guest->wss_p95 / (double)guest->ram_bytes : 0;
+
+    if (guest->records == 0) {
+        bytes_cell(out, false, 0);
+        return;
+    }
+    fprintf(
+        out,
+        "<td class=\"n\" data-v=\"%.4f\"><svg class=\"bar\" viewBox=\"0 0 100 10\" "
+        "preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"assigned\" width=\"100\" "
+        "height=\"10\"/><rect class=\"wss\" width=\"%.0f\" height=\"10\"/></svg> %.0f %%</td>",
+        share, 100 * fmin(share, 1), 100 * share);
+}
+
+static const char *state_of(const struct report_guest *guest)
+{
+    if (!guest->running)
+        return "ended";
+    return guest->not_measured ? "not measured" : "running";
+}
+
+static unsigned last_flags(const struct html_report *page, size_t g)
+{
+    const struct timeline_cell *cells = &page->cells[g * page->span->n_cells];
+
+    for (size_t i = page->span->n_cells; i > 0; i--)
+        if (cells[i - 1].recorded)
+            return cells[i - 1].flags;
+    return 0;
+}
+
+static void flags(FILE *out, unsigned set)
+{
+    const char *name;
+
+    for (unsigned f = 0; (name = sample_flag_name(f)); f++)
+        if (set & (1U << f))
+            fprintf(out, "<span class=\"chip\">%s</span> ", name);
+}
+
+static void table_row(FILE *out, const struct html_report *page, size_t g)
+{
+    const struct report_guest *guest = &page->report->guests[g];
+    const bool known = guest->records > 0;
+
+    fprintf(out, "<tr data-for=\"g%zu\"><th scope=\"row\"><a href=\"#g%zu\"><bdi>", g, g);
+    html_text(out, guest->guest.name);
+    fprintf(out, "</bdi></a></th><td>%s</td>", state_of(guest));
+    bytes_cell(out, true, (double)guest->ram_bytes);
+    bytes_cell(out, true, (double)guest->resident_bytes);
+    bytes_cell(out, known, guest->wss_p50);
+    bytes_cell(out, known, guest->wss_p95);
+    bytes_cell(out, known, guest->wss_max);
+    share_cell(out, guest);
+    bytes_cell(out, known && !guest->not_measured, (double)guest->reclaimable_bytes);
+    fputs("<td>", out);
+    flags(out, last_flags(page, g));
+    fputs("</td></tr>\n", out);
+}
+
+void html_guests_table(FILE *out, const struct html_report *page)
+{
+    const size_t n = page->report->n_guests;
+
+    fprintf(
+        out,
+        "<section class=\"card\" id=\"table\" aria-label=\"Guests\">\n<form role=\"search\"><label "
+        "for=\"find\">Search guests</label> <input type=\"search\" id=\"find\" "
+        "autocomplete=\"off\" spellcheck=\"false\"> <output id=\"found\" for=\"find\" "
+        "aria-live=\"polite\">%zu guest%s</output></form>\n"
+        "<div class=\"scroll\" role=\"region\" aria-label=\"Table of guests\" tabindex=\"0\">"
+        "<table id=\"guests\"><caption>Guests: choose a heading to sort</caption><thead><tr>",
+        n, plural((double)n));
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
+        heading_cell(out, &columns[c]);
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (size_t g = 0; g < n; g++)
+        table_row(out, page, g);
+    fputs("</tbody></table></div></section>\n", out);
+}
+
+/* --- each guest ------------------------------------------------------------------------------- */
+
+#define CELL(member) offsetof(struct timeline_cell, member)
+
+static const struct html_series memory_series[] = {
+    {"assigned", "assigned", CELL(ram)},
+    {"has", "balloon leaves, as it reports", CELL(has)},
+    {"resident", "resident", CELL(resident)},
+    {"used", "used, as it reports", CELL(used)},
+    {"peak", "largest working set", CELL(wss_max)},
+    {"wss", "working set", CELL(wss)},
+};
+static const struct html_series pressure_series[] = {
+    {"some", "some tasks wait", CELL(psi_some)},
+    {"full", "all tasks wait", CELL(psi_full)},
+};
+static const struct html_series refault_series[] = {
+    {"some", "refaults", CELL(refault)},
+    {"full", "swapped in", CELL(swap_in)},
+};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void facts(FILE *out, const struct report_guest *guest)
+{
+    char text[5][32];
+
+    fprintf(out, "<p>%s; %s assigned, %s resident", state_of(guest),
+            show_bytes(text[0], sizeof(text[0]), guest->ram_bytes),
+            show_bytes(text[1], sizeof(text[1]), guest->resident_bytes));
+    if (guest->records > 0)
+        fprintf(out, "; working set %s (p50), %s (p95), %s at most",
+                show_bytes(text[2], sizeof(text[2]), (uint64_t)guest->wss_p50),
+                show_bytes(text[3], sizeof(text[3]), (uint64_t)guest->wss_p95),
+                show_bytes(text[4], sizeof(text[4]), (uint64_t)guest->wss_max));
+    if (!guest->not_measured && guest->reclaimable_bytes > 0)
+        fprintf(out, "; could give back %s",
+                show_bytes(text[0], sizeof(text[0]), guest->reclaimable_bytes));
+    fputs(".</p>\n", out);
+}
+
+static void side_by_side(FILE *out, const struct html_report *page,
+                         const struct timeline_cell *cells, const char *name)
+{
+    const struct html_chart charts[] = {
+        {.title = "Waiting for memory (PSI), as it reports",
+         .name = name,
+         .unit = HTML_SHARE,
+         .n = COUNT(pressure_series),
+         .series = pressure_series},
+        {.title = "Refaults and swap, as it reports",
+         .name = name,
+         .unit = HTML_BYTES_PER_SECOND,
+         .n = COUNT(refault_series),
+         .series = refault_series},
+    };
+
+    fputs("<div class=\"pair\">", out);
+    for (size_t c = 0; c < COUNT(charts); c++)
+        if (html_chart_has_any(page->span, cells, &charts[c]))
+            html_chart(out, page->span, cells, &charts[c]);
+    fputs("</div>\n", out);
+}
+
+static void guest_article(FILE *out, const struct html_report *page, size_t g)
+{
+    const struct report_guest *guest = &page->report->guests[g];
+    const struct timeline_cell *cells = &page->cells[g * page->span->n_cells];
+    const char *name = guest->guest.name;
+    const struct html_chart memory = {.title = "Memory",
+                                      .name = name,
+                                      .band = guest->records > 0,
+                                      .n = COUNT(memory_series),
+                                      .series = memory_series};
+
+    fprintf(out,
+            "<article class=\"card\" id=\"g%zu\" data-begin=\"%.0f\" data-cell=\"%.0f\"><h3><bdi>",
+            g, page->span->begin_s, page->span->cell_s);
+    html_text(out, name);
+    fputs("</bdi> <small>", out);
+    html_text(out, guest->guest.uuid);
+    fputs("</small></h3>\n", out);
+    facts(out, guest);
+    html_chart(out, page->span, cells, &memory);
+    if (guest->records > 0)
+        html_heat(out, page->span, cells, name);
+    html_strips(out, page->span, cells, name);
+    side_by_side(out, page, cells, name);
+    fputs("</article>\n", out);
+}
+
+void html_guests(FILE *out, const struct html_report *page)
+{
+    fputs("<section id=\"each\" aria-label=\"Each guest over time\"><h2>Each guest</h2>\n", out);
+    for (size_t g = 0; g < page->report->n_guests; g++)
+        guest_article(out, page, g);
+    fputs("</section>\n", out);
+}

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The page of vmwss report --html, judged; for report_page.sh.
+
+report_page.py markup PAGE JSON    tables, captions and alternatives are there, and the values are those of --json
+report_page.py alone PAGE          no address, nothing to fetch, no script but its own
+report_page.py contrast CSS        of the colours, by WCAG 2.1
+report_page.py tested PAGE         prints it with the test's own script at its end, which notes what it finds in data-test
+report_page.py framed              prints a page that has it in a frame as wide as a telephone
+report_page.py dom WHAT DUMP       what that script found, and what stands where
+"""
+
+import html.parser
+import json
+import re
+import sys
+
+VOID = {"meta", "input", "br", "img", "link", "hr"}
+SHAPES = {"path", "rect", "title", "line", "pattern"}
+
+
+class Element:
+    def __init__(self, tag, attributes, parent):
+        self.tag, self.attributes, self.parent, self.children, self.texts = tag, dict(attributes), parent, [], []
+
+    def all(self, tag=None, style=None):
+        for child in self.children:
+            if (not tag or child.tag == tag) and (not style or style in child.get("class").split()):
+                yield child
+            yield from child.all(tag, style)
+
+    def first(self, tag=None, style=None):
+        return next(self.all(tag, style))
+
+    def get(self, name):
+        return self.attributes.get(name) or ""
+
+    def text(self):
+        return "".join(t if isinstance(t, str) else t.text() for t in self.texts)
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page; also notes end tags that close nothing."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.root = self.at = Element("", [], None)
+        self.wrong = []
+        with open(path, encoding="utf-8") as page:
+            self.feed(page.read())
+        if self.at is not self.root:
+            self.wrong.append(f"<{self.at.tag}> is not closed")
+
+    def handle_starttag(self, tag, attrs):
+        element = Element(tag, attrs, self.at)
+        self.at.children.append(element)
+        self.at.texts.append(element)
+        if tag not in VOID:
+            self.at = element
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.at = self.at.parent
+
+    def handle_endtag(self, tag):
+        if tag != self.at.tag:
+            self.wrong.append(f"</{tag}> ends <{self.at.tag}>")
+        elif self.at.parent:
+            self.at = self.at.parent
+
+    def handle_data(self, data):
+        self.at.texts.append(data)
+
+
+def guest_rows(page):
+    table = next(t for t in page.root.all("table") if t.get("id") == "guests")
+    return [r for b in table.all("tbody") for r in b.children]
+
+
+def shown_name(name):
+    """As html_text() shows it."""
+    return re.sub("[\x00-\x1f\x7f]", "?", name).replace("\u202e", "???")
+
+
+def numbers(row):
+    return [float(c.get("data-v")) for c in row.children if c.get("data-v")]
+
+
+def check_values(page, report):
+    wrong = []
+    for row, guest in zip(guest_rows(page), report["guests"], strict=True):
+        # In JSON a name that is not UTF-8 is null.
+        if guest["domain"] and row.children[0].text() != shown_name(guest["domain"]):
+            wrong.append(f"{row.children[0].text()!r} is {guest['domain']!r}")
+        wss = [guest[f"wss_{q}_bytes"] for q in ("p50", "p95", "max")]
+        want = [guest["ram_bytes"], guest["resident_bytes"]] + [-1 if v is None else v for v in wss]
+        if any(abs(a - b) > 1 for a, b in zip(numbers(row), want)):
+            wrong.append(f"{guest['domain']}: {numbers(row)}, expected {want}")
+    return wrong
+
+
+def check_markup(path, json_path):
+    page = Page(path)
+    wrong = page.wrong[:5]
+    with open(json_path, encoding="utf-8") as file:
+        wrong += check_values(page, json.load(file))
+    for table in page.root.all("table"):
+        if not list(table.all("caption")) or any(not th.get("scope") for th in table.all("th")):
+            wrong.append(f"table {table.get('id')}: no caption, or a heading without scope")
+    for th in next(t for t in page.root.all("table") if t.get("id") == "guests").first("thead").all("th"):
+        if not th.get("aria-sort") or not list(th.all("button")):
+            wrong.append(f"heading {th.text()}: no button, or no aria-sort")
+    for svg in page.root.all("svg"):
+        if svg.get("aria-hidden") != "true" and not (svg.get("role") == "img" and len(svg.get("aria-label")) > 20):
+            wrong.append("a picture without an alternative")
+    articles = list(page.root.all("article"))
+    kinds = {
+        "curve": "wss",
+        "band": "band",
+        "balloon": "has",
+        "pressure": "full",
+        "gap": "gap",
+        "no record": "none",
+        "flag": "flag",
+    }
+    for kind, style in kinds.items():
+        if not any(p.get("d") for a in articles for p in a.all("path", style)):
+            wrong.append(f"no {kind}")
+    if len(list(page.root.all("svg", "heat"))) != sum(1 for r in guest_rows(page) if numbers(r)[2] >= 0):
+        wrong.append("not a heat map of each guest that was measured")
+    ids = [e.get("id") for e in page.root.all() if e.get("id")]
+    if len(ids) != len(set(ids)) or page.root.first("html").get("lang") != "en":
+        wrong.append("two elements of one id, or no language")
+    return wrong
+
+
+def check_alone(path):
+    page = Page(path)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    wrong = [
+        f"{e.tag} {n}={e.get(n)}"
+        for e in page.root.all()
+        for n in e.attributes
+        if n in ("src", "srcset", "action") or n.startswith("on")
+    ]
+    wrong += [f"href={e.get('href')}" for e in page.root.all("a") if not e.get("href").startswith("#")]
+    wrong += [e.tag for e in page.root.all() if e.tag in ("img", "iframe", "link", "object", "base", "embed")]
+    wrong += re.findall(r"https?:[^ \"']*|url\([^)]*\)|@import", text)
+    policy = next(m.get("content") for m in page.root.all("meta") if m.get("http-equiv") == "Content-Security-Policy")
+    nonce = page.root.first("script").get("nonce")
+    if (
+        "default-src 'none'" not in policy
+        or f"script-src 'nonce-{nonce}'" not in policy
+        or len(list(page.root.all("script"))) != 1
+    ):
+        wrong.append(policy)
+    if "\u202e" in text:
+        wrong.append("U+202E")
+    return wrong
+
+
+# --- colours -----------------------------------------------------------------------------------------------------------
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a, b):
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def check_contrast(path):
+    with open(path, encoding="utf-8") as file:
+        css = file.read()
+    wrong, least = [], {4.5: 99, 3: 99}
+    blocks = re.findall(r":root \{(.*?)\}", css, re.S)
+    if len(blocks) != 3:
+        wrong.append("not light, dark and print")
+    curves = "assigned capacity has resident wss peak used give some full flag none focus".split()
+    pairs = [(4.5, ink, paper) for ink in ("ink", "muted", "link") for paper in ("paper", "card")] + [
+        (4.5, "chip-ink", "chip")
+    ]
+    pairs += [(3, curve, "card") for curve in curves] + [(3, "wss", "band"), (3, "hot", "cold")]
+    for block in blocks:
+        colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+        for need, ink, paper in pairs:
+            found = contrast(colours[ink], colours[paper])
+            least[need] = min(least[need], found)
+            if found < need:
+                wrong.append(f"{ink} {colours[ink]} on {paper} {colours[paper]}: {found:.2f} < {need}")
+    # No text has another colour than these.
+    used = set(re.findall(r"[^-]color: (?:var\(--([\w-]+)\)|inherit)", css)) - {""}
+    drawn = set(re.findall(r"::before \{ color: var\(--([\w-]+)\)", css))
+    if not used - drawn <= {"ink", "muted", "link", "chip-ink"}:
+        wrong.append(f"text in {used - drawn}")
+    print(f"# least contrast of text {least[4.5]:.2f}, of curves {least[3]:.2f}")
+    return wrong
+
+
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+SCRIPT = """
+addEventListener("load", () => {
+  const note = {}, root = document.documentElement, plot = document.querySelector("article .chart .plot");
+  note.overflow = root.scrollWidth - root.clientWidth;
+  note.width = innerWidth;
+  note.paper = getComputedStyle(document.body).backgroundColor;
+  note.images = document.images.length;
+  const key = (name) => plot.dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true, cancelable: true}));
+  key("End"); key("ArrowLeft");
+  note.read = plot.parentElement.querySelector(".read").textContent;
+  const button = plot.parentElement.querySelector(".tools button");
+  button.click();
+  note.table = [...plot.parentElement.querySelectorAll("table tr")].map((row) => [...row.cells].map((c) => c.textContent));
+  note.label = plot.querySelector("svg").getAttribute("aria-label");
+  button.click();
+  if (!location.hash) {
+    const headings = document.querySelectorAll("#guests thead button"), at = (i) => document.querySelectorAll("#guests tbody tr")[i].cells;
+    headings[2].click(); note.largest = at(0)[2].textContent; note.hash = location.hash;
+    headings[2].click(); note.smallest = at(0)[2].textContent; note.turned = location.hash;
+  }
+  root.dataset.test = JSON.stringify(note);
+  if (parent !== window) parent.postMessage(root.dataset.test, "*");
+});
+"""
+# Chromium's window is not narrower than 500 pixels, but a frame is.
+FRAME = """<!DOCTYPE html><html><body><iframe width="360" height="800" style="border: 0" src="tested.html"></iframe>
+<script>addEventListener("message", (event) => document.documentElement.dataset.test = event.data);</script></body></html>"""
+
+
+def tested(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    nonce = re.search(r'<script nonce="(\w+)"', text)[1]
+    print(text.replace("</head>", f'<script nonce="{nonce}">{SCRIPT}</script></head>', 1))
+
+
+def framed():
+    print(FRAME)
+
+
+def is_sorted(values, how):
+    return values == sorted(values, reverse=how.startswith("-") or how == "wss")
+
+
+def check_order(page, how):
+    key = how.removeprefix("-")
+    table = next(t for t in page.root.all("table") if t.get("id") == "guests")
+    headings = list(table.first("thead").all("th"))
+    column = next(i for i, h in enumerate(headings) if h.first("button").get("data-key") == key)
+    rows = guest_rows(page)
+    # Names are compared as a person does, in whom 10 comes after 9: so those of digits only.
+    names = [r.children[0].text() for r in rows if re.fullmatch(r"instance-[0-9]{8}", r.children[0].text())]
+    values = [float(r.children[column].get("data-v")) for r in rows] if key == "wss" else names
+    wrong = [] if is_sorted(values, how) and len(values) > 40 else [f"the order of {how}: {values}"]
+    if headings[column].get("aria-sort") != "descending" or sum(h.get("aria-sort") != "none" for h in headings) != 1:
+        wrong.append("aria-sort")
+    if [a.get("id") for a in page.root.all("article")] != [r.get("data-for") for r in rows]:
+        wrong.append("the guests below are in another order")
+    return wrong
+
+
+def check_search(page, hits):
+    shown = [r.children[0].text() for r in guest_rows(page) if "hidden" not in r.attributes]
+    articles = [a for a in page.root.all("article") if "hidden" not in a.attributes]
+    found = next(o for o in page.root.all("output") if o.get("id") == "found").text()
+    right = shown == hits and len(articles) == len(hits) and found == f"{len(hits)} of 100 guests"
+    return [] if right else [f"found {shown}, {len(articles)}, {found}"]
+
+
+def check_read_out(note):
+    """The values that the script reads from the picture are those of its alternative, to a thousandth of the height."""
+    head, *rows = note["table"]
+    last = dict(zip(head, rows[-1]))
+    wrong = [] if re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d: .*working set [\d.]+ [KMG]iB", note["read"]) else [note["read"]]
+    if not 160 <= len(rows) <= 170:
+        wrong.append(f"{len(rows)} rows")
+    # Half a thousandth of 16 GiB; and each of the two figures has one digit behind the point.
+    tolerance = 16 * 2**30 / 2000 + 0.1 * 2**30
+    units = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+    def number(text):
+        value, unit = text.split()
+        return float(value) * units[unit]
+
+    for name, value in re.findall(r"([a-z, ]+): [^,]*, ([\d.]+ [KMG]?i?B) last", note["label"]):
+        name = name.strip()
+        if name in last and abs(number(last[name]) - number(value)) > tolerance:
+            wrong.append(f"{name}: {last[name]} in the table, {value} in words")
+    return wrong
+
+
+def check_dom(what, path):
+    page = Page(path)
+    note = json.loads(page.root.first("html").get("data-test") or "{}")
+    if not note:
+        return ["the script did not run"]
+    wrong = check_read_out(note)
+    if note["overflow"] > 0 or note["images"] > 0:
+        wrong.append(f"{note['overflow']} pixels too wide, {note['images']} images")
+    if what.startswith("sort="):
+        wrong += check_order(page, what.removeprefix("sort="))
+    elif what.startswith("find="):
+        wrong += check_search(page, ["instance-0000000a"])
+    else:
+        if [note["largest"], note["hash"], note["smallest"], note["turned"]] != [
+            "16.0 GiB",
+            "#sort=assigned",
+            "2.0 GiB",
+            "#sort=-assigned",
+        ]:
+            wrong.append(f"clicked: {note}")
+        if what == "narrow" and note["width"] != 360:
+            wrong.append(f"the screen is {note['width']} pixels wide")
+        if (note["paper"] == "rgb(13, 17, 23)") != (what == "dark"):
+            wrong.append(f"{what}: paper is {note['paper']}")
+    return wrong
+
+
+def main():
+    what, *arguments = sys.argv[1:]
+    checks = {
+        "markup": check_markup,
+        "alone": check_alone,
+        "contrast": check_contrast,
+        "dom": check_dom,
+        "tested": tested,
+        "framed": framed,
+    }
+    wrong = checks[what](*arguments) or []
+    for line in wrong:
+        print("#", line[:500])
+    sys.exit(1 if wrong else 0)
+
+
+main()
