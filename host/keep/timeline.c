@@ -63,7 +63,8 @@ struct mean {
 struct reading {
     const struct timeline_span *span;
     struct timeline_cell *cells;
-    size_t cell; /* that is being filled; n_cells: none yet */
+    size_t cell;              /* that is being filled; n_cells: none yet */
+    double first_s, period_s; /* of its first moment, and what a record of that stands for */
     struct mean resident, wss, low, high, psi_some, psi_full, refault, swap_in;
     struct mean windows[TIMELINE_WINDOWS];
 };
@@ -113,6 +114,23 @@ static void end_ages(const struct reading *reading, struct timeline_cell *cell)
     cell->ages[n] = isfinite(shorter) ? fmax(cell->resident - shorter, 0) : NAN;
 }
 
+/* A record stands for the time since the one before it, as far as store.h says. Where that is
+ * longer than a cell, those before it that have no record of their own are part of it. */
+static void fill_before(const struct reading *reading)
+{
+    const struct timeline_span *span = reading->span;
+    struct timeline_cell *cells = reading->cells;
+    const double since_s = reading->first_s - reading->period_s;
+
+    if (reading->period_s <= span->cell_s)
+        return;
+    for (size_t i = reading->cell; i > 0 && !cells[i - 1].recorded; i--) {
+        if (span->begin_s + (double)(i - 1) * span->cell_s < since_s)
+            return;
+        cells[i - 1] = cells[reading->cell];
+    }
+}
+
 static void end_cell(struct reading *reading)
 {
     struct timeline_cell *cell = &reading->cells[reading->cell];
@@ -128,11 +146,20 @@ static void end_cell(struct reading *reading)
     cell->refault = mean_of(&reading->refault);
     cell->swap_in = mean_of(&reading->swap_in);
     end_ages(reading, cell);
+    fill_before(reading);
 }
 
-static void begin_cell(struct reading *reading, size_t cell)
+static void begin_cell(struct reading *reading, size_t cell, const struct history_moment *moment)
 {
-    *reading = (struct reading){.span = reading->span, .cells = reading->cells, .cell = cell};
+    const struct bucket *bucket = moment->bucket;
+
+    *reading = (struct reading){
+        .span = reading->span,
+        .cells = reading->cells,
+        .cell = cell,
+        .first_s = (double)moment->start_s,
+        .period_s = (double)bucket->period_ms / 1000 / (double)bucket->records,
+    };
 }
 
 static double known(uint64_t bytes)
@@ -182,7 +209,7 @@ static int take_moment(const struct history_moment *moment, void *context)
         return 0;
     if ((size_t)place != reading->cell) {
         end_cell(reading);
-        begin_cell(reading, (size_t)place);
+        begin_cell(reading, (size_t)place, moment);
     }
     cell = &reading->cells[reading->cell];
     cell->recorded = true;

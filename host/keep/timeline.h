@@ -6,7 +6,8 @@
  * Theory of operation. A cell is made of whole minutes or hours of the history, so that it is never
  * finer than what is kept. Means weigh by the time that the records stand for. How much is as old
  * as lies between two windows is the difference of their working sets, so it is known as far as
- * both windows were answered.
+ * both windows were answered. A record stands for the time before it (store.h), so a guest that is
+ * measured less often than once a cell has no gaps between its records.
  */
 #pragma once
 
@@ -18,7 +19,7 @@
 
 /** Bytes; what is not known is NAN. */
 struct timeline_cell {
-    bool recorded;                     /* there is a record of it */
+    bool recorded;                     /* a record stands for it */
     unsigned flags;                    /* of any of its records */
     double ram, resident;              /* last, mean */
     double wss, low, high, wss_max;    /* of the window; means, and the largest */

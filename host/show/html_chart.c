@@ -48,41 +48,60 @@ static double label_step(const struct timeline_span *span)
     return 86400 * ceil(length_s / 86400 / 9);
 }
 
-static void time_label(FILE *out, const struct timeline_span *span, double time_s, double step_s)
+/* The times that have a label, and a line. */
+struct ticks {
+    double begin_s, step_s;
+    size_t n;
+};
+
+static struct ticks ticks_of(const struct timeline_span *span)
 {
-    const time_t whole = (time_t)time_s;
+    const double end_s = span->begin_s + (double)span->n_cells * span->cell_s;
+    struct ticks ticks = {.step_s = label_step(span)};
+
+    ticks.begin_s = ceil(span->begin_s / ticks.step_s) * ticks.step_s;
+    ticks.n = (size_t)fmax(ceil((end_s - ticks.begin_s) / ticks.step_s), 0);
+    return ticks;
+}
+
+/* Where tick @p i is, in cells. */
+static double tick_cell(const struct timeline_span *span, const struct ticks *ticks, size_t i)
+{
+    return (ticks->begin_s + (double)i * ticks->step_s - span->begin_s) / span->cell_s;
+}
+
+static void time_label(FILE *out, const struct timeline_span *span, const struct ticks *ticks,
+                       size_t i)
+{
+    const time_t time_s = (time_t)(ticks->begin_s + (double)i * ticks->step_s);
     char text[32];
     struct tm utc;
 
-    if (!gmtime_r(&whole, &utc))
+    if (!gmtime_r(&time_s, &utc))
         return;
-    strftime(text, sizeof(text), step_s < 86400 ? "%H:%M" : "%a %d", &utc);
-    if (step_s < 86400 && utc.tm_hour == 0 && utc.tm_min == 0)
-        strftime(text, sizeof(text), "%a %d", &utc);
+    strftime(text, sizeof(text), time_s % 86400 ? "%H:%M" : "%a %d", &utc);
     fprintf(out, "<span style=\"left:%.2f%%\">%s</span>",
-            100 * (time_s - span->begin_s) / span->cell_s / (double)span->n_cells, text);
+            100 * tick_cell(span, ticks, i) / (double)span->n_cells, text);
 }
 
 void html_time_axis(FILE *out, const struct timeline_span *span)
 {
-    const double end_s = span->begin_s + (double)span->n_cells * span->cell_s;
-    const double step_s = label_step(span);
+    const struct ticks ticks = ticks_of(span);
 
     fputs("<div class=\"x\" aria-hidden=\"true\">", out);
-    for (double t = ceil(span->begin_s / step_s) * step_s; t < end_s - step_s / 4; t += step_s)
-        time_label(out, span, t, step_s);
+    for (size_t i = 0; i < ticks.n; i++)
+        time_label(out, span, &ticks, i);
     fputs("</div>", out);
 }
 
 /* Lines at the labels of time, and at quarters of the height. */
 static void grid(FILE *out, const struct timeline_span *span)
 {
-    const double end_s = span->begin_s + (double)span->n_cells * span->cell_s;
-    const double step_s = label_step(span);
+    const struct ticks ticks = ticks_of(span);
 
     fputs("<path class=\"grid\" d=\"", out);
-    for (double t = ceil(span->begin_s / step_s) * step_s; t < end_s; t += step_s)
-        fprintf(out, "M%g 0v%d", (t - span->begin_s) / span->cell_s, HEIGHT);
+    for (size_t i = 0; i < ticks.n; i++)
+        fprintf(out, "M%g 0v%d", tick_cell(span, &ticks, i), HEIGHT);
     for (int quarter = 1; quarter < 4; quarter++)
         fprintf(out, "M0 %dh%zu", quarter * HEIGHT / 4, span->n_cells);
     fputs("\"/>", out);
@@ -274,7 +293,7 @@ static double top_of(const struct timeline_span *span, const struct timeline_cel
 
     for (size_t s = 0; s < chart->n; s++)
         top = fmax(top, extent_of(span, cells, &chart->series[s]).most);
-    return round_up(chart->unit, fmax(top, chart->unit == HTML_SHARE ? 0.01 : 1));
+    return round_up(chart->unit, fmax(top, chart->unit == HTML_SHARE ? 0.01 : 1024));
 }
 
 static void legend(FILE *out, const struct timeline_span *span, const struct timeline_cell *cells,

@@ -3,6 +3,8 @@
 """The page of vmwss report --html, judged; for report_page.sh.
 
 report_page.py markup PAGE JSON    tables, captions and alternatives are there, and the values are those of --json
+report_page.py pictures PAGE UUID HISTORY...   its curves and its ages are what vmwss history --json has of each window
+report_page.py whole PAGE UUID                 that guest has no gap
 report_page.py alone PAGE          no address, nothing to fetch, no script but its own
 report_page.py contrast CSS        of the colours, by WCAG 2.1
 report_page.py tested PAGE         prints it with the test's own script at its end, which notes what it finds in data-test
@@ -10,6 +12,7 @@ report_page.py framed              prints a page that has it in a frame as wide 
 report_page.py dom WHAT DUMP       what that script found, and what stands where
 """
 
+import datetime
 import html.parser
 import json
 import re
@@ -133,6 +136,104 @@ def check_markup(path, json_path):
     if len(ids) != len(set(ids)) or page.root.first("html").get("lang") != "en":
         wrong.append("two elements of one id, or no language")
     return wrong
+
+
+# --- the pictures ------------------------------------------------------------------------------------------------------
+
+
+def moves(path):
+    """[(letter, number, number)] of a path that html_chart.c or html_heat.c wrote."""
+    return [(m[0], float(m[1]), float(m[2] or 0)) for m in re.findall(r"([Mhv])(-?[\d.]+) ?([\d.]*)", path.get("d"))]
+
+
+def heights(path):
+    """{cell: y} of a curve, and of what comes back of a band."""
+    there, back, x, y = {}, {}, 0, 0
+    for letter, a, b in moves(path):
+        if letter == "M":
+            x, y = int(a), b
+        elif letter == "v":
+            y += a
+        elif a > 0:
+            there |= {x + i: y for i in range(int(a))}
+            x += int(a)
+        else:
+            back |= {x - 1 - i: y for i in range(int(-a))}
+            x += int(a)
+    return there, back
+
+
+def shades(svg):
+    """{(age, cell): level} of a heat map."""
+    out = {}
+    for path in svg.all("path"):
+        row = column = 0
+        for letter, a, b in moves(path):
+            if letter == "M":
+                column, row = int(a), int(b)
+            else:
+                out |= {(row, column + i): int(path.get("class")[1:]) for i in range(int(a))}
+    return out
+
+
+LEVELS = (0.005, 0.01, 0.02, 0.04, 0.07, 0.11, 0.17, 0.25, 0.35, 0.5, 0.7)
+
+
+def hours_of(path, begin_s):
+    """{cell: the history's hour}."""
+    with open(path, encoding="utf-8") as file:
+        points = [json.loads(line) for line in file]
+    stamp = lambda p: datetime.datetime.fromisoformat(p["time"].replace("Z", "+00:00")).timestamp()
+    return {round((stamp(p) - begin_s) / 3600): p for p in points if stamp(p) >= begin_s}
+
+
+def check_curves(article, hours):
+    plot = article.first("figure", "chart").first("div", "plot")
+    top, wrong = float(plot.get("data-top")), []
+    band = heights(plot.first("path", "band"))
+    columns = {"assigned": "ram_bytes", "resident": "resident_bytes", "wss": "wss_bytes", "peak": "wss_max_bytes"}
+    found = {column: heights(plot.first("path", style))[0] for style, column in columns.items()}
+    found |= {"wss_high_bytes": band[0], "wss_low_bytes": band[1]}
+    for column, drawn in found.items():
+        if drawn.keys() != hours.keys():
+            wrong.append(f"{column}: drawn in {len(drawn)} hours of {len(hours)}")
+        for cell in drawn.keys() & hours.keys():
+            # To half a thousandth of the height, and a byte.
+            if abs((1 - drawn[cell] / 1000) * top - hours[cell][column]) > top / 2000 + 1:
+                wrong.append(f"{column} in hour {cell}: at {drawn[cell]} of {top}, kept {hours[cell][column]}")
+    return wrong
+
+
+def check_heat(article, windows):
+    wrong, drawn = [], shades(article.first("svg", "heat"))
+    for cell, point in windows[0].items():
+        wss = [0] + [w[cell]["wss_bytes"] for w in windows] + [point["resident_bytes"]]
+        for age in range(len(windows) + 1):
+            share = (wss[age + 1] - wss[age]) / point["resident_bytes"]
+            if drawn.get((age, cell), 0) != sum(share >= level for level in LEVELS):
+                wrong.append(f"age {age} in hour {cell}: {drawn.get((age, cell))}, a share of {share}")
+    cells = range(int(article.first("svg", "heat").get("viewbox").split()[2]))
+    gaps = {cell for (_, cell), level in drawn.items() if level == len(LEVELS) + 1}
+    if gaps != set(cells) - windows[0].keys():
+        wrong.append(f"gaps in {gaps}")
+    return wrong
+
+
+def check_pictures(path, uuid, *histories):
+    """Of one guest, hour by hour; its history of each window, ascending, 60 s the second of them."""
+    article = next(a for a in Page(path).root.all("article") if uuid in a.first("h3").text())
+    windows = [hours_of(h, float(article.get("data-begin"))) for h in histories]
+    return check_curves(article, windows[1]) + check_heat(article, windows)
+
+
+def check_whole(path, uuid):
+    """A guest without a gap, whose records are further apart than the steps of the picture."""
+    page = Page(path)
+    article = next(a for a in page.root.all("article") if uuid in a.first("h3").text())
+    drawn = heights(article.first("path", "wss"))[0]
+    cells = int(article.first("svg", "heat").get("viewbox").split()[2])
+    right = float(article.get("data-cell")) < 900 and len(drawn) == cells and not list(article.all("path", "none"))
+    return [] if right else [f"{len(drawn)} of {cells} cells of {article.get('data-cell')} s"]
 
 
 def check_alone(path):
@@ -327,6 +428,8 @@ def main():
     what, *arguments = sys.argv[1:]
     checks = {
         "markup": check_markup,
+        "pictures": check_pictures,
+        "whole": check_whole,
         "alone": check_alone,
         "contrast": check_contrast,
         "dom": check_dom,

@@ -20,9 +20,9 @@ report() { "$vmwss" report --database "$dir/history.db" --capacity 640G "$@"; }
 
 "$build/tests/integration/page_writer" "$dir/history.db" 100 7 900 >/dev/null || fail "the history is written"
 TIMEFORMAT='%U %S'
-cpu=$({ time report --html "$dir/page.html" --guest-size 4G >"$dir/printed"; } 2>&1)
+cost=$({ time report --html "$dir/page.html" --guest-size 4G >"$dir/printed"; } 2>&1)
 size=$(stat -c %s "$dir/page.html")
-echo "# $size bytes; CPU time, user and system: $cpu s"
+echo "# $size bytes; CPU time, user and system: $cost s"
 check "100 guests and 7 days are at most 2 MB" test "$size" -le 2000000
 check "nothing is printed beside it" test ! -s "$dir/printed"
 expect_exit "not beside --json" 1 'not two of them' report --html "$dir/x.html" --json
@@ -54,6 +54,15 @@ killed_anywhere() {
 check "kill -9 at any time: a whole page, or none" killed_anywhere
 
 check "its markup: tables, captions, alternatives; and the values of --json" "${page[@]}" markup "$dir/page.html" <(report --json --guest-size 4G)
+# With a gap, and unmeasurable in parts.
+for guest in 00000002-1111-4111-8111-111111111111 00000003-1111-4111-8111-111111111111; do
+	for window in 10 60 600 3600; do
+		"$vmwss" history "$guest" --database "$dir/history.db" --window $window --step hour --json >"$dir/$guest.$window"
+	done
+	check "the pictures of $guest are its history" "${page[@]}" pictures "$dir/page.html" "$guest" "$dir/$guest".{10,60,600,3600}
+done
+report --html "$dir/short.html" --since 6h
+check "between two records of every 15 minutes there is no gap" "${page[@]}" whole "$dir/short.html" 00000003-1111-4111-8111-111111111111
 check "it names no address, and its policy allows none" "${page[@]}" alone "$dir/page.html"
 check "the contrast of its colours: light, dark, printed" "${page[@]}" contrast "$root/host/show/html_page.css"
 
