@@ -39,6 +39,13 @@ if MACHINE=pc,memory-backend=mem start_payload memfd kvm "$less" -m 256 \
 	stop_guest "$pid"
 fi
 
+# All of its pages were touched once, so all of them would read touched if one call did not unmap them.
+if MACHINE=pc,memory-backend=mem start_payload emulated tcg "$less" -m 256 \
+	-object memory-backend-memfd,id=mem,size=256M,share=on; then
+	check_panel "pageout, memfd, of a TCG guest, which gets one call" "$less_t" --pid "$pid" -w 2 -m pageout
+	stop_guest "$pid"
+fi
+
 echo "# hugetlb"
 echo 300 >/proc/sys/vm/nr_hugepages
 if MACHINE=pc,memory-backend=mem start_payload hugetlb kvm "$params" -m 512 \

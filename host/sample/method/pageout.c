@@ -23,10 +23,11 @@
  * panel, but not the rest of RAM: the panel's share of present pages then contradicts the size of
  * the file, and the estimate is flagged unsettled (estimate/wss.h).
  *
- * Before Linux 6.9 the call honours accessed bits (under KVM those of its own page tables): a page
- * with its bit set keeps its mapping and only loses the bit. Therefore what is still mapped is
- * advised once more there. Then it comes off, or it was touched between the two calls, and that is
- * what we want to know.
+ * Before Linux 6.9 the call honours KVM's accessed bits: a page with its bit set keeps its mapping
+ * and only loses the bit. Therefore what is still mapped is advised once more there. Then it comes
+ * off, or it was touched between the two calls, and that is what we want to know. The bits of
+ * QEMU's own page table do not hold a page: the call takes them before it asks (mm/madvise.c). So
+ * a TCG guest's pages come off at the first call on every kernel, and get no second one.
  *
  * A read fault maps up to 16 neighbours as well (fault_around_bytes), so the panel has at most one
  * page in an aligned 64 KiB. A page that is unmapped already when the window begins is resident and
@@ -54,7 +55,7 @@
 struct pageout {
     const struct target *target;
     struct page_set *set;
-    int calls; /* how many of them unmap a page that was touched, see pageout_calls.h */
+    int calls; /* how many of them unmap a page that was touched, see calls_for() */
     int pagemap_fd;
     int flags_fd;
     int count_fd;       /* /proc/kpagecount: how often a frame is mapped */
@@ -404,6 +405,14 @@ static int open_kernel_files(struct pageout *pageout, struct error *error)
     return pageout->count_fd < 0 ? pageout->count_fd : 0;
 }
 
+/* How many calls unmap a page that the guest touched; see the head of this file for TCG. */
+static int calls_for(const struct target *target, struct error *error)
+{
+    int calls = pageout_calls(error);
+
+    return calls > 0 && target->process->accel == ACCEL_TCG ? 1 : calls;
+}
+
 static int acquire(struct pageout *pageout, struct error *error)
 {
     uint64_t n = pageout->set->n ? pageout->set->n : 1;
@@ -411,7 +420,7 @@ static int acquire(struct pageout *pageout, struct error *error)
 
     if (rc < 0)
         return rc;
-    pageout->calls = pageout_calls(error);
+    pageout->calls = calls_for(pageout->target, error);
     if (pageout->calls < 0)
         return pageout->calls;
     rc = open_files(pageout, error);
