@@ -173,17 +173,30 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
     return jobs;
 }
 
+/* What follows @p key in a text; 0 where it has none. */
+static uint64_t number_after(const char *text, const char *key)
+{
+    const char *found = strstr(text, key);
+
+    return found ? strtoull(found + strlen(key), NULL, 10) : 0;
+}
+
 uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu_process *process)
 {
-    static const char key[] = "wchar: ";
     char text[512];
 
     if (fsroot_read(root, text, sizeof(text), "proc/%d/io", (int)process->pid) <= 0)
         return 0;
+    return number_after(text, "wchar: ");
+}
 
-    const char *found = strstr(text, key);
+uint64_t qemu_process_sleeps(const struct fsroot *root, pid_t pid)
+{
+    char text[8192];
 
-    return found ? strtoull(found + strlen(key), NULL, 10) : 0;
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/status", (int)pid) <= 0)
+        return 0;
+    return number_after(text, "\nvoluntary_ctxt_switches:");
 }
 
 /* In place of those known so far. */

@@ -44,6 +44,10 @@ int qemu_process_read_jobs(const struct fsroot *root, pid_t pid, unsigned *jobs)
  */
 uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu_process *process);
 
+/** How often the main thread of process @p pid has gone to sleep (voluntary_ctxt_switches of
+ * /proc/PID/status); 0 when it is gone. */
+uint64_t qemu_process_sleeps(const struct fsroot *root, pid_t pid);
+
 /**
  * CPU time in ns of its threads that are no vCPUs, ended ones too, since it began; 0 where the
  * vCPUs are not known among the threads, or @p root is a captured tree. The time of a vCPU that

@@ -11,7 +11,9 @@
  * Of a job that began before the window, or goes on after it, only a part shows, and one touch of a
  * huge page makes all of it touched. But QEMU stops the vCPUs while it writes a dump or a snapshot
  * (dump_init(), save_snapshot()): what is touched while they do not run, and QEMU works, is its own
- * doing.
+ * doing. Of a TCG guest nothing tells whether QEMU stopped the vCPUs or they are halted, and the
+ * work may be a monitor's or a screen's: there it must look like reading RAM, see
+ * own_work_reads_ram().
  */
 #pragma once
 
@@ -28,10 +30,23 @@ struct own_time {
     unsigned periods;  /* between two samples */
     double least_rate; /* of the calmest of them: what QEMU uses anyhow */
     struct own_step {
-        uint64_t at_ns, own_ns, vcpu_ns;
-    } step;            /* as of the last own_time_step() */
-    uint64_t alone_ns; /* CPU time in steps in which no vCPU ran */
+        uint64_t at_ns;
+        uint64_t own_ns, vcpu_ns;       /* 0: a vCPU runs, or they are not known */
+        uint64_t written_bytes, sleeps; /* likewise, of a TCG guest */
+    } step;                             /* as of the last own_time_step() */
+    uint64_t alone_ns; /* CPU time in steps in which no vCPU ran, and QEMU may have read RAM */
 };
+
+/** What QEMU did in a time in which no vCPU ran. */
+struct own_work {
+    uint64_t cpu_ns;
+    uint64_t written_bytes;
+    uint64_t sleeps; /* of its main thread */
+};
+
+/** Does work look like a dump's or a snapshot's, by what was written in its CPU time? A monitor
+ * that is asked all the time looks different. */
+bool own_work_reads_ram(const struct own_work *work);
 
 void own_time_begin(struct own_time *own, const struct target *target);
 void own_time_sample(struct own_time *own, const struct target *target);

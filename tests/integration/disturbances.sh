@@ -81,7 +81,31 @@ has_thread() { cat "/proc/$pid/task/"*/comm 2>/dev/null | grep "$1" >/dev/null; 
 lacks_thread() { ! has_thread "$1"; }
 lacks_flags() { record_has "[.flags[] | select(test(\"$1\"))] == []"; }
 look() { check "$1: measured" measure --pid "$pid" -m cold -w 0.5; }
-if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline; then
+# monitor_busy SECONDS: the guest is suspended for so long, and QEMU asked for its disks again and again.
+monitor_busy() {
+	python3 - "$guests_dir/qmp" "$1" <<-'END'
+	import json, socket, sys, time
+	stream = socket.socket(socket.AF_UNIX)
+	stream.connect(sys.argv[1])
+	lines = stream.makefile("rw")
+	lines.readline()
+	def ask(command):
+	    lines.write(json.dumps({"execute": command}) + "\n")
+	    lines.flush()
+	    while "return" not in json.loads(lines.readline()):
+	        pass
+	for command in "qmp_capabilities", "stop":
+	    ask(command)
+	end, asked = time.monotonic() + float(sys.argv[2]), 0
+	while time.monotonic() < end:
+	    ask("query-block")
+	    asked += 1
+	ask("cont")
+	print(f"# {asked} questions")
+	END
+}
+if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline \
+	-qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
 	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
 	look "no job"
 	check "no flag of a job" lacks_flags 'migrating|dirty-rate|dump|reporting'
@@ -119,6 +143,18 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	record=$(cat "$guests_dir/first")
 	check "one that has no thread, and is compressed" has_flag dump
 	check "and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$params") and .wss_high_bytes >= $(truth "$params")"
+
+	echo "# a monitor that keeps QEMU busy while no vCPU runs"
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
+	first=$!
+	settles measured_by "$pid" "$first"
+	sleep 1
+	monitor_busy 1.5
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	check "is no dump" lacks_flags dump
+	check "and the working set is right" holds "$(field wss_low_bytes) > 0.99 * $t && $(field wss_bytes) < 1.01 * $t"
 
 	echo "# a guest that is suspended while it is measured again and again"
 	rm -f -- "$guests_dir/first"
@@ -184,6 +220,24 @@ few="total=96M hot=64K"
 if THP=yes start_dumpable huge "$few"; then
 	check_dumped cold "$few" true
 	check "huge: of huge pages" has_flag thp
+	stop_guest "$pid"
+fi
+# Of these pages all are compressed within some tenths of a second, and little is written.
+few="total=96M hot=64K"
+if THP=yes start_payload short tcg "$few" -m 128 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+	for after in 0.8 1.1 1.5; do
+		"$vmwss" measure --pid "$pid" -m cold -w 3 --json >"$guests_dir/first" &
+		first=$!
+		settles measured_by "$pid" "$first"
+		sleep "$after"
+		began=$EPOCHREALTIME
+		qmp '{"execute":"dump-guest-memory","arguments":{"paging":false,"protocol":"file:'"$guests_dir/short.dump"'","format":"kdump-zlib"}}'
+		took=$(awk "BEGIN { print $EPOCHREALTIME - $began }")
+		wait "$first"
+		record=$(cat "$guests_dir/first")
+		check "a short, compressed dump: flag dump ($(field wss_bytes) bytes; $took s)" has_flag dump
+		check "a short, compressed dump: the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$few")"
+	done
 	stop_guest "$pid"
 fi
 

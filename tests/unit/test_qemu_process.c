@@ -208,6 +208,10 @@ START_TEST(what_was_written)
     ck_assert_uint_eq(qemu_process_written_bytes(&root, &process), 1073741825);
     write_file("io", "rchar: 5\n");
     ck_assert_uint_eq(qemu_process_written_bytes(&root, &process), 0);
+    write_file("status",
+               "Name:\tq\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t7\n");
+    ck_assert_uint_eq(qemu_process_sleeps(&root, FIXTURE_PID), 12);
+    ck_assert_uint_eq(qemu_process_sleeps(&root, FIXTURE_PID + 1), 0);
     remove_copy(&root);
 }
 END_TEST

@@ -86,6 +86,29 @@ START_TEST(no_vcpu_ran_in_a_census)
 }
 END_TEST
 
+/* Each as it was measured of QEMU 7.2 with 256 MiB: CPU time, written bytes, sleeps. */
+START_TEST(reading_is_not_a_monitors_work)
+{
+    const struct {
+        struct own_work work;
+        bool reads;
+    } rows[] = {
+        {{781 * MS, 268702499, 6}, true},   /* a plain dump */
+        {{74 * MS, 268833547, 2174}, true}, /* into a FIFO */
+        {{221 * MS, 3718923, 3}, true},     /* compressed */
+        {{344 * MS, 170070826, 4267}, true} /* a snapshot */,
+        {{221 * MS, 371892, 3}, true},      /* what compresses ten times better */
+        {{295 * MS, 1790288, 4414}, false}, /* query-block, 2,900 a second */
+        {{49 * MS, 275720, 204}, false},    /* info mtree */
+        {{260 * MS, 10776, 14}, false},     /* query-qmp-schema */
+        {{0, 0, 0}, false},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        ck_assert_int_eq(own_work_reads_ram(&rows[i].work), rows[i].reads);
+}
+END_TEST
+
 START_TEST(both_are_needed)
 {
     ck_assert(read_all_likely(0.1, 1, 100 * MS, GIB));
@@ -123,6 +146,7 @@ int main(void)
     tcase_add_test(tcase, huge_pages_say_nothing_alone);
     tcase_add_test(tcase, no_vcpu_ran);
     tcase_add_test(tcase, no_vcpu_ran_in_a_census);
+    tcase_add_test(tcase, reading_is_not_a_monitors_work);
     tcase_add_test(tcase, both_are_needed);
     tcase_add_test(tcase, what_is_used_anyhow);
     suite_add_tcase(suite, tcase);
