@@ -104,6 +104,22 @@ START_TEST(damon_is_nothing_to_some)
 }
 END_TEST
 
+/* What is swapped out of a shared file looks absent: only the mapping tells. */
+START_TEST(swap_of_a_shared_file)
+{
+    fake.block.backing = RAM_BACKING_SHMEM;
+    fake.block.shared = true;
+    fake_write(&fake, "proc/swaps",
+               "Filename\tType\tSize\tUsed\tPriority\n/dev/zram0 partition 9 0 1\n");
+    window(60, PAGES, 10, 0);
+    fill();
+    ck_assert(!(record.flags & FLAG_SWAP));
+    fake.block.swapped_bytes = BASE_PAGE_BYTES;
+    fill();
+    ck_assert(record.flags & FLAG_SWAP);
+}
+END_TEST
+
 /* The host aged the guest: what reads idle may have been touched. What was seen stays. */
 START_TEST(a_doubt_reaches_up_to_what_is_resident)
 {
@@ -208,6 +224,7 @@ int main(void)
     tcase_add_test(tcase, the_time_is_that_of_the_last_reading);
     tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
     tcase_add_test(tcase, damon_is_nothing_to_some);
+    tcase_add_test(tcase, swap_of_a_shared_file);
     tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
     tcase_add_test(tcase, what_resident_lacks_is_in_the_bounds);
     tcase_add_test(tcase, beside_a_panel_that_unmaps);
