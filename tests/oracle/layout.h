@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define ORACLE_MAGIC 0x32656c6361726f56ULL /* "Voracle2" */
+#define ORACLE_MAGIC 0x33656c6361726f56ULL /* "Voracle3" */
 #define ORACLE_PAGE_BYTES 4096ULL
 #define ORACLE_HUGE_PAGES 512ULL /* 4 KiB pages in one of 2 MiB */
 #define ORACLE_MAX_SLOTS 4096
@@ -58,6 +58,8 @@ struct oracle_header {
         lab; /* 1: data and fetch are those of nested guests only; the pages are the lab's frames */
     uint64_t unwalked; /* of a lab: walks that could not be followed, for the lab had just unmapped
                           a table */
+    uint64_t wanted;   /* set by the reader of a lab's map: note what is touched from now on */
+    uint64_t noted_since_ns; /* CLOCK_REALTIME; 0: nothing is noted yet */
     struct oracle_slot slot[];
 };
 

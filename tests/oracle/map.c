@@ -10,10 +10,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
+
+/* How long a plugin takes at most to begin: its slot, and every virtual CPU once out of its block,
+ * on a busy machine. */
+#define BEGIN_TRIES 600
+#define BEGIN_NS 100000000L
 
 /* The numbers that bound every read are copied once: the file can change under us. */
 struct oracle_map {
-    const struct oracle_header *header;
+    struct oracle_header *header;
     size_t bytes;
     uint64_t pages, slots, maps_at;
     bool lab;
@@ -27,7 +33,8 @@ static bool header_is_sound(const struct oracle_header *header, uint64_t bytes)
            bytes == oracle_file_bytes(header->slots, header->pages);
 }
 
-static int map_file(const char *path, int fd, struct oracle_map *map, struct error *error)
+static int map_file(const char *path, int fd, int protection, struct oracle_map *map,
+                    struct error *error)
 {
     struct stat stat;
     struct oracle_header header;
@@ -41,7 +48,7 @@ static int map_file(const char *path, int fd, struct oracle_map *map, struct err
                          "%s: not a map of the oracle plugin, or its guest has not begun to run",
                          path);
     map->bytes = (size_t)stat.st_size;
-    at = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, fd, 0);
+    at = mmap(NULL, map->bytes, protection, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)
         return error_set(error, -errno, "%s: %s", path, strerror(errno));
     map->header = at;
@@ -52,9 +59,9 @@ static int map_file(const char *path, int fd, struct oracle_map *map, struct err
     return 0;
 }
 
-int oracle_map_open(const char *path, struct oracle_map **out, struct error *error)
+static int open_map(const char *path, bool writable, struct oracle_map **out, struct error *error)
 {
-    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    cleanup_close int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     struct oracle_map *map;
     int rc;
 
@@ -63,7 +70,7 @@ int oracle_map_open(const char *path, struct oracle_map **out, struct error *err
     map = calloc(1, sizeof(*map));
     if (!map)
         return error_set(error, -ENOMEM, "%s: no memory", path);
-    rc = map_file(path, fd, map, error);
+    rc = map_file(path, fd, writable ? PROT_READ | PROT_WRITE : PROT_READ, map, error);
     if (rc < 0)
         free(map);
     else
@@ -71,11 +78,38 @@ int oracle_map_open(const char *path, struct oracle_map **out, struct error *err
     return rc;
 }
 
+int oracle_map_open(const char *path, struct oracle_map **out, struct error *error)
+{
+    return open_map(path, false, out, error);
+}
+
+static uint64_t noted_since_ns(const struct oracle_map *map)
+{
+    return __atomic_load_n(&map->header->noted_since_ns, __ATOMIC_ACQUIRE);
+}
+
+int oracle_map_begin(const char *path, struct error *error)
+{
+    struct oracle_map *map = NULL;
+    int rc = open_map(path, true, &map, error);
+
+    if (rc < 0)
+        return rc;
+    __atomic_store_n(&map->header->wanted, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < BEGIN_TRIES && !noted_since_ns(map); i++)
+        nanosleep(&(struct timespec){.tv_nsec = BEGIN_NS}, NULL);
+    if (!noted_since_ns(map))
+        rc = error_set(error, -ETIMEDOUT, "%s: the plugin has not begun to note what is touched",
+                       path);
+    oracle_map_close(map);
+    return rc;
+}
+
 void oracle_map_close(struct oracle_map *map)
 {
     if (!map)
         return;
-    munmap((void *)(uintptr_t)map->header, map->bytes);
+    munmap(map->header, map->bytes);
     free(map);
 }
 
@@ -151,6 +185,10 @@ int oracle_map_find(const struct oracle_map *map, struct oracle_window *window, 
                                      .read_ns = window->read_ns,
                                      .outer_first = UINT64_MAX,
                                      .inner_first = UINT64_MAX};
+    if (!noted_since_ns(map) || from < noted_since_ns(map))
+        return error_set(
+            error, -ENODATA,
+            "this window begins before anything was noted: begin first (nested-truth does)");
     for (uint64_t i = 0; i < map->slots; i++) {
         struct oracle_slot slot;
 

@@ -21,6 +21,9 @@ uint64_t oracle_map_pages(const struct oracle_map *map);
 /** Whether it is that of a lab: data and fetch are those of nested guests, and pages are the lab's
  * frames. */
 bool oracle_map_is_lab(const struct oracle_map *map);
+/** Of a lab: has the plugin note what is touched from now on, and waits until it does. 0, also
+ * where it did already; -ETIMEDOUT after a minute; else as oracle_map_open(). */
+int oracle_map_begin(const char *path, struct error *error);
 /** Accesses that QEMU could not place: while it is not 0 the truth is a lower bound. */
 uint64_t oracle_map_unresolved(const struct oracle_map *map);
 /** Of a lab: walks of a nested guest's page tables that could not be followed. */
@@ -41,7 +44,8 @@ struct oracle_window {
 
 /**
  * Finds the slots of a window; from_ns, to_ns, marked_ns and read_ns are set before.
- * @return 0; -ERANGE: the ring no longer, or not yet, covers the window.
+ * @return 0; -ERANGE: the ring no longer, or not yet, covers the window; -ENODATA: it begins before
+ * anything was noted.
  */
 int oracle_map_find(const struct oracle_map *map, struct oracle_window *window,
                     struct error *error);

@@ -32,6 +32,10 @@
  *
  * Its page tables, which the MMU walks then, are of kind walk.
  *
+ * A lab boots without any of that: a callback for each access makes it some four times slower.
+ * Only VMRUN and #VMEXIT are watched, until the reader of the map wants to know (header.wanted);
+ * then all translations are thrown away, and made anew with callbacks.
+ *
  * Not seen, because QEMU makes no callback for them:
  * - without lab=on, page tables that the emulated MMU walks on a TLB miss (payload-truth counts
  *   them in own_pages; of a Linux guest they are at most the pages that its /proc/kpageflags calls
@@ -69,12 +73,16 @@ static struct {
     const char *map_path;
     uint64_t slots, slot_ns;
     bool lab;
+    struct CPUState *cpu; /* any */
     /* guest RAM: one block */
     struct RAMBlock *block, *second;
     char *host;
     uint64_t offset, bytes, pages;
     struct oracle_header *header;
 } oracle = {.slots = 64, .slot_ns = 100000000};
+
+/* Whether blocks are translated with callbacks. */
+static atomic_bool noting;
 
 /* The running slot's maps, of ORACLE_KINDS * pages bytes; NULL before there is one. */
 static _Atomic(uint8_t *) running;
@@ -128,6 +136,23 @@ static void begin(uint64_t sequence)
     __atomic_store_n(&before->end_realtime_ns, now_ns(CLOCK_REALTIME), __ATOMIC_RELEASE);
 }
 
+/* What was translated before is flushed while no virtual CPU executes anything. */
+static void begin_if_wanted(void)
+{
+    if (atomic_load(&noting) || !__atomic_load_n(&oracle.header->wanted, __ATOMIC_ACQUIRE))
+        return;
+    atomic_store(&noting, true);
+    tb_flush(oracle.cpu);
+}
+
+/* This flush, or any other since then. */
+static void on_flush(uint64_t id)
+{
+    (void)id;
+    if (atomic_load(&noting) && !oracle.header->noted_since_ns)
+        __atomic_store_n(&oracle.header->noted_since_ns, now_ns(CLOCK_REALTIME), __ATOMIC_RELEASE);
+}
+
 static void *run_clock(void *unused)
 {
     uint64_t due = now_ns(CLOCK_MONOTONIC);
@@ -140,6 +165,7 @@ static void *run_clock(void *unused)
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
             ;
         begin(sequence);
+        begin_if_wanted();
         /* After a stall no slots of no length. */
         if (now_ns(CLOCK_MONOTONIC) > due + oracle.slot_ns)
             due = now_ns(CLOCK_MONOTONIC);
@@ -206,6 +232,8 @@ static void create_map(void)
     oracle.header->maps_at = oracle_maps_at(oracle.slots);
     oracle.header->pid = (uint64_t)getpid();
     oracle.header->lab = oracle.lab;
+    if (!oracle.lab)
+        oracle.header->noted_since_ns = now_ns(CLOCK_REALTIME);
 }
 
 /* Not when the plugin is installed: then there is no RAM yet, and QEMU has still to fork
@@ -215,6 +243,8 @@ static void start(void)
     sigset_t all, old;
     pthread_t clock;
 
+    oracle.cpu = current_cpu;
+    atomic_store(&noting, !oracle.lab);
     find_ram();
     create_map();
     begin(1);
@@ -317,16 +347,19 @@ static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     uint64_t page = UINT64_MAX;
     size_t n = qemu_plugin_tb_n_insns(tb);
+    bool all;
 
     (void)id;
     pthread_once(&once, start);
+    all = atomic_load(&noting);
     if (oracle.lab)
         nested_watch_block(tb);
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
-        watch_fetch(tb, insn, i == 0, &page);
-        if (!oracle.lab || nested_watch(insn))
+        if (all)
+            watch_fetch(tb, insn, i == 0, &page);
+        if ((!oracle.lab || nested_watch(insn)) && all)
             qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_NO_REGISTERS,
                                              QEMU_PLUGIN_READ_AND_WRITE, NULL);
     }
@@ -378,5 +411,6 @@ qemu_plugin_install(uint64_t id, const struct qemu_plugin_info *info, int argc, 
         return -1;
     }
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    qemu_plugin_register_flush_cb(id, on_flush);
     return 0;
 }

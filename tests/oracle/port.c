@@ -103,6 +103,17 @@ static int ask_time(int port, struct oracle_moment *out, struct error *error)
     return 0;
 }
 
+int oracle_port_begin(int port, struct error *error)
+{
+    json_t *answer = NULL;
+    int rc = send(port, "begin\n", 6, error);
+
+    if (!rc)
+        rc = receive(port, &answer, error);
+    json_decref(answer);
+    return rc;
+}
+
 int oracle_port_moment(int port, struct oracle_moment *out, struct error *error)
 {
     out->error_ns = UINT64_MAX;

@@ -8,6 +8,10 @@
  * descriptor, or a negative errno. */
 int oracle_port_open(const char *path, struct error *error);
 
+/** Has the oracle note what is touched from now on; the lab is slower then. Answers once it does.
+ */
+int oracle_port_begin(int port, struct error *error);
+
 /** What one moment is here and outside: the lab has a clock of its own. */
 struct oracle_moment {
     uint64_t lab_ns, outside_ns; /* CLOCK_REALTIME of each */

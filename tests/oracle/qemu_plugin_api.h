@@ -36,6 +36,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_plugin_info *info, int ar
 /* Called while a block is translated: the only time at which its instructions can be looked at. */
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
                                            void (*cb)(uint64_t id, struct qemu_plugin_tb *tb));
+/* Called after all translations were thrown away, while no virtual CPU executes anything. */
+void qemu_plugin_register_flush_cb(uint64_t id, void (*cb)(uint64_t id));
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
 /* Host address of the instruction's first byte; NULL when it is not in RAM or ROM. */
@@ -76,6 +78,9 @@ uint64_t qemu_ram_get_used_length(struct RAMBlock *block);
 enum { QEMU_GDB_RAX = 0, QEMU_GDB_RIP = 16, QEMU_GDB_CR3 = 29, QEMU_GDB_EFER = 32 };
 struct CPUState;
 extern __thread struct CPUState *current_cpu;
+/* Throws all translations away, soon, in the thread of this virtual CPU; from any thread (QEMU 7.2
+ * accel/tcg/translate-all.c). qemu_plugin_reset() flushes from a virtual CPU's thread only. */
+void tb_flush(struct CPUState *cpu);
 /* GLib's, which QEMU has loaded. */
 struct _GByteArray {
     uint8_t *data;

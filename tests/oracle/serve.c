@@ -93,6 +93,14 @@ static int serve_count(const char *map_path, const char *line, FILE *in, FILE *o
     return reply(out, object);
 }
 
+static int serve_begin(const char *map_path, FILE *out)
+{
+    struct error error = {0};
+    int rc = oracle_map_begin(map_path, &error);
+
+    return rc < 0 ? reply_error(out, &error) : reply(out, json_pack("{s:b}", "begun", 1));
+}
+
 int oracle_serve(const char *map_path, int in_fd, int out_fd)
 {
     cleanup_file FILE *in = fdopen(in_fd, "r"), *out = fdopen(out_fd, "w");
@@ -102,6 +110,8 @@ int oracle_serve(const char *map_path, int in_fd, int out_fd)
     while (!rc && fgets(line, sizeof(line), in)) {
         if (strcmp(line, "time\n") == 0)
             rc = reply(out, json_pack("{s:I}", "time_ns", (json_int_t)realtime_ns()));
+        else if (strcmp(line, "begin\n") == 0)
+            rc = serve_begin(map_path, out);
         else
             rc = serve_count(map_path, line, in, out);
     }

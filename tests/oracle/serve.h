@@ -5,6 +5,7 @@
  * Requests are lines; each has one line of JSON for its answer, {"error": "..."} where there is
  * none:
  *   "time"               {"time_ns": N}: CLOCK_REALTIME outside, by which the slots are dated
+ *   "begin"              {"begun": true}: from here on what is touched is noted
  *   "count FROM MARKED READ TO N"   and N frames of 4 bytes (struct oracle_frames): what
  * oracle_answer() counts in the window [FROM, TO), in ns of that clock, whose pages were marked
  * until MARKED and read since READ

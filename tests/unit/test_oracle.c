@@ -11,9 +11,11 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- page tables ------------------------------------------------------------------------------ */
@@ -139,7 +141,8 @@ static void make_map(void)
                                      .slots = SLOTS,
                                      .slot_ns = SECOND,
                                      .maps_at = oracle_maps_at(SLOTS),
-                                     .lab = 1};
+                                     .lab = 1,
+                                     .noted_since_ns = 101 * SECOND};
     for (uint64_t i = 1; i < SLOTS; i++)
         header->slot[i] = (struct oracle_slot){.sequence = i,
                                                .begin_realtime_ns = (100 + i) * SECOND,
@@ -258,8 +261,12 @@ START_TEST(refuses_what_it_cannot_count)
 
     make_map();
     expect_error(SECOND_101, &beyond, 1, "frame 1024 is not of the lab");
-    expect_error("count 1000000000 1000000000 2000000000 2000000000 1\n", &good, 1,
+    expect_error("count 110000000000 110000000000 111000000000 111000000000 1\n", &good, 1,
                  "does not cover");
+    header->noted_since_ns = 102 * SECOND;
+    expect_error(SECOND_101, &good, 1, "before anything was noted");
+    header->noted_since_ns = 0;
+    expect_error(SECOND_101, &good, 1, "before anything was noted");
     header->lab = 0;
     expect_error(SECOND_101, &good, 1, "not of a lab");
     remove_map();
@@ -267,6 +274,36 @@ START_TEST(refuses_what_it_cannot_count)
     ck_assert_ptr_null(served("count 1 1 2 2\n", NULL, 0, -EPROTO));
     ck_assert_ptr_null(served("count 1 1 2 2 3\n", &good, 1, -EPROTO));
     ck_assert_ptr_null(served("count 1 3 2 4 1\n", &good, 1, -EPROTO));
+}
+END_TEST
+
+/* The plugin of this map: begins to note when it is wanted. */
+static void *begin_when_wanted(void *unused)
+{
+    while (!__atomic_load_n(&header->wanted, __ATOMIC_ACQUIRE))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    __atomic_store_n(&header->noted_since_ns, 101 * SECOND, __ATOMIC_RELEASE);
+    return unused;
+}
+
+START_TEST(has_the_plugin_begin)
+{
+    const uint32_t frame = 5;
+    pthread_t plugin;
+    json_t *answer;
+
+    make_map();
+    header->noted_since_ns = 0;
+    ck_assert_int_eq(pthread_create(&plugin, NULL, begin_when_wanted, NULL), 0);
+    answer = served("begin\n", NULL, 0, 0);
+    ck_assert(json_is_true(json_object_get(answer, "begun")));
+    json_decref(answer);
+    pthread_join(plugin, NULL);
+    answer = served(SECOND_101, &frame, 1, 0);
+    ck_assert_int_eq(pages_of(answer, "low", "visible"), 0);
+    json_decref(answer);
+    remove_map();
+    expect_error("begin\n", NULL, 0, "No such file");
 }
 END_TEST
 
@@ -291,6 +328,7 @@ static Suite *suite(void)
     tcase_add_test(answers, counts_the_frames_of_a_guest);
     tcase_add_test(answers, counts_each_page_in_its_own_window);
     tcase_add_test(answers, refuses_what_it_cannot_count);
+    tcase_add_test(answers, has_the_plugin_begin);
     tcase_add_test(answers, tells_the_time);
     suite_add_tcase(suite, tables);
     suite_add_tcase(suite, answers);

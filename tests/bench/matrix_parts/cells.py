@@ -67,6 +67,8 @@ def hot_draws(cell):
 
 def window_s(cell):
     """Long enough for the guest to touch its hot set, after it has mapped again what the method unmapped."""
+    if cell.get("window_s"):
+        return cell["window_s"]
     lab = cell["kernel"] != "host"
     refault = REFAULT_S["lab" if lab else "host"]
     least = 0.5 if cell["mode"] == "census" or cell["tool"] else 0.03
@@ -318,5 +320,6 @@ def selected_cells(want):
                     for p in want["p"] or [BASE_P]:
                         for mode in want["mode"] or ["census", "2000"]:
                             for kernel in want["kernel"] or [None]:
-                                cells.append(make(accel, method, mode, backing, pattern, p, want["periods"], kernel))
+                                cell = make(accel, method, mode, backing, pattern, p, want["periods"], kernel)
+                                cells.append(cell | {"window_s": want["window"]})
     return unique(cells)

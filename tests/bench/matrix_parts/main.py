@@ -65,6 +65,9 @@ def parse_options():
         help="density: share of the region that is hot",
     )
     parser.add_argument("--periods", type=int, help="records for each cell (3 for a census, 20 for a panel)")
+    parser.add_argument(
+        "--window", type=float, metavar="S", help="of the selected cells, instead of what each is thought to need"
+    )
     parser.add_argument("--quick", action="store_true", help="a small part, in about three minutes")
     parser.add_argument("--coverage", action="store_true", help="every cell of 400 periods, about an hour")
     parser.add_argument(
@@ -124,13 +127,13 @@ def plan(options):
         return event_cells.plan(accels, tools, options.events, options.method, options.repeat)
     want = {
         key: getattr(options, key)
-        for key in ("accel", "method", "mode", "backing", "pattern", "kernel", "p", "periods")
+        for key in ("accel", "method", "mode", "backing", "pattern", "kernel", "p", "periods", "window")
     }
     if options.quick:
         return cells.quick_cells(tools)
     if options.coverage:
         return cells.unique(cells.coverage_cells(True))
-    if any(value for key, value in want.items() if key != "periods"):
+    if any(value for key, value in want.items() if key not in ("periods", "window")):
         return cells.unique(cells.selected_cells(want) + cells.tool_cells(tools))
     return cells.default_cells(tools)
 
