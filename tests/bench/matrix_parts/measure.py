@@ -98,18 +98,19 @@ def ran(guest, record, before, after):
     return not guest.counts_passes or (after[1] - before[1]) * share >= 2
 
 
-def measure_periods(context, guest, cell, window, periods):
-    """A list of lines, and the reason when there are none."""
+def measure_periods(context, guest, cell, window, periods, keep):
+    """The reason when it came to an early end. Each run's lines are handed to keep() as soon as they are there."""
     if not guest.one_by_one:
-        return measure_run(context, guest, cell, window, periods)
-    lines, reason = [], None
+        lines, reason = measure_run(context, guest, cell, window, periods)
+        keep(lines)
+        return reason
     for _ in range(periods):
         guest.before_period()
-        more, reason = measure_run(context, guest, cell, window, 1)
-        lines += more
+        lines, reason = measure_run(context, guest, cell, window, 1)
+        keep(lines)
         if reason is not None:
-            break
-    return lines, reason
+            return reason
+    return None
 
 
 def measure_run(context, guest, cell, window, periods):
@@ -149,22 +150,35 @@ def count_ran(lines):
     return sum(line["ran"] for line in lines)
 
 
-def measure_cell(context, guest, cell):
-    """Some periods first, to see whether the window suffices; then the rest, and again for those that do not count."""
+def measure_cell(context, guest, cell, out):
+    """Some periods first, to see whether the window suffices; then the rest, and again for those that do not count. Lines that
+    count are in out as soon as they are measured: what ends the lab costs the period that it interrupts."""
     window = cells.window_s(cell)
     first = min(CALIBRATION_PERIODS, cell["periods"])
     while True:
-        lines, reason = measure_periods(context, guest, cell, window, first)
+        lines = []
+        reason = measure_periods(context, guest, cell, window, first, lines.extend)
         if not lines or count_ran(lines) == len(lines) or window * LONGER > LONGEST_WINDOW_S:
             break
         window *= LONGER
+    write_lines(out, lines)
+
+    def keep(more):
+        lines.extend(more)
+        write_lines(out, more)
+
     for _ in range(ROUNDS):
         missing = cell["periods"] - count_ran(lines)
         if reason is not None or not lines or missing <= 0:
             break
-        more, reason = measure_periods(context, guest, cell, window, missing)
-        lines += more
+        reason = measure_periods(context, guest, cell, window, missing, keep)
     return lines, reason
+
+
+def write_lines(out, lines):
+    for line in lines:
+        out.write(json.dumps(line) + "\n")
+    out.flush()
 
 
 def number_of(output):
@@ -187,7 +201,14 @@ def run_tool(command):
     return mib, cpu
 
 
-def measure_tool(context, guest, cell):
+def measure_tool(context, guest, cell, out):
+    """As measure_cell, of a tool that is not ours."""
+    lines, reason = tool_lines(context, guest, cell)
+    write_lines(out, lines)
+    return lines, reason
+
+
+def tool_lines(context, guest, cell):
     window = max(1, math.ceil(cells.window_s(cell)))
     huge = cell["backing"] in ("thp", "hugetlb")
     lines = []
@@ -229,11 +250,11 @@ def say_result(cell, lines, reason):
     print(f"cell {cells.name(cell)}: {text}", flush=True)
 
 
-def measure_or_why(context, guest, cell):
+def measure_or_why(context, guest, cell, out):
     """A guest or tool that fails costs its own cell only."""
     try:
         with guests.MglruOn(cell):
-            return (measure_tool if cell["tool"] else measure_cell)(context, guest, cell)
+            return (measure_tool if cell["tool"] else measure_cell)(context, guest, cell, out)
     except (guests.CannotStart, OSError, subprocess.SubprocessError) as error:
         return [], f"could not be measured: {error}"
 
@@ -242,9 +263,8 @@ def run_cells(context, chunk, out):
     """Measures the cells of one place, guest by guest; appends lines to out."""
 
     def note(cell, lines, reason):
-        for line in lines or [{"cell": cells.labels(cell), "why": reason}]:
-            out.write(json.dumps(line) + "\n")
-        out.flush()
+        if not lines:
+            write_lines(out, [{"cell": cells.labels(cell), "why": reason}])
         say_result(cell, lines, reason)
 
     for key in dict.fromkeys(cells.guest_key(cell) for cell in chunk):
@@ -257,6 +277,6 @@ def run_cells(context, chunk, out):
             continue
         try:
             for cell in group:
-                note(cell, *measure_or_why(context, guest, cell))
+                note(cell, *measure_or_why(context, guest, cell, out))
         finally:
             guest.stop()
