@@ -17,6 +17,14 @@ static bool same_window(double a, double b)
     return fabs(a - b) < 0.0005; /* they are given to the millisecond */
 }
 
+const struct bucket_window *bucket_find(const struct bucket *bucket, double window_s)
+{
+    for (size_t w = 0; w < bucket->n_windows; w++)
+        if (same_window(bucket->windows[w].window_s, window_s))
+            return &bucket->windows[w];
+    return NULL;
+}
+
 /* A place for one more window, which keeps them ascending. */
 static struct bucket_window *insert_window(struct bucket *bucket, double window_s)
 {

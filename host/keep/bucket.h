@@ -37,6 +37,9 @@ void bucket_clear(struct bucket *bucket);
 /** Puts a record in. Windows beyond RUN_MAX_WINDOWS different ones in one bucket are left out. */
 void bucket_add(struct bucket *bucket, const struct kept_sample *kept);
 
+/** The window, or NULL. */
+const struct bucket_window *bucket_find(const struct bucket *bucket, double window_s);
+
 /** [[window_s, est_window_s, records, mean, low, high, min, max, [bin, ms, bin, ms, ...]], ...] as
  * JSON text that the caller frees; NULL when out of memory. */
 char *bucket_windows_text(const struct bucket *bucket);
