@@ -2,7 +2,7 @@
 /** @file html_guests.h  The guests on the page of html_report.h. */
 #pragma once
 
-#include "show/html_report.h"
+#include "show/html_data.h"
 
 #include <stdio.h>
 

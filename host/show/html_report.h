@@ -11,16 +11,7 @@
  */
 #pragma once
 
-#include "keep/report.h"
-#include "keep/timeline.h"
-
-struct html_report {
-    const struct report *report;
-    const struct timeline_span *span;
-    /* Of each guest of the report span->n_cells cells, one guest after the other. */
-    const struct timeline_cell *cells;
-    double now_s; /* Unix time */
-};
+#include "show/html_data.h"
 
 /** Writes @p path, as html_file_write(). 0; -ENOMEM, or what the file's error is, with the
  * message. */
