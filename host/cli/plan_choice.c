@@ -31,18 +31,29 @@ static int no_memory(void)
     return -ENOMEM;
 }
 
+/* A URL that is none of ours, or has a name: it is not printed, nor later taken for a file's name
+ * and printed then, for it may have a password. */
+static bool is_other_url(const char *value)
+{
+    return strstr(value, "://") && !prom_is_url(value);
+}
+
 int plan_choice_source(void *base, const char *value)
 {
     struct plan_choice *choice = base;
     const size_t n = name_length(value);
-    struct plan_source *more = reallocarray(choice->sources, choice->n_sources + 1, sizeof(*more));
+    struct plan_source *more;
     char *host = NULL;
 
+    if (is_other_url(value)) {
+        command_error("--from: expected a URL that begins with http:// or https://, without a "
+                      "name, for it has many hosts");
+        return -EINVAL;
+    }
+    more = reallocarray(choice->sources, choice->n_sources + 1, sizeof(*more));
     if (!more)
         return no_memory();
     choice->sources = more;
-    if (n > 0 && prom_is_url(value + n + 1))
-        return command_bad_value("--from", value, "a URL without a name: it has many hosts");
     if (n > 0 && !(host = strndup(value, n)))
         return no_memory();
     more[choice->n_sources++] = (struct plan_source){n > 0 ? value + n + 1 : value, host};

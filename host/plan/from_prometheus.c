@@ -7,31 +7,44 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the hours of which a host has some minutes at least such a share of the minutes is known, if
  * it is scraped once a minute. */
 #define SCRAPED_OFTEN 0.75
 
+struct number {
+    const char *uuid;
+    size_t of; /* in the fleet */
+};
+
 struct needs {
     const struct url_minutes *minutes;
-    size_t host; /* of the roster */
+    size_t host;            /* of the roster */
+    struct number *numbers; /* of the guests that are planned with, by UUID */
+    size_t n_numbers;
+    size_t hours; /* that they have, in sum */
     size_t noted;
 };
 
-/* The guest's number in the fleet, by its UUID; PLAN_NOT_THERE. */
+static int by_uuid(const void *a, const void *b)
+{
+    return strcmp(((const struct number *)a)->uuid, ((const struct number *)b)->uuid);
+}
+
+static int compare_uuid(const void *uuid, const void *number)
+{
+    return strcmp(uuid, ((const struct number *)number)->uuid);
+}
+
+/* The guest's number in the fleet; PLAN_NOT_THERE. */
 static size_t number_of(const struct needs *needs, const char *uuid)
 {
-    const struct roster *roster = needs->minutes->roster;
+    const struct number *number = bsearch(uuid, needs->numbers, needs->n_numbers,
+                                          sizeof(*needs->numbers), compare_uuid);
 
-    for (size_t r = 0; r < roster->n_rows; r++) {
-        const struct roster_row *row = &roster->rows[r];
-
-        if (row->source == needs->minutes->source && row->host == needs->host &&
-            strcmp(roster->guests[row->guest].uuid, uuid) == 0)
-            return roster->guests[row->guest].number;
-    }
-    return PLAN_NOT_THERE;
+    return number ? number->of : PLAN_NOT_THERE;
 }
 
 static int see_needs(const struct prom_answer *answer, size_t series, void *context)
@@ -55,36 +68,48 @@ static int see_needs(const struct prom_answer *answer, size_t series, void *cont
     return 0;
 }
 
-/* Rows of the host, and the hours that they have. */
-static size_t count_rows(const struct needs *needs, size_t *hours, bool *has_guests)
+static int add_number(struct needs *needs, const struct roster_row *row)
 {
-    const struct roster *roster = needs->minutes->roster;
-    size_t n = 0;
+    const struct roster_guest *guest = &needs->minutes->roster->guests[row->guest];
+    struct number *numbers;
 
-    *hours = 0;
-    *has_guests = false;
-    for (size_t r = 0; r < roster->n_rows; r++) {
-        const struct roster_row *row = &roster->rows[r];
-
-        if (row->source != needs->minutes->source || row->host != needs->host)
-            continue;
-        n++;
-        if (roster->guests[row->guest].number == PLAN_NOT_THERE)
-            continue;
-        *has_guests = true;
-        for (size_t w = 0; w < ROSTER_HOURS / 64; w++)
-            *hours += (size_t)__builtin_popcountll(row->hours[w]);
-    }
-    return n;
+    if (guest->number == PLAN_NOT_THERE)
+        return 0;
+    numbers = reallocarray(needs->numbers, needs->n_numbers + 1, sizeof(*numbers));
+    if (!numbers)
+        return -ENOMEM;
+    needs->numbers = numbers;
+    numbers[needs->n_numbers++] = (struct number){guest->uuid, guest->number};
+    for (size_t w = 0; w < ROSTER_HOURS / 64; w++)
+        needs->hours += (size_t)__builtin_popcountll(row->hours[w]);
+    return 0;
 }
 
-static void warn_of_gaps(const struct needs *needs, size_t hours)
+/* Guests of the host, wherever they are now. */
+static int number_guests(struct needs *needs, struct error *error)
+{
+    const struct roster *roster = needs->minutes->roster;
+    int rc = 0;
+
+    for (size_t r = 0; rc == 0 && r < roster->n_rows; r++)
+        if (roster->rows[r].source == needs->minutes->source &&
+            roster->rows[r].host == needs->host)
+            rc = add_number(needs, &roster->rows[r]);
+    if (rc < 0)
+        return error_set(error, rc, "host %s: out of memory",
+                         roster->hosts[needs->host].host.name);
+    if (needs->n_numbers > 0)
+        qsort(needs->numbers, needs->n_numbers, sizeof(*needs->numbers), by_uuid);
+    return 0;
+}
+
+static void warn_of_gaps(const struct needs *needs)
 {
     const struct plan_fleet *fleet = needs->minutes->fleet;
-    const double wanted = (double)hours * BUCKET_HOUR / fleet->step_s;
+    const double wanted = (double)needs->hours * BUCKET_HOUR / fleet->step_s;
     char text[512];
 
-    if (hours < 2 || (double)needs->noted >= SCRAPED_OFTEN * wanted)
+    if (needs->hours < 2 || (double)needs->noted >= SCRAPED_OFTEN * wanted)
         return;
     snprintf(text, sizeof(text),
              "host %s: %.0f %% of its minutes are known: scrape vmwss-exporter at least once a "
@@ -94,26 +119,32 @@ static void warn_of_gaps(const struct needs *needs, size_t hours)
     plan_warn(needs->minutes->reading, text);
 }
 
-static int read_host(struct prom_client *client, const struct url_minutes *minutes, size_t host,
-                     struct error *error)
+static int ask_for_needs(struct prom_client *client, struct needs *needs, struct error *error)
 {
+    const struct url_minutes *minutes = needs->minutes;
     const struct plan_fleet *fleet = minutes->fleet;
-    struct needs needs = {minutes, host, 0};
-    size_t hours;
-    bool has_guests;
-    const size_t rows = count_rows(&needs, &hours, &has_guests);
     const struct prom_span span = {fleet->from_s + fleet->step_s + PROM_MINUTE_LATE_S,
-                                   fleet->n_times, fleet->step_s, rows};
+                                   fleet->n_times, fleet->step_s, needs->n_numbers};
     char query[PROM_QUERY_MAX];
     int rc;
 
-    if (!has_guests)
-        return 0;
-    prom_needs_query(query, minutes->roster->hosts[host].host.name, minutes->reading->window_s,
-                     fleet->step_s);
-    rc = prom_each_piece(client, minutes->reading, query, &span, see_needs, &needs, error);
+    prom_needs_query(query, minutes->roster->hosts[needs->host].host.name,
+                     minutes->reading->window_s, fleet->step_s);
+    rc = prom_each_piece(client, minutes->reading, query, &span, see_needs, needs, error);
     if (rc == 0)
-        warn_of_gaps(&needs, hours);
+        warn_of_gaps(needs);
+    return rc;
+}
+
+static int read_host(struct prom_client *client, const struct url_minutes *minutes, size_t host,
+                     struct error *error)
+{
+    struct needs needs = {.minutes = minutes, .host = host};
+    int rc = number_guests(&needs, error);
+
+    if (rc == 0 && needs.n_numbers > 0)
+        rc = ask_for_needs(client, &needs, error);
+    free(needs.numbers);
     return rc;
 }
 

@@ -48,32 +48,65 @@ int prom_each(struct prom_client *client, const struct plan_reading *reading, co
     return rc;
 }
 
-static size_t times_of_piece(const struct prom_span *span)
+static size_t times_of_piece(double series)
 {
-    const size_t n = POINTS_OF_PIECE / (span->n_series + 1);
+    const double n = POINTS_OF_PIECE / (series + 1);
 
-    return n > TIMES_OF_PIECE ? TIMES_OF_PIECE : n + 1;
+    return n > TIMES_OF_PIECE ? TIMES_OF_PIECE : (size_t)n + 1;
 }
 
+static size_t count_points(const struct prom_answer *answer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < answer->n; i++)
+        n += prom_n_points(answer, i);
+    return n;
+}
+
+/* One piece; *series: how many it had at a time. */
+static int ask_piece(struct prom_client *client, const struct plan_reading *reading,
+                     const char *query, const struct prom_span *piece,
+                     int (*see)(const struct prom_answer *answer, size_t series, void *context),
+                     void *context, double *series, struct error *error)
+{
+    const double to_s = piece->from_s + (double)(piece->n_times - 1) * piece->step_s;
+    struct prom_answer answer;
+    int rc = prom_query_range(client, query, piece->from_s, to_s, piece->step_s, &answer, error);
+
+    if (rc < 0)
+        return rc;
+    *series = (double)count_points(&answer) / (double)piece->n_times;
+    rc = see_all(client, &answer, reading, see, context);
+    prom_answer_free(&answer);
+    return rc;
+}
+
+/* How many series there are at a time is known from the piece before; if they have become so many
+ * that an answer is too large, a quarter of it is asked for. */
 int prom_each_piece(struct prom_client *client, const struct plan_reading *reading,
                     const char *query, const struct prom_span *span,
                     int (*see)(const struct prom_answer *answer, size_t series, void *context),
                     void *context, struct error *error)
 {
-    const size_t each = times_of_piece(span);
+    double series = (double)span->n_series;
     int rc = 0;
 
-    for (size_t t = 0; rc == 0 && t < span->n_times; t += each) {
-        const size_t n = span->n_times - t < each ? span->n_times - t : each;
-        const double from_s = span->from_s + (double)t * span->step_s;
-        struct prom_answer answer;
+    for (size_t t = 0; rc == 0 && t < span->n_times;) {
+        const size_t left = span->n_times - t;
+        const size_t each = times_of_piece(series);
+        const struct prom_span piece = {.from_s = span->from_s + (double)t * span->step_s,
+                                        .n_times = left < each ? left : each,
+                                        .step_s = span->step_s};
+        struct error own = {0};
 
-        rc = prom_query_range(client, query, from_s, from_s + (double)(n - 1) * span->step_s,
-                              span->step_s, &answer, error);
-        if (rc < 0)
-            return rc;
-        rc = see_all(client, &answer, reading, see, context);
-        prom_answer_free(&answer);
+        rc = ask_piece(client, reading, query, &piece, see, context, &series, &own);
+        if (rc == 0)
+            t += piece.n_times;
+        else if ((rc == -E2BIG || rc == -EFBIG) && piece.n_times > 1)
+            rc = 0, series = 4 * POINTS_OF_PIECE / (double)piece.n_times;
+        else if (own.code != 0)
+            *error = own;
     }
     return rc;
 }
@@ -154,4 +187,16 @@ void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *met
                  metric, name, over_s);
     else
         snprintf(query, PROM_QUERY_MAX, "max by (%s) (%s{host=\"%s\"})", by, metric, name);
+}
+
+void prom_last_query(char query[PROM_QUERY_MAX], const char *host, double span_s, int step_s)
+{
+    char of[700] = "";
+    char name[600];
+
+    if (host)
+        snprintf(of, sizeof(of), "{host=\"%s\"}", escape(name, host));
+    snprintf(query, PROM_QUERY_MAX,
+             "max by (host) (max_over_time(timestamp(vmwss_plan_reserve_bytes%s)[%.0fs:%ds]))", of,
+             span_s, step_s);
 }

@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "keep/bucket.h"
 #include "plan/from_prometheus.h"
-#include "plan/prom_query.h"
+#include "plan/url_hosts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,22 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A host has no more guests. */
+/* A host has no more guests at once. */
 #define GUESTS_MAX 5000
 /* Windows that differ by less are the same; as in keep/bucket.c. */
 #define SAME_S 0.0005
 
-struct url_host {
-    char name[256];
-    double capacity_bytes, reserve_bytes;
-    bool live; /* scraped of late */
-};
-
 struct url_guest {
     char uuid[37];
     struct roster_row row;
-    struct sketch sketch; /* of sizes at row.size_window_s, an hour weighing the same as another */
-    bool there;           /* served by the exporter of late */
+    float *sizes; /* of the hours, bytes, at row.size_window_s */
+    size_t n_sizes;
+    bool there; /* served in the last scrape */
 };
 
 struct url_reading {
@@ -35,12 +30,11 @@ struct url_reading {
     size_t source;
     struct prom_client *client;
     struct error *error;
-    struct url_host *hosts;
-    size_t n_hosts;
+    struct url_hosts hosts;
     /* Of the host that is being read: */
     const struct url_host *host;
-    struct url_guest *guests;
-    size_t n;
+    struct url_guest *guests; /* all that it has had: by UUID, once read_ram() has them */
+    size_t n, n_there;
     int64_t next_id;
 };
 
@@ -54,92 +48,18 @@ static int no_memory(const struct url_reading *from)
     return error_set(from->error, -ENOMEM, "%s: out of memory", url_of(from));
 }
 
-/* --- hosts ------------------------------------------------------------------------------------ */
-
-static struct url_host *find_host(const struct url_reading *from, const char *name)
-{
-    for (size_t h = 0; h < from->n_hosts; h++)
-        if (strcmp(from->hosts[h].name, name) == 0)
-            return &from->hosts[h];
-    return NULL;
-}
-
-static int see_host(const struct prom_answer *answer, size_t series, void *context)
-{
-    struct url_reading *from = context;
-    const char *name = prom_label(answer, series, "host");
-    struct url_host *hosts;
-    double time_s;
-    double bytes;
-
-    if (*name == '\0' || strlen(name) >= sizeof(hosts->name) ||
-        !prom_point(answer, series, 0, &time_s, &bytes))
-        return 0;
-    hosts = reallocarray(from->hosts, from->n_hosts + 1, sizeof(*hosts));
-    if (!hosts)
-        return no_memory(from);
-    from->hosts = hosts;
-    hosts[from->n_hosts] = (struct url_host){.reserve_bytes = bytes};
-    snprintf(hosts[from->n_hosts++].name, sizeof(hosts->name), "%s", name);
-    return 0;
-}
-
-static int see_capacity(const struct prom_answer *answer, size_t series, void *context)
-{
-    const struct url_reading *from = context;
-    struct url_host *host = find_host(from, prom_label(answer, series, "host"));
-    double time_s;
-    double bytes;
-
-    if (host && prom_point(answer, series, 0, &time_s, &bytes))
-        host->capacity_bytes = bytes;
-    return 0;
-}
-
-static int see_live(const struct prom_answer *answer, size_t series, void *context)
-{
-    const struct url_reading *from = context;
-    struct url_host *host = find_host(from, prom_label(answer, series, "host"));
-
-    if (host)
-        host->live = true;
-    return 0;
-}
-
-static int read_hosts(struct url_reading *from)
-{
-    const struct plan_reading *reading = from->reading;
-    const double span_s = reading->to_s - reading->from_s;
-    char query[PROM_QUERY_MAX];
-    int rc;
-
-    snprintf(query, sizeof(query),
-             "max by (host) (last_over_time(vmwss_plan_reserve_bytes[%.0fs]))", span_s);
-    rc = prom_each(from->client, reading, query, reading->to_s, see_host, from, from->error);
-    if (rc == 0 && from->n_hosts == 0)
-        return error_set(from->error, -ENODATA,
-                         "%s: it has no vmwss_plan_reserve_bytes of that time: does it scrape "
-                         "vmwss-exporter of this version? Or look further back with --since",
-                         url_of(from));
-    snprintf(query, sizeof(query),
-             "max by (host) (last_over_time(vmwss_plan_capacity_bytes[%.0fs]))", span_s);
-    if (rc == 0)
-        rc = prom_each(from->client, reading, query, reading->to_s, see_capacity, from,
-                       from->error);
-    if (rc == 0)
-        rc = prom_each(from->client, reading, "max by (host) (vmwss_plan_reserve_bytes)",
-                       reading->to_s, see_live, from, from->error);
-    return rc;
-}
-
 /* --- guests of a host ------------------------------------------------------------------------- */
+
+static int compare_uuid(const void *uuid, const void *guest)
+{
+    return strcmp(uuid, ((const struct url_guest *)guest)->uuid);
+}
 
 static struct url_guest *find_guest(const struct url_reading *from, const char *uuid)
 {
-    for (size_t g = 0; g < from->n; g++)
-        if (strcmp(from->guests[g].uuid, uuid) == 0)
-            return &from->guests[g];
-    return NULL;
+    if (from->n == 0)
+        return NULL;
+    return bsearch(uuid, from->guests, from->n, sizeof(*from->guests), compare_uuid);
 }
 
 static bool is_uuid(const char *text)
@@ -147,42 +67,39 @@ static bool is_uuid(const char *text)
     return strlen(text) == 36 && strspn(text, "0123456789abcdefABCDEF-") == 36;
 }
 
-static struct url_guest *add_guest(struct url_reading *from, const char *uuid)
+static void set_ram(struct url_guest *guest, const struct prom_answer *answer, size_t series,
+                    double bytes)
 {
-    struct url_guest *guests;
-
-    guests = reallocarray(from->guests, from->n + 1, sizeof(*guests));
-    if (!guests)
-        return NULL;
-    from->guests = guests;
-    guests += from->n++;
-    *guests = (struct url_guest){.row = {.source = from->source}};
-    sketch_clear(&guests->sketch);
-    snprintf(guests->uuid, sizeof(guests->uuid), "%s", uuid);
-    return guests;
+    guest->row.ram_bytes = (uint64_t)bytes;
+    utf8_printable_copy(guest->row.name, sizeof(guest->row.name),
+                        prom_label(answer, series, "domain"));
 }
 
-/* The RAM that it had last; of names that it has had any. */
+static bool ram_of(const struct prom_answer *answer, size_t series, double *bytes)
+{
+    double time_s;
+
+    return prom_point(answer, series, 0, &time_s, bytes) && *bytes >= 1 && *bytes <= 0x1p60;
+}
+
+/* The RAM that it had last; of each name that it has had. */
 static int see_ram(const struct prom_answer *answer, size_t series, void *context)
 {
     struct url_reading *from = context;
     const char *uuid = prom_label(answer, series, "uuid");
-    struct url_guest *guest;
-    double time_s;
+    struct url_guest *guests;
     double bytes;
 
-    if (!is_uuid(uuid) || !prom_point(answer, series, 0, &time_s, &bytes) || bytes < 1 ||
-        bytes > 0x1p60)
+    if (!is_uuid(uuid) || !ram_of(answer, series, &bytes))
         return 0;
-    guest = find_guest(from, uuid);
-    if (!guest && from->n == GUESTS_MAX)
-        return error_set(from->error, -E2BIG, "%s: host %s: more than %d guests", url_of(from),
-                         from->host->name, GUESTS_MAX);
-    if (!guest && !(guest = add_guest(from, uuid)))
+    guests = reallocarray(from->guests, from->n + 1, sizeof(*guests));
+    if (!guests)
         return no_memory(from);
-    guest->row.ram_bytes = (uint64_t)bytes;
-    utf8_printable_copy(guest->row.name, sizeof(guest->row.name),
-                        prom_label(answer, series, "domain"));
+    from->guests = guests;
+    guests += from->n++;
+    *guests = (struct url_guest){.row = {.source = from->source}};
+    snprintf(guests->uuid, sizeof(guests->uuid), "%s", uuid);
+    set_ram(guests, answer, series, bytes);
     return 0;
 }
 
@@ -190,11 +107,16 @@ static int see_there(const struct prom_answer *answer, size_t series, void *cont
 {
     struct url_reading *from = context;
     struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
-    int rc = see_ram(answer, series, context);
+    double bytes;
 
-    if (guest)
-        guest->there = true;
-    return rc;
+    if (!guest || !ram_of(answer, series, &bytes))
+        return 0;
+    if (!guest->there && from->n_there++ == GUESTS_MAX)
+        return error_set(from->error, -E2BIG, "%s: host %s: more than %d guests at once",
+                         url_of(from), from->host->name, GUESTS_MAX);
+    guest->there = true;
+    set_ram(guest, answer, series, bytes);
+    return 0;
 }
 
 static int see_used(const struct prom_answer *answer, size_t series, void *context)
@@ -220,7 +142,7 @@ static int see_state(const struct prom_answer *answer, size_t series, void *cont
     if (strcmp(state, "suspended") == 0 || strcmp(state, "unwatched") == 0) {
         guest->row.has_event = true;
         guest->row.event = *state == 's' ? EVENT_SUSPEND : EVENT_UNWATCH;
-        guest->row.event_s = from->reading->to_s;
+        guest->row.event_s = from->host->scraped_s;
     }
     return 0;
 }
@@ -254,10 +176,25 @@ static int see_hours(const struct prom_answer *answer, size_t series, void *cont
     return 0;
 }
 
+static int add_size(struct url_guest *guest, double bytes)
+{
+    const size_t n = guest->n_sizes;
+    float *sizes = guest->sizes;
+
+    if ((n & (n - 1)) == 0) /* full at the powers of two */
+        sizes = reallocarray(sizes, n == 0 ? 1 : 2 * n, sizeof(*sizes));
+    if (!sizes)
+        return -ENOMEM;
+    guest->sizes = sizes;
+    sizes[guest->n_sizes++] = (float)fmin(bytes, (double)guest->row.ram_bytes);
+    return 0;
+}
+
 /* Sizes of shorter windows do not count any more once there is a longer one. */
 static int see_sizes(const struct prom_answer *answer, size_t series, void *context)
 {
-    struct url_guest *guest = find_guest(context, prom_label(answer, series, "uuid"));
+    const struct url_reading *from = context;
+    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
     const double window_s = strtod(prom_label(answer, series, "window"), NULL);
     double end_s;
     double bytes;
@@ -266,13 +203,13 @@ static int see_sizes(const struct prom_answer *answer, size_t series, void *cont
         window_s < guest->row.size_window_s - SAME_S)
         return 0;
     if (window_s > guest->row.size_window_s + SAME_S) {
-        sketch_clear(&guest->sketch);
+        guest->n_sizes = 0;
         guest->row.size_window_s = window_s;
     }
     for (size_t p = 0; p < prom_n_points(answer, series); p++)
-        if (prom_point(answer, series, p, &end_s, &bytes) && bytes >= 0)
-            sketch_add(&guest->sketch, (uint64_t)fmin(bytes, (double)guest->row.ram_bytes),
-                       BUCKET_HOUR * 1000ULL);
+        if (prom_point(answer, series, p, &end_s, &bytes) && bytes >= 0 &&
+            add_size(guest, bytes) < 0)
+            return no_memory(from);
     return 0;
 }
 
@@ -281,7 +218,8 @@ static int read_hours(struct url_reading *from)
     const struct plan_reading *reading = from->reading;
     const double first_s = floor(reading->from_s / BUCKET_HOUR) * BUCKET_HOUR;
     const size_t n = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR);
-    struct prom_span span = {first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S, n, BUCKET_HOUR, from->n};
+    struct prom_span span = {first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S, n, BUCKET_HOUR,
+                             from->n_there};
     char query[PROM_QUERY_MAX];
     int rc;
 
@@ -297,6 +235,38 @@ static int read_hours(struct url_reading *from)
 
 /* --- into the roster -------------------------------------------------------------------------- */
 
+static int by_uuid(const void *a, const void *b)
+{
+    return strcmp(((const struct url_guest *)a)->uuid, ((const struct url_guest *)b)->uuid);
+}
+
+/* One that was renamed has a series of each name. */
+static void drop_doubles(struct url_reading *from)
+{
+    size_t kept = 0;
+
+    for (size_t g = 0; g < from->n; g++)
+        if (kept == 0 || strcmp(from->guests[kept - 1].uuid, from->guests[g].uuid) != 0)
+            from->guests[kept++] = from->guests[g];
+    from->n = kept;
+}
+
+static int read_ram(struct url_reading *from)
+{
+    const struct plan_reading *reading = from->reading;
+    char query[PROM_QUERY_MAX];
+    int rc;
+
+    prom_host_query(query, "domain,uuid", "vmwss_plan_ram_bytes", from->host->name,
+                    "last_over_time", reading->to_s - reading->from_s);
+    rc = prom_each(from->client, reading, query, reading->to_s, see_ram, from, from->error);
+    if (rc == 0 && from->n > 0)
+        qsort(from->guests, from->n, sizeof(*from->guests), by_uuid);
+    drop_doubles(from);
+    return rc;
+}
+
+/* As of the last scrape that succeeded. */
 static int read_now(struct url_reading *from)
 {
     static const struct {
@@ -309,14 +279,12 @@ static int read_now(struct url_reading *from)
     };
     const struct plan_reading *reading = from->reading;
     char query[PROM_QUERY_MAX];
-    int rc;
+    int rc = read_ram(from);
 
-    prom_host_query(query, "domain,uuid", "vmwss_plan_ram_bytes", from->host->name,
-                    "last_over_time", reading->to_s - reading->from_s);
-    rc = prom_each(from->client, reading, query, reading->to_s, see_ram, from, from->error);
     for (size_t i = 0; rc == 0 && i < sizeof(now) / sizeof(now[0]); i++) {
         prom_host_query(query, now[i].by, now[i].metric, from->host->name, NULL, 0);
-        rc = prom_each(from->client, reading, query, reading->to_s, now[i].see, from, from->error);
+        rc = prom_each(from->client, reading, query, from->host->scraped_s, now[i].see, from,
+                       from->error);
     }
     return rc;
 }
@@ -331,19 +299,37 @@ static ssize_t add_host(struct url_reading *from)
 
         host->capacity_bytes = (uint64_t)fmin(fmax(from->host->capacity_bytes, 0), 0x1p60);
         host->reserve_bytes = (uint64_t)fmin(fmax(from->host->reserve_bytes, 0), 0x1p60);
+        if (!from->host->live) /* what suspended guests are does not tell that it should be */
+            from->roster->hosts[index].silent = false;
     }
     return index;
 }
 
-/* What the exporter of a host that is scraped does not serve any more has ended. */
+static int compare_size(const void *a, const void *b)
+{
+    const float x = *(const float *)a;
+    const float y = *(const float *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double p99_of(float *sizes, size_t n)
+{
+    if (n == 0)
+        return 0;
+    qsort(sizes, n, sizeof(*sizes), compare_size);
+    return (double)sizes[(size_t)ceil(0.99 * (double)n) - 1];
+}
+
+/* What the exporter did not serve in the last scrape has ended. */
 static int add_row(struct url_reading *from, struct url_guest *guest, size_t host)
 {
     struct roster_row *row = &guest->row;
 
     row->id = from->next_id++;
     row->host = host;
-    row->size_p99_bytes = row->size_window_s > 0 ? sketch_quantile(&guest->sketch, 0.99) : 0;
-    if (from->host->live && !guest->there) {
+    row->size_p99_bytes = p99_of(guest->sizes, guest->n_sizes);
+    if (!guest->there && (from->host->live || from->n_there > 0)) {
         row->has_event = true;
         row->event = EVENT_END;
         row->event_s = row->last_s + BUCKET_HOUR;
@@ -355,7 +341,7 @@ static int add_row(struct url_reading *from, struct url_guest *guest, size_t hos
  * it is there, and needs all of its RAM, or what it needed before. */
 static void mark_mute(const struct url_reading *from, struct url_guest *guest)
 {
-    const double now_s = floor(from->reading->to_s / BUCKET_HOUR) * BUCKET_HOUR;
+    const double now_s = floor(from->host->scraped_s / BUCKET_HOUR) * BUCKET_HOUR;
     struct roster_row *row = &guest->row;
     char text[768];
 
@@ -428,39 +414,36 @@ static int by_name_and_uuid(const void *a, const void *b)
     return order ? order : strcmp(x->uuid, y->uuid);
 }
 
+/* Engines differ in the order of their series. */
 static int read_host(struct url_reading *from)
 {
     size_t added = 0;
     int rc = read_now(from);
 
-    /* Engines differ in the order of their series. */
-    if (rc == 0 && from->n > 0)
-        qsort(from->guests, from->n, sizeof(*from->guests), by_name_and_uuid);
     if (rc == 0 && from->n > 0)
         rc = read_hours(from);
+    if (rc == 0 && from->n > 0)
+        qsort(from->guests, from->n, sizeof(*from->guests), by_name_and_uuid);
     if (rc == 0)
         rc = add_rows(from, &added);
     return rc == 0 && added == 0 ? no_rows(from) : rc;
 }
 
-static int by_name(const void *a, const void *b)
+static void drop_guests(struct url_reading *from)
 {
-    return strcmp(((const struct url_host *)a)->name, ((const struct url_host *)b)->name);
+    for (size_t g = 0; g < from->n; g++)
+        free(from->guests[g].sizes);
+    from->n = from->n_there = 0;
 }
 
 static int read_all(struct url_reading *from)
 {
-    int rc = prom_check_names(from->client, from->reading, from->error);
+    int rc = url_hosts_read(from->client, from->reading, &from->hosts, from->error);
 
-    if (rc == 0)
-        rc = read_hosts(from);
-    if (rc < 0)
-        return rc;
-    qsort(from->hosts, from->n_hosts, sizeof(*from->hosts), by_name);
-    for (size_t h = 0; rc == 0 && h < from->n_hosts; h++) {
-        from->host = &from->hosts[h];
-        from->n = 0;
+    for (size_t h = 0; rc == 0 && h < from->hosts.n; h++) {
+        from->host = &from->hosts.hosts[h];
         rc = read_host(from);
+        drop_guests(from);
     }
     return rc;
 }
@@ -476,7 +459,7 @@ int roster_read_url(struct roster *roster, const struct plan_reading *reading, s
         return rc;
     rc = read_all(&from);
     prom_close(from.client);
-    free(from.hosts);
+    url_hosts_free(&from.hosts);
     free(from.guests);
     return rc;
 }

@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ struct series {
 static struct series series[64];
 static size_t n_series;
 static unsigned instances; /* of one host */
+static unsigned n_past;    /* guests that it had a day ago */
+static double most_times;  /* of one answer */
 
 static bool has_range(const struct series *of, const char *query, double *range_s)
 {
@@ -87,6 +90,18 @@ static void print_series(FILE *out, const char *query, double from_s, double to_
     }
 }
 
+/* After the others. */
+static void print_past(FILE *out, const char *query)
+{
+    if (!strstr(query, "last_over_time(vmwss_plan_ram_bytes"))
+        return;
+    for (unsigned i = 0; i < n_past; i++)
+        fprintf(out,
+                ",{\"metric\":{\"uuid\":\"%08x-2222-4222-8222-222222222222\",\"domain\":\"job\"},"
+                "\"value\":[%.3f,\"1048576\"]}",
+                i, NOW_S);
+}
+
 static void print_instances(FILE *out)
 {
     if (instances > 1)
@@ -107,7 +122,7 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
     if (strstr(query, "count by"))
         print_instances(out);
     else
-        print_series(out, query, from_s, to_s, step_s);
+        print_series(out, query, from_s, to_s, step_s), print_past(out, query);
     fputs("]}}", out);
     fclose(out);
     rc = prom_answer_parse(text, size, answer, error);
@@ -159,6 +174,8 @@ int __wrap_prom_query_range(struct prom_client *client, const char *query, doubl
                             struct error *error)
 {
     (void)client;
+    if ((to_s - from_s) / step_s >= most_times)
+        return error_set(error, -E2BIG, "too many");
     return answer_to(query, from_s, to_s, step_s, answer, error);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
@@ -173,6 +190,8 @@ static void begin(void)
 {
     n_series = 0;
     instances = 1;
+    n_past = 0;
+    most_times = HUGE_VAL;
 }
 
 static void end(void)
@@ -257,7 +276,76 @@ START_TEST(a_live_host_without_guests_is_a_place)
 }
 END_TEST
 
+/* The last scrape of the host failed, which marked all its series as stale. */
+START_TEST(one_failed_scrape_does_not_end_what_the_host_has)
+{
+    add_host("a", 70);
+    add_guest("a", "web", 70);
+    add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 70);
+    add_of("vmwss_plan_need_bytes", "a", "sleeper", 30 * MIB, 3 * HOUR_S);
+    add_of("vmwss_plan_state", "a", "sleeper", 1, 70)->state = "suspended";
+    add_guest("a", "gone", 130); /* the scrape before had it not */
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert_str_eq(fleet.guests[0].name, "sleeper");
+    ck_assert(fleet.guests[0].suspended);
+    ck_assert_str_eq(fleet.guests[1].name, "web");
+    ck_assert(!fleet.hosts[0].stale);
+    ck_assert_str_eq(warnings, "");
+}
+END_TEST
+
+/* As it was when it was scraped last. */
+START_TEST(a_host_that_is_not_scraped_any_more_has_what_it_had)
+{
+    add_host("a", 5 * HOUR_S);
+    add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 5 * HOUR_S);
+    add_of("vmwss_plan_need_bytes", "a", "sleeper", 30 * MIB, 8 * HOUR_S)->since_s = 9 * HOUR_S;
+    add_of("vmwss_plan_state", "a", "sleeper", 1, 5 * HOUR_S)->state = "suspended";
+    for (size_t i = 2; i < n_series; i++)
+        series[i].since_s = 9 * HOUR_S;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert(fleet.guests[0].suspended);
+    ck_assert(fleet.hosts[0].stale);
+}
+END_TEST
+
+static size_t count_known(size_t guest)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < fleet.n_times; t++)
+        n += plan_series(&fleet, guest)[t] != PLAN_CODE_NONE;
+    return n;
+}
+
+/* It has more guests than when the span began. */
+START_TEST(an_answer_that_is_too_large_is_asked_for_in_pieces)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    most_times = 50;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_ge(count_known(0), 298); /* it has been there for five hours */
+    most_times = 0;
+    ck_assert_int_eq(read_url(), -E2BIG);
+    ck_assert_str_eq(error.text, "too many");
+}
+END_TEST
+
 /* --- guests ----------------------------------------------------------------------------------- */
+
+/* A host that runs jobs has few guests at once, and many in a month. */
+START_TEST(guests_that_have_ended_do_not_count_for_the_limit)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    n_past = 6000;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+}
+END_TEST
 
 /* Served, but without needs: as from a file it needs all of its RAM. */
 START_TEST(a_guest_without_needs_needs_all_of_its_ram)
@@ -339,6 +427,10 @@ static Suite *suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, a_live_host_without_guests_is_a_place);
+    tcase_add_test(tcase, one_failed_scrape_does_not_end_what_the_host_has);
+    tcase_add_test(tcase, a_host_that_is_not_scraped_any_more_has_what_it_had);
+    tcase_add_test(tcase, guests_that_have_ended_do_not_count_for_the_limit);
+    tcase_add_test(tcase, an_answer_that_is_too_large_is_asked_for_in_pieces);
     tcase_add_test(tcase, a_guest_without_needs_needs_all_of_its_ram);
     tcase_add_test(tcase, nor_does_one_whose_needs_have_ended_vanish);
     tcase_add_test(tcase, without_needs_of_any_guest_the_window_is_wrong);
