@@ -63,6 +63,9 @@ struct plan_host {
     uint64_t reserve_bytes;  /* of it, kept free */
     double last_s;           /* Unix time of its last record; 0: none in the span */
     bool stale;              /* which is too long ago, though it should have some */
+    /* Of the minutes in steps that are known, those that are not themselves, 0 .. 1: a peak in them
+     * is not in the maximum of the step. 0 if the step is a minute. */
+    double missed_share;
     double
         days; /* from plan_profile(): the most that one of its guests has; of all, if it has none */
 };

@@ -2,6 +2,7 @@
 /** @file from_history.c  See from_history.h. */
 #include "plan/from_history.h"
 
+#include "base/cleanup.h"
 #include "keep/bucket_need.h"
 #include "plan/from_prometheus.h"
 #include "plan/prom_client.h"
@@ -19,6 +20,8 @@ struct minutes {
     struct roster *roster;
     struct plan_fleet *fleet;
     size_t source, noted;
+    double *until_s; /* of each guest: up to when its minutes are known */
+    double *known_s; /* of each guest: for how long they are */
 };
 
 void plan_warn(const struct plan_reading *reading, const char *text)
@@ -48,6 +51,16 @@ static double done_by(const struct minutes *minutes, double time_s)
            fmax(minutes->reading->to_s - minutes->fleet->from_s, 1);
 }
 
+/* How much of the time a need stands for was not known before. */
+static void count_minutes(struct minutes *minutes, size_t guest, double start_s, double lasts_s)
+{
+    const double end_s = start_s + lasts_s;
+    const double from_s = fmax(start_s, minutes->until_s[guest]);
+
+    minutes->known_s[guest] += fmax(end_s - from_s, 0);
+    minutes->until_s[guest] = fmax(end_s, minutes->until_s[guest]);
+}
+
 static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct minutes *minutes = context;
@@ -57,6 +70,7 @@ static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, 
     if (!guest || guest->number == PLAN_NOT_THERE || !bucket_need(bucket, &bytes))
         return 0;
     plan_note(minutes->fleet, guest->number, (double)start_s, bucket_need_lasts(bucket), bytes);
+    count_minutes(minutes, guest->number, (double)start_s, bucket_need_lasts(bucket));
     minutes->noted++;
     report_source(done_by(minutes, (double)start_s), minutes);
     return 0;
@@ -171,6 +185,55 @@ static int make_fleet(const struct plan_reading *reading, struct roster *roster,
     return 0;
 }
 
+static double steps_known(const struct plan_fleet *fleet, size_t guest)
+{
+    const uint8_t *series = plan_series(fleet, guest);
+    size_t n = 0;
+
+    for (size_t t = 0; t < fleet->n_times; t++)
+        n += series[t] != PLAN_CODE_NONE;
+    return (double)n;
+}
+
+/* Of the hosts that files are of; those of a URL have it. */
+static int count_missed(const struct minutes *minutes, struct error *error)
+{
+    const struct plan_fleet *fleet = minutes->fleet;
+    cleanup_free double *steps_s = calloc(fleet->n_hosts + 1, sizeof(*steps_s));
+    cleanup_free double *known_s = calloc(fleet->n_hosts + 1, sizeof(*known_s));
+
+    if (!steps_s || !known_s)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (size_t g = 0; g < fleet->n_guests; g++) {
+        const double of_steps_s = steps_known(fleet, g) * fleet->step_s;
+
+        if (minutes->known_s[g] == 0)
+            continue;
+        steps_s[fleet->guests[g].host] += of_steps_s;
+        known_s[fleet->guests[g].host] += fmin(minutes->known_s[g], of_steps_s);
+    }
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (steps_s[h] > 0 && fleet->step_s > BUCKET_MINUTE)
+            fleet->hosts[h].missed_share = 1 - known_s[h] / steps_s[h];
+    return 0;
+}
+
+static int read_all_minutes(struct minutes *minutes, struct error *error)
+{
+    const size_t n = minutes->fleet->n_guests + 1;
+    cleanup_free double *until_s = calloc(n, sizeof(*until_s));
+    cleanup_free double *known_s = calloc(n, sizeof(*known_s));
+    int rc = 0;
+
+    if (!until_s || !known_s)
+        return error_set(error, -ENOMEM, "out of memory");
+    minutes->until_s = until_s;
+    minutes->known_s = known_s;
+    for (; rc == 0 && minutes->source < minutes->reading->n_sources; minutes->source++)
+        rc = read_minutes(minutes, error);
+    return rc == 0 ? count_missed(minutes, error) : rc;
+}
+
 int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, struct error *error)
 {
     struct roster roster = {0};
@@ -183,8 +246,7 @@ int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, stru
         roster_free(&roster);
         return rc;
     }
-    for (; rc == 0 && minutes.source < reading->n_sources; minutes.source++)
-        rc = read_minutes(&minutes, error);
+    rc = read_all_minutes(&minutes, error);
     roster_free(&roster);
     if (rc < 0)
         plan_fleet_free(fleet);

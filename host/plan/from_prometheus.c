@@ -26,6 +26,7 @@ struct needs {
     size_t n_numbers;
     size_t hours; /* that they have, in sum */
     size_t noted;
+    double steps, minutes_of_steps; /* in which the host was scraped */
 };
 
 static int by_uuid(const void *a, const void *b)
@@ -68,6 +69,29 @@ static int see_needs(const struct prom_answer *answer, size_t series, void *cont
     return 0;
 }
 
+/* A host that is scraped more often than each minute has no more minutes for it. */
+static int see_minutes(const struct prom_answer *answer, size_t series, void *context)
+{
+    struct needs *needs = context;
+    const double most = needs->minutes->fleet->step_s / 60.0;
+    double end_s;
+    double n;
+
+    for (size_t p = 0; p < prom_n_points(answer, series); p++)
+        if (prom_point(answer, series, p, &end_s, &n) && n >= 1) {
+            needs->steps++;
+            needs->minutes_of_steps += fmin(n, most);
+        }
+    return 0;
+}
+
+static double missed_share(const struct needs *needs)
+{
+    const double most = needs->minutes->fleet->step_s / 60.0;
+
+    return needs->steps > 0 ? 1 - needs->minutes_of_steps / (needs->steps * most) : 0;
+}
+
 static int add_number(struct needs *needs, const struct roster_row *row)
 {
     const struct roster_guest *guest = &needs->minutes->roster->guests[row->guest];
@@ -92,12 +116,10 @@ static int number_guests(struct needs *needs, struct error *error)
     int rc = 0;
 
     for (size_t r = 0; rc == 0 && r < roster->n_rows; r++)
-        if (roster->rows[r].source == needs->minutes->source &&
-            roster->rows[r].host == needs->host)
+        if (roster->rows[r].source == needs->minutes->source && roster->rows[r].host == needs->host)
             rc = add_number(needs, &roster->rows[r]);
     if (rc < 0)
-        return error_set(error, rc, "host %s: out of memory",
-                         roster->hosts[needs->host].host.name);
+        return error_set(error, rc, "host %s: out of memory", roster->hosts[needs->host].host.name);
     if (needs->n_numbers > 0)
         qsort(needs->numbers, needs->n_numbers, sizeof(*needs->numbers), by_uuid);
     return 0;
@@ -107,15 +129,15 @@ static void warn_of_gaps(const struct needs *needs)
 {
     const struct plan_fleet *fleet = needs->minutes->fleet;
     const double wanted = (double)needs->hours * BUCKET_HOUR / fleet->step_s;
+    const double known = (double)needs->noted * (1 - missed_share(needs));
     char text[512];
 
-    if (needs->hours < 2 || (double)needs->noted >= SCRAPED_OFTEN * wanted)
+    if (needs->hours < 2 || known >= SCRAPED_OFTEN * wanted)
         return;
     snprintf(text, sizeof(text),
              "host %s: %.0f %% of its minutes are known: scrape vmwss-exporter at least once a "
              "minute",
-             needs->minutes->roster->hosts[needs->host].host.name,
-             100 * (double)needs->noted / wanted);
+             needs->minutes->roster->hosts[needs->host].host.name, 100 * known / wanted);
     plan_warn(needs->minutes->reading, text);
 }
 
@@ -123,17 +145,23 @@ static int ask_for_needs(struct prom_client *client, struct needs *needs, struct
 {
     const struct url_minutes *minutes = needs->minutes;
     const struct plan_fleet *fleet = minutes->fleet;
-    const struct prom_span span = {fleet->from_s + fleet->step_s + PROM_MINUTE_LATE_S,
-                                   fleet->n_times, fleet->step_s, needs->n_numbers};
+    const char *host = minutes->roster->hosts[needs->host].host.name;
+    struct prom_span span = {fleet->from_s + fleet->step_s + PROM_MINUTE_LATE_S, fleet->n_times,
+                             fleet->step_s, needs->n_numbers};
     char query[PROM_QUERY_MAX];
     int rc;
 
-    prom_needs_query(query, minutes->roster->hosts[needs->host].host.name,
-                     minutes->reading->window_s, fleet->step_s);
+    prom_needs_query(query, host, minutes->reading->window_s, fleet->step_s);
     rc = prom_each_piece(client, minutes->reading, query, &span, see_needs, needs, error);
-    if (rc == 0)
-        warn_of_gaps(needs);
-    return rc;
+    span.n_series = 1;
+    prom_minutes_query(query, host, fleet->step_s);
+    if (rc == 0 && fleet->step_s > BUCKET_MINUTE)
+        rc = prom_each_piece(client, minutes->reading, query, &span, see_minutes, needs, error);
+    if (rc < 0)
+        return rc;
+    fleet->hosts[needs->host].missed_share = missed_share(needs);
+    warn_of_gaps(needs);
+    return 0;
 }
 
 static int read_host(struct prom_client *client, const struct url_minutes *minutes, size_t host,

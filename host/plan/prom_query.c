@@ -189,6 +189,16 @@ void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *met
         snprintf(query, PROM_QUERY_MAX, "max by (%s) (%s{host=\"%s\"})", by, metric, name);
 }
 
+void prom_minutes_query(char query[PROM_QUERY_MAX], const char *host, int step_s)
+{
+    char name[600];
+
+    snprintf(query, PROM_QUERY_MAX,
+             "count_over_time((max by (host) (count_over_time(vmwss_plan_reserve_bytes{host=\"%s\"}"
+             "[60s])))[%ds:60s])",
+             escape(name, host), step_s);
+}
+
 void prom_last_query(char query[PROM_QUERY_MAX], const char *host, double span_s, int step_s)
 {
     char of[700] = "";

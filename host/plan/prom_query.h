@@ -45,6 +45,9 @@ void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double windo
 void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric,
                      const char *host, const char *over, double over_s);
 
+/** In how many minutes of each step a host was scraped. */
+void prom_minutes_query(char query[PROM_QUERY_MAX], const char *host, int step_s);
+
 /** When a host was scraped last, Unix time, by host: of the moments within @p span_s before the
  * query's time that are @p step_s apart. @p host NULL: of all. */
 void prom_last_query(char query[PROM_QUERY_MAX], const char *host, double span_s, int step_s);

@@ -318,6 +318,20 @@ static void print_short_histories(const struct plan_shown *shown)
                PLAN_DAYS_ENOUGH);
 }
 
+/* The mean of the hosts that have guests. */
+static double missed_share(const struct plan_shown *shown)
+{
+    double missed = 0;
+    double n = 0;
+
+    for (size_t h = 0; h < shown->fleet->n_hosts; h++)
+        if (shown->result->hosts[h].n_guests > 0) {
+            missed += shown->fleet->hosts[h].missed_share;
+            n++;
+        }
+    return n > 0 ? missed / n : 0;
+}
+
 static void print_doubts(const struct plan_shown *shown)
 {
     const struct plan_fleet *fleet = shown->fleet;
@@ -334,6 +348,10 @@ static void print_doubts(const struct plan_shown *shown)
         printf("Of %.1f%% of the guests' time nothing is kept: there each counts as at the same "
                "time of another week or day.\n",
                100 * shown->result->unknown);
+    if (missed_share(shown) > 0.005)
+        printf("Of %.1f%% of the minutes in steps of %d minutes nothing is kept, though of others "
+               "there is: a peak in them is not in the plan.\n",
+               100 * missed_share(shown), fleet->step_s / 60);
     print_short_histories(shown);
     if ((double)fleet->n_times * risk < 1)
         printf("%zu steps are too few to know what happens for %g%% of the time.\n", fleet->n_times,

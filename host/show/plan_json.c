@@ -73,6 +73,7 @@ static json_t *host_json(const struct plan_shown *shown, size_t h)
         json_object_set_new(object, "last", json_null());
     set_real(object, "days", host->days);
     json_object_set_new(object, "stale", json_boolean(host->stale));
+    set_real(object, "missed_share", host->missed_share);
     set_count(object, "guests", result->n_guests);
     set_count(object, "guests_after", result->n_guests_after);
     set_bytes(object, "ram_bytes", result->ram_bytes);

@@ -27,6 +27,17 @@ static void remove_dir(void)
     kept_dir_remove(&dir);
 }
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap makes */
+static int step_s = 60; /* of the fleet */
+int __wrap_plan_step_s(double span_s, size_t n_guests);
+
+int __wrap_plan_step_s(double span_s, size_t n_guests)
+{
+    (void)span_s, (void)n_guests;
+    return step_s;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
 static const char *path_of(const char *file)
 {
     static char paths[4][128];
@@ -302,6 +313,22 @@ START_TEST(two_files_are_of_one_host_only_by_name)
 }
 END_TEST
 
+/* A record of a minute each half hour: of an hour two minutes are known. */
+START_TEST(minutes_that_were_missed_in_a_long_step_are_counted)
+{
+    const struct stay web = STAY("a", "web", UUID_1, 30, 0);
+    const struct plan_source source = {path_of("a"), NULL};
+
+    write_stay("a", &web, EVENT_START);
+    ck_assert_msg(read_since(DAY, &source, 1) == 0, "%s", error.text);
+    ck_assert_double_eq(fleet.hosts[0].missed_share, 0);
+    step_s = 3600;
+    ck_assert_msg(read_since(DAY, &source, 1) == 0, "%s", error.text);
+    step_s = 60;
+    ck_assert_double_eq_tol(fleet.hosts[0].missed_share, 58 / 60.0, 0.01);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("roster");
@@ -319,6 +346,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tcase, a_host_without_guests_is_a_place, 0, 2);
     tcase_add_test(tcase, nor_need_it_ever_have_had_any);
     tcase_add_test(tcase, two_files_are_of_one_host_only_by_name);
+    tcase_add_test(tcase, minutes_that_were_missed_in_a_long_step_are_counted);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -29,9 +29,11 @@ struct series {
 
 static struct series series[64];
 static size_t n_series;
-static unsigned instances; /* of one host */
-static unsigned n_past;    /* guests that it had a day ago */
-static double most_times;  /* of one answer */
+static unsigned instances;     /* of one host */
+static unsigned n_past;        /* guests that it had a day ago */
+static double most_times;      /* of one answer */
+static int step_s;             /* of the fleet */
+static double minutes_of_step; /* in which hosts were scraped */
 
 static bool has_range(const struct series *of, const char *query, double *range_s)
 {
@@ -53,8 +55,13 @@ static void print_labels(FILE *out, const struct series *of)
 
 static void print_point(FILE *out, const struct series *of, const char *query, double at_s)
 {
-    fprintf(out, "[%.3f,\"%.3f\"]", at_s,
-            strstr(query, "timestamp(") ? NOW_S - of->ago_s : of->value);
+    double value = of->value;
+
+    if (strstr(query, "timestamp("))
+        value = NOW_S - of->ago_s;
+    else if (strstr(query, "count_over_time("))
+        value = minutes_of_step;
+    fprintf(out, "[%.3f,\"%.3f\"]", at_s, value);
 }
 
 static bool is_asked(const struct series *of, const char *query, double at_s)
@@ -143,6 +150,14 @@ int __wrap_prom_query_range(struct prom_client *client, const char *query, doubl
                             double to_s, int step_s, struct prom_answer *answer,
                             struct error *error);
 
+int __wrap_plan_step_s(double span_s, size_t n_guests);
+
+int __wrap_plan_step_s(double span_s, size_t n_guests)
+{
+    (void)span_s, (void)n_guests;
+    return step_s;
+}
+
 int __wrap_prom_open(const char *url, const struct prom_options *options,
                      struct prom_client **client, struct error *error)
 {
@@ -192,6 +207,7 @@ static void begin(void)
     instances = 1;
     n_past = 0;
     most_times = HUGE_VAL;
+    step_s = 60;
 }
 
 static void end(void)
@@ -308,6 +324,23 @@ START_TEST(a_host_that_is_not_scraped_any_more_has_what_it_had)
     ck_assert_uint_eq(fleet.n_guests, 1);
     ck_assert(fleet.guests[0].suspended);
     ck_assert(fleet.hosts[0].stale);
+}
+END_TEST
+
+/* A scrape each three minutes; the maximum of a step is of what there is. */
+START_TEST(minutes_that_were_missed_in_a_long_step_are_counted)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    step_s = 600;
+    minutes_of_step = 3;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq_tol(fleet.hosts[0].missed_share, 0.7, 1e-9);
+    ck_assert_ptr_nonnull(strstr(warnings, "at least once a minute"));
+    minutes_of_step = 20; /* twice a minute */
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(fleet.hosts[0].missed_share, 0);
+    ck_assert_str_eq(warnings, "");
 }
 END_TEST
 
@@ -431,6 +464,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, a_host_that_is_not_scraped_any_more_has_what_it_had);
     tcase_add_test(tcase, guests_that_have_ended_do_not_count_for_the_limit);
     tcase_add_test(tcase, an_answer_that_is_too_large_is_asked_for_in_pieces);
+    tcase_add_test(tcase, minutes_that_were_missed_in_a_long_step_are_counted);
     tcase_add_test(tcase, a_guest_without_needs_needs_all_of_its_ram);
     tcase_add_test(tcase, nor_does_one_whose_needs_have_ended_vanish);
     tcase_add_test(tcase, without_needs_of_any_guest_the_window_is_wrong);
