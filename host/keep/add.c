@@ -3,6 +3,7 @@
 #include "domain/ram_config.h"
 #include "keep/columns.h"
 #include "keep/guest_stats_row.h"
+#include "keep/host_need.h"
 #include "keep/open_store.h"
 #include "keep/rollup.h"
 #include "keep/sql.h"
@@ -244,6 +245,24 @@ static void finalize(struct adding *adding)
     free(adding->kept);
 }
 
+/* What these records make whole, of the host's sums. */
+static int sum_minutes(struct store *store, const struct store_entry *entries, size_t n,
+                       struct error *error)
+{
+    int64_t first_s = INT64_MAX;
+    int64_t last_s = INT64_MIN;
+    double period_s = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const int64_t start_s = bucket_start(entries[i].record->sample.time.tv_sec, BUCKET_MINUTE);
+
+        first_s = start_s < first_s ? start_s : first_s;
+        last_s = start_s > last_s ? start_s : last_s;
+        period_s = fmax(period_s, entries[i].period_s);
+    }
+    return host_need_sum(store, first_s, last_s, period_s, error);
+}
+
 static int add_all(struct store *store, const struct store_entry *entries, size_t n,
                    struct error *error)
 {
@@ -253,7 +272,7 @@ static int add_all(struct store *store, const struct store_entry *entries, size_
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = add_entry(&adding, &entries[i], error);
     finalize(&adding);
-    return rc;
+    return rc == 0 && n > 0 ? sum_minutes(store, entries, n, error) : rc;
 }
 
 int store_add(struct store *store, const struct store_entry *entries, size_t n, struct error *error)
@@ -274,5 +293,7 @@ int store_add(struct store *store, const struct store_entry *entries, size_t n, 
     /* Some errors have rolled back already. */
     if (rc < 0 && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    if (rc < 0)
+        store->summed_s = 0; /* what was added up is gone with it */
     return rc;
 }

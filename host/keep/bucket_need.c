@@ -9,25 +9,48 @@
 /* Windows that differ by less are the same; as in keep/bucket.c. */
 #define SAME_S 0.0005
 
+double bucket_window_need(const struct bucket *bucket, size_t w)
+{
+    const struct bucket_window *window = &bucket->windows[w];
+
+    return fmin(fmax(window->wss_high, (double)window->sketch.max), bucket->summary.ram_bytes);
+}
+
+static double each_s(const struct bucket *bucket)
+{
+    return (double)bucket->period_ms / 1000 / (double)bucket->records;
+}
+
+double bucket_stands_s(double period_s)
+{
+    return LATE * period_s;
+}
+
+bool bucket_stands(const struct bucket *bucket, double after_s)
+{
+    double bytes;
+
+    return bucket_need(bucket, &bytes) &&
+           (after_s == 0 || after_s < bucket_stands_s(each_s(bucket)));
+}
+
 bool bucket_need(const struct bucket *bucket, double *bytes)
 {
-    const struct bucket_window *window = &bucket->windows[0];
-
     if (bucket->records == 0)
         return false;
     if (bucket->n_windows == 0 && !(bucket->summary.flags & FLAG_NOT_MEASURED))
         return false;
-    *bytes = bucket->n_windows == 0 ? bucket->summary.resident_bytes
-                                    : fmax(window->wss_high, (double)window->sketch.max);
-    *bytes = fmin(*bytes, bucket->summary.ram_bytes);
+    *bytes = bucket->n_windows == 0
+                 ? fmin(bucket->summary.resident_bytes, bucket->summary.ram_bytes)
+                 : bucket_window_need(bucket, 0);
     return true;
 }
 
 double bucket_need_lasts(const struct bucket *bucket)
 {
-    const double each_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
+    const double period_s = each_s(bucket);
 
-    return each_s > BUCKET_MINUTE ? LATE * each_s : BUCKET_MINUTE;
+    return period_s > BUCKET_MINUTE ? LATE * period_s : BUCKET_MINUTE;
 }
 
 const struct bucket_window *bucket_size(const struct bucket *bucket, uint64_t *bytes)

@@ -17,6 +17,15 @@
  */
 bool bucket_need(const struct bucket *bucket, double *bytes);
 
+/** The same of the bucket's window @p w, of one that has it. */
+double bucket_window_need(const struct bucket *bucket, size_t w);
+
+/** How long after its start a bucket of a minute is still the guest's last one before its next
+ * record is late, in seconds, if records stand for so long. */
+double bucket_stands_s(double period_s);
+/** Is it so that many seconds after its start? False also of one without any figure. */
+bool bucket_stands(const struct bucket *bucket, double after_s);
+
 /** How long from its start on that stands, in seconds: where the guest is measured less often than
  * each minute until the next record may be due. */
 double bucket_need_lasts(const struct bucket *bucket);

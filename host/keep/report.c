@@ -4,8 +4,11 @@
 
 #include "base/cleanup.h"
 #include "estimate/packing.h"
+#include "keep/bucket_need.h"
 #include "keep/event.h"
+#include "keep/host_need.h"
 #include "keep/open_store.h"
+#include "keep/report_level.h"
 #include "keep/sql.h"
 
 #include <errno.h>
@@ -25,6 +28,7 @@ struct walked {
     struct sketch_step *steps; /* of its last bucket */
     size_t n_steps;
     double last_s, period_s, ram_bytes; /* likewise */
+    double need_bytes;                  /* likewise */
     double ended_s;                     /* HUGE_VAL: not known to have */
 };
 
@@ -38,6 +42,8 @@ struct walk {
     size_t n_draws, room, draws_each;
     double time_s; /* of the buckets that are being seen; negative: none yet */
     size_t n_times;
+    struct host_needs needs;             /* by time, */
+    size_t next_need;                    /* those before are of times that have been seen */
     double short_since_s, short_until_s; /* the episode that goes on; negative: none */
     uint64_t state;
 };
@@ -124,10 +130,45 @@ static bool is_present(const struct walk *walk, const struct walked *guest)
     return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
 }
 
-static void draw(struct walk *walk, size_t n)
+/* What was kept of the sum at this time; NULL: nothing, as of a minute that goes on. */
+static const struct host_need *need_now(struct walk *walk)
+{
+    const struct host_needs *needs = &walk->needs;
+
+    while (walk->next_need < needs->n && needs->all[walk->next_need].start_s < walk->time_s)
+        walk->next_need++;
+    if (walk->next_need == needs->n || needs->all[walk->next_need].start_s > walk->time_s)
+        return NULL;
+    return &needs->all[walk->next_need];
+}
+
+static double sum_of_needs(const struct walk *walk)
+{
+    double sum = 0;
+
+    for (size_t g = 0; g < walk->n; g++)
+        if (is_present(walk, &walk->guests[g]))
+            sum += walk->guests[g].need_bytes;
+    return sum;
+}
+
+static double draw_total(struct walk *walk, const struct host_need *need, size_t n)
+{
+    if (need && need->steps) {
+        const struct packing_guest all = {.steps = need->steps, .n_steps = need->n_steps};
+
+        return packing_total(&all, 1, &walk->state);
+    }
+    if (need)
+        return need->max_bytes;
+    return walk->report->level_s == BUCKET_MINUTE ? sum_of_needs(walk)
+                                                  : packing_total(walk->present, n, &walk->state);
+}
+
+static void draw(struct walk *walk, const struct host_need *need, size_t n)
 {
     const struct report_options *options = &walk->report->options;
-    double total = packing_total(walk->present, n, &walk->state);
+    double total = draw_total(walk, need, n);
 
     walk->totals[walk->n_draws] = total;
     if (options->capacity_bytes && options->guest_bytes)
@@ -137,18 +178,28 @@ static void draw(struct walk *walk, size_t n)
     walk->n_draws++;
 }
 
+/* How many minutes of an hour were short, of the distribution of their sums. */
+static double short_of_hour(const struct host_need *need, double capacity_bytes)
+{
+    double within = 0;
+
+    for (size_t i = 0; i < need->n_steps && need->steps[i].value <= capacity_bytes; i++)
+        within = need->steps[i].up_to;
+    return round((1 - within) * (double)need->minutes) * BUCKET_MINUTE;
+}
+
 /* What is short for minutes that follow each other is one episode. Hours do not tell, for a
  * shortage lasts minutes. */
-static void count_shortage(struct walk *walk, size_t first_draw)
+static void count_shortage(struct walk *walk, const struct host_need *need, size_t first_draw)
 {
     struct report *report = walk->report;
-    size_t n = walk->n_draws - first_draw;
-    double sum = 0;
+    const double capacity_bytes = (double)report->options.capacity_bytes;
 
-    for (size_t i = first_draw; i < walk->n_draws; i++)
-        sum += walk->totals[i];
-    if (n == 0 || report->level_s != BUCKET_MINUTE ||
-        sum <= (double)report->options.capacity_bytes * (double)n) {
+    if (report->level_s != BUCKET_MINUTE) {
+        report->short_s += need ? short_of_hour(need, capacity_bytes) : 0;
+        return;
+    }
+    if (walk->n_draws == first_draw || walk->totals[first_draw] <= capacity_bytes) {
         walk->short_since_s = -1;
         return;
     }
@@ -164,6 +215,7 @@ static void count_shortage(struct walk *walk, size_t first_draw)
 static void end_time(struct walk *walk)
 {
     const struct report_options *options = &walk->report->options;
+    const struct host_need *need = need_now(walk);
     const size_t first_draw = walk->n_draws;
     size_t n = 0;
 
@@ -174,14 +226,30 @@ static void end_time(struct walk *walk)
             walk->present[n++] = (struct packing_guest){guest->steps, guest->n_steps,
                                                         guest->ram_bytes};
     }
-    for (size_t i = 0; i < walk->draws_each && walk->n_draws < walk->room && n > 0; i++)
-        draw(walk, n);
-    count_shortage(walk, first_draw);
+    for (size_t i = 0; i < walk->draws_each && walk->n_draws < walk->room; i++)
+        if (n > 0 || need)
+            draw(walk, need, n);
+    count_shortage(walk, need, first_draw);
+    walk->report->known_s += need ? (double)need->minutes * BUCKET_MINUTE : walk->report->level_s;
+    if (need)
+        walk->report->total_max = fmax(walk->report->total_max, need->max_bytes);
     if (options->progress)
         options->progress((walk->time_s - walk->report->from_s) /
                               fmax(options->to_s - walk->report->from_s, 1),
                           options->context);
     walk->n_times++;
+}
+
+/* Times without a bucket that the last ones still stand for. */
+static void pass_times(struct walk *walk, double until_s)
+{
+    const struct host_needs *needs = &walk->needs;
+
+    for (size_t i = walk->next_need; i < needs->n && needs->all[i].start_s < until_s; i++)
+        if (needs->all[i].start_s > walk->time_s) {
+            walk->time_s = needs->all[i].start_s;
+            end_time(walk);
+        }
 }
 
 static int report_take(struct walked *guest, int64_t start_s, const struct bucket *bucket)
@@ -200,6 +268,7 @@ static int report_take(struct walked *guest, int64_t start_s, const struct bucke
     guest->last_s = (double)start_s;
     guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
     guest->ram_bytes = bucket->summary.ram_bytes;
+    bucket_need(bucket, &guest->need_bytes);
     guest->out->records += bucket->windows[0].records;
     guest->out->measured_s += (double)sketch->total / 1000;
     guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
@@ -220,6 +289,7 @@ static int take_unmeasured(struct walked *guest, int64_t start_s, const struct b
     guest->last_s = (double)start_s;
     guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
     guest->ram_bytes = bucket->summary.ram_bytes;
+    guest->need_bytes = bucket->summary.resident_bytes;
     guest->out->not_measured = true;
     guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
     guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
@@ -236,8 +306,10 @@ static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bu
 
     if (!guest || (!measured && !(bucket->summary.flags & FLAG_NOT_MEASURED)))
         return 0;
-    if (walk->time_s >= 0 && (double)start_s > walk->time_s)
+    if (walk->time_s >= 0 && (double)start_s > walk->time_s) {
         end_time(walk);
+        pass_times(walk, (double)start_s);
+    }
     if (walk->time_s < 0)
         walk->report->from_s = (double)start_s;
     walk->time_s = (double)start_s;
@@ -303,7 +375,7 @@ static void finish_host(struct walk *walk)
     report->total_p50 = packing_quantile(walk->totals, walk->n_draws, 0.50);
     report->total_p95 = packing_quantile(walk->totals, walk->n_draws, 0.95);
     report->total_p99 = packing_quantile(walk->totals, walk->n_draws, 0.99);
-    report->total_max = packing_quantile(walk->totals, walk->n_draws, 1);
+    report->total_max = fmax(report->total_max, packing_quantile(walk->totals, walk->n_draws, 1));
     report->total_risk = packing_quantile(walk->totals, walk->n_draws, 1 - report->options.risk);
     for (size_t i = 0; i < walk->n_draws; i++)
         short_of += walk->totals[i] > capacity;
@@ -311,62 +383,8 @@ static void finish_host(struct walk *walk)
     report->fit = packing_reached(walk->fits, walk->n_draws, report->options.risk);
 }
 
-/* What there is instead of the window that was asked for. */
-static int nothing_there(struct store *store, const struct report_options *options,
-                         struct error *error)
-{
-    double window_s[RUN_MAX_WINDOWS];
-    char list[512] = "";
-    size_t used = 0;
-    ssize_t n = history_windows(store, 0, window_s, error);
-
-    if (n < 0)
-        return (int)n;
-    for (ssize_t w = 0; w < n && used < sizeof(list); w++)
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
-                                 window_s[w]);
-    return error_set(error, -ENODATA, "%s: nothing is kept of the time and window of %g s%s%s",
-                     store->path, options->window_s, n ? "; windows of late: " : "", list);
-}
-
-/* --- together --------------------------------------------------------------------------------- */
-
-/* When the first bucket of a level begins within the span; the end of the span when there is
- * none. */
-static int first_time(struct store *store, const struct report_options *options, int level_s,
-                      double *from_s, struct error *error)
-{
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    double floor_s = fmax(options->from_s, 0);
-    int rc = sql_prepare(store,
-                         "SELECT start_s FROM bucket WHERE level_s = ? AND start_s >= ?"
-                         " ORDER BY start_s LIMIT 1",
-                         &statement, error);
-
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int(statement, 1, level_s);
-    sqlite3_bind_int64(statement, 2, (int64_t)fmin(floor_s, 9e15) / level_s * level_s);
-    rc = sql_step(store, statement, error);
-    *from_s = rc == 1 ? fmax((double)sqlite3_column_int64(statement, 0), floor_s) : options->to_s;
-    return rc < 0 ? rc : 0;
-}
-
-/* Minutes as far as they are kept: guests that are busy in the same minutes, as by cron, are so in
- * the sum. Drawn from hours they would not be: of 20 guests whose jobs begin together p99 read 31
- * GiB of 46. */
-static int choose_level(struct store *store, const struct report_options *options, int *level_s,
-                        double *from_s, struct error *error)
-{
-    double minutes_s;
-    int rc = first_time(store, options, BUCKET_HOUR, from_s, error);
-
-    if (rc == 0)
-        rc = first_time(store, options, BUCKET_MINUTE, &minutes_s, error);
-    if (rc == 0)
-        *level_s = minutes_s <= *from_s + BUCKET_HOUR ? BUCKET_MINUTE : BUCKET_HOUR;
-    return rc;
-}
+/* --- together -----------------------------------------------------------------------------------
+ */
 
 static int make_room(struct walk *walk, double span_s)
 {
@@ -386,7 +404,7 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
     struct report *report = walk->report;
     const struct report_options *options = &report->options;
     double from_s;
-    int rc = choose_level(store, options, &report->level_s, &from_s, error);
+    int rc = report_level(store, options, &report->level_s, &from_s, error);
 
     if (rc < 0)
         return rc;
@@ -396,15 +414,19 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
 
     const struct history_query query = {report->level_s, from_s, options->to_s, options->window_s};
 
-    rc = history_buckets(store, &query, report_see, walk, error);
+    rc = host_needs_read(store, report->host, &query, &walk->needs, error);
+    if (rc == 0)
+        rc = history_buckets(store, &query, report_see, walk, error);
     if (rc == -ENOMEM)
         return error_set(error, rc, "%s: out of memory", store->path);
     if (rc < 0)
         return rc;
-    if (walk->time_s >= 0)
+    if (walk->time_s >= 0) {
         end_time(walk);
+        pass_times(walk, options->to_s);
+    }
     if (walk->n_draws == 0)
-        return nothing_there(store, options, error);
+        return report_nothing(store, options, error);
     finish_guests(walk);
     finish_host(walk);
     return 0;
@@ -418,6 +440,7 @@ static void walk_free(struct walk *walk)
     free(walk->present);
     free(walk->totals);
     free(walk->fits);
+    host_needs_free(&walk->needs);
 }
 
 static int read_ends(struct walk *walk, struct store *store, struct error *error)

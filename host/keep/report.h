@@ -2,8 +2,9 @@
 /**
  * @file report.h  What the history says of each guest of a host, and of the host.
  *
- * It is made from buckets, so its quantiles are within SKETCH_ERROR; the maximum is exact.
- * estimate/packing.h says how the host's totals and what more would fit are found.
+ * It is made from buckets, so its quantiles are within SKETCH_ERROR; the maximum is exact. What all
+ * guests need together is what was added up minute by minute (host_need.h); estimate/packing.h says
+ * what more would fit.
  */
 #pragma once
 
@@ -48,9 +49,10 @@ struct report {
     double total_p50, total_p95, total_p99, total_max; /* bytes, of all guests together */
     double total_risk; /* exceeded for a share @p risk of the draws */
     uint64_t ram_bytes, resident_bytes, reclaimable_bytes; /* sums, of those that run */
+    double known_s;  /* the time that a sum is kept of; the rest is a gap, which is in no figure */
     double shortage; /* with a capacity: the share of draws in which it did not suffice */
-    /* With a capacity, and from minutes: those in which it did not suffice, and the longest run of
-     * them. */
+    /* With a capacity: the minutes in which it did not suffice, and, from minutes, the longest run
+     * of them. */
     double short_s, longest_short_s;
     double fit; /* with a capacity and a size: how many more */
 };

@@ -62,6 +62,11 @@ static const struct table_ddl {
             "resident_max_bytes INTEGER NOT NULL, windows TEXT NOT NULL*, "
             "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
      .columns = bucket_columns},
+    /* What all guests of a host needed together: host_need.h. "windows" as of a bucket. */
+    {.name = "host_need",
+     .sql = "CREATE TABLE host_need(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+            "host TEXT NOT NULL, guests INTEGER NOT NULL, minutes INTEGER NOT NULL, "
+            "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, host)) STRICT, WITHOUT ROWID"},
     /* What the guest itself reported at the time of a sample; NULL is not known. */
     {.name = "word",
      .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",

@@ -34,8 +34,10 @@ static const char *const steps[] = {
     "; COMMIT",
     OLDEST_BUCKETS("word_bucket", "60"),
     OLDEST_BUCKETS("bucket", "60"),
+    OLDEST_BUCKETS("host_need", "60"),
     OLDEST_BUCKETS("word_bucket", "3600"),
     OLDEST_BUCKETS("bucket", "3600"),
+    OLDEST_BUCKETS("host_need", "3600"),
 };
 #define N_STEPS (sizeof(steps) / sizeof(steps[0]))
 

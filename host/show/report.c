@@ -10,6 +10,7 @@
 #include "show/units.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
 /* --- for people ------------------------------------------------------------------------------- */
@@ -98,11 +99,18 @@ static int add_total(struct table *table, const struct report *report)
 static void print_shortage(const struct report *report)
 {
     if (report->level_s == BUCKET_HOUR)
-        printf("Minutes are not kept of all that time: guests that are busy in the same minutes "
-               "need more than that.\n");
+        printf(
+            "It was short in %.0f of %.0f minutes; of some of them it is not kept any more which "
+            "they were, nor for how many at a stretch.\n",
+            report->short_s / 60, report->known_s / 60);
     else if (report->short_s > 0)
         printf("It was short in %.0f of %zu minutes, for up to %.0f at a stretch.\n",
                report->short_s / 60, report->n_times, report->longest_short_s / 60);
+}
+
+static double gap_share(const struct report *report)
+{
+    return fmax(1 - report->known_s / fmax(report->to_s - report->from_s, 1), 0);
 }
 
 /* How much the statistics can say: of a day no risk of one in a thousand. */
@@ -153,6 +161,9 @@ static int print_table(const struct report *report)
                show_seconds(window, sizeof(window), report->options.window_s),
                report->level_s == BUCKET_HOUR ? "hour" : "minute");
         table_print(table, true);
+        if (gap_share(report) > 0.005)
+            printf("Of %.1f%% of that time nothing is kept: it is in none of these figures.\n",
+                   100 * gap_share(report));
         print_fit(report);
     }
     table_free(table);
@@ -228,9 +239,9 @@ static json_t *total_json(const struct report *report)
                         capacity ? json_integer((json_int_t)report->options.capacity_bytes)
                                  : json_null());
     json_object_set_new(object, "shortage", capacity ? json_real(report->shortage) : json_null());
-    capacity &= report->level_s == BUCKET_MINUTE;
     json_object_set_new(object, "short_seconds",
                         capacity ? json_real(report->short_s) : json_null());
+    capacity &= report->level_s == BUCKET_MINUTE;
     json_object_set_new(object, "longest_short_seconds",
                         capacity ? json_real(report->longest_short_s) : json_null());
     return object;
@@ -262,6 +273,7 @@ static int print_json(const struct report *report)
     json_object_set_new(object, "level",
                         json_string(report->level_s == BUCKET_HOUR ? "hour" : "minute"));
     set_bytes(object, "times", (double)report->n_times);
+    json_object_set_new(object, "gap_share", json_real(gap_share(report)));
     json_object_set_new(object, "window_s", json_real(report->options.window_s));
     json_object_set_new(object, "risk", json_real(report->options.risk));
     json_object_set_new(object, "guests", guests);
@@ -378,12 +390,14 @@ static void csv_host(const struct report *report)
     } else {
         csv_nothings(&csv, 2);
     }
-    if (options->capacity_bytes && report->level_s == BUCKET_MINUTE) {
+    if (options->capacity_bytes)
         csv_number(&csv, report->short_s);
+    else
+        csv_nothing(&csv);
+    if (options->capacity_bytes && report->level_s == BUCKET_MINUTE)
         csv_number(&csv, report->longest_short_s);
-    } else {
-        csv_nothings(&csv, 2);
-    }
+    else
+        csv_nothing(&csv);
     csv_end(&csv);
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file report_level.c  See report_level.h. */
+#include "keep/report_level.h"
+
+#include "keep/sql.h"
+#include "keep/open_store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+/* When the first bucket of a level begins within the span; the end of the span when there is
+ * none. */
+static int first_time(struct store *store, const struct report_options *options, int level_s,
+                      double *from_s, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    double floor_s = fmax(options->from_s, 0);
+    int rc = sql_prepare(store,
+                         "SELECT start_s FROM bucket WHERE level_s = ? AND start_s >= ?"
+                         " ORDER BY start_s LIMIT 1",
+                         &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_int(statement, 1, level_s);
+    sqlite3_bind_int64(statement, 2, (int64_t)fmin(floor_s, 9e15) / level_s * level_s);
+    rc = sql_step(store, statement, error);
+    *from_s = rc == 1 ? fmax((double)sqlite3_column_int64(statement, 0), floor_s) : options->to_s;
+    return rc < 0 ? rc : 0;
+}
+
+int report_level(struct store *store, const struct report_options *options, int *level_s,
+                 double *from_s, struct error *error)
+{
+    double minutes_s;
+    int rc = first_time(store, options, BUCKET_HOUR, from_s, error);
+
+    if (rc == 0)
+        rc = first_time(store, options, BUCKET_MINUTE, &minutes_s, error);
+    if (rc == 0)
+        *level_s = minutes_s <= *from_s + BUCKET_HOUR ? BUCKET_MINUTE : BUCKET_HOUR;
+    return rc;
+}
+
+int report_nothing(struct store *store, const struct report_options *options, struct error *error)
+{
+    double window_s[RUN_MAX_WINDOWS];
+    char list[512] = "";
+    size_t used = 0;
+    ssize_t n = history_windows(store, 0, window_s, error);
+
+    if (n < 0)
+        return (int)n;
+    for (ssize_t w = 0; w < n && used < sizeof(list); w++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
+                                 window_s[w]);
+    return error_set(error, -ENODATA, "%s: nothing is kept of the time and window of %g s%s%s",
+                     store->path, options->window_s, n ? "; windows of late: " : "", list);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file report_level.h  Whether a report is made from minutes or from hours, or cannot be made. */
+#pragma once
+
+#include "keep/report.h"
+
+/** Minutes as far as they are kept of the whole span, for they have each guest's share of a sum;
+ * else hours. *from_s: when the first one begins within the span. */
+int report_level(struct store *store, const struct report_options *options, int *level_s,
+                 double *from_s, struct error *error);
+
+/** -ENODATA, and says what there is instead of the window that was asked for. */
+int report_nothing(struct store *store, const struct report_options *options, struct error *error);
