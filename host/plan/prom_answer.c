@@ -2,9 +2,9 @@
 /** @file prom_answer.c  See prom_answer.h. */
 #include "plan/prom_answer.h"
 
+#include "base/cleanup.h"
 #include "base/utf8.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -18,7 +18,8 @@
 #define OF_ENVELOPE 10000
 
 /* The parser makes a hundred bytes and more of each "{}": nothing is parsed that has more of them
- * than an answer within the limits. Strings may have any of these in them. */
+ * than an answer within the limits, whose points were cut out. Strings may have any of these in
+ * them. */
 static bool is_too_large(const char *bytes, size_t size)
 {
     size_t objects = 0;
@@ -34,9 +35,8 @@ static bool is_too_large(const char *bytes, size_t size)
         else
             objects += bytes[i] == '{', arrays += bytes[i] == '[', commas += bytes[i] == ',';
     }
-    return objects > 2 * PROM_SERIES_MAX + OF_ENVELOPE ||
-           arrays > PROM_POINTS_MAX + PROM_SERIES_MAX + OF_ENVELOPE ||
-           commas > 2 * PROM_POINTS_MAX + COMMAS_OF_SERIES * PROM_SERIES_MAX + OF_ENVELOPE;
+    return objects > 2 * PROM_SERIES_MAX + OF_ENVELOPE || arrays > PROM_SERIES_MAX + OF_ENVELOPE ||
+           commas > COMMAS_OF_SERIES * PROM_SERIES_MAX + OF_ENVELOPE;
 }
 
 /* --- the form --------------------------------------------------------------------------------- */
@@ -59,43 +59,77 @@ static bool are_labels(json_t *metric)
     return true;
 }
 
-/* Of a vector {"metric": {}, "value": point}, of a matrix {"metric": {}, "values": [point, ...]}.
- * -EPROTO: neither. */
-static ssize_t check_series(const json_t *series)
+/* Of a vector; points are cut out of a matrix only. */
+static int take_point(struct prom_answer *answer, const json_t *point)
 {
-    const json_t *points = json_object_get(series, "values");
-    const json_t *point;
-    size_t i;
+    const char *text = json_string_value(json_array_get(point, 1));
+    const struct prom_point parsed = {json_number_value(json_array_get(point, 0)),
+                                      prom_points_value(text, strlen(text))};
 
-    if (!are_labels(json_object_get(series, "metric")))
-        return -EPROTO;
-    if (is_point(json_object_get(series, "value")))
-        return points ? -EPROTO : 1;
-    if (!json_is_array(points) || json_object_get(series, "value"))
-        return -EPROTO;
-    json_array_foreach(points, i, point) if (!is_point(point)) return -EPROTO;
-    return (ssize_t)json_array_size(points);
+    return prom_points_add(&answer->points, PROM_POINTS_MAX, parsed);
 }
 
-static int check_result(const json_t *result)
+/* Each has the next array: nothing else in an answer has the form of one. */
+static int take_array(struct prom_answer *answer, const json_t *number, size_t *arrays)
 {
-    const json_t *series;
-    size_t points = 0;
+    struct prom_series *series = &answer->series[answer->n];
+    const struct prom_points *points = &answer->points;
+
+    if (!json_is_integer(number) || json_integer_value(number) != (json_int_t)*arrays ||
+        *arrays >= points->n_arrays)
+        return -EPROTO;
+    series->first = *arrays > 0 ? points->ends[*arrays - 1] : 0;
+    series->n = points->ends[*arrays] - series->first;
+    ++*arrays;
+    return 0;
+}
+
+/* Of a vector {"metric": {}, "value": point}, of a matrix {"metric": {}, "values": [point, ...]}.
+ * -EPROTO: neither. */
+static int take_series(struct prom_answer *answer, json_t *from, size_t *arrays)
+{
+    struct prom_series *series = &answer->series[answer->n];
+    json_t *value = json_object_get(from, "value");
+    json_t *values = json_object_get(from, "values");
+    int rc;
+
+    series->labels = json_object_get(from, "metric");
+    if (!are_labels(series->labels) || !value == !values)
+        return -EPROTO;
+    if (values) {
+        rc = take_array(answer, values, arrays);
+    } else {
+        if (!is_point(value) || answer->points.n_arrays > 0)
+            return -EPROTO;
+        series->first = answer->points.n;
+        series->n = 1;
+        rc = take_point(answer, value);
+    }
+    answer->n += rc == 0;
+    return rc;
+}
+
+static int take_result(struct prom_answer *answer, const json_t *result)
+{
+    json_t *series;
+    size_t arrays = 0;
     size_t i;
 
     if (!json_is_array(result))
         return -EPROTO;
     if (json_array_size(result) > PROM_SERIES_MAX)
         return -E2BIG;
+    answer->series = calloc(json_array_size(result) + 1, sizeof(*answer->series));
+    if (!answer->series)
+        return -ENOMEM;
     json_array_foreach(result, i, series)
     {
-        const ssize_t n = check_series(series);
+        int rc = take_series(answer, series, &arrays);
 
-        if (n < 0)
-            return (int)n;
-        points += (size_t)n;
+        if (rc < 0)
+            return rc;
     }
-    return points > PROM_POINTS_MAX ? -E2BIG : 0;
+    return 0;
 }
 
 /* --- the envelope ----------------------------------------------------------------------------- */
@@ -117,7 +151,6 @@ static int take(struct prom_answer *answer, struct error *error)
     const char *status = json_string_value(json_object_get(answer->root, "status"));
     const json_t *warnings = json_object_get(answer->root, "warnings");
     const char *warning = json_string_value(json_array_get(warnings, 0));
-    int rc;
 
     if (status && !strcmp(status, "error"))
         return server_failed(answer->root, error);
@@ -125,11 +158,7 @@ static int take(struct prom_answer *answer, struct error *error)
         return -EPROTO;
     if (warning)
         utf8_printable_copy(answer->warning, sizeof(answer->warning), warning);
-    answer->series = json_object_get(json_object_get(answer->root, "data"), "result");
-    rc = check_result(answer->series);
-    if (rc == 0)
-        answer->n = json_array_size(answer->series);
-    return rc;
+    return take_result(answer, json_object_get(json_object_get(answer->root, "data"), "result"));
 }
 
 static int explain(int rc, struct error *error)
@@ -138,19 +167,26 @@ static int explain(int rc, struct error *error)
         return error_set(error, rc, "what came is not an answer of the Prometheus HTTP API");
     if (rc == -E2BIG)
         return error_set(error, rc, "the answer has more series or values than were asked for");
+    if (rc == -ENOMEM)
+        return error_set(error, rc, "out of memory");
     return rc; /* the message is there */
 }
 
 int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer,
                       struct error *error)
 {
+    cleanup_free char *rest = NULL;
+    size_t rest_size = 0;
     int rc;
 
     *answer = (struct prom_answer){0};
-    if (is_too_large(bytes, size))
-        return explain(-E2BIG, error);
-    *answer = (struct prom_answer){.root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL)};
-    rc = json_is_object((json_t *)answer->root) ? take(answer, error) : -EPROTO;
+    rc = prom_points_cut(bytes, size, PROM_POINTS_MAX, &answer->points, &rest, &rest_size);
+    if (rc == 0 && is_too_large(rest, rest_size))
+        rc = -E2BIG;
+    if (rc == 0) {
+        answer->root = json_loadb(rest, rest_size, JSON_REJECT_DUPLICATES, NULL);
+        rc = json_is_object((json_t *)answer->root) ? take(answer, error) : -EPROTO;
+    }
     if (rc < 0)
         prom_answer_free(answer);
     return explain(rc, error);
@@ -159,6 +195,8 @@ int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer
 void prom_answer_free(struct prom_answer *answer)
 {
     json_decref(answer->root);
+    free(answer->series);
+    prom_points_free(&answer->points);
     *answer = (struct prom_answer){0};
 }
 
@@ -166,40 +204,27 @@ void prom_answer_free(struct prom_answer *answer)
 
 const char *prom_label(const struct prom_answer *answer, size_t series, const char *name)
 {
-    const json_t *metric = json_object_get(json_array_get(answer->series, series), "metric");
-    const char *value = json_string_value(json_object_get(metric, name));
+    const char *value = NULL;
 
+    if (series < answer->n)
+        value = json_string_value(json_object_get(answer->series[series].labels, name));
     return value ? value : "";
 }
 
 size_t prom_n_points(const struct prom_answer *answer, size_t series)
 {
-    const json_t *points = json_object_get(json_array_get(answer->series, series), "values");
-
-    return points ? json_array_size(points) : 1;
-}
-
-/* "1.5e9"; not "NaN", "+Inf", nor what strtod() takes besides. */
-static bool parse_value(const char *text, double *value)
-{
-    char *end;
-
-    if (!isdigit((unsigned char)*text) && *text != '-')
-        return false;
-    if (text[strspn(text, "0123456789+-.eE")] != '\0')
-        return false;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*value);
+    return series < answer->n ? answer->series[series].n : 0;
 }
 
 bool prom_point(const struct prom_answer *answer, size_t series, size_t point, double *time_s,
                 double *value)
 {
-    const json_t *of = json_array_get(answer->series, series);
-    const json_t *points = json_object_get(of, "values");
-    const json_t *pair = points ? json_array_get(points, point) : json_object_get(of, "value");
-    const char *text = json_string_value(json_array_get(pair, 1));
+    const struct prom_point *at;
 
-    *time_s = json_number_value(json_array_get(pair, 0));
-    return text && parse_value(text, value);
+    if (point >= prom_n_points(answer, series))
+        return false;
+    at = &answer->points.all[answer->series[series].first + point];
+    *time_s = at->time_s;
+    *value = at->value;
+    return !isnan(at->value);
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "plan/prom_points.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,10 +19,17 @@
 #define PROM_SERIES_MAX 200000
 #define PROM_POINTS_MAX 500000
 
+struct prom_series {
+    void *labels;    /* jansson's */
+    size_t first, n; /* of the points */
+};
+
 struct prom_answer {
-    void *root, *series; /* jansson's */
-    size_t n;            /* series: of a vector or of a matrix */
-    char warning[200];   /* the first that the server gave: the answer is partial; "": none */
+    void *root;                 /* jansson's */
+    struct prom_series *series; /* of a vector or of a matrix */
+    size_t n;
+    struct prom_points points;
+    char warning[200]; /* the first that the server gave: the answer is partial; "": none */
 };
 
 /**

@@ -45,6 +45,44 @@ START_TEST(a_matrix)
 }
 END_TEST
 
+/* Points are cut out by their form; labels and what else there is are not. */
+START_TEST(several_series_keep_their_own_points)
+{
+    double time_s;
+    double value;
+
+    ck_assert_int_eq(
+        parse("{\"status\":\"success\",\"warnings\":[\"\\\"values\\\":[]\"],\"data\":{"
+              "\"result\":[{\"values\" : [ ] ,\"metric\":{\"values\":\"values\"}},"
+              "{\"metric\":{\"host\":\"\\\\\"},\"values\":[ [ 1 , \"67108864\" ] ,\n"
+              "[2.5,\"0.1\"]]},{\"metric\":{},\"values\":[[3,\"12345678901234567\"]]}]}}"),
+        0);
+    ck_assert_uint_eq(answer.n, 3);
+    ck_assert_str_eq(answer.warning, "\"values\":[]");
+    ck_assert_uint_eq(prom_n_points(&answer, 0), 0);
+    ck_assert_str_eq(prom_label(&answer, 0, "values"), "values");
+    ck_assert_str_eq(prom_label(&answer, 1, "host"), "\\");
+    ck_assert(prom_point(&answer, 1, 0, &time_s, &value) && value == 67108864);
+    ck_assert(prom_point(&answer, 1, 1, &time_s, &value) && time_s == 2.5 && value == 0.1);
+    ck_assert(prom_point(&answer, 2, 0, &time_s, &value) && value == 12345678901234567.0);
+    prom_answer_free(&answer);
+}
+END_TEST
+
+static const char *const forged[] = {
+    RESULT("[{\"metric\":{},\"values\":0}]"),
+    RESULT("[{\"metric\":{},\"values\":1},{\"metric\":{},\"values\":[[1,\"2\"]]}]"),
+    RESULT("[{\"metric\":{},\"values\":[[1,\"2\"]]},{\"metric\":{},\"values\":0}]"),
+    RESULT("[{\"metric\":{},\"values\":[[1,\"2\"]]},{\"metric\":{},\"value\":[1,\"2\"]}]"),
+};
+
+/* What stands for an array that was cut out. */
+START_TEST(a_number_in_place_of_points_is_refused)
+{
+    ck_assert_int_eq(parse(forged[_i]), -EPROTO);
+}
+END_TEST
+
 START_TEST(a_vector)
 {
     double time_s;
@@ -189,6 +227,9 @@ int main(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_matrix);
+    tcase_add_test(tcase, several_series_keep_their_own_points);
+    tcase_add_loop_test(tcase, a_number_in_place_of_points_is_refused, 0,
+                        sizeof(forged) / sizeof(forged[0]));
     tcase_add_test(tcase, a_vector);
     tcase_add_loop_test(tcase, what_is_no_finite_number_is_no_value, 0,
                         sizeof(not_values) / sizeof(not_values[0]));
