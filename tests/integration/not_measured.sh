@@ -58,5 +58,11 @@ metrics=$("$build/host/vmwss-exporter" --database "$db" --print)
 check "exporter: its size" grep -q '^vmwss_resident_bytes{domain="unseen"} [0-9]' <<<"$metrics"
 check "exporter: no working set" test -z "$(grep '^vmwss_working_set.*unseen' <<<"$metrics")"
 check "exporter: how many" grep -qx 'vmwss_guests_not_measured 1' <<<"$metrics"
+terminal() { tmux -u -S "$guests_dir/tmux" -f /dev/null "$@"; }
+terminal new-session -d -s top -x 160 -y 10 "'$build/host/vmwss' top --database '$db'"
+top_shows() { quietly grep -E "$1" <(terminal capture-pane -p -t top); }
+check "top: a row" settles top_shows '^unseen .* 128.0 MiB .*not-measured'
+terminal capture-pane -p -t top | sed -n 's/^/# /; 1,4p'
+terminal kill-server
 check "SIGTERM: exit 0" vmwssd_end TERM
 finish
