@@ -133,32 +133,45 @@ void page_set_note_unit(struct page_set *set, uint64_t i, unsigned order, uint64
         set->unit[i] = unit_hva;
 }
 
+/* Pages of one state and one order. */
+static void tally_pages(struct tally *tally, enum page_state state, unsigned order, uint64_t pages)
+{
+    if (page_is_swapped(state))
+        tally->swapped_pages += pages;
+    if (page_is_gone(state))
+        tally->gone_bytes += pages * BASE_PAGE_BYTES;
+    if (page_is_missing(state))
+        return;
+    tally->resident_bytes += pages * BASE_PAGE_BYTES;
+    if (state == PAGE_UNMEASURABLE) {
+        tally->unmeasurable_bytes += pages * BASE_PAGE_BYTES;
+        return;
+    }
+    if (state == PAGE_TOUCHED)
+        tally->touched_bytes += pages * BASE_PAGE_BYTES;
+
+    struct stratum *stratum = tally_stratum(tally, BASE_PAGE_BYTES << order);
+
+    if (stratum) {
+        stratum->draws += pages;
+        stratum->touched_units += state == PAGE_TOUCHED ? pages : 0;
+    }
+}
+
+/* Larger than any folio; order[] has no larger one. */
+#define ORDERS 64
+
+/* There may be millions of pages, of a few kinds. */
 static void tally_census(const struct page_set *set, struct tally *tally)
 {
-    for (uint64_t i = 0; i < set->n; i++) {
-        enum page_state state = set->state[i];
+    uint64_t count[ORDERS][PAGE_STATES] = {0};
 
-        if (page_is_swapped(state))
-            tally->swapped_pages++;
-        if (page_is_gone(state))
-            tally->gone_bytes += BASE_PAGE_BYTES;
-        if (page_is_missing(state))
-            continue;
-        tally->resident_bytes += BASE_PAGE_BYTES;
-        if (state == PAGE_UNMEASURABLE) {
-            tally->unmeasurable_bytes += BASE_PAGE_BYTES;
-            continue;
-        }
-        if (state == PAGE_TOUCHED)
-            tally->touched_bytes += BASE_PAGE_BYTES;
-
-        struct stratum *stratum = tally_stratum(tally, BASE_PAGE_BYTES << set->order[i]);
-
-        if (stratum) {
-            stratum->draws++;
-            stratum->touched_units += state == PAGE_TOUCHED;
-        }
-    }
+    for (uint64_t i = 0; i < set->n; i++)
+        count[set->order[i] % ORDERS][set->state[i]]++;
+    for (unsigned order = 0; order < ORDERS; order++)
+        for (enum page_state state = 0; state < PAGE_STATES; state++)
+            if (count[order][state] > 0)
+                tally_pages(tally, state, order, count[order][state]);
 }
 
 struct unit {

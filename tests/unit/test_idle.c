@@ -208,6 +208,29 @@ START_TEST(touched_huge_page_counts_whole)
 }
 END_TEST
 
+/* By the numbers of their frames the huge page is among base pages: those on either side of it are
+ * marked and read. */
+START_TEST(base_pages_around_a_huge_page_are_measured)
+{
+    map_thp(512);
+    for (uint64_t k = 0; k < 300; k++) {
+        fake_map(&fake, k, 700 + k, PLAIN);
+        fake_map(&fake, 1024 + k, 1536 + 2 * k, k % 3 ? PLAIN : KPF_LRU);
+    }
+    begin();
+    fake_touch(&fake, 705);
+    fake_touch(&fake, 1024);
+    fake_touch(&fake, 1538);
+
+    struct tally tally = collect();
+
+    ck_assert_uint_eq(tally.resident_bytes, (512 + 600) * BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.touched_bytes, (512 + 2) * BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.unmeasurable_bytes, 100 * BASE_PAGE_BYTES);
+    ck_assert_uint_eq(tally.n_strata, 2);
+}
+END_TEST
+
 /* As reclaim and compaction do it: the bit says nothing of touches then. */
 START_TEST(isolated_page_is_unmeasurable)
 {
@@ -632,6 +655,7 @@ int main(void)
     tcase_add_test(tcase, zero_page_is_not_resident);
     tcase_add_test(tcase, idle_huge_page_is_idle_to_the_last_tail);
     tcase_add_test(tcase, touched_huge_page_counts_whole);
+    tcase_add_test(tcase, base_pages_around_a_huge_page_are_measured);
     tcase_add_test(tcase, isolated_page_is_unmeasurable);
     tcase_add_test(tcase, isolated_huge_page_is_unmeasurable);
     tcase_add_test(tcase, draws_of_one_huge_page_are_one_unit);

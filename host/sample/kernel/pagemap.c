@@ -2,6 +2,7 @@
 /** @file pagemap.c  See pagemap.h. */
 #include "sample/kernel/pagemap.h"
 
+#include "base/bytes.h"
 #include "sample/kernel/u64_file.h"
 
 #include <errno.h>
@@ -66,6 +67,22 @@ int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint
         done += chunk;
     }
     return 0;
+}
+
+int pagemap_read_range(int fd, const struct guest_ram *ram, uint64_t first, uint64_t n,
+                       uint64_t *entries)
+{
+    int rc = 0;
+
+    for (uint64_t done = 0; rc == 0 && done < n;) {
+        const struct ram_block *block = guest_ram_block(ram, first + done);
+        uint64_t at = first + done - block->first_page;
+        uint64_t chunk = smaller(n - done, block->bytes / BASE_PAGE_BYTES - at);
+
+        rc = u64_file_read(fd, block->hva / BASE_PAGE_BYTES + at, chunk, entries + done);
+        done += chunk;
+    }
+    return rc;
 }
 
 int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes)

@@ -22,6 +22,10 @@ int pagemap_open(const struct target *target, struct error *error);
 int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
                  uint64_t *entries);
 
+/** Entries of @p n pages of guest RAM that follow one another from page @p first on. */
+int pagemap_read_range(int fd, const struct guest_ram *ram, uint64_t first, uint64_t n,
+                       uint64_t *entries);
+
 /**
  * Fires the MMU notifier for [hva, hva + bytes) and does nothing else: PAGEMAP_SCAN with
  * PM_SCAN_WP_MATCHING announces a change of protection to KVM before it looks at the mapping, then

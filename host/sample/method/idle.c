@@ -41,6 +41,7 @@
 #include "sample/kernel/vmstat.h"
 #include "sample/method.h"
 #include "sample/method/idle_frames.h"
+#include "sample/method/idle_singles.h"
 #include "sample/method/tlb_flush.h"
 
 #include <errno.h>
@@ -99,9 +100,12 @@ static int mark_and_verify(struct idle *idle)
 
 static int mark_batch(struct idle *idle)
 {
-    int rc = frames_read(&idle->frames, lost_at_mark);
+    int rc = frames_map(&idle->frames, lost_at_mark);
 
-    frames_remember(&idle->frames);
+    if (rc == 0) {
+        frames_remember(&idle->frames);
+        rc = singles_mark(&idle->frames, idle->bitmap_fd);
+    }
     if (rc == 0)
         rc = frames_resolve(&idle->frames);
     if (rc < 0)
@@ -129,41 +133,22 @@ static bool keep_open(struct page_set *set, const struct frame *frame)
     return set->state[frame->i] != PAGE_TOUCHED && set->state[frame->i] != PAGE_UNMEASURABLE;
 }
 
-static bool is_single(const struct page_set *set, const struct frame *frame)
-{
-    return set->state[frame->i] == PAGE_IDLE && set->order[frame->i] == 0;
-}
-
-static bool is_unread(const struct page_set *set, const struct frame *frame)
-{
-    (void)set;
-    return frame->bit == FRAME_UNREAD;
-}
-
-static int read_bits(struct idle *idle,
-                     bool (*wanted)(const struct page_set *set, const struct frame *frame))
+static int read_unread(struct idle *idle)
 {
     struct frames *frames = &idle->frames;
     uint64_t n = 0;
 
     for (uint64_t i = 0; i < frames->n_frames; i++)
-        if (wanted(idle->set, &frames->frame[i]))
+        if (frames->frame[i].bit == FRAME_UNREAD)
             frames->pfn[n++] = frames->frame[i].pfn;
 
     int rc = idle_bitmap_read(idle->bitmap_fd, frames->pfn, n, frames->bit);
 
     n = 0;
     for (uint64_t i = 0; rc == 0 && i < frames->n_frames; i++)
-        if (wanted(idle->set, &frames->frame[i]))
+        if (frames->frame[i].bit == FRAME_UNREAD)
             frames->frame[i].bit = frames->bit[n++];
     return rc;
-}
-
-static bool keep_not_idle(struct page_set *set, const struct frame *frame)
-{
-    if (frame->bit == 1 && frame->moved)
-        set->state[frame->i] = PAGE_UNMEASURABLE;
-    return frame->bit != 1;
 }
 
 static bool keep_marked(struct page_set *set, const struct frame *frame)
@@ -292,17 +277,15 @@ static int settle_touched(struct idle *idle)
 static int collect_batch(struct idle *idle)
 {
     struct frames *frames = &idle->frames;
-    int rc = frames_read(frames, lost_at_collect);
+    int rc = idle->merges ? frames_read(frames, lost_at_collect)
+                          : frames_map(frames, lost_at_collect);
 
+    if (rc == 0 && !idle->merges)
+        rc = singles_collect(frames, idle->bitmap_fd);
     if (rc < 0)
         return rc;
     frames_filter(frames, keep_open);
-    if (!idle->merges)
-        rc = read_bits(idle, is_single);
-    if (rc == 0) {
-        frames_filter(frames, keep_not_idle);
-        rc = frames_resolve(frames);
-    }
+    rc = frames_resolve(frames);
     if (rc < 0)
         return rc;
     if (idle->swapoff)
@@ -310,12 +293,24 @@ static int collect_batch(struct idle *idle)
     if (collapses_read(idle->target->root) != idle->collapses)
         frames_filter(frames, keep_faulted_in);
     frames_filter(frames, keep_marked);
-    rc = read_bits(idle, is_unread);
+    rc = read_unread(idle);
     if (rc < 0)
         return rc;
     drop_forgotten(idle);
     frames_filter(frames, keep_touched);
     return settle_touched(idle);
+}
+
+/* Fills the batch with pages from @p i on whose state is @p wanted; returns where it ended. */
+static uint64_t fill_batch(struct idle *idle, uint64_t i, bool (*wanted)(enum page_state))
+{
+    struct frames *frames = &idle->frames;
+    const bool all = wanted == page_any; /* a census: a call for each page would cost more */
+
+    for (; i < idle->set->n && frames->n < frames->batch; i++)
+        if (all || wanted((enum page_state)idle->set->state[i]))
+            frames->index[frames->n++] = i;
+    return i;
 }
 
 /* Does @p work on the pages whose state is @p wanted, a batch at a time. */
@@ -325,13 +320,11 @@ static int for_each_batch(struct idle *idle, bool (*wanted)(enum page_state),
     struct frames *frames = &idle->frames;
     int rc = frames_begin(frames);
 
-    for (uint64_t i = 0; rc == 0 && i < idle->set->n; i++) {
-        if (wanted((enum page_state)idle->set->state[i]))
-            frames->index[frames->n++] = i;
-        if (frames->n == frames->batch || (i + 1 == idle->set->n && frames->n > 0)) {
+    for (uint64_t i = 0; rc == 0 && i < idle->set->n;) {
+        i = fill_batch(idle, i, wanted);
+        if (frames->n > 0)
             rc = work(idle);
-            frames->n = 0;
-        }
+        frames->n = 0;
     }
     frames_end(frames);
     return rc < 0 ? error_set(error, rc, "page_idle: %s", strerror(-rc)) : 0;
@@ -376,10 +369,7 @@ static void flush(struct idle *idle)
 
 static bool any_swapped(const struct page_set *set)
 {
-    for (uint64_t i = 0; i < set->n; i++)
-        if (set->state[i] == PAGE_SWAPPED)
-            return true;
-    return false;
+    return memchr(set->state, PAGE_SWAPPED, set->n) != NULL;
 }
 
 /* After marking or collecting: what is compared with next time. */

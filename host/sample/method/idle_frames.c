@@ -130,7 +130,7 @@ static const uint64_t *sort_keys(struct frames *frames)
     uint64_t all = 0;
     bool sorted = true;
 
-    for (uint64_t i = 0; i < frames->n_frames; i++) {
+    for (uint64_t i = 0; i < frames->n_present; i++) {
         sorted &= i == 0 || from[i - 1] < from[i];
         all |= from[i];
     }
@@ -138,7 +138,7 @@ static const uint64_t *sort_keys(struct frames *frames)
          shift += DIGIT_BITS) {
         uint64_t *other = from;
 
-        sort_by_digit(from, to, frames->n_frames, shift);
+        sort_by_digit(from, to, frames->n_present, shift);
         from = to;
         to = other;
     }
@@ -154,8 +154,13 @@ static uint16_t hash_of(uint64_t pfn)
 
 void frames_remember(struct frames *frames)
 {
-    for (uint64_t i = 0; frames->was && i < frames->n_frames; i++)
-        frames->was[frames->frame[i].i] = hash_of(frames->frame[i].pfn);
+    for (uint64_t k = 0; frames->was && k < frames->n_present; k++)
+        frames->was[frames_page(frames, k)] = hash_of(frames_pfn(frames, k));
+}
+
+bool frames_has_moved(const struct frames *frames, uint64_t i, uint64_t pfn)
+{
+    return frames->was && frames->was[i] != hash_of(pfn);
 }
 
 static enum page_state without_frame(uint64_t entry)
@@ -165,21 +170,24 @@ static enum page_state without_frame(uint64_t entry)
     return entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT;
 }
 
-static bool has_moved(const struct frames *frames, uint64_t i, uint64_t pfn)
+/* The pages of a census mostly follow one another. */
+static int read_entries(struct frames *frames)
 {
-    return frames->was && frames->was[i] != hash_of(pfn);
-}
+    const struct guest_ram *ram = frames->target->ram;
+    uint64_t first = frames->index[0];
 
-int frames_read(struct frames *frames,
-                void (*lost)(struct page_set *set, uint64_t i, enum page_state state))
-{
-    uint64_t n = 0;
-
+    if (!frames->set->page && frames->index[frames->n - 1] - first == frames->n - 1)
+        return pagemap_read_range(frames->pagemap_fd, ram, first, frames->n, frames->entry);
     for (uint64_t i = 0; i < frames->n; i++)
         frames->page[i] = page_set_page(frames->set, frames->index[i]);
+    return pagemap_read(frames->pagemap_fd, ram, frames->page, frames->n, frames->entry);
+}
 
-    int rc = pagemap_read(frames->pagemap_fd, frames->target->ram, frames->page, frames->n,
-                          frames->entry);
+int frames_map(struct frames *frames,
+               void (*lost)(struct page_set *set, uint64_t i, enum page_state state))
+{
+    int rc = frames->n > 0 ? read_entries(frames) : 0;
+    uint64_t n = 0;
 
     for (uint64_t i = 0; rc == 0 && i < frames->n; i++) {
         uint64_t entry = frames->entry[i];
@@ -189,17 +197,30 @@ int frames_read(struct frames *frames,
         else
             lost(frames->set, frames->index[i], without_frame(entry));
     }
-    frames->n_frames = n;
+    frames->n_frames = 0;
+    frames->n_present = n;
+    frames->present = sort_keys(frames);
+    return rc;
+}
 
-    const uint64_t *key = sort_keys(frames);
+struct frame *frames_take(struct frames *frames, uint64_t k)
+{
+    struct frame *frame = &frames->frame[frames->n_frames++];
+    uint64_t pfn = frames_pfn(frames, k);
+    uint64_t i = frames_page(frames, k);
 
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t pfn = key[i] >> FRAMES_BATCH_BITS;
-        uint64_t page = frames->index[key[i] % FRAMES_BATCH];
+    *frame = (struct frame){
+        .pfn = pfn, .i = i, .bit = FRAME_UNREAD, .moved = frames_has_moved(frames, i, pfn)};
+    return frame;
+}
 
-        frames->frame[i] = (struct frame){
-            .pfn = pfn, .i = page, .bit = FRAME_UNREAD, .moved = has_moved(frames, page, pfn)};
-    }
+int frames_read(struct frames *frames,
+                void (*lost)(struct page_set *set, uint64_t i, enum page_state state))
+{
+    int rc = frames_map(frames, lost);
+
+    for (uint64_t k = 0; rc == 0 && k < frames->n_present; k++)
+        frames_take(frames, k);
     return rc;
 }
 

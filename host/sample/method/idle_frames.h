@@ -44,7 +44,10 @@ struct frames {
     /* the batch, filled by the caller: */
     uint64_t n;      /* pages */
     uint64_t *index; /* where each is in the set, ascending */
-    /* what is behind it: */
+    /* what is behind it, by frames_map(): */
+    uint64_t n_present;
+    const uint64_t *present; /* in ascending order; frames_pfn(), frames_page() */
+    /* of these, what frames_take() has taken: */
     uint64_t n_frames;
     struct frame *frame;
     /* working space: */
@@ -80,16 +83,36 @@ int frames_begin(struct frames *frames);
 void frames_end(struct frames *frames);
 
 /**
- * Reads the pagemap for the pages of the batch. Present ones become frames, ascending; of the
- * others @p lost is called with whether they are absent, swapped, or on their way to another frame:
- * PAGE_UNMEASURABLE.
+ * Reads the pagemap for the pages of the batch, and puts those that are present in the order of
+ * their frames; none is taken yet. For each of the others @p lost is called with its state: absent,
+ * swapped, or on its way to another frame, which is PAGE_UNMEASURABLE.
  * @return 0 or a negative errno.
  */
+int frames_map(struct frames *frames,
+               void (*lost)(struct page_set *set, uint64_t i, enum page_state state));
+
+/** The frame number of the k-th present page, and which page of the set it is. */
+static inline uint64_t frames_pfn(const struct frames *frames, uint64_t k)
+{
+    return frames->present[k] >> FRAMES_BATCH_BITS;
+}
+
+static inline uint64_t frames_page(const struct frames *frames, uint64_t k)
+{
+    return frames->index[frames->present[k] % FRAMES_BATCH];
+}
+
+/** Is page @p i behind another frame than frames_remember() noted? */
+bool frames_has_moved(const struct frames *frames, uint64_t i, uint64_t pfn);
+
+/** Makes the k-th present page a frame, behind those taken before; k must ascend. */
+struct frame *frames_take(struct frames *frames, uint64_t k);
+
+/** frames_map(), and takes all. */
 int frames_read(struct frames *frames,
                 void (*lost)(struct page_set *set, uint64_t i, enum page_state state));
 
-/** Notes each present page's frame, before frames_resolve(); of one that was migrated since then
- * frames_read() says so. */
+/** Notes the frame of each present page, for frames_has_moved(). */
 void frames_remember(struct frames *frames);
 
 /** Drops the frames for which @p keep answers false. */
