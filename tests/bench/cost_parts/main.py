@@ -79,6 +79,9 @@ def parse_options():
     parser.add_argument(
         "--sizes", type=numbers, default=[256, 512, 1024, 2048], metavar="MIB,...", help="of part growth"
     )
+    parser.add_argument(
+        "--census-to", type=int, default=2048, metavar="MIB", help="larger guests of part growth by panel only (2048)"
+    )
     parser.add_argument("--counts", type=numbers, default=[1, 5, 20, 50], metavar="N,...", help="of part crowd")
     parser.add_argument(
         "--slow-periods", type=numbers, default=[2, 30], metavar="S,...", help="of the slowdown (2, 30)"

@@ -69,7 +69,8 @@ def growth(context):
         for number in range(context["rounds"]):
             for guest in running:
                 guest.resume()
-                for name, words in (("idle n=2000", PANEL), ("idle census", CENSUS)):
+                kinds = (("idle n=2000", PANEL), ("idle census", CENSUS))
+                for name, words in kinds if guest.ram_mib <= context["census_to"] else kinds[:1]:
                     cost, text, status = tools.run_once(
                         tools.ours(context["vmwss"], guest.pid, words, context["window"])
                     )
