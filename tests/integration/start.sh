@@ -35,6 +35,7 @@ fi
 without() {
 	local library
 	library=$(ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }')
+	# shellcheck disable=SC2016 # of the shell in the namespace
 	output=$(unshare -m sh -c 'mount --bind /dev/null "$0" && exec "$@"' "$(realpath "$library")" "${@:2}" 2>&1)
 	status=$?
 }
