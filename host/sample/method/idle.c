@@ -32,6 +32,7 @@
  * call that clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim
  * keeps its own view through PG_young, which page_idle sets for it.
  */
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "sample/kernel/collapses.h"
 #include "sample/kernel/idle_bitmap.h"
@@ -305,10 +306,15 @@ static int collect_batch(struct idle *idle)
 static uint64_t fill_batch(struct idle *idle, uint64_t i, bool (*wanted)(enum page_state))
 {
     struct frames *frames = &idle->frames;
-    const bool all = wanted == page_any; /* a census: a call for each page would cost more */
 
+    if (wanted == page_any) { /* nothing to ask each page of a census */
+        frames->n = smaller(frames->batch, idle->set->n - i);
+        for (uint64_t k = 0; k < frames->n; k++)
+            frames->index[k] = i + k;
+        return i + frames->n;
+    }
     for (; i < idle->set->n && frames->n < frames->batch; i++)
-        if (all || wanted((enum page_state)idle->set->state[i]))
+        if (wanted((enum page_state)idle->set->state[i]))
             frames->index[frames->n++] = i;
     return i;
 }

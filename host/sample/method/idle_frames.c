@@ -147,20 +147,10 @@ static const uint64_t *sort_keys(struct frames *frames)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static uint16_t hash_of(uint64_t pfn)
-{
-    return (uint16_t)((pfn * 0x9e3779b97f4a7c15ULL) >> 48);
-}
-
 void frames_remember(struct frames *frames)
 {
     for (uint64_t k = 0; frames->was && k < frames->n_present; k++)
-        frames->was[frames_page(frames, k)] = hash_of(frames_pfn(frames, k));
-}
-
-bool frames_has_moved(const struct frames *frames, uint64_t i, uint64_t pfn)
-{
-    return frames->was && frames->was[i] != hash_of(pfn);
+        frames->was[frames_page(frames, k)] = frames_hash(frames_pfn(frames, k));
 }
 
 static enum page_state without_frame(uint64_t entry)

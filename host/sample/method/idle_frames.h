@@ -102,8 +102,16 @@ static inline uint64_t frames_page(const struct frames *frames, uint64_t k)
     return frames->index[frames->present[k] % FRAMES_BATCH];
 }
 
+static inline uint16_t frames_hash(uint64_t pfn)
+{
+    return (uint16_t)((pfn * 0x9e3779b97f4a7c15ULL) >> 48);
+}
+
 /** Is page @p i behind another frame than frames_remember() noted? */
-bool frames_has_moved(const struct frames *frames, uint64_t i, uint64_t pfn);
+static inline bool frames_has_moved(const struct frames *frames, uint64_t i, uint64_t pfn)
+{
+    return frames->was && frames->was[i] != frames_hash(pfn);
+}
 
 /** Makes the k-th present page a frame, behind those taken before; k must ascend. */
 struct frame *frames_take(struct frames *frames, uint64_t k);
