@@ -53,14 +53,6 @@ const struct balloond_guest_config *balloond_config_guest(const struct balloond_
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static int set_text(char *out, size_t size, const char *value)
-{
-    if (!*value || strlen(value) >= size)
-        return -EINVAL;
-    memcpy(out, value, strlen(value) + 1);
-    return 0;
-}
-
 /* The number of the word in the list. */
 static int set_word(unsigned *out, const char *const *words, unsigned n, const char *value)
 {
@@ -72,31 +64,21 @@ static int set_word(unsigned *out, const char *const *words, unsigned n, const c
     return -EINVAL;
 }
 
-static int set_yes(bool *yes, const char *value)
-{
-    static const char *const words[] = {"no", "yes"};
-    unsigned number = 0;
-    int rc = set_word(&number, words, 2, value);
-
-    *yes = number == 1;
-    return rc;
-}
-
 /* --- keys ------------------------------------------------------------------------------------- */
 
 static int set_connect(struct balloond_config *config, const char *value)
 {
-    return set_text(config->connect, sizeof(config->connect), value);
+    return parse_text(value, config->connect, sizeof(config->connect));
 }
 
 static int set_database(struct balloond_config *config, const char *value)
 {
-    return set_text(config->database, sizeof(config->database), value);
+    return parse_text(value, config->database, sizeof(config->database));
 }
 
 static int set_journal(struct balloond_config *config, const char *value)
 {
-    return set_text(config->journal, sizeof(config->journal), value);
+    return parse_text(value, config->journal, sizeof(config->journal));
 }
 
 static int set_mode(struct balloond_config *config, const char *value)
@@ -111,7 +93,7 @@ static int set_mode(struct balloond_config *config, const char *value)
 
 static int set_act(struct balloond_config *config, const char *value)
 {
-    return set_yes(&config->act, value);
+    return parse_yes(value, &config->act);
 }
 
 static int set_restore(struct balloond_config *config, const char *value)
@@ -152,7 +134,7 @@ static int set_prove_after(struct balloond_config *config, const char *value)
 static int set_without_statistics(struct balloond_config *config, const char *value)
 {
     bool allowed = false;
-    int rc = set_yes(&allowed, value);
+    int rc = parse_yes(value, &allowed);
 
     config->policy.decide.needs_statistics = !allowed;
     return rc;
@@ -198,7 +180,7 @@ static struct balloond_guest_config *guest_section(struct balloond_config *confi
     if (config->n_guests == BALLOOND_MAX_GUESTS)
         return NULL;
     guest = &config->guests[config->n_guests];
-    if (set_text(guest->name, sizeof(guest->name), name) < 0)
+    if (parse_text(name, guest->name, sizeof(guest->name)) < 0)
         return NULL;
     config->n_guests++;
     return guest;
@@ -232,7 +214,7 @@ static int take_guest(struct balloond_config *config, const char *section, const
     if (!strcmp(name, "reservation"))
         rc = parse_size(value, &guest->reserved_bytes);
     else if (!strcmp(name, "exclude"))
-        rc = set_yes(&guest->excluded, value);
+        rc = parse_yes(value, &guest->excluded);
     else if (!strcmp(name, "shares"))
         rc = parse_u64(value, 1, 1000000000, &shares);
     else

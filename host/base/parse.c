@@ -136,3 +136,17 @@ int parse_seconds_list(const char *list, double *seconds, size_t max, size_t *n)
     *n = kept;
     return 0;
 }
+
+int parse_text(const char *text, char *out, size_t size)
+{
+    if (!*text || strlen(text) >= size)
+        return -EINVAL;
+    memcpy(out, text, strlen(text) + 1);
+    return 0;
+}
+
+int parse_yes(const char *text, bool *yes)
+{
+    *yes = strcmp(text, "yes") == 0;
+    return *yes || strcmp(text, "no") == 0 ? 0 : -EINVAL;
+}

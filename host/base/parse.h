@@ -2,6 +2,7 @@
 /** @file parse.h  Numbers as a person writes them: all of the text, or -EINVAL. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,3 +29,9 @@ int parse_percent(const char *text, double max, double *percent);
 
 /** "S,S,..." into seconds[0 .. *n), ascending, each once, at most @p max. */
 int parse_seconds_list(const char *list, double *seconds, size_t max, size_t *n);
+
+/** A text that is not empty and fits, with its NUL, into @p size bytes. */
+int parse_text(const char *text, char *out, size_t size);
+
+/** "yes" or "no". */
+int parse_yes(const char *text, bool *yes);

@@ -49,14 +49,6 @@ void config_next_source(struct config *config)
 
 /* --- one key each ----------------------------------------------------------------------------- */
 
-static int set_text(char *out, size_t size, const char *value)
-{
-    if (!*value || strlen(value) >= size)
-        return -EINVAL;
-    memcpy(out, value, strlen(value) + 1);
-    return 0;
-}
-
 static int set_connect(struct config *config, const char *value)
 {
     if (config->connect_fresh)
@@ -67,7 +59,7 @@ static int set_connect(struct config *config, const char *value)
             return 0;
     if (config->n_connections == CONFIG_MAX_CONNECTIONS)
         return -EINVAL;
-    return set_text(config->connect[config->n_connections++], sizeof(config->connect[0]), value);
+    return parse_text(value, config->connect[config->n_connections++], sizeof(config->connect[0]));
 }
 
 static void dump_connect(const struct config *config, FILE *out)
@@ -78,7 +70,7 @@ static void dump_connect(const struct config *config, FILE *out)
 
 static int set_user(struct config *config, const char *value)
 {
-    return set_text(config->user, sizeof(config->user), value);
+    return parse_text(value, config->user, sizeof(config->user));
 }
 
 static void dump_user(const struct config *config, FILE *out)
@@ -89,7 +81,7 @@ static void dump_user(const struct config *config, FILE *out)
 static int set_database(struct config *config, const char *value)
 {
     if (strcmp(value, "none") != 0)
-        return set_text(config->database, sizeof(config->database), value);
+        return parse_text(value, config->database, sizeof(config->database));
     config->database[0] = '\0';
     return 0;
 }
@@ -203,15 +195,9 @@ static void dump_method(const struct config *config, FILE *out)
     fprintf(out, "method = %s\n", config->method ? config->method->name : "auto");
 }
 
-static int set_yes(bool *yes, const char *value)
-{
-    *yes = strcmp(value, "yes") == 0;
-    return *yes || strcmp(value, "no") == 0 ? 0 : -EINVAL;
-}
-
 static int set_publish(struct config *config, const char *value)
 {
-    return set_yes(&config->publish, value);
+    return parse_yes(value, &config->publish);
 }
 
 static void dump_publish(const struct config *config, FILE *out)
@@ -221,7 +207,7 @@ static void dump_publish(const struct config *config, FILE *out)
 
 static int set_agents(struct config *config, const char *value)
 {
-    return set_yes(&config->agents, value);
+    return parse_yes(value, &config->agents);
 }
 
 static void dump_agents(const struct config *config, FILE *out)
