@@ -2,8 +2,9 @@
 /** @file report_level.c  See report_level.h. */
 #include "keep/report_level.h"
 
-#include "keep/sql.h"
+#include "keep/history.h"
 #include "keep/open_store.h"
+#include "keep/sql.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,12 @@
 /** @file report_level.h  Whether a report is made from minutes or from hours, or cannot be made. */
 #pragma once
 
-#include "keep/report.h"
+#include "base/error.h"
+#include "keep/report_options.h"
+
+#include <stdint.h>
+
+struct store;
 
 /** Minutes as far as they are kept of the whole span, for they have each guest's share of a sum;
  * else hours. *from_s: when the first one begins within the span. */
