@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "keep/bucket_need.h"
 #include "keep/bucket_row.h"
+#include "keep/open_store.h"
 #include "keep/rollup.h"
 #include "keep/sql.h"
-#include "keep/open_store.h"
 
 #include <errno.h>
 #include <math.h>

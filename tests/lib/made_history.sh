@@ -25,5 +25,5 @@ made_history() {
 
 # made_event FILE KIND TIME NAME: of the guest of that name.
 made_event() {
-	sqlite3 -batch "$1" "INSERT INTO event(guest_id, time_ms, kind) SELECT id, $3000, '$2' FROM guest WHERE name = '$4'"
+	sqlite3 -batch "$1" "INSERT INTO event(guest_id, time_ms, kind) SELECT id, ${3}000, '$2' FROM guest WHERE name = '$4'"
 }
