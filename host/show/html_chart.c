@@ -37,7 +37,7 @@ static double value_of(const struct timeline_cell *cell, const struct html_serie
 /* So many whole cells that no more than ten labels stand below the picture. */
 static double label_step(const struct timeline_span *span)
 {
-    static const double steps_s[] = {300,   600,   1800,  3600,   10800,
+    static const double steps_s[] = {60,    300,   600,   1800,   3600,  10800,
                                      21600, 43200, 86400, 172800, 604800};
     const double length_s = (double)span->n_cells * span->cell_s;
     const size_t n = sizeof(steps_s) / sizeof(steps_s[0]);
