@@ -69,6 +69,9 @@ struct method {
     int (*stop)(void *state, struct error *error);
     /** Counts what was touched since mark. May be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
+    /** NULL, or collect of @p n states of one target at once, which costs less than one after the
+     * other. */
+    int (*collect_many)(void *const *states, size_t n, struct tally *tallies, struct error *error);
     /**
      * Begins the next period: marks again the pages that were touched, and those that could not be
      * measured; pages that stayed idle stay marked, and absent ones absent. A page that is

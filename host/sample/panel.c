@@ -247,24 +247,47 @@ static int cohort_begin(struct panel *panel, struct cohort *cohort, struct error
     return rc;
 }
 
-static int cohort_read(struct panel *panel, struct cohort *cohort, struct error *error)
+/* Of all cohorts: what was touched since each was marked. */
+static int collect(struct panel *panel, struct tally tallies[N_COHORTS], struct error *error)
 {
-    struct tally tally = {0};
-    int rc = panel->plan.method->collect(cohort->method_state, &tally, error);
+    const struct method *method = panel->plan.method;
+    void *states[N_COHORTS];
+    int rc = 0;
 
-    if (tally.doubts) {
-        panel->doubtful++;
-        panel->doubt.doubts |= tally.doubts;
-        panel->doubt.hidden_units = tally.hidden_units;
-    }
+    for (size_t c = 0; c < N_COHORTS; c++)
+        states[c] = panel->cohorts[c].method_state;
+    if (method->collect_many)
+        return method->collect_many(states, N_COHORTS, tallies, error);
+    for (size_t c = 0; rc == 0 && c < N_COHORTS; c++)
+        rc = method->collect(states[c], &tallies[c], error);
+    return rc;
+}
 
-    for (uint64_t i = 0; rc == 0 && i < cohort->set.n; i++) {
+static void note_states(const struct panel *panel, struct cohort *cohort)
+{
+    for (uint64_t i = 0; i < cohort->set.n; i++) {
         enum page_state state = (enum page_state)cohort->set.state[i];
 
         if (state == PAGE_TOUCHED || page_is_gone(state))
             cohort->last[i] = panel->now;
         else if (state == PAGE_UNMEASURABLE)
             cohort->unseen[i] = panel->now;
+    }
+}
+
+static int read_cohorts(struct panel *panel, struct error *error)
+{
+    struct tally tallies[N_COHORTS] = {0};
+    int rc = collect(panel, tallies, error);
+
+    for (size_t c = 0; c < N_COHORTS; c++) {
+        if (tallies[c].doubts) {
+            panel->doubtful++;
+            panel->doubt.doubts |= tallies[c].doubts;
+            panel->doubt.hidden_units = tallies[c].hidden_units;
+        }
+        if (rc == 0)
+            note_states(panel, &panel->cohorts[c]);
     }
     return rc;
 }
@@ -369,8 +392,8 @@ static int read_all(struct panel *panel, struct error *error)
 
     for (size_t i = 0; rc == 0 && panel->plan.method->stop && i < N_COHORTS; i++)
         rc = panel->plan.method->stop(panel->cohorts[i].method_state, error);
-    for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
-        rc = cohort_read(panel, &panel->cohorts[i], error);
+    if (rc == 0)
+        rc = read_cohorts(panel, error);
     tick_of(panel, panel->now)->vcpu_ns = vcpu_ns(panel);
     tick_of(panel, panel->now)->own_ns = own_ns(panel);
     tick_of(panel, panel->now)->odometer = odometer(panel);

@@ -9,7 +9,9 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #define SWAPS "proc/swaps"
 #define HEAD "Filename Type Size Used Priority\n"
@@ -195,6 +197,52 @@ START_TEST(touched_while_marked_under_tcg)
 }
 END_TEST
 
+static void punch(uint64_t first, uint64_t n)
+{
+    int fd = openat(fake.root.dirfd, FILE_NAME, O_RDWR);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                               (off_t)(first * BASE_PAGE_BYTES), (off_t)(n * BASE_PAGE_BYTES)),
+                     0);
+    close(fd);
+}
+
+/* Cohorts are read together, in the order of their pages: each page has its own state, also where
+ * one answer is that of a whole hole, and behind it. */
+START_TEST(several_sets_at_once)
+{
+    void *states[2] = {open_method(1, 0)};
+    struct page_set second;
+    struct tally tallies[2] = {0};
+    struct error error = {0};
+
+    ck_assert_int_eq(page_set_blank(&second, &fake.ram, 3), 0);
+    second.page[0] = PAGE(0) + 1;
+    second.page[1] = PAGE(2) + 1;
+    second.page[2] = PAGE(3) + 1;
+    ck_assert_int_eq(method_pageout.open(&fake.target, &second, &states[1], &error), 0);
+    punch(PAGE(3), PAGE(1));
+    for (size_t s = 0; s < 2; s++)
+        ck_assert_msg(method_pageout.mark(states[s], &error) == 0, "%s", error.text);
+    map_page(PAGE(2) + 1);   /* the guest touches one, ... */
+    punch(PAGE(0), PAGE(2)); /* ... its balloon takes more, ... */
+    fake_set_u64(&fake, FILE_NAME, PAGE(1) * BASE_PAGE_BYTES / 8, 1); /* ... but one of these */
+    ck_assert_int_eq(method_pageout.collect_many(states, 2, tallies, &error), 0);
+
+    static const uint8_t first_states[] = {PAGE_ABSENT, PAGE_IDLE, PAGE_IDLE, PAGE_ABSENT};
+    static const uint8_t second_states[] = {PAGE_ABSENT, PAGE_TOUCHED, PAGE_ABSENT};
+
+    for (uint64_t i = 0; i < PANEL; i++)
+        ck_assert_msg(set.state[i] == first_states[i], "page %d: %d", (int)i, set.state[i]);
+    for (uint64_t i = 0; i < second.n; i++)
+        ck_assert_msg(second.state[i] == second_states[i], "page %d: %d", (int)i, second.state[i]);
+    for (size_t s = 0; s < 2; s++)
+        method_pageout.close(states[s]);
+    page_set_free(&second);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pageout");
@@ -206,6 +254,7 @@ int main(void)
     tcase_add_test(tcase, touched_before_the_marking);
     tcase_add_test(tcase, touched_between_two_calls);
     tcase_add_test(tcase, touched_while_marked_under_tcg);
+    tcase_add_test(tcase, several_sets_at_once);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -71,11 +71,16 @@ int backing_file_open(const struct target *target, const struct ram_block *block
     return fd;
 }
 
-int backing_file_holds(int fd, uint64_t offset)
+bool file_walk_holds(struct file_walk *walk, int fd, uint64_t offset)
 {
+    if (walk->fd == fd && offset >= walk->from && offset < walk->next)
+        return false;
+
     off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
 
-    if (data < 0)
-        return errno == ENXIO ? 0 : -errno;
-    return (uint64_t)data == offset;
+    if (data < 0 && errno != ENXIO)
+        return false;
+    *walk = (struct file_walk){
+        .fd = fd, .from = offset, .next = data < 0 ? UINT64_MAX : (uint64_t)data};
+    return walk->next == offset;
 }

@@ -15,6 +15,14 @@
 int backing_file_open(const struct target *target, const struct ram_block *block,
                       struct error *error);
 
-/** Does the file hold a page at @p offset? By lseek(SEEK_DATA), which reads nothing. 1, 0 or
- * -errno. */
-int backing_file_holds(int fd, uint64_t offset);
+/** Where a file has pages, asked in ascending order: of a hole one answer is that of all of its
+ * pages. Zeroed: nothing is known yet. */
+struct file_walk {
+    int fd;
+    uint64_t from,
+        next; /* from here on the next page that the file holds is there; 0, 0: unknown */
+};
+
+/** Does the file hold a page at @p offset? By lseek(SEEK_DATA), which reads nothing; false where
+ * that fails. */
+bool file_walk_holds(struct file_walk *walk, int fd, uint64_t offset);

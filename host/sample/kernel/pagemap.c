@@ -11,7 +11,8 @@
 #include <sys/ioctl.h>
 
 #define GATHER_MAX 4096
-#define BRIDGE 32 /* a page-table walk per entry is cheap beside a system call */
+/* A system call costs as much as the walk of 70 entries (1.2 us and 17 ns, by perf). */
+#define BRIDGE 64
 
 /* From include/uapi/linux/fs.h of Linux 6.7; Debian 12's own headers are older. */
 struct scan_arg {

@@ -46,6 +46,7 @@
 #include "sample/kernel/u64_file.h"
 #include "sample/method.h"
 #include "sample/method/pageout_calls.h"
+#include "sample/page_merge.h"
 
 #include <errno.h>
 #include <string.h>
@@ -109,13 +110,6 @@ static int read_entries(struct pageout *pageout,
     return rc;
 }
 
-static bool any_page(const struct pageout *pageout, uint64_t i)
-{
-    (void)pageout;
-    (void)i;
-    return true;
-}
-
 static bool is_advised(const struct pageout *pageout, uint64_t i)
 {
     return pageout->advised[i];
@@ -147,14 +141,19 @@ static void thin_out(struct page_set *set)
     set->n = kept;
 }
 
-static bool in_file(const struct pageout *pageout, uint64_t i)
-{
-    uint64_t page = page_set_page(pageout->set, i);
-    const struct ram_block *block = guest_ram_block(pageout->set->ram, page);
-    size_t at = (size_t)(block - pageout->set->ram->blocks);
-    uint64_t offset = block->file_offset + (page - block->first_page) * BASE_PAGE_BYTES;
+/* One walk by the descriptors of one cohort, for all of them. */
+struct ram_walk {
+    const struct pageout *by;
+    struct file_walk file;
+};
 
-    return backing_file_holds(pageout->file_fds[at], offset) == 1;
+static bool in_file(struct ram_walk *walk, uint64_t page)
+{
+    const struct guest_ram *ram = walk->by->target->ram;
+    const struct ram_block *block = guest_ram_block(ram, page);
+    const uint64_t offset = block->file_offset + (page - block->first_page) * BASE_PAGE_BYTES;
+
+    return file_walk_holds(&walk->file, walk->by->file_fds[block - ram->blocks], offset);
 }
 
 static bool is_large(const struct pageout *pageout, uint64_t pfn)
@@ -165,13 +164,13 @@ static bool is_large(const struct pageout *pageout, uint64_t pfn)
            (flags & (KPF_COMPOUND_HEAD | KPF_COMPOUND_TAIL));
 }
 
-static void note_page(struct pageout *pageout, uint64_t i)
+static void note_page(struct pageout *pageout, uint64_t i, struct ram_walk *walk)
 {
     struct page_set *set = pageout->set;
     bool mapped = pageout->entry[i] & PAGEMAP_PRESENT;
 
     page_set_note_unit(set, i, 0, page_set_hva(set, i));
-    pageout->was_unmapped[i] = !mapped && in_file(pageout, i);
+    pageout->was_unmapped[i] = !mapped && in_file(walk, page_set_page(set, i));
     set->state[i] = mapped || pageout->was_unmapped[i] ? PAGE_IDLE : PAGE_ABSENT;
     /* Advice for one page of a large folio splits it, also where the folio is not mapped by a
      * PMD. */
@@ -238,6 +237,7 @@ static int unmap_pages(struct pageout *pageout)
 static int mark_pages(struct pageout *pageout, bool (*wanted)(enum page_state), struct error *error)
 {
     struct page_set *set = pageout->set;
+    struct ram_walk walk = {.by = pageout};
     int rc = check_swap(pageout->target->root,
                         error); /* each time: swap may be added while we repeat */
 
@@ -248,7 +248,7 @@ static int mark_pages(struct pageout *pageout, bool (*wanted)(enum page_state), 
     rc = read_entries(pageout, is_advised);
     for (uint64_t i = 0; rc == 0 && i < set->n; i++)
         if (pageout->advised[i])
-            note_page(pageout, i);
+            note_page(pageout, i, &walk);
     if (rc == 0)
         rc = unmap_pages(pageout);
     if (rc < 0)
@@ -277,7 +277,7 @@ static int pageout_rearm(void *state, struct error *error)
 /* Unmapped is what an idle page is; only the file knows whether it is still there, and a balloon or
  * a hole in the file takes just the pages that are idle. One that is absent and now in the file,
  * but not mapped, was put there by another process. */
-static void see_page(struct pageout *pageout, uint64_t i)
+static void see_page(struct pageout *pageout, uint64_t i, struct ram_walk *walk)
 {
     struct page_set *set = pageout->set;
     enum page_state state = (enum page_state)set->state[i];
@@ -285,26 +285,65 @@ static void see_page(struct pageout *pageout, uint64_t i)
     if (pageout->entry[i] & PAGEMAP_PRESENT) {
         if (state != PAGE_UNMEASURABLE)
             set->state[i] = PAGE_TOUCHED;
-    } else if (!in_file(pageout, i)) {
+    } else if (!in_file(walk, page_set_page(set, i))) {
         set->state[i] = (uint8_t)page_lost(state, PAGE_ABSENT);
     } else if (state == PAGE_ABSENT) {
         set->state[i] = PAGE_UNMEASURABLE;
     }
 }
 
-static int pageout_collect(void *state, struct tally *tally, struct error *error)
+/* A page of a panel takes a system call of its own where the next one is far; those of several
+ * cohorts are nearer to each other. */
+static int see_merged(void *const *states, const struct page_merge *merge, uint64_t *entry)
 {
-    struct pageout *pageout = state;
-    struct page_set *set = pageout->set;
-    int rc = read_entries(pageout, any_page);
+    const struct pageout *any = states[0];
+    struct ram_walk walk = {.by = any};
+    int rc = pagemap_read(any->pagemap_fd, any->target->ram, merge->page, merge->n, entry);
+
+    for (uint64_t k = 0; rc == 0 && k < merge->n; k++) {
+        struct pageout *pageout = states[merge->place[k].set];
+        uint64_t i = merge->place[k].i;
+
+        pageout->entry[i] = entry[k];
+        see_page(pageout, i, &walk);
+    }
+    return rc;
+}
+
+static int read_sets(void *const *states, size_t n)
+{
+    const struct page_set *sets[PAGE_MERGE_SETS];
+    struct page_merge merge;
+
+    for (size_t s = 0; s < n; s++)
+        sets[s] = ((const struct pageout *)states[s])->set;
+
+    int rc = page_merge_make(&merge, sets, n);
+    cleanup_free uint64_t *entry = rc < 0 ? NULL : calloc(merge.n + 1, sizeof(*entry));
+
+    if (rc == 0)
+        rc = entry ? see_merged(states, &merge, entry) : -ENOMEM;
+    page_merge_free(&merge);
+    return rc;
+}
+
+static int pageout_collect_many(void *const *states, size_t n, struct tally *tallies,
+                                struct error *error)
+{
+    const struct pageout *first = states[0];
+    int rc = read_sets(states, n);
 
     if (rc < 0)
-        return error_set(error, rc, "/proc/%d/pagemap: %s", pageout->target->process->pid,
+        return error_set(error, rc, "/proc/%d/pagemap: %s", first->target->process->pid,
                          strerror(-rc));
-    for (uint64_t i = 0; i < set->n; i++)
-        see_page(pageout, i);
-    page_set_tally(set, tally);
+    for (size_t s = 0; s < n; s++)
+        page_set_tally(((const struct pageout *)states[s])->set, &tallies[s]);
     return 0;
+}
+
+static int pageout_collect(void *state, struct tally *tally, struct error *error)
+{
+    return pageout_collect_many(&state, 1, tally, error);
 }
 
 /* --- restoring -------------------------------------------------------------------------------- */
@@ -339,11 +378,13 @@ static void map_again(struct pageout *pageout)
     const struct page_set *set = pageout->set;
     pid_t pid = pageout->target->process->pid;
     struct iovec there[TOUCH_AT_ONCE];
+    struct ram_walk walk = {.by = pageout};
     size_t n = 0;
     bool alive = true;
 
     for (uint64_t i = 0; alive && i < set->n; i++) {
-        if (set->state[i] != PAGE_IDLE || pageout->was_unmapped[i] || !in_file(pageout, i))
+        if (set->state[i] != PAGE_IDLE || pageout->was_unmapped[i] ||
+            !in_file(&walk, page_set_page(set, i)))
             continue;
         there[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)page_set_hva(set, i),
                                     .iov_len = 1};
@@ -562,6 +603,7 @@ const struct method method_pageout = {
     .open = pageout_open,
     .mark = pageout_mark,
     .collect = pageout_collect,
+    .collect_many = pageout_collect_many,
     .rearm = pageout_rearm,
     .reach_bytes = FAULT_AROUND_BYTES,
     .close = pageout_close,
