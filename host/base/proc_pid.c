@@ -66,19 +66,19 @@ static long whole_number(const char *name)
     return errno || *end || number > INT_MAX ? -1 : number;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-    const pid_t x = *(const pid_t *)a;
-    const pid_t y = *(const pid_t *)b;
+    const struct proc_number *x = a;
+    const struct proc_number *y = b;
 
-    return (x > y) - (x < y);
+    return (x->number > y->number) - (x->number < y->number);
 }
 
-static int append(pid_t **numbers, size_t *n, size_t *room, pid_t number)
+static int append(struct proc_number **numbers, size_t *n, size_t *room, struct proc_number number)
 {
     if (*n == *room) {
         size_t larger_room = *room ? *room * 2 : 64;
-        pid_t *larger = realloc(*numbers, larger_room * sizeof(**numbers));
+        struct proc_number *larger = realloc(*numbers, larger_room * sizeof(**numbers));
 
         if (!larger)
             return -ENOMEM;
@@ -102,10 +102,11 @@ static int open_directory(const struct fsroot *root, const char *path, DIR **dir
     return -ENOMEM;
 }
 
-ssize_t proc_numbers(const struct fsroot *root, const char *path, pid_t **numbers)
+ssize_t proc_numbers_inodes(const struct fsroot *root, const char *path,
+                            struct proc_number **numbers)
 {
     cleanup_dir DIR *dir = NULL;
-    cleanup_free pid_t *found = NULL;
+    cleanup_free struct proc_number *found = NULL;
     size_t n = 0;
     size_t room = 0;
     int rc = open_directory(root, path, &dir);
@@ -114,13 +115,28 @@ ssize_t proc_numbers(const struct fsroot *root, const char *path, pid_t **number
         long number = whole_number(entry->d_name);
 
         if (number >= 0)
-            rc = append(&found, &n, &room, (pid_t)number);
+            rc = append(&found, &n, &room, (struct proc_number){(pid_t)number, entry->d_ino});
     }
     if (rc < 0)
         return rc;
     if (n > 1)
-        qsort(found, n, sizeof(*found), by_value);
+        qsort(found, n, sizeof(*found), by_number);
     *numbers = found;
     found = NULL;
     return (ssize_t)n;
+}
+
+ssize_t proc_numbers(const struct fsroot *root, const char *path, pid_t **numbers)
+{
+    cleanup_free struct proc_number *found = NULL;
+    ssize_t n = proc_numbers_inodes(root, path, &found);
+
+    if (n < 0)
+        return n;
+    *numbers = malloc(((size_t)n + 1) * sizeof(**numbers));
+    if (!*numbers)
+        return -ENOMEM;
+    for (ssize_t i = 0; i < n; i++)
+        (*numbers)[i] = found[i].number;
+    return n;
 }

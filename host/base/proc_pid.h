@@ -30,3 +30,12 @@ int proc_stat_read(const struct fsroot *root, pid_t pid, struct proc_stat *stat)
 /** The entries of directory @p path whose names are numbers (pids, tids, fds), ascending. @p
  * numbers is allocated, the caller frees; returns the count. */
 ssize_t proc_numbers(const struct fsroot *root, const char *path, pid_t **numbers);
+
+struct proc_number {
+    pid_t number;
+    uint64_t inode;
+};
+
+/** Likewise, with the inode of each. */
+ssize_t proc_numbers_inodes(const struct fsroot *root, const char *path,
+                            struct proc_number **numbers);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "domain/qemu_cmdline.h"
+#include "domain/qemu_threads.h"
 
 #include <sys/types.h>
 
@@ -19,5 +20,6 @@ struct qemu_process {
     enum accel accel; /* from the process itself: an open kvm-vm file or the vCPU threads' names */
     bool vcpus_known; /* false: the vCPU threads cannot be distinguished, vcpus holds all threads */
     size_t n_vcpus;
-    pid_t *vcpus; /* thread ids, ascending; see qemu_vcpus.h for the rule */
+    pid_t *vcpus;                /* thread ids, ascending; see qemu_vcpus.h for the rule */
+    struct qemu_threads threads; /* all of them, as they were then */
 };

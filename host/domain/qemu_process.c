@@ -177,6 +177,7 @@ void qemu_process_close(struct qemu_process *process)
     free(process->vcpus);
     process->vcpus = NULL;
     process->n_vcpus = 0;
+    qemu_threads_free(&process->threads);
 }
 
 int qemu_process_verify(const struct fsroot *root, const struct qemu_process *process,

@@ -3,6 +3,7 @@
 #include "domain/qemu_vcpus.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/proc_pid.h"
 
 #include <errno.h>
@@ -24,15 +25,6 @@ static enum accel accel_of_thread(const char *name)
     if (strcmp(kind, "KVM") == 0)
         return ACCEL_KVM;
     return strcmp(kind, "TCG") == 0 ? ACCEL_TCG : ACCEL_UNKNOWN;
-}
-
-static enum accel thread_accel(const struct fsroot *root, pid_t pid, pid_t tid)
-{
-    char name[64];
-
-    if (fsroot_read(root, name, sizeof(name), "proc/%d/task/%d/comm", (int)pid, (int)tid) < 0)
-        return ACCEL_UNKNOWN;
-    return accel_of_thread(name);
 }
 
 /* Does the thread leave SIGUSR1 unblocked? */
@@ -102,31 +94,44 @@ bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu
     return holds(root, process->pid, is_guest_memfd) > 0;
 }
 
-/* Those that pick() takes are moved to the beginning; returns how many. */
-static size_t choose(const struct fsroot *root, struct qemu_process *process, pid_t *tids, size_t n,
+/* The ids of the threads that pick() takes go to @p tids; returns how many. */
+static size_t choose(const struct fsroot *root, struct qemu_process *process, pid_t *tids,
                      bool (*pick)(const struct fsroot *root, struct qemu_process *process,
-                                  pid_t tid))
+                                  const struct qemu_thread *thread))
 {
+    const struct qemu_threads *threads = &process->threads;
     size_t chosen = 0;
 
-    for (size_t i = 0; i < n && chosen < QEMU_MAX_VCPUS; i++)
-        if (pick(root, process, tids[i]))
-            tids[chosen++] = tids[i];
+    for (size_t i = 0; i < threads->n && chosen < QEMU_MAX_VCPUS; i++)
+        if (pick(root, process, &threads->thread[i]))
+            tids[chosen++] = threads->thread[i].tid;
     return chosen;
 }
 
-static bool is_named(const struct fsroot *root, struct qemu_process *process, pid_t tid)
+static bool is_named(const struct fsroot *root, struct qemu_process *process,
+                     const struct qemu_thread *thread)
 {
-    enum accel accel = thread_accel(root, process->pid, tid);
+    enum accel accel = accel_of_thread(thread->name);
 
+    (void)root;
     if (accel != ACCEL_UNKNOWN)
         process->accel = accel;
     return accel != ACCEL_UNKNOWN;
 }
 
-static bool is_kicked(const struct fsroot *root, struct qemu_process *process, pid_t tid)
+static bool is_kicked(const struct fsroot *root, struct qemu_process *process,
+                      const struct qemu_thread *thread)
 {
-    return takes_sigusr1(root, process->pid, tid);
+    return takes_sigusr1(root, process->pid, thread->tid);
+}
+
+static bool is_any(const struct fsroot *root, struct qemu_process *process,
+                   const struct qemu_thread *thread)
+{
+    (void)root;
+    (void)process;
+    (void)thread;
+    return true;
 }
 
 /* The first that fits. */
@@ -216,26 +221,36 @@ static int keep(struct qemu_process *process, const pid_t *tids, size_t n)
 
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)
 {
-    cleanup_free pid_t *tids = NULL;
-    char path[32];
+    int rc = qemu_threads_read(root, process->pid, clock_ns(), &process->threads);
 
-    snprintf(path, sizeof(path), "proc/%d/task", (int)process->pid);
-    ssize_t n = proc_numbers(root, path, &tids);
+    if (rc < 0)
+        return rc;
 
-    if (n <= 0)
-        return n == 0 || n == -ENOENT ? -ESRCH : (int)n;
+    cleanup_free pid_t *tids = calloc(process->threads.n, sizeof(*tids));
 
-    size_t chosen = choose(root, process, tids, (size_t)n, is_named);
+    if (!tids)
+        return -ENOMEM;
+
+    size_t chosen = choose(root, process, tids, is_named);
 
     if (chosen == 0) {
         process->accel = accel_of_files(root, process);
         if (process->accel == ACCEL_KVM)
-            chosen = choose(root, process, tids, (size_t)n, is_kicked);
+            chosen = choose(root, process, tids, is_kicked);
     }
     process->vcpus_known = chosen > 0;
-    if (chosen == 0) /* all of them */
-        chosen = (size_t)n < QEMU_MAX_VCPUS ? (size_t)n : QEMU_MAX_VCPUS;
+    if (chosen == 0)
+        chosen = choose(root, process, tids, is_any);
     return keep(process, tids, chosen);
+}
+
+unsigned qemu_process_jobs_found(const struct qemu_process *process)
+{
+    unsigned jobs = 0;
+
+    for (size_t i = 0; i < process->threads.n; i++)
+        jobs |= job_of_thread(process->threads.thread[i].name);
+    return jobs;
 }
 
 static uint64_t thread_ns(const struct fsroot *root, pid_t pid, pid_t tid)

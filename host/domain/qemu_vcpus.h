@@ -37,6 +37,9 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
  * has ended, or /proc is mounted with hidepid. */
 int qemu_process_read_jobs(const struct fsroot *root, pid_t pid, unsigned *jobs);
 
+/** Likewise, of the threads that qemu_vcpus_find() has found: nothing is read. */
+unsigned qemu_process_jobs_found(const struct qemu_process *process);
+
 /**
  * What its threads, ended ones too, have passed to write() since it began; 0 where the kernel does
  * not count (CONFIG_TASK_IO_ACCOUNTING; Documentation/filesystems/proc.rst, "wchar"). A plain dump
@@ -75,8 +78,8 @@ bool qemu_process_vcpus_stopped(const struct fsroot *root, const struct qemu_pro
  * say. */
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process);
 
-/** Fills accel, vcpus_known, n_vcpus and vcpus of @p process. -ESRCH when its threads are gone;
- * -ENOMEM. */
+/** Fills accel, vcpus_known, n_vcpus, vcpus and threads of @p process. -ESRCH when its threads are
+ * gone; -ENOMEM. */
 int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process);
 
 /** Has it a device of the host open (/dev/vfio, Documentation/driver-api/vfio.rst)? False where its

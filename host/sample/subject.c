@@ -116,7 +116,7 @@ int subject_refresh(struct subject *subject, struct resident_now *now, struct er
         rc = resident_meter_read(&subject->resident, subject->root, process->pid, now);
     if (rc < 0)
         return error_set(error, rc, "the guest vanished");
-    subject->guest.jobs |= qemu_process_jobs(subject->root, process);
+    subject->guest.jobs |= qemu_process_jobs_found(process);
     if (subject->checked_bytes != now->address_bytes)
         check_changes(subject, now->address_bytes);
     return 0;

@@ -37,6 +37,7 @@ static void find_vcpus(const uint8_t *data, size_t size)
     CLAIM(qemu_vcpus_find(below_root(), &process) == 0);
     CLAIM(process.n_vcpus == 1 && process.vcpus[0] == 1);
     free(process.vcpus);
+    qemu_threads_free(&process.threads);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

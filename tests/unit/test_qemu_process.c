@@ -174,6 +174,52 @@ START_TEST(vcpus_come_and_go)
 }
 END_TEST
 
+static const char *name_of(const struct qemu_threads *threads, pid_t tid)
+{
+    for (size_t i = 0; i < threads->n; i++)
+        if (threads->thread[i].tid == tid)
+            return threads->thread[i].name;
+    return NULL;
+}
+
+/* The name of a thread is read until it has had ten seconds to name itself, and again of another
+ * one that got its id. */
+START_TEST(names_of_threads_are_read_once)
+{
+    struct fsroot root = copy_fixture("libvirt");
+    struct qemu_threads threads = {0};
+    const uint64_t then_ns = 1000000000;
+    char old[512];
+    char away[512];
+    char begun[512];
+
+    root.live = true; /* as far as this test goes */
+    ck_assert_int_eq(qemu_threads_read(&root, FIXTURE_PID, then_ns, &threads), 0);
+    write_file("task/1003/comm", "CPU 7/TCG\n");
+    ck_assert_int_eq(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_str_eq(name_of(&threads, 1003), "CPU 7/TCG");
+
+    write_file("task/1003/comm", "not read\n");
+    ck_assert_int_eq(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + 2 * QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_str_eq(name_of(&threads, 1003), "CPU 7/TCG");
+
+    snprintf(old, sizeof(old), "%s/proc/%d/task/1003", copy, FIXTURE_PID);
+    snprintf(away, sizeof(away), "%s/proc/%d/task/ended", copy, FIXTURE_PID);
+    snprintf(begun, sizeof(begun), "%s/proc/%d/task/1009", copy, FIXTURE_PID);
+    ck_assert_int_eq(mkdir(begun, 0755), 0);
+    write_file("task/1009/comm", "dump_thread\n");
+    ck_assert_int_eq(rename(old, away), 0);
+    ck_assert_int_eq(rename(begun, old), 0);
+    ck_assert_int_eq(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + 3 * QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_str_eq(name_of(&threads, 1003), "dump_thread");
+    qemu_threads_free(&threads);
+    remove_copy(&root);
+}
+END_TEST
+
 START_TEST(jobs_by_their_threads)
 {
     struct fsroot root = copy_fixture("libvirt");
@@ -463,6 +509,7 @@ int main(void)
     tcase_add_test(c, tcg_without_names_has_all_threads);
     tcase_add_test(c, kvm_with_and_without_names_agree);
     tcase_add_test(c, single_threaded_tcg);
+    tcase_add_test(c, names_of_threads_are_read_once);
     tcase_add_test(c, vcpus_come_and_go);
     tcase_add_test(c, jobs_by_their_threads);
     tcase_add_test(c, what_was_written);

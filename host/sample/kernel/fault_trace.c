@@ -143,10 +143,12 @@ int fault_trace_follow(struct fault_trace *trace, const struct target *target, b
 
     now.vcpus = NULL;
     now.n_vcpus = 0;
+    now.threads = (struct qemu_threads){0};
     *grown = false;
 
     int rc = qemu_vcpus_find(target->root, &now);
 
+    qemu_threads_free(&now.threads);
     if (rc < 0)
         return error_set(error, rc, "process %d: the guest vanished", now.pid);
     rc = open_rings(trace, &now, grown, error);
