@@ -2,9 +2,10 @@
 /** @file disturbance.c  See disturbance.h. */
 #include "record/disturbance.h"
 
+#include "base/host_file.h"
 #include "sample/kernel/damon_sysfs.h"
+#include "sample/kernel/swaps.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
@@ -25,25 +26,33 @@ bool disturbance_damon(const struct fsroot *root)
     return false;
 }
 
+/* Where no page of the host is merged, none of the process is (mm/ksm.c counts a page that is
+ * shared before its users). Pages of zeros that KSM dropped have another counter. */
+static bool any_merged(const struct fsroot *root)
+{
+    static struct host_file shared = {.path = "sys/kernel/mm/ksm/pages_shared"};
+    uint64_t pages = 0;
+
+    return host_file_read_u64(&shared, root, &pages) < 0 || pages > 0;
+}
+
 bool disturbance_merged(const struct fsroot *root, pid_t pid)
 {
     uint64_t pages = 0;
 
-    return fsroot_read_u64(root, &pages, "proc/%d/ksm_merging_pages", (int)pid) == 0 && pages > 0;
+    return any_merged(root) &&
+           fsroot_read_u64(root, &pages, "proc/%d/ksm_merging_pages", (int)pid) == 0 && pages > 0;
 }
 
 bool disturbance_swap(const struct fsroot *root)
 {
-    char text[8192];
-    ssize_t n = fsroot_read(root, text, sizeof(text), "proc/swaps");
-
-    /* A heading, and a line for each. */
-    return n == -EFBIG || (n > 0 && strchr(text, '\n'));
+    return swap_is_active(root) == 1;
 }
 
 bool disturbance_ksm(const struct fsroot *root)
 {
+    static struct host_file ksm = {.path = "sys/kernel/mm/ksm/run"};
     uint64_t run = 0;
 
-    return fsroot_read_u64(root, &run, "sys/kernel/mm/ksm/run") == 0 && run == 1;
+    return host_file_read_u64(&ksm, root, &run) == 0 && run == 1;
 }

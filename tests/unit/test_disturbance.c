@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_disturbance.c  Who else is found to change what is sampled, in made trees. */
+#include "base/host_file.h"
 #include "domain/qemu_vcpus.h"
 #include "fixture.h"
 #include "record/disturbance.h"
 #include "sample/kernel/numa_balancing.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +67,31 @@ START_TEST(merged_pages_stay_so)
     ck_assert(!disturbance_merged(&root, 7));
     put("proc/7/ksm_merging_pages", "12\n");
     ck_assert(disturbance_merged(&root, 7));
+    put("sys/kernel/mm/ksm/pages_shared", "1\n");
+    ck_assert(disturbance_merged(&root, 7));
+    put("sys/kernel/mm/ksm/pages_shared", "0\n"); /* of the whole host */
+    ck_assert(!disturbance_merged(&root, 7));
+}
+END_TEST
+
+/* What stays open is read anew each time, from its beginning. */
+START_TEST(a_file_that_stays_open)
+{
+    struct host_file file = {.path = "sys/number"};
+    uint64_t number = 0;
+
+    root.live = true; /* as far as this test goes */
+    ck_assert_int_eq(host_file_read_u64(&file, &root, &number), -ENOENT);
+    put("sys/number", "12345\n");
+    ck_assert_int_eq(host_file_read_u64(&file, &root, &number), 0);
+    ck_assert_uint_eq(number, 12345);
+    put("sys/number", "7\n");
+    ck_assert_int_eq(host_file_read_u64(&file, &root, &number), 0);
+    ck_assert_uint_eq(number, 7);
+    put("sys/number", "none\n");
+    ck_assert_int_eq(host_file_read_u64(&file, &root, &number), -EINVAL);
+    close(atomic_load(&file.fd) - 1);
+    root.live = false;
 }
 END_TEST
 
@@ -145,6 +172,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, nobody_in_an_empty_tree);
     tcase_add_test(tcase, merged_pages_stay_so);
+    tcase_add_test(tcase, a_file_that_stays_open);
     tcase_add_test(tcase, swap);
     tcase_add_test(tcase, assigned_devices);
     tcase_add_test(tcase, damon);

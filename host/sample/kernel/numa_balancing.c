@@ -2,13 +2,15 @@
 /** @file numa_balancing.c  See numa_balancing.h. */
 #include "sample/kernel/numa_balancing.h"
 
+#include "base/host_file.h"
 #include "sample/kernel/vmstat.h"
 
 bool numa_balancing_on(const struct fsroot *root)
 {
+    static struct host_file balancing = {.path = "proc/sys/kernel/numa_balancing"};
     uint64_t mode = 0;
 
-    return fsroot_read_u64(root, &mode, "proc/sys/kernel/numa_balancing") == 0 && mode > 0 &&
+    return host_file_read_u64(&balancing, root, &mode) == 0 && mode > 0 &&
            fsroot_exists(root, "sys/devices/system/node/node1");
 }
 

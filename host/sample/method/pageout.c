@@ -43,6 +43,7 @@
 #include "sample/kernel/kpage_shared.h"
 #include "sample/kernel/kpageflags.h"
 #include "sample/kernel/pagemap.h"
+#include "sample/kernel/swaps.h"
 #include "sample/kernel/u64_file.h"
 #include "sample/method.h"
 #include "sample/method/pageout_calls.h"
@@ -70,14 +71,10 @@ struct pageout {
 
 static int check_swap(const struct fsroot *root, struct error *why)
 {
-    char *text = NULL;
-    ssize_t n = fsroot_read_all(root, &text, 1 << 20, "proc/swaps");
-    const char *first = n > 0 ? strchr(text, '\n') : NULL;
-    bool active = first && first[1];
+    int active = swap_is_active(root);
 
-    free(text);
-    if (n < 0 && n != -ENOENT)
-        return error_set(why, (int)n, "/proc/swaps: %s", strerror((int)-n));
+    if (active < 0)
+        return error_set(why, active, "/proc/swaps: %s", strerror(-active));
     if (active)
         return error_set(why, -ENOTSUP,
                          "swap is active: MADV_PAGEOUT would really swap guest pages out");

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file host_file.c  See host_file.h. */
+#include "base/host_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The descriptor, kept for the life of the process, or a negative errno. */
+static int kept_fd(struct host_file *file, const struct fsroot *root)
+{
+    int kept = atomic_load(&file->fd);
+
+    if (kept > 0)
+        return kept - 1;
+
+    int fd = fsroot_openf(root, O_RDONLY, "%s", file->path);
+
+    if (fd < 0 || atomic_compare_exchange_strong(&file->fd, &kept, fd + 1))
+        return fd;
+    close(fd); /* another thread was first */
+    return kept - 1;
+}
+
+static ssize_t read_text(int fd, char *text, size_t size)
+{
+    ssize_t n;
+
+    do
+        n = pread(fd, text, size - 1, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    text[n] = '\0';
+    return n;
+}
+
+ssize_t host_file_read(struct host_file *file, const struct fsroot *root, char *text, size_t size)
+{
+    int fd = root->live ? kept_fd(file, root) : fsroot_openf(root, O_RDONLY, "%s", file->path);
+
+    if (fd < 0)
+        return fd;
+
+    ssize_t n = read_text(fd, text, size);
+
+    if (!root->live)
+        close(fd);
+    return n;
+}
+
+int host_file_read_u64(struct host_file *file, const struct fsroot *root, uint64_t *value)
+{
+    char text[32];
+    char *end;
+    ssize_t n = host_file_read(file, root, text, sizeof(text));
+
+    if (n < 0)
+        return (int)n;
+    if (text[0] < '0' || text[0] > '9')
+        return -EINVAL;
+    errno = 0;
+
+    uint64_t number = strtoull(text, &end, 10);
+
+    if (errno || *end)
+        return -EINVAL;
+    *value = number;
+    return 0;
+}
