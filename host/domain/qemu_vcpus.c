@@ -338,15 +338,20 @@ uint64_t qemu_process_ended_guest_ticks(const struct fsroot *root,
     return all > living ? all - living : 0;
 }
 
-uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process)
+uint64_t qemu_process_own_ns_beside(const struct fsroot *root, const struct qemu_process *process,
+                                    uint64_t vcpus_ns)
 {
     if (!root->live || !process->vcpus_known)
         return 0;
 
-    uint64_t vcpus_ns = vcpu_threads_ns(root, process);
     uint64_t all_ns = process_ns(process->pid);
 
     return all_ns > vcpus_ns ? all_ns - vcpus_ns : 0;
+}
+
+uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    return qemu_process_own_ns_beside(root, process, vcpu_threads_ns(root, process));
 }
 
 uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,

@@ -58,6 +58,11 @@ uint64_t qemu_process_sleeps(const struct fsroot *root, pid_t pid);
  */
 uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process);
 
+/** Likewise, where qemu_process_vcpu_ns() has just said @p vcpus_ns: its threads are not read
+ * again. */
+uint64_t qemu_process_own_ns_beside(const struct fsroot *root, const struct qemu_process *process,
+                                    uint64_t vcpus_ns);
+
 /**
  * For how long its threads that have ended were in guest mode, in clock ticks: what grows when a
  * vCPU is unplugged, whenever it was plugged in. At most so long: living ones may run while it is

@@ -72,20 +72,19 @@ static uint64_t now_ns(const struct panel *panel)
     return panel->plan.clock ? panel->plan.clock(panel->plan.clock_context) : clock_ns();
 }
 
-static uint64_t vcpu_ns(struct panel *panel)
+/* The threads of the vCPUs are read once, for both. */
+static void read_clocks(struct panel *panel, struct tick *tick)
 {
     const struct target *target = panel->target;
 
-    return target->process ? vcpu_clock_read(&panel->vcpus, target->root, target->process) : 0;
-}
-
-static uint64_t own_ns(const struct panel *panel)
-{
-    const struct target *target = panel->target;
-
+    tick->vcpu_ns = target->process ? vcpu_clock_read(&panel->vcpus, target->root, target->process)
+                                    : 0;
     if (panel->plan.own_ns)
-        return panel->plan.own_ns(panel->plan.clock_context);
-    return target->process ? qemu_process_own_ns(target->root, target->process) : 0;
+        tick->own_ns = panel->plan.own_ns(panel->plan.clock_context);
+    else
+        tick->own_ns = target->process ? qemu_process_own_ns_beside(target->root, target->process,
+                                                                    panel->vcpus.read_ns)
+                                       : 0;
 }
 
 static struct tick *tick_of(const struct panel *panel, uint64_t number)
@@ -337,11 +336,9 @@ static int begin(struct panel *panel, struct error *error)
 
     uint64_t middle_ns = begin_ns + (now_ns(panel) - begin_ns) / 2;
 
-    *tick_of(panel, 0) = (struct tick){.read_ns = middle_ns,
-                                       .marked_ns = middle_ns,
-                                       .vcpu_ns = vcpu_ns(panel),
-                                       .own_ns = own_ns(panel),
-                                       .odometer = aged};
+    *tick_of(panel,
+             0) = (struct tick){.read_ns = middle_ns, .marked_ns = middle_ns, .odometer = aged};
+    read_clocks(panel, tick_of(panel, 0));
     panel->began_ns = panel->turned_ns = middle_ns;
     return 0;
 }
@@ -394,8 +391,7 @@ static int read_all(struct panel *panel, struct error *error)
         rc = panel->plan.method->stop(panel->cohorts[i].method_state, error);
     if (rc == 0)
         rc = read_cohorts(panel, error);
-    tick_of(panel, panel->now)->vcpu_ns = vcpu_ns(panel);
-    tick_of(panel, panel->now)->own_ns = own_ns(panel);
+    read_clocks(panel, tick_of(panel, panel->now));
     tick_of(panel, panel->now)->odometer = odometer(panel);
     tick_of(panel, panel->now)->doubtful = panel->doubtful;
     tick_of(panel, panel->now)->read_ns = begin_ns + (now_ns(panel) - begin_ns) / 2;
@@ -435,8 +431,8 @@ static bool qemu_read_alone(const struct panel *panel)
     struct tally tally = touched_since(panel, panel->now - 1);
 
     return panel->target->process && now->vcpu_ns == last->vcpu_ns &&
-           qemu_process_vcpus_stopped(panel->target->root, panel->target->process) &&
-           read_without_guest(&tally, less(now->own_ns, last->own_ns));
+           read_without_guest(&tally, less(now->own_ns, last->own_ns)) &&
+           qemu_process_vcpus_stopped(panel->target->root, panel->target->process);
 }
 
 /* Of two ticks, for a job may have begun before the last; compared with the two before, so a job
