@@ -138,6 +138,24 @@ START_TEST(stalls_do_not_fill_the_log)
 }
 END_TEST
 
+static const char severe[] = "{\"stall\":{\"resource\":\"memory\",\"kind\":\"some\",\"uptime_s\":1,"
+                             "\"threshold_us\":100000,\"window_us\":1000000}}\n";
+
+/* With the budget used up: who drives balloons waits for it. */
+START_TEST(a_stall_is_heard_while_the_ledger_has_all_wait)
+{
+    greet();
+    agents_listen(&agents, clock_ns(), true);
+    say(severe);
+    agents_listen(&agents, clock_ns(), true); /* not each time */
+    ck_assert_uint_eq(peer.stall_ns, 0);
+    agents.listened_ns -= HELD_LISTEN_NS;
+    agents_listen(&agents, clock_ns() + HOUR, true);
+    ck_assert_uint_gt(peer.stall_ns, 0);
+    ck_assert_uint_eq(agent_channel_deadline(peer.channel), UINT64_MAX); /* asking waits */
+}
+END_TEST
+
 START_TEST(stalls_that_are_not_said_are_counted)
 {
     greet();
@@ -233,6 +251,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, one_that_alternates_does_not_fill_the_log);
     tcase_add_test(tcase, stalls_do_not_fill_the_log);
+    tcase_add_test(tcase, a_stall_is_heard_while_the_ledger_has_all_wait);
     tcase_add_test(tcase, stalls_that_are_not_said_are_counted);
     tcase_add_test(tcase, who_answers_is_said_once);
     tcase_add_test(tcase, a_fault_is_said_again_when_it_comes_back_later);

@@ -15,6 +15,11 @@
  * make no rates. */
 #define ASK_AGAIN_NS 5000000000ULL
 
+/* So often, while the ledger has all wait, what guests send unasked is received: a stall is to be
+ * known to who drives balloons within two seconds. What a guest may send is limited
+ * (agent_channel.h). */
+#define HELD_LISTEN_NS 500000000ULL
+
 /* So often a stall of one guest is kept. */
 #define KEEP_STALL_NS 2000000000ULL
 
@@ -66,6 +71,8 @@ struct agents {
     /* the thread's own */
     size_t n;
     size_t xml_left;            /* may be read in this round */
+    bool held;                  /* the ledger has all wait: nothing is asked */
+    uint64_t listened_ns;       /* while it does: when all of them were listened to last */
     double balloon_stats_cpu_s; /* used by threads that asked libvirt for it */
     struct pollfd *fds;         /* room for n_fds; the first is wake_fd */
     size_t n_fds;
@@ -87,7 +94,7 @@ void agents_forward_unavailable(struct agents *agents, struct agent_peer *peer);
 double agents_boot_s(void);
 
 /** Waits until something is received, or @p until_ns, and handles it. @p held: nothing but
- * answers. */
+ * answers, and every HELD_LISTEN_NS what is there. */
 void agents_listen(struct agents *agents, uint64_t until_ns, bool held);
 
 /** Lets all guests go. */

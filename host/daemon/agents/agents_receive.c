@@ -149,7 +149,7 @@ static void receive_stall(struct agents *agents, struct agent_peer *peer,
 {
     log_stall(peer, stall);
     keep_stall(agents, peer, stall);
-    if (clock_ns() < peer->asked_ns)
+    if (agents->held || clock_ns() < peer->asked_ns)
         return;
     agents_ask(peer);
     peer->asked_ns = clock_ns() + ASK_AGAIN_NS;
@@ -180,7 +180,7 @@ static void receive_events(struct agents *agents, struct agent_peer *peer)
 /* --- waiting ---------------------------------------------------------------------------------- */
 
 /* Where they are to be polled, in the order of the list; the number of descriptors. */
-static size_t fill(struct agents *agents, uint64_t *until_ns, bool held)
+static size_t fill(struct agents *agents, uint64_t *until_ns, bool all)
 {
     size_t n = 0;
 
@@ -189,8 +189,7 @@ static size_t fill(struct agents *agents, uint64_t *until_ns, bool held)
         struct agent_channel *channel = one->channel;
         uint64_t due_ns = channel ? agent_channel_deadline(channel) : UINT64_MAX;
 
-        if (held &&
-            due_ns == UINT64_MAX) /* nothing was asked: what it sends can wait, in its own memory */
+        if (!all && due_ns == UINT64_MAX) /* nothing was asked: what it sends waits in its socket */
             channel = NULL;
 
         *until_ns = due_ns < *until_ns ? due_ns : *until_ns;
@@ -228,6 +227,23 @@ static int timeout_ms(uint64_t until_ns)
                                               : (int)((until_ns - now_ns + 999999) / 1000000);
 }
 
+/* Is it time to receive what is sent unasked? While the ledger has all wait, then it is not waited
+ * for. */
+static bool listens_to_all(struct agents *agents, uint64_t *until_ns)
+{
+    uint64_t now_ns = clock_ns();
+    uint64_t next_ns = agents->listened_ns + HELD_LISTEN_NS;
+
+    if (!agents->held)
+        return true;
+    if (now_ns < next_ns) {
+        *until_ns = next_ns < *until_ns ? next_ns : *until_ns;
+        return false;
+    }
+    agents->listened_ns = *until_ns = now_ns;
+    return true;
+}
+
 void agents_listen(struct agents *agents, uint64_t until_ns, bool held)
 {
     uint64_t drained;
@@ -238,7 +254,10 @@ void agents_listen(struct agents *agents, uint64_t until_ns, bool held)
         return;
     }
 
-    size_t n = fill(agents, &until_ns, held);
+    agents->held = held;
+
+    bool all = listens_to_all(agents, &until_ns);
+    size_t n = fill(agents, &until_ns, all);
 
     if (poll(agents->fds, n, timeout_ms(until_ns)) < 0)
         return;
