@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/fsroot.h"
+#include "keep/database.h"
 #include "keep/sql.h"
 
 #include <errno.h>
@@ -35,8 +36,7 @@ static const char schema[] =
 
 static int failed(struct journal *journal, int result, struct error *error)
 {
-    return error_set(error, sql_errno(journal->db, result), "%s: %s", journal->path,
-                     sqlite3_errmsg(journal->db));
+    return sql_error_of(journal->db, journal->path, result, error);
 }
 
 static int run_sql(struct journal *journal, const char *sql, struct error *error)
@@ -49,17 +49,12 @@ static int run_sql(struct journal *journal, const char *sql, struct error *error
 static int open_with(const char *path, int flags, struct journal **out, struct error *error)
 {
     struct journal *journal = calloc(1, sizeof(*journal));
-    int result;
 
     if (!journal)
         return error_set(error, -ENOMEM, "out of memory");
     strncpy(journal->path, path, sizeof(journal->path) - 1);
-    result = sqlite3_open_v2(path, &journal->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
     *out = journal;
-    if (result != SQLITE_OK)
-        return failed(journal, result, error);
-    sqlite3_busy_timeout(journal->db, 2000);
-    return 0;
+    return database_connect(&journal->db, path, flags | SQLITE_OPEN_NOMUTEX, error);
 }
 
 /* Rows of before it was kept are of no boot. */

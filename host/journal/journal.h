@@ -18,7 +18,8 @@
 
 struct journal; /* opaque */
 
-/** Opens it, makes it if it is not there. 0; or negative with the message. */
+/** Opens it as database_connect() does, makes it if it is not there. 0; or negative with the
+ * message. */
 int journal_open(const char *path, struct journal **out, struct error *error);
 /** For reading only. -ENOENT: there is none. */
 int journal_open_read(const char *path, struct journal **out, struct error *error);

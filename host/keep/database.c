@@ -75,25 +75,32 @@ static int name_for_sqlite(const char *path, int *flags, char **name)
     return *name ? 0 : -ENOMEM;
 }
 
-int database_open(struct store *store, int flags, struct error *error)
+int database_connect(sqlite3 **db, const char *path, int flags, struct error *error)
 {
     cleanup_free char *name = NULL;
-    int rc = name_for_sqlite(store->path, &flags, &name);
+    int rc = name_for_sqlite(path, &flags, &name);
 
     if (rc < 0)
-        return error_set(error, rc, "%s: %s", store->path, strerror(-rc));
+        return error_set(error, rc, "%s: %s", path, strerror(-rc));
 
-    int result = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_EXRESCODE, NULL);
+    int result = sqlite3_open_v2(name, db, flags | SQLITE_OPEN_EXRESCODE, NULL);
 
     if (result == SQLITE_CANTOPEN_SYMLINK)
-        return file_refuse_link(store->path, error);
-    if (result != SQLITE_OK)
-        return sql_error(store, result, error);
-    distrust(store->db);
-    sqlite3_busy_timeout(store->db, BUSY_MS);
-    /* Damaged cells are found before they are used. Never mapped: a truncated mapped
-     * file ends in SIGBUS. */
-    return sql_run(store, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", error);
+        return file_refuse_link(path, error);
+    if (result == SQLITE_OK) {
+        distrust(*db);
+        sqlite3_busy_timeout(*db, BUSY_MS);
+        /* Damaged cells are found before they are used. Never mapped: a truncated
+         * mapped file ends in SIGBUS. */
+        result = sqlite3_exec(*db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL,
+                              NULL);
+    }
+    return result == SQLITE_OK ? 0 : sql_error_of(*db, path, result, error);
+}
+
+int database_open(struct store *store, int flags, struct error *error)
+{
+    return database_connect(&store->db, store->path, flags, error);
 }
 
 void database_close(struct store *store)

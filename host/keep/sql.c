@@ -63,14 +63,19 @@ static const char *remedy(int code)
     }
 }
 
-int sql_error(struct store *store, int result, struct error *error)
+int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error)
 {
-    int rc = sql_errno(store->db, result);
-    const char *said = store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(result);
+    int rc = sql_errno(db, result);
+    const char *said = db ? sqlite3_errmsg(db) : sqlite3_errstr(result);
 
     if ((result & 0xff) == SQLITE_IOERR || (result & 0xff) == SQLITE_CANTOPEN)
-        return error_set(error, rc, "%s: %s (%s)", store->path, said, strerror(-rc));
-    return error_set(error, rc, "%s: %s%s", store->path, said, remedy(rc));
+        return error_set(error, rc, "%s: %s (%s)", path, said, strerror(-rc));
+    return error_set(error, rc, "%s: %s%s", path, said, remedy(rc));
+}
+
+int sql_error(struct store *store, int result, struct error *error)
+{
+    return sql_error_of(store->db, store->path, result, error);
 }
 
 int sql_run(struct store *store, const char *sql, struct error *error)

@@ -24,7 +24,11 @@ static inline void cleanup_statement_at(sqlite3_stmt **statement)
 /** The negative errno for an SQLite result code; -EUCLEAN: the file is damaged, or no database. */
 int sql_errno(sqlite3 *db, int result);
 
-/** Sets the error to what SQLite says of its last call, with the remedy; returns sql_errno(). */
+/** Sets the error to what SQLite says of its last call to @p db, NULL where that was not opened,
+ * with the file's path and the remedy; returns sql_errno(). */
+int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error);
+
+/** Likewise for the history. */
 int sql_error(struct store *store, int result, struct error *error);
 
 /** Runs statements that return nothing of interest. */

@@ -564,6 +564,22 @@ START_TEST(a_full_journal_is_an_error_and_no_more)
 }
 END_TEST
 
+/* Who owns its directory can name another file there. */
+START_TEST(root_follows_no_link_at_its_name)
+{
+    struct journal *other = NULL;
+    char link[160];
+
+    snprintf(link, sizeof(link), "%s/link.db", dir.dir);
+    ck_assert_int_eq(symlink(dir.path, link), 0);
+    ck_assert_int_eq(journal_open(link, &other, &error), geteuid() == 0 ? -ELOOP : 0);
+    journal_close(other);
+    ck_assert_int_eq(journal_open_read(link, &other, &error), geteuid() == 0 ? -ELOOP : 0);
+    journal_close(other);
+    unlink(link);
+}
+END_TEST
+
 START_TEST(no_journal_and_no_database)
 {
     struct journal *other;
@@ -610,6 +626,7 @@ int main(void)
     tcase_add_test(all, a_decision_is_made_though_no_room_can_be_read);
     tcase_add_test(all, sections_by_name_and_uuid);
     tcase_add_test(all, a_full_journal_is_an_error_and_no_more);
+    tcase_add_test(all, root_follows_no_link_at_its_name);
     tcase_add_test(all, no_journal_and_no_database);
     suite_add_tcase(suite, all);
     return run_suite(suite);
