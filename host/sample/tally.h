@@ -34,6 +34,7 @@ enum tally_doubt {
 
 struct tally {
     bool census;
+    unsigned doubts; /* enum tally_doubt, or-ed */
     /* census, in bytes of guest RAM */
     uint64_t resident_bytes;
     uint64_t touched_bytes;
@@ -48,7 +49,6 @@ struct tally {
     uint64_t drawn_gone; /* of these: touched within the window, but no longer resident */
     uint64_t drawn_unmeasurable;
     /* both */
-    unsigned doubts; /* enum tally_doubt, or-ed */
     uint64_t
         hidden_units; /* so many that read idle may have been touched; HIDDEN_ANY: any number */
     uint64_t younger_units; /* so many that count as touched here may have been touched again later;
