@@ -86,15 +86,19 @@ else
 fi
 
 # It would be found: a metric, a rule, a label and a variable of another name.
-# renamed FROM TO
+# renamed FROM TO PATTERN: then what is wrong matches the pattern.
 renamed() {
 	rm -rf -- "$guests_dir/renamed"
 	cp -r "$root/host/prometheus" "$guests_dir/renamed"
 	sed -i "s/$1/$2/" "$guests_dir/renamed"/*.json
-	! "${dashboards[@]}" form "$guests_dir/renamed" >/dev/null || ! "${dashboards[@]}" queries "$guests_dir/renamed" >/dev/null
+	{ "${dashboards[@]}" form "$guests_dir/renamed"; "${dashboards[@]}" queries "$guests_dir/renamed"; } >"$guests_dir/wrong"
+	grep -E "$3" "$guests_dir/wrong" >/dev/null
 }
-check "a metric of another name is found" renamed vmwss_guest_pressure_full_ratio vmwss_guest_pressure_all_ratio
-check "and a rule" renamed vmwss:reclaimable:bytes_sum vmwss:reclaimable:sum
-check "and a label" renamed '{{flag}}' '{{flags}}'
-check "and a variable that a link sets" renamed var-domain var-guest
+check "a metric of another name is found" \
+	renamed vmwss_guest_pressure_full_ratio vmwss_guest_pressure_all_ratio 'vmwss_guest_pressure_all_ratio.*no answer on any host'
+check "and a rule" renamed vmwss:reclaimable:bytes_sum vmwss:reclaimable:sum 'no rule vmwss:reclaimable:sum'
+check "and a label" renamed '{{flag}}' '{{flags}}' 'Flags: vmwss_flag'
+check "and a variable that a link sets" renamed var-domain var-guest "link .*'guest'"
+controller_end TERM
+vmwssd_end TERM
 finish
