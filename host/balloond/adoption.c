@@ -43,8 +43,16 @@ static void take_over(const struct balloond *balloond, struct control_guest *gue
     balloon_adopt(&guest->state, &balloond->config->policy.balloon, &guest->input,
                   row->before_bytes, row->set_bytes, balloond_now_s());
     guest->state.trouble = row->trouble == TROUBLE_FOREIGN ? TROUBLE_NONE : row->trouble;
-    log_line(LOG_CLASS_GUEST, LOG_NOTICE, "domain %s: its balloon is adopted, it had %llu MiB",
-             row->name, (unsigned long long)(row->before_bytes / DECIDE_MIB));
+    log_line(LOG_CLASS_GUEST, LOG_NOTICE, "domain %s: its balloon is adopted, it had %llu MiB%s",
+             row->name, (unsigned long long)(row->before_bytes / DECIDE_MIB),
+             row->restored_s > 0 ? ", and is on its way there" : "");
+}
+
+/* What the last controller restored is there: it is nobody's. */
+static bool is_there(const struct journal_balloon *row, uint64_t current_bytes)
+{
+    return row->restored_s > 0 &&
+           current_bytes + balloon_policy_default.still_bytes >= row->set_bytes;
 }
 
 static int adopt(const struct journal_balloon *row, void *context)
@@ -62,11 +70,13 @@ static int adopt(const struct journal_balloon *row, void *context)
     journal_boot_id(boot_id);
     learn(&guest->state.pace, row);
     member->owned = true;
-    if (!journal_balloon_is_of(row, boot_id, member->domain_id, member->memory.current_bytes))
+    if (is_there(row, member->memory.current_bytes) ||
+        !journal_balloon_is_of(row, boot_id, member->domain_id, member->memory.current_bytes,
+                               balloond_wall_s()))
         return 0;
     if (balloond->config->act)
         take_over(balloond, guest, row);
-    else
+    else if (row->restored_s == 0)
         log_line(LOG_CLASS_GUEST, LOG_WARNING,
                  "domain %s: its balloon is still set by an earlier run, and this is a dry run: "
                  "vmwss balloon release %s restores it",
@@ -132,9 +142,20 @@ int adoption_give_up(struct balloond *balloond, size_t i, struct error *error)
     return rc;
 }
 
+int adoption_restored(struct balloond *balloond, size_t i, struct error *error)
+{
+    const struct control_guest *guest = &balloond->members.guests[i];
+    struct journal_balloon row = adoption_row(balloond, i, guest->target_bytes);
+
+    if (guest->action != CONTROL_RESTORE)
+        return adoption_give_up(balloond, i, error);
+    journal_balloon_restored(&row, guest->target_bytes, balloond_wall_s());
+    return journal_own(balloond->journal, &row, error);
+}
+
 static int count(const struct journal_balloon *row, void *context)
 {
-    *(ssize_t *)context += row->before_bytes > 0;
+    *(ssize_t *)context += row->before_bytes > 0 && row->restored_s == 0;
     return 0;
 }
 

@@ -27,6 +27,10 @@ void adoption_renew(struct balloond *balloond, size_t i);
 /** There is nothing to restore any more: the row goes, but for what was learned. */
 int adoption_give_up(struct balloond *balloond, size_t i, struct error *error);
 
+/** It has been set to what it is to be left with. On its way there it may stand still, for longer
+ * than the next controller takes a balloon for one at rest: its row stays, and says so. */
+int adoption_restored(struct balloond *balloond, size_t i, struct error *error);
+
 /** How many balloons of the journal are to be restored, of guests that run or not; negative: it
  * cannot be read. */
 ssize_t adoption_count(struct balloond *balloond, struct error *error);

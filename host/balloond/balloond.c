@@ -3,10 +3,10 @@
 #include "balloond/balloond.h"
 
 #include "balloond/adoption.h"
+#include "balloond/recording.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/meminfo.h"
-#include "control/control_words.h"
 #include "service/log.h"
 
 #include <errno.h>
@@ -74,88 +74,19 @@ static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
     return rc;
 }
 
-/* --- the journal ------------------------------------------------------------------------------ */
-
-static struct journal_entry entry_of(const struct balloond *balloond,
-                                     const struct control_host *host, size_t i)
-{
-    const struct balloon_guest *member = &balloond->members.members[i];
-    const struct control_guest *guest = &balloond->members.guests[i];
-    const struct decide_input *input = &guest->input;
-    struct journal_entry entry = {
-        .time_s = balloond_wall_s(),
-        .target_bytes = guest->target_bytes,
-        .wish_bytes = guest->wish_bytes,
-        .assigned_bytes = input->assigned_bytes,
-        .actual_bytes = input->actual_bytes,
-        .resident_bytes = input->resident_bytes,
-        .wss_high_bytes = input->mid_wss.window_s > 0 ? input->mid_wss.high_bytes : DECIDE_UNKNOWN,
-        .floor_bytes = guest->decision.floor_bytes,
-        .free_bytes = host->free_bytes,
-    };
-
-    memcpy(entry.uuid, member->uuid, sizeof(entry.uuid));
-    memcpy(entry.name, member->name, sizeof(entry.name));
-    snprintf(entry.mode, sizeof(entry.mode), "%s",
-             balloond->config->policy.proactive ? "proactive" : "lazy");
-    snprintf(entry.level, sizeof(entry.level), "%s", levels_name(host->level));
-    snprintf(entry.action, sizeof(entry.action), "%s", control_action_name(guest->action));
-    snprintf(entry.hold, sizeof(entry.hold), "%s", control_hold_name(guest->hold));
-    control_why(entry.why, &balloond->config->policy, host, guest);
-    return entry;
-}
-
-/* One that is the same as the last one is not added again. */
-static bool is_news(struct balloon_guest *member, const struct control_guest *guest,
-                    const struct journal_entry *entry)
-{
-    char now[sizeof(member->last)];
-
-    snprintf(now, sizeof(now), "%s %s %s %llu %x %x", entry->action, entry->hold, entry->level,
-             (unsigned long long)entry->target_bytes, guest->decision.vetoes,
-             guest->decision.panics);
-    if (!strcmp(now, member->last))
-        return false;
-    memcpy(member->last, now, sizeof(now));
-    return true;
-}
-
 static void log_failure(const struct balloon_guest *member, const char *what,
                         const struct error *error)
 {
     log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s: %s", member->name, what, error->text);
 }
 
-static void journal_decision(struct balloond *balloond, size_t i, struct journal_entry *entry,
-                             bool orders)
-{
-    struct balloon_guest *member = &balloond->members.members[i];
-    struct error error = {0};
-
-    if (orders)
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s%s from %llu to %llu MiB: %s",
-                 member->name, entry->acted ? "" : "would ", entry->action,
-                 (unsigned long long)(entry->actual_bytes / DECIDE_MIB),
-                 (unsigned long long)(entry->target_bytes / DECIDE_MIB), entry->why);
-    if (journal_add(balloond->journal, entry, &error) < 0)
-        log_failure(member, "not journalled", &error);
-    else if (entry->acted) {
-        member->after.id = entry->id;
-        member->after.at_s = balloond_now_s();
-        member->after.step = 0;
-    }
-}
-
-/* 0; or negative: what is ordered could not be set, and that was logged. */
+/* 0; or negative: what is ordered could not be set, and that was logged, once. */
 static int carry_out(struct balloond *balloond, const struct control_host *host, size_t i)
 {
     struct balloon_guest *member = &balloond->members.members[i];
-    struct control_guest *guest = &balloond->members.guests[i];
-    struct journal_entry entry = entry_of(balloond, host, i);
+    bool orders = balloond->members.guests[i].action != CONTROL_NONE;
+    struct journal_entry entry = recording_entry(balloond, host, i);
     struct error error = {0};
-    bool orders = guest->action != CONTROL_NONE;
-    bool news = is_news(member, guest, &entry);
-
     int rc = 0;
 
     if (balloond->alive)
@@ -163,32 +94,12 @@ static int carry_out(struct balloond *balloond, const struct control_host *host,
     if (orders && balloond->config->act) {
         rc = set_balloon(balloond, i, &error);
         entry.acted = rc == 0;
-        if (!entry.acted)
+        if (rc < 0 && !member->failing)
             log_failure(member, "its balloon was not set", &error);
+        member->failing = rc < 0;
     }
-    if (news || entry.acted)
-        journal_decision(balloond, i, &entry, orders);
+    recording_add(balloond, i, &entry);
     return rc;
-}
-/* What became of the last target. */
-static void note_after(struct balloond *balloond)
-{
-    static const double wait_s[] = {5, 30, 60};
-
-    for (size_t i = 0; i < balloond->members.n; i++) {
-        struct balloon_guest *member = &balloond->members.members[i];
-        const struct decide_input *input = &balloond->members.guests[i].input;
-        struct error error = {0};
-
-        if (member->after.id == 0 ||
-            balloond_now_s() < member->after.at_s + wait_s[member->after.step])
-            continue;
-        if (journal_after(balloond->journal, member->after.id, member->after.step,
-                          input->actual_bytes, input->resident_bytes, &error) < 0)
-            log_failure(member, "not journalled", &error);
-        if (++member->after.step == 3)
-            member->after.id = 0;
-    }
 }
 
 /* --- a decision ------------------------------------------------------------------------------- */
@@ -262,6 +173,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
                  levels_name(host->level), (unsigned long long)(host->free_bytes / DECIDE_MIB));
     balloond->level = host->level;
     balloond->decided_s = host->now_s;
+    recording_host(balloond, host);
     return 0;
 }
 
@@ -305,7 +217,7 @@ static int tick(struct balloond *balloond, struct error *error)
         rc = members_follow(&balloond->members, balloond->libvirt, balloond->config, error);
     if (rc < 0)
         return rc;
-    note_after(balloond);
+    recording_after(balloond);
     if (balloond_now_s() < balloond->decided_s + balloond->config->interval_s - 0.05 &&
         !panics(balloond))
         return 0;
@@ -369,7 +281,7 @@ static int restore_one(struct balloond *balloond, const struct control_host *hos
                  "domain %s: the host has too little free to restore its balloon: the next start, "
                  "or vmwss balloon release, does",
                  member->name);
-    else if (adoption_give_up(balloond, i, &error) < 0)
+    else if (adoption_restored(balloond, i, &error) < 0)
         log_failure(member, "not journalled", &error);
     return 0;
 }

@@ -12,11 +12,13 @@ struct balloond {
     struct members members;
     enum control_level level;
     double followed_s, decided_s, trimmed_s; /* when, by the monotonic clock */
-    bool was_down;                           /* libvirt, and it was logged */
-    bool was_blind;                          /* likewise, the history */
-    bool was_roomless;                       /* likewise, what make-room asks for */
-    bool sections_checked;                   /* those that match no guest were logged */
-    void (*alive)(void);                     /* called before each guest: a watchdog waits */
+    double host_noted_s;                     /* likewise, in the journal */
+    enum control_level noted_level;
+    bool was_down;         /* libvirt, and it was logged */
+    bool was_blind;        /* likewise, the history */
+    bool was_roomless;     /* likewise, what make-room asks for */
+    bool sections_checked; /* those that match no guest were logged */
+    void (*alive)(void);   /* called before each guest: a watchdog waits */
 };
 
 /** By the monotonic clock, and by the wall's. */

@@ -26,7 +26,14 @@ struct balloon_guest {
     double measured_s;
     double stalled_s; /* its last stall, Unix time; 0: none */
     struct domain_memory memory;
-    char last[128]; /* what was journalled last, in short */
+    bool failing; /* its balloon could not be set, and that was logged */
+    struct {
+        char key[128]; /* what the last row says, in short */
+        int64_t id;    /* of the last row of a balloon that was set; 0: it was not set by it */
+        double at_s;   /* when */
+        double paid_until_s; /* rows that were added too early */
+        double short_s;      /* when the guest was short of memory last; 0: never */
+    } recorded;
     struct {
         int64_t id; /* of the journal; 0: none */
         double at_s;

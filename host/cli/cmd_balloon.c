@@ -189,8 +189,9 @@ struct releasing {
     struct journal_balloon done[256]; /* not removed while they are read */
 };
 
-/* It is never taken anything: of what it was given since it may use all. */
-static int give_back(struct releasing *releasing, const struct journal_balloon *balloon,
+/* It is never taken anything: of what it was given since it may use all. What it is set to is what
+ * its row says from then on: its balloon may be on its way there for a while. */
+static int give_back(struct releasing *releasing, struct journal_balloon *balloon,
                      const struct domain_memory *memory, struct error *error)
 {
     bool is_less = memory->current_bytes < balloon->before_bytes ||
@@ -202,6 +203,8 @@ static int give_back(struct releasing *releasing, const struct journal_balloon *
     if (rc == 0)
         printf("%s: %s%s\n", balloon->name, show_bytes(text, sizeof(text), target),
                target > balloon->before_bytes ? ", kept: more than it had before" : "");
+    if (rc == 0)
+        journal_balloon_restored(balloon, target, store_clock_now().wall_s);
     return rc;
 }
 
@@ -214,6 +217,7 @@ static bool is_asked_for(const char *domain, const struct journal_balloon *ballo
 static int release_one(const struct journal_balloon *balloon, void *context)
 {
     struct releasing *releasing = context;
+    struct journal_balloon row = *balloon;
     struct domain_memory memory;
     struct error error = {0};
     int rc;
@@ -223,22 +227,27 @@ static int release_one(const struct journal_balloon *balloon, void *context)
         return 0;
     releasing->found++;
     rc = domain_memory_fetch(releasing->libvirt, balloon->uuid, &memory, &error);
-    if (rc == 0 &&
-        journal_balloon_is_of(balloon, releasing->boot_id, memory.id, memory.current_bytes))
-        rc = give_back(releasing, balloon, &memory, &error);
-    if (rc == 0 || rc == -ENOENT) /* its run has ended, and its balloon with it */
-        releasing->done[releasing->n++] = *balloon;
+    if (rc == 0 && journal_balloon_is_of(balloon, releasing->boot_id, memory.id,
+                                         memory.current_bytes, store_clock_now().wall_s))
+        rc = give_back(releasing, &row, &memory, &error);
+    else if (rc == 0 || rc == -ENOENT) { /* its run has ended, and its balloon with it */
+        row.before_bytes = 0;
+        rc = 0;
+    }
+    if (rc == 0)
+        releasing->done[releasing->n++] = row;
     else
         releasing->error = error;
     return 0;
 }
 
 /* What its last panic taught stays. */
-static int forget(struct journal *journal, struct journal_balloon *balloon, struct error *error)
+static int forget(struct journal *journal, const struct journal_balloon *balloon,
+                  struct error *error)
 {
-    balloon->before_bytes = 0;
-    return balloon->panic_bytes > 0 ? journal_own(journal, balloon, error)
-                                    : journal_disown(journal, balloon->uuid, error);
+    return balloon->before_bytes > 0 || balloon->panic_bytes > 0
+               ? journal_own(journal, balloon, error)
+               : journal_disown(journal, balloon->uuid, error);
 }
 
 static int release_from(struct journal *journal, struct releasing *releasing, struct error *error)

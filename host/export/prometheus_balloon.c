@@ -6,6 +6,7 @@
 #include "export/prometheus_guest_stats.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,10 @@ int balloon_metrics_read(struct balloon_metrics *metrics, const char *path, doub
         rc = journal_latest(journal, see_entry, metrics, error);
     if (rc == 0)
         rc = journal_counts(journal, now_s - BALLOON_COUNTED_S, see_count, metrics, error);
+    if (rc == 0)
+        rc = journal_host(journal, &metrics->host, error);
+    if (fabs(now_s - metrics->host.time_s) > BALLOON_HOST_MAX_S)
+        metrics->host.time_s = 0;
     journal_close(journal);
     return rc;
 }
@@ -150,16 +155,16 @@ static void write_panics(FILE *out, const struct balloon_metrics *metrics,
     char labels[LABELS_MAX];
 
     exposition_family(out, name,
-                      "How often within the last hour vmwss-balloond gave the guest, or in a dry "
-                      "run would have given it, all that is assigned to it at once.");
+                      "How often within the last hour the guest began to be short of memory, "
+                      "whatever vmwss-balloond gave it. Without a minute of calm between them two "
+                      "are one.");
     for (size_t i = 0; i < current->n; i++) {
         const struct journal_entry *entry = entry_of(metrics, &current->guests[i]);
         uint64_t n = 0;
 
         for (size_t c = 0; entry && c < metrics->n_counts; c++)
-            if (!strcmp(metrics->counts[c].uuid, entry->uuid) &&
-                !strcmp(metrics->counts[c].action, "full"))
-                n += metrics->counts[c].n;
+            if (!strcmp(metrics->counts[c].uuid, entry->uuid))
+                n += metrics->counts[c].panics;
         prometheus_guest_labels(labels, &current->guests[i]);
         if (entry)
             exposition_sample(out, name, labels, (double)n);
@@ -208,27 +213,25 @@ static void write_counts(FILE *out, const struct balloon_metrics *metrics)
     }
 }
 
-/* Another level is another decision of each guest: the newest has the one of now. */
-static void write_host(FILE *out, const struct balloon_metrics *metrics)
+static void write_host(FILE *out, const struct journal_host *host)
 {
-    const struct journal_entry *newest = &metrics->entries[0];
     char labels[LABELS_MAX] = "";
 
-    for (size_t i = 1; i < metrics->n; i++)
-        if (metrics->entries[i].time_s > newest->time_s)
-            newest = &metrics->entries[i];
+    if (host->time_s == 0)
+        return;
     exposition_family(out, "vmwss_balloon_host_level",
-                      "How short of memory the host is: ample, high, soft, hard or low. Always 1.");
-    exposition_label(labels, LABELS_MAX, "level", newest->level);
+                      "How short of memory the host is by vmwss-balloond, if that decided within "
+                      "the last three minutes: ample, high, soft, hard or low. Always 1.");
+    exposition_label(labels, LABELS_MAX, "level", host->level);
     exposition_sample(out, "vmwss_balloon_host_level", labels, 1);
 }
 
 void prometheus_write_balloons(FILE *out, const struct balloon_metrics *metrics,
                                const struct current *current)
 {
+    write_host(out, &metrics->host);
     if (metrics->n == 0)
         return;
-    write_host(out, metrics);
     write_counts(out, metrics);
     for (const struct field *field = field_of_group(fields, GROUP_SIZE); field;
          field = field_next_of_group(field))

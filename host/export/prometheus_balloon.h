@@ -15,12 +15,16 @@
 
 /** How long ago what is counted may be. */
 #define BALLOON_COUNTED_S 3600
+/** How old the host's level may be: three times JOURNAL_HOST_S. A vmwss-balloond that does not run
+ * knows none. */
+#define BALLOON_HOST_MAX_S 180.0
 
 struct balloon_metrics {
     size_t n;
     struct journal_entry *entries; /* the last of each guest */
     size_t n_counts;
     struct journal_count *counts; /* of the last BALLOON_COUNTED_S */
+    struct journal_host host;     /* time_s 0: not known, or too old */
 };
 
 /** Reads the journal at @p path. There may be none: then there is nothing to write, and that is no

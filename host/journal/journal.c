@@ -1,49 +1,61 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file journal.c  See journal.h. */
-#include "journal/journal.h"
+#include "journal/journal_private.h"
 
 #include "base/bytes.h"
 #include "base/fsroot.h"
 #include "keep/database.h"
-#include "keep/sql.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct journal {
-    sqlite3 *db;
-    char path[512];
-};
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS balloon (uuid TEXT PRIMARY KEY, name TEXT NOT NULL,"
     " domain_id INTEGER NOT NULL, before_bytes INTEGER NOT NULL, set_bytes INTEGER NOT NULL,"
     " panic_bytes INTEGER NOT NULL, panic_s REAL NOT NULL, trouble INTEGER NOT NULL,"
-    " boot_id TEXT NOT NULL DEFAULT '') STRICT;"
+    " boot_id TEXT NOT NULL DEFAULT '', restored_s REAL NOT NULL DEFAULT 0) STRICT;"
     "CREATE TABLE IF NOT EXISTS decision (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " time_s REAL NOT NULL, uuid TEXT NOT NULL, name TEXT NOT NULL, mode TEXT NOT NULL,"
     " acted INTEGER NOT NULL, level TEXT NOT NULL, action TEXT NOT NULL, hold TEXT NOT NULL,"
     " target_bytes INTEGER, wish_bytes INTEGER, assigned_bytes INTEGER, actual_bytes INTEGER,"
     " resident_bytes INTEGER, wss_high_bytes INTEGER, floor_bytes INTEGER, free_bytes INTEGER,"
     " why TEXT NOT NULL, actual_5s INTEGER, actual_30s INTEGER, actual_60s INTEGER,"
-    " resident_5s INTEGER, resident_30s INTEGER, resident_60s INTEGER) STRICT;"
+    " resident_5s INTEGER, resident_30s INTEGER, resident_60s INTEGER,"
+    " panic INTEGER NOT NULL DEFAULT 0) STRICT;"
+    "CREATE TABLE IF NOT EXISTS host (id INTEGER PRIMARY KEY CHECK (id = 1),"
+    " time_s REAL NOT NULL, level TEXT NOT NULL, free_bytes INTEGER NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS room (id INTEGER PRIMARY KEY CHECK (id = 1),"
     " bytes INTEGER NOT NULL, until_s REAL NOT NULL) STRICT;"
     "CREATE INDEX IF NOT EXISTS decision_guest ON decision (uuid, id);"
     "CREATE INDEX IF NOT EXISTS decision_time ON decision (time_s);";
 
-static int failed(struct journal *journal, int result, struct error *error)
+int journal_failed(struct journal *journal, int result, struct error *error)
 {
     return sql_error_of(journal->db, journal->path, result, error);
+}
+
+int journal_prepare(struct journal *journal, const char *sql, sqlite3_stmt **statement,
+                    struct error *error)
+{
+    int result = sqlite3_prepare_v2(journal->db, sql, -1, statement, NULL);
+
+    return result == SQLITE_OK ? 0 : journal_failed(journal, result, error);
+}
+
+bool journal_has_column(struct journal *journal, const char *table, const char *column)
+{
+    return sqlite3_table_column_metadata(journal->db, NULL, table, column, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
 }
 
 static int run_sql(struct journal *journal, const char *sql, struct error *error)
 {
     int result = sqlite3_exec(journal->db, sql, NULL, NULL, NULL);
 
-    return result == SQLITE_OK ? 0 : failed(journal, result, error);
+    return result == SQLITE_OK ? 0 : journal_failed(journal, result, error);
 }
 
 static int open_with(const char *path, int flags, struct journal **out, struct error *error)
@@ -57,14 +69,28 @@ static int open_with(const char *path, int flags, struct journal **out, struct e
     return database_connect(&journal->db, path, flags | SQLITE_OPEN_NOMUTEX, error);
 }
 
-/* Rows of before it was kept are of no boot. */
-static int add_boot_id(struct journal *journal, struct error *error)
+/* Rows of before boots were kept are of none; none of them was being restored, nor a panic. In the
+ * order of the schema: a row is read and written by the places of its columns. */
+static int add_columns(struct journal *journal, struct error *error)
 {
-    if (sqlite3_exec(journal->db, "SELECT boot_id FROM balloon LIMIT 0", NULL, NULL, NULL) ==
-        SQLITE_OK)
-        return 0;
-    return run_sql(journal, "ALTER TABLE balloon ADD COLUMN boot_id TEXT NOT NULL DEFAULT ''",
-                   error);
+    static const struct {
+        const char *table, *column, *type;
+    } columns[] = {
+        {"balloon", "boot_id", "TEXT NOT NULL DEFAULT ''"},
+        {"balloon", "restored_s", "REAL NOT NULL DEFAULT 0"},
+        {"decision", "panic", "INTEGER NOT NULL DEFAULT 0"},
+    };
+    char sql[128];
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(columns) / sizeof(columns[0]); i++) {
+        if (journal_has_column(journal, columns[i].table, columns[i].column))
+            continue;
+        snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s", columns[i].table,
+                 columns[i].column, columns[i].type);
+        rc = run_sql(journal, sql, error);
+    }
+    return rc;
 }
 
 int journal_open(const char *path, struct journal **out, struct error *error)
@@ -77,7 +103,7 @@ int journal_open(const char *path, struct journal **out, struct error *error)
     if (rc == 0)
         rc = run_sql(*out, schema, error);
     if (rc == 0)
-        rc = add_boot_id(*out, error);
+        rc = add_columns(*out, error);
     if (rc < 0) {
         journal_close(*out);
         *out = NULL;
@@ -110,19 +136,11 @@ void journal_close(struct journal *journal)
     free(journal);
 }
 
-static int prepare(struct journal *journal, const char *sql, sqlite3_stmt **statement,
-                   struct error *error)
-{
-    int result = sqlite3_prepare_v2(journal->db, sql, -1, statement, NULL);
-
-    return result == SQLITE_OK ? 0 : failed(journal, result, error);
-}
-
 static int finish(struct journal *journal, sqlite3_stmt *statement, struct error *error)
 {
     int result = sqlite3_step(statement);
 
-    return result == SQLITE_DONE ? 0 : failed(journal, result, error);
+    return result == SQLITE_DONE ? 0 : journal_failed(journal, result, error);
 }
 
 /* --- whose it is ------------------------------------------------------------------------------ */
@@ -141,15 +159,22 @@ void journal_boot_id(char boot_id[JOURNAL_BOOT_ID])
 }
 
 bool journal_balloon_is_of(const struct journal_balloon *balloon, const char *boot_id,
-                           int domain_id, uint64_t current_bytes)
+                           int domain_id, uint64_t current_bytes, double now_s)
 {
     uint64_t off = larger(current_bytes, balloon->set_bytes) -
                    smaller(current_bytes, balloon->set_bytes);
 
-    if (balloon->before_bytes == 0)
+    if (balloon->before_bytes == 0 ||
+        (balloon->restored_s > 0 && now_s > balloon->restored_s + JOURNAL_RESTORE_S))
         return false;
     return (*boot_id && !strcmp(balloon->boot_id, boot_id) && balloon->domain_id == domain_id) ||
            off <= balloon_policy_default.still_bytes;
+}
+
+void journal_balloon_restored(struct journal_balloon *balloon, uint64_t bytes, double now_s)
+{
+    balloon->before_bytes = balloon->set_bytes = bytes;
+    balloon->restored_s = now_s;
 }
 
 /* --- balloons --------------------------------------------------------------------------------- */
@@ -157,8 +182,9 @@ bool journal_balloon_is_of(const struct journal_balloon *balloon, const char *bo
 int journal_own(struct journal *journal, const struct journal_balloon *balloon, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal, "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                     &statement, error);
+    int rc = journal_prepare(journal,
+                             "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                             &statement, error);
 
     if (rc < 0)
         return rc;
@@ -171,13 +197,14 @@ int journal_own(struct journal *journal, const struct journal_balloon *balloon, 
     sqlite3_bind_double(statement, 7, balloon->panic_s);
     sqlite3_bind_int(statement, 8, (int)balloon->trouble);
     sql_bind_text(statement, 9, balloon->boot_id);
+    sqlite3_bind_double(statement, 10, balloon->restored_s);
     return finish(journal, statement, error);
 }
 
 int journal_disown(struct journal *journal, const char *uuid, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal, "DELETE FROM balloon WHERE uuid = ?", &statement, error);
+    int rc = journal_prepare(journal, "DELETE FROM balloon WHERE uuid = ?", &statement, error);
 
     if (rc < 0)
         return rc;
@@ -200,6 +227,8 @@ static int read_balloon(sqlite3_stmt *statement, struct journal_balloon *balloon
     rc = rc ? rc : sql_u64(statement, 7, &trouble);
     if (rc == 0 && sqlite3_column_count(statement) > 8)
         rc = sql_text(statement, 8, balloon->boot_id, sizeof(balloon->boot_id));
+    if (rc == 0 && sqlite3_column_count(statement) > 9)
+        rc = sql_double(statement, 9, &balloon->restored_s);
     balloon->domain_id = (int)id;
     balloon->trouble = trouble <= TROUBLE_FOREIGN ? (enum balloon_trouble)trouble : TROUBLE_NONE;
     return rc;
@@ -210,7 +239,7 @@ int journal_balloons(struct journal *journal,
                      void *context, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal, "SELECT * FROM balloon ORDER BY name", &statement, error);
+    int rc = journal_prepare(journal, "SELECT * FROM balloon ORDER BY name", &statement, error);
     int result = SQLITE_DONE;
 
     while (rc == 0 && (result = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -221,7 +250,7 @@ int journal_balloons(struct journal *journal,
             return error_set(error, rc, "%s: a balloon that is none", journal->path);
         rc = see(&balloon, context);
     }
-    return rc == 0 && result != SQLITE_DONE ? failed(journal, result, error) : rc;
+    return rc == 0 && result != SQLITE_DONE ? journal_failed(journal, result, error) : rc;
 }
 
 /* --- room ------------------------------------------------------------------------------------- */
@@ -229,7 +258,8 @@ int journal_balloons(struct journal *journal,
 int journal_ask_room(struct journal *journal, uint64_t bytes, double until_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal, "INSERT OR REPLACE INTO room VALUES (1, ?, ?)", &statement, error);
+    int rc = journal_prepare(journal, "INSERT OR REPLACE INTO room VALUES (1, ?, ?)", &statement,
+                             error);
 
     if (rc < 0)
         return rc;
@@ -241,7 +271,8 @@ int journal_ask_room(struct journal *journal, uint64_t bytes, double until_s, st
 int journal_room(struct journal *journal, double now_s, uint64_t *bytes, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal, "SELECT bytes FROM room WHERE until_s > ?", &statement, error);
+    int rc = journal_prepare(journal, "SELECT bytes FROM room WHERE until_s > ?", &statement,
+                             error);
     int result;
 
     *bytes = 0;
@@ -251,7 +282,50 @@ int journal_room(struct journal *journal, double now_s, uint64_t *bytes, struct 
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW && sql_u64(statement, 0, bytes) < 0)
         return error_set(error, -EUCLEAN, "%s: room that is none", journal->path);
-    return result == SQLITE_ROW || result == SQLITE_DONE ? 0 : failed(journal, result, error);
+    return result == SQLITE_ROW || result == SQLITE_DONE ? 0
+                                                         : journal_failed(journal, result, error);
+}
+
+/* --- the host --------------------------------------------------------------------------------- */
+
+int journal_note_host(struct journal *journal, const struct journal_host *host, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = journal_prepare(journal, "INSERT OR REPLACE INTO host VALUES (1, ?, ?, ?)", &statement,
+                             error);
+
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_double(statement, 1, host->time_s);
+    sql_bind_text(statement, 2, host->level);
+    sql_bind_u64(statement, 3, host->free_bytes);
+    return finish(journal, statement, error);
+}
+
+static int read_host(sqlite3_stmt *statement, struct journal_host *host)
+{
+    int rc = sql_double(statement, 0, &host->time_s);
+
+    rc = rc ? rc : sql_text(statement, 1, host->level, sizeof(host->level));
+    return rc ? rc : sql_u64(statement, 2, &host->free_bytes);
+}
+
+int journal_host(struct journal *journal, struct journal_host *host, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int result, rc;
+
+    *host = (struct journal_host){0};
+    if (!journal_has_column(journal, "host", "level")) /* an older one */
+        return 0;
+    rc = journal_prepare(journal, "SELECT time_s, level, free_bytes FROM host", &statement, error);
+    if (rc < 0)
+        return rc;
+    result = sqlite3_step(statement);
+    if (result == SQLITE_ROW && read_host(statement, host) < 0)
+        return error_set(error, -EUCLEAN, "%s: a host that is none", journal->path);
+    return result == SQLITE_ROW || result == SQLITE_DONE ? 0
+                                                         : journal_failed(journal, result, error);
 }
 
 /* --- decisions -------------------------------------------------------------------------------- */
@@ -264,12 +338,13 @@ int journal_add(struct journal *journal, struct journal_entry *entry, struct err
     const char *const texts[] = {entry->uuid,  entry->name,   entry->mode, NULL,
                                  entry->level, entry->action, entry->hold};
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal,
-                     "INSERT INTO decision (time_s, uuid, name, mode, acted, level, action, hold,"
-                     " target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes,"
-                     " wss_high_bytes, floor_bytes, free_bytes, why)"
-                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                     &statement, error);
+    int rc = journal_prepare(
+        journal,
+        "INSERT INTO decision (time_s, uuid, name, mode, acted, level, action, hold,"
+        " target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes,"
+        " wss_high_bytes, floor_bytes, free_bytes, why, panic)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        &statement, error);
 
     if (rc < 0)
         return rc;
@@ -282,6 +357,7 @@ int journal_add(struct journal *journal, struct journal_entry *entry, struct err
         if (bytes[i] != DECIDE_UNKNOWN)
             sql_bind_u64(statement, 9 + i, bytes[i]);
     sql_bind_text(statement, 17, entry->why);
+    sqlite3_bind_int(statement, 18, entry->panic);
     rc = finish(journal, statement, error);
     entry->id = sqlite3_last_insert_rowid(journal->db);
     return rc;
@@ -296,7 +372,7 @@ int journal_after(struct journal *journal, int64_t id, unsigned step, uint64_t a
         "UPDATE decision SET actual_60s = ?, resident_60s = ? WHERE id = ?",
     };
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal, updates[step], &statement, error);
+    int rc = journal_prepare(journal, updates[step], &statement, error);
 
     if (rc < 0)
         return rc;
@@ -307,135 +383,43 @@ int journal_after(struct journal *journal, int64_t id, unsigned step, uint64_t a
     return finish(journal, statement, error);
 }
 
-int journal_trim(struct journal *journal, double now_s, struct error *error)
+int journal_amend(struct journal *journal, int64_t id, uint64_t target_bytes, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal, "DELETE FROM decision WHERE time_s < ?", &statement, error);
+    int rc = journal_prepare(journal, "UPDATE decision SET target_bytes = ? WHERE id = ?",
+                             &statement, error);
 
     if (rc < 0)
         return rc;
-    sqlite3_bind_double(statement, 1, now_s - JOURNAL_KEEP_S);
+    sql_bind_u64(statement, 1, target_bytes);
+    sqlite3_bind_int64(statement, 2, id);
     return finish(journal, statement, error);
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
-#define COLUMNS                                                                                    \
-    "id, time_s, uuid, name, mode, acted, level, action, hold, target_bytes, wish_bytes,"          \
-    " assigned_bytes, actual_bytes, resident_bytes, wss_high_bytes, floor_bytes, free_bytes, why," \
-    " actual_5s, actual_30s, actual_60s, resident_5s, resident_30s, resident_60s"
-
-static int read_bytes(sqlite3_stmt *statement, int column, uint64_t *bytes)
-{
-    *bytes = DECIDE_UNKNOWN;
-    return sqlite3_column_type(statement, column) == SQLITE_NULL
-               ? 0
-               : sql_u64(statement, column, bytes);
-}
-
-static int read_entry(sqlite3_stmt *statement, struct journal_entry *entry)
-{
-    struct {
-        char *text;
-        size_t size;
-    } const texts[] = {{entry->uuid, sizeof(entry->uuid)},   {entry->name, sizeof(entry->name)},
-                       {entry->mode, sizeof(entry->mode)},   {NULL, 0},
-                       {entry->level, sizeof(entry->level)}, {entry->action, sizeof(entry->action)},
-                       {entry->hold, sizeof(entry->hold)}};
-    uint64_t *const bytes[] = {&entry->target_bytes, &entry->wish_bytes,     &entry->assigned_bytes,
-                               &entry->actual_bytes, &entry->resident_bytes, &entry->wss_high_bytes,
-                               &entry->floor_bytes,  &entry->free_bytes};
-    int rc = sql_i64(statement, 0, &entry->id);
-
-    rc = rc ? rc : sql_double(statement, 1, &entry->time_s);
-    for (int i = 0; rc == 0 && i < 7; i++)
-        if (texts[i].text)
-            rc = sql_text(statement, 2 + i, texts[i].text, texts[i].size);
-    entry->acted = sqlite3_column_int(statement, 5) != 0;
-    for (int i = 0; rc == 0 && i < 8; i++)
-        rc = read_bytes(statement, 9 + i, bytes[i]);
-    rc = rc ? rc : sql_text(statement, 17, entry->why, sizeof(entry->why));
-    for (int i = 0; rc == 0 && i < 3; i++) {
-        rc = read_bytes(statement, 18 + i, &entry->after_actual_bytes[i]);
-        rc = rc ? rc : read_bytes(statement, 21 + i, &entry->after_resident_bytes[i]);
-    }
-    return rc;
-}
-
-static int walk(struct journal *journal, sqlite3_stmt *statement,
-                int (*see)(const struct journal_entry *entry, void *context), void *context,
-                struct error *error)
-{
-    int result;
-    int rc = 0;
-
-    while (rc == 0 && (result = sqlite3_step(statement)) != SQLITE_DONE) {
-        struct journal_entry entry = {0};
-
-        if (result != SQLITE_ROW)
-            return failed(journal, result, error);
-        rc = read_entry(statement, &entry);
-        if (rc < 0)
-            return error_set(error, rc, "%s: a decision that is none", journal->path);
-        rc = see(&entry, context);
-    }
-    return rc;
-}
-
-int journal_entries(struct journal *journal, const char *guest, unsigned n,
-                    int (*see)(const struct journal_entry *entry, void *context), void *context,
-                    struct error *error)
+static int run_at(struct journal *journal, const char *sql, double time_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal,
-                     "SELECT * FROM (SELECT " COLUMNS " FROM decision"
-                     " WHERE ?1 IS NULL OR uuid = ?1 OR name = ?1 ORDER BY id DESC LIMIT ?2)"
-                     " ORDER BY id",
-                     &statement, error);
+    int rc = journal_prepare(journal, sql, &statement, error);
 
     if (rc < 0)
         return rc;
-    if (guest)
-        sql_bind_text(statement, 1, guest);
-    sqlite3_bind_int64(statement, 2, n);
-    return walk(journal, statement, see, context, error);
+    sqlite3_bind_double(statement, 1, time_s);
+    return finish(journal, statement, error);
 }
 
-int journal_latest(struct journal *journal,
-                   int (*see)(const struct journal_entry *entry, void *context), void *context,
-                   struct error *error)
+int journal_trim(struct journal *journal, double now_s, struct error *error)
 {
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare(journal,
-                     "SELECT " COLUMNS " FROM decision WHERE id IN"
-                     " (SELECT max(id) FROM decision GROUP BY uuid) ORDER BY name",
-                     &statement, error);
-
-    return rc < 0 ? rc : walk(journal, statement, see, context, error);
-}
-
-int journal_counts(struct journal *journal, double since_s,
-                   int (*see)(const struct journal_count *count, void *context), void *context,
-                   struct error *error)
-{
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    int result = SQLITE_DONE;
-    int rc = prepare(journal,
-                     "SELECT uuid, action, hold, count(*) FROM decision WHERE time_s >= ?"
-                     " GROUP BY uuid, action, hold",
-                     &statement, error);
+    double restored_s = now_s - JOURNAL_RESTORE_S;
+    int rc = run_at(journal, "DELETE FROM decision WHERE time_s < ?", now_s - JOURNAL_KEEP_S,
+                    error);
 
     if (rc == 0)
-        sqlite3_bind_double(statement, 1, since_s);
-    while (rc == 0 && (result = sqlite3_step(statement)) == SQLITE_ROW) {
-        struct journal_count count = {0};
-
-        if (sql_text(statement, 0, count.uuid, sizeof(count.uuid)) < 0 ||
-            sql_text(statement, 1, count.action, sizeof(count.action)) < 0 ||
-            sql_text(statement, 2, count.hold, sizeof(count.hold)) < 0 ||
-            sql_u64(statement, 3, &count.n) < 0)
-            return error_set(error, -EUCLEAN, "%s: a decision that is none", journal->path);
-        rc = see(&count, context);
-    }
-    return rc == 0 && result != SQLITE_DONE ? failed(journal, result, error) : rc;
+        rc = run_at(journal,
+                    "UPDATE balloon SET before_bytes = 0, restored_s = 0"
+                    " WHERE restored_s > 0 AND restored_s < ?",
+                    restored_s, error);
+    return rc == 0
+               ? run_sql(journal, "DELETE FROM balloon WHERE before_bytes = 0 AND panic_bytes = 0",
+                         error)
+               : rc;
 }

@@ -5,8 +5,9 @@
  *
  * An SQLite file of one writer. A balloon of which the journal does not know is not changed: what
  * it had is written before its first target is set, so that after kill -9 the next start adopts
- * and restores it; and with a full disk no further guest is touched. A decision that is the same as
- * the guest's last one is not added again, unless it changed the balloon.
+ * and restores it; and with a full disk no further guest is touched. What it had when the last
+ * controller ended stays as well, as what is being restored: its balloon may still be on its way.
+ * Which decisions are added: balloond/recording.h.
  */
 #pragma once
 
@@ -38,15 +39,25 @@ struct journal_balloon {
     uint64_t panic_bytes; /* 0: none */
     double panic_s;       /* Unix time */
     enum balloon_trouble trouble;
+    double restored_s; /* when set_bytes was set as what it is to be left with, Unix time; 0: it is
+                          still ours */
 };
+
+/** A balloon that is not there so long after it was restored is somebody else's by now. */
+#define JOURNAL_RESTORE_S 3600
 
 /** Of this boot of the host; "" where /proc does not say. */
 void journal_boot_id(char boot_id[JOURNAL_BOOT_ID]);
 
 /** Is it to be restored, and of the run of the guest that has that id, and has @p current_bytes
- * now? Either it is the same boot and id, or the balloon is as it was set. */
+ * at @p now_s, Unix time? Either it is the same boot and id, or the balloon is as it was set; and
+ * it was not restored more than JOURNAL_RESTORE_S ago. */
 bool journal_balloon_is_of(const struct journal_balloon *balloon, const char *boot_id,
-                           int domain_id, uint64_t current_bytes);
+                           int domain_id, uint64_t current_bytes, double now_s);
+
+/** It has been set to what it is to be left with, at @p now_s: that is what a next controller finds
+ * it on its way to. */
+void journal_balloon_restored(struct journal_balloon *balloon, uint64_t bytes, double now_s);
 
 /** Written, and safe from kill -9, when it returns 0. */
 int journal_own(struct journal *journal, const struct journal_balloon *balloon,
@@ -65,6 +76,22 @@ int journal_ask_room(struct journal *journal, uint64_t bytes, double until_s, st
 /** What is asked for at @p now_s; 0: nothing. */
 int journal_room(struct journal *journal, double now_s, uint64_t *bytes, struct error *error);
 
+/** The host as of the last decision. */
+struct journal_host {
+    double time_s; /* Unix time; 0: none was made */
+    char level[8];
+    uint64_t free_bytes;
+};
+
+/** Written when the level changes, and at least so often while decisions are made, with guests or
+ * without. */
+#define JOURNAL_HOST_S 60
+
+int journal_note_host(struct journal *journal, const struct journal_host *host,
+                      struct error *error);
+/** 0, also where there is none; or negative with the message. */
+int journal_host(struct journal *journal, struct journal_host *host, struct error *error);
+
 /** One decision of one guest. */
 struct journal_entry {
     int64_t id;
@@ -73,6 +100,7 @@ struct journal_entry {
     char name[256];
     char mode[16];
     bool acted; /* false: dry run, nothing to do, or it failed */
+    bool panic; /* the guest began to be short of memory, whatever it was given; not read back */
     char level[8], action[12], hold[12];
     uint64_t target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
     uint64_t wss_high_bytes, floor_bytes, free_bytes;
@@ -86,7 +114,9 @@ int journal_add(struct journal *journal, struct journal_entry *entry, struct err
 /** What became of a decision, @p step 0, 1, 2: after 5, 30, 60 s. */
 int journal_after(struct journal *journal, int64_t id, unsigned step, uint64_t actual_bytes,
                   uint64_t resident_bytes, struct error *error);
-/** Removes what is older than JOURNAL_KEEP_S. */
+/** The balloon of a decision has been set anew, to that, for the same reason. */
+int journal_amend(struct journal *journal, int64_t id, uint64_t target_bytes, struct error *error);
+/** Removes decisions older than JOURNAL_KEEP_S, and what was restored JOURNAL_RESTORE_S ago. */
 int journal_trim(struct journal *journal, double now_s, struct error *error);
 
 /** Calls @p see with the last @p n entries, oldest first, of the guest of that name or UUID; NULL:
@@ -99,6 +129,7 @@ struct journal_count {
     char uuid[37];
     char action[12], hold[12];
     uint64_t n;
+    uint64_t panics; /* of them: that the guest began to be short of memory with */
 };
 
 /** Calls @p see with each that there is since @p since_s, Unix time. */

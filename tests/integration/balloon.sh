@@ -81,7 +81,8 @@ done
 echo "# the end"
 check "SIGTERM: exit 0" controller_end TERM
 for name in cold spared deaf; do check "$name has what it had" eventually is $name -eq 256; done
-check "no balloon is left to restore" test "$(journal 'SELECT count(*) FROM balloon')" = 0
+check "no balloon is left to restore" test "$(journal 'SELECT count(*) FROM balloon WHERE restored_s = 0')" = 0
+check "the journal knows that it is on its way" test "$(journal "SELECT set_bytes >> 20 FROM balloon WHERE name = 'cold' AND restored_s > 0")" = 256
 
 echo "# release, after a kill -9"
 controller_begin

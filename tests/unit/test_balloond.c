@@ -3,6 +3,7 @@
  * full. */
 #include "balloond/adoption.h"
 #include "balloond/balloond.h"
+#include "balloond/recording.h"
 #include "keep/event.h"
 #include "kept.h"
 
@@ -241,31 +242,48 @@ START_TEST(a_balloon_is_of_the_run_that_it_was_set_in)
     uint64_t set = balloon.set_bytes, other = balloon.set_bytes + 64 * MIB;
     char boot_id[JOURNAL_BOOT_ID];
 
-    ck_assert(journal_balloon_is_of(&balloon, "a-boot", 7, other)); /* on its way */
-    ck_assert(!journal_balloon_is_of(&balloon, "another", 7, other));
-    ck_assert(!journal_balloon_is_of(&balloon, "a-boot", 8, other));
-    ck_assert(journal_balloon_is_of(&balloon, "another", 8, set)); /* saved and restored */
+    ck_assert(journal_balloon_is_of(&balloon, "a-boot", 7, other, 1000)); /* on its way */
+    ck_assert(!journal_balloon_is_of(&balloon, "another", 7, other, 1000));
+    ck_assert(!journal_balloon_is_of(&balloon, "a-boot", 8, other, 1000));
+    ck_assert(journal_balloon_is_of(&balloon, "another", 8, set, 1000)); /* saved and restored */
     learned.before_bytes = 0;
-    ck_assert(!journal_balloon_is_of(&learned, "a-boot", 7, set));
+    ck_assert(!journal_balloon_is_of(&learned, "a-boot", 7, set, 1000));
     journal_boot_id(boot_id);
     ck_assert_uint_eq(strlen(boot_id), 36);
     learned.boot_id[0] = 0;
-    ck_assert(!journal_balloon_is_of(&learned, "", 7, other)); /* not known is not the same */
+    ck_assert(!journal_balloon_is_of(&learned, "", 7, other, 1000)); /* not known is not the same */
 }
 END_TEST
 
-/* As it was before rows had the boot. */
+static int see_count(const struct journal_count *count, void *context)
+{
+    (void)context;
+    ck_assert_uint_eq(count->panics, 0);
+    return 0;
+}
+
+/* As it was before rows had the boot, and the rest. */
 START_TEST(an_older_journal_is_taken_over)
 {
+    struct journal_host host;
     unsigned n = 0;
     sqlite3 *db;
 
     ck_assert_int_eq(journal_own(journal, &balloon, &error), 0);
     journal_close(journal);
     ck_assert_int_eq(sqlite3_open(dir.path, &db), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, "ALTER TABLE balloon DROP COLUMN boot_id", NULL, NULL, NULL),
+    ck_assert_int_eq(sqlite3_exec(db,
+                                  "ALTER TABLE balloon DROP COLUMN restored_s;"
+                                  "ALTER TABLE balloon DROP COLUMN boot_id;"
+                                  "ALTER TABLE decision DROP COLUMN panic; DROP TABLE host",
+                                  NULL, NULL, NULL),
                      SQLITE_OK);
     sqlite3_close(db);
+    ck_assert_int_eq(journal_open_read(dir.path, &journal, &error), 0); /* by a new exporter */
+    ck_assert_int_eq(journal_counts(journal, 0, see_count, NULL, &error), 0);
+    ck_assert_int_eq(journal_host(journal, &host, &error), 0);
+    ck_assert_double_eq(host.time_s, 0);
+    journal_close(journal);
     ck_assert_int_eq(journal_open(dir.path, &journal, &error), 0);
     ck_assert_int_eq(journal_own(journal, &balloon, &error), 0);
     ck_assert_int_eq(journal_balloons(journal, see_balloon, &n, &error), 0);
@@ -508,6 +526,117 @@ START_TEST(of_another_run_only_what_was_learned_is_left)
 }
 END_TEST
 
+/* The last controller has set it to what it had, and ended; it stands still half way. */
+START_TEST(what_is_being_restored_is_not_what_it_has)
+{
+    struct journal_balloon row = balloon;
+
+    appear(7, 2000 * MIB);
+    one_guest.state.before_bytes = 4096 * MIB;
+    one_guest.action = CONTROL_RESTORE;
+    one_guest.target_bytes = 4096 * MIB;
+    ck_assert_int_eq(adoption_restored(&controller, 0, &error), 0);
+    ck_assert_int_eq(adoption_count(&controller, &error), 0); /* nothing is left to be set */
+    appear(7, 3000 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+    ck_assert_uint_eq(one_guest.state.set_bytes, 4096 * MIB);
+    ck_assert(one_guest.state.moving);
+    ck_assert_int_eq(adoption_count(&controller, &error), 1); /* ours again */
+
+    /* It is there: of a balloon that is made smaller since nothing is known. */
+    journal_boot_id(row.boot_id);
+    journal_balloon_restored(&row, 4096 * MIB, balloond_wall_s());
+    ck_assert_int_eq(journal_own(journal, &row, &error), 0);
+    appear(7, 4096 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 0);
+    appear(7, 3000 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 0);
+
+    /* So long ago that it is another's. */
+    journal_balloon_restored(&row, 4096 * MIB, balloond_wall_s() - JOURNAL_RESTORE_S - 1);
+    ck_assert_int_eq(journal_own(journal, &row, &error), 0);
+    appear(7, 3000 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 0);
+    row.panic_bytes = 0;
+    ck_assert_int_eq(journal_own(journal, &row, &error), 0);
+    ck_assert_int_eq(journal_trim(journal, balloond_wall_s(), &error), 0);
+    ck_assert_sql(dir.path, "SELECT count(*) FROM balloon", "0");
+}
+END_TEST
+
+/* --- what is journalled ----------------------------------------------------------------------- */
+
+static void record(enum control_action action, enum control_hold hold, uint64_t target_bytes,
+                   bool acted)
+{
+    struct control_host host = {.level = LEVEL_HARD};
+    struct journal_entry entry;
+
+    one_guest.action = action;
+    one_guest.hold = hold;
+    one_guest.target_bytes = target_bytes;
+    entry = recording_entry(&controller, &host, 0);
+    entry.acted = acted;
+    recording_add(&controller, 0, &entry);
+}
+
+/* Decided about every two seconds; what it would get is what the host has free, each time. */
+START_TEST(who_cannot_be_served_does_not_fill_the_journal)
+{
+    appear(7, 1000 * MIB);
+    one_guest.decision.panics = PANIC_AVAILABLE;
+    for (uint64_t i = 0; i < 100; i++)
+        record(i % 2 ? CONTROL_GROW : CONTROL_NONE, HOLD_ROOM, (1000 + i) * MIB, false);
+    ck_assert_sql(dir.path, "SELECT count(*) <= 6 FROM decision", "1");
+    ck_assert_sql(dir.path, "SELECT sum(panic) FROM decision", "1");
+    one.recorded.paid_until_s -= RECORDING_EVERY_S; /* a minute later */
+    record(CONTROL_NONE, HOLD_ROOM, 2000 * MIB, false);
+    record(CONTROL_NONE, HOLD_ROOM, 2001 * MIB, false);
+    ck_assert_sql(dir.path, "SELECT max(target_bytes) >> 20 FROM decision", "2000");
+    record(CONTROL_FULL, HOLD_NONE, 4096 * MIB, true); /* a balloon that was set always is */
+    ck_assert_sql(dir.path, "SELECT max(target_bytes) >> 20 FROM decision", "4096");
+}
+END_TEST
+
+START_TEST(what_is_given_little_by_little_is_one_row)
+{
+    appear(7, 1000 * MIB);
+    for (uint64_t i = 0; i < 100; i++)
+        record(CONTROL_GROW, HOLD_ROOM, (1001 + i) * MIB, true);
+    ck_assert_sql(dir.path, "SELECT count(*) || ' ' || (target_bytes >> 20) FROM decision",
+                  "1 1100");
+    one.recorded.at_s -= RECORDING_EVERY_S;
+    record(CONTROL_GROW, HOLD_ROOM, 1101 * MIB, true);
+    ck_assert_sql(dir.path, "SELECT count(*) FROM decision", "2");
+    for (uint64_t i = 0; i < 3; i++)
+        record(CONTROL_SHRINK, HOLD_NONE, (1000 - i) * MIB, true);
+    ck_assert_sql(dir.path, "SELECT count(*) FROM decision", "5");
+}
+END_TEST
+
+START_TEST(a_shortage_is_one_whatever_is_given)
+{
+    appear(7, 4096 * MIB);
+    one_guest.decision.panics = PANIC_WSS; /* at full size: it is busy */
+    record(CONTROL_NONE, HOLD_DECISION, 4096 * MIB, false);
+    ck_assert_sql(dir.path, "SELECT sum(panic) FROM decision", "0");
+    one_guest.decision.panics = PANIC_AVAILABLE;
+    record(CONTROL_NONE, HOLD_DECISION, 4096 * MIB, false);
+    one_guest.decision.panics = 0;
+    record(CONTROL_NONE, HOLD_DECISION, 4096 * MIB, false);
+    one_guest.decision.claims = PANIC_PSI_SOME;
+    record(CONTROL_NONE, HOLD_SHARE, 4096 * MIB, false);
+    ck_assert_sql(dir.path, "SELECT sum(panic) FROM decision", "1");
+    one.recorded.short_s -= config.policy.decide.panic_calm_s;
+    record(CONTROL_NONE, HOLD_SHARE, 4096 * MIB, false);
+    ck_assert_sql(dir.path, "SELECT sum(panic) FROM decision", "2");
+}
+END_TEST
+
 /* libvirt is not there; with nothing to restore that is no failure. */
 START_TEST(an_end_that_restores_nothing_says_so)
 {
@@ -538,6 +667,7 @@ START_TEST(a_decision_is_made_though_no_room_can_be_read)
     balloond_tick(&controller);
     ck_assert(!controller.was_down);
     ck_assert_double_gt(controller.decided_s, 0);
+    ck_assert_sql(dir.path, "SELECT count(*) FROM host", "1");
     ck_assert_int_eq(balloond_end(&controller), 0);
     journal = NULL;
 }
@@ -622,6 +752,10 @@ int main(void)
     tcase_add_test(all, a_stall_is_a_panic);
     tcase_add_test(all, a_balloon_is_adopted_with_what_was_learned);
     tcase_add_test(all, of_another_run_only_what_was_learned_is_left);
+    tcase_add_test(all, what_is_being_restored_is_not_what_it_has);
+    tcase_add_test(all, who_cannot_be_served_does_not_fill_the_journal);
+    tcase_add_test(all, what_is_given_little_by_little_is_one_row);
+    tcase_add_test(all, a_shortage_is_one_whatever_is_given);
     tcase_add_test(all, an_end_that_restores_nothing_says_so);
     tcase_add_test(all, a_decision_is_made_though_no_room_can_be_read);
     tcase_add_test(all, sections_by_name_and_uuid);

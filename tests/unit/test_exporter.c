@@ -337,6 +337,7 @@ static void decide_about(struct journal *journal, const char *uuid, double at_s,
                          const char *hold, const char *level)
 {
     struct journal_entry entry = {.time_s = at_s,
+                                  .panic = !strcmp(action, "full") || !strcmp(hold, "room"),
                                   .name = "web1",
                                   .mode = "lazy",
                                   .target_bytes = 700 * MIB,
@@ -356,6 +357,7 @@ static void decide_about(struct journal *journal, const char *uuid, double at_s,
 
 START_TEST(balloons_of_guests_that_are_measured)
 {
+    const struct journal_host hard = {.time_s = T0 - 30, .level = "hard"};
     struct journal *journal;
     char *text;
 
@@ -368,18 +370,43 @@ START_TEST(balloons_of_guests_that_are_measured)
     decide_about(journal, UUID_1, T0 - 3700, "full", "none", "ample");
     decide_about(journal, UUID_1, T0 - 60, "full", "none", "ample");
     decide_about(journal, UUID_3, T0 - 50, "full", "none", "soft"); /* of which no record is kept */
+    decide_about(journal, UUID_1, T0 - 45, "none", "room", "hard"); /* which got nothing */
     decide_about(journal, UUID_1, T0 - 40, "none", "pause", "hard");
+    ck_assert_int_eq(journal_note_host(journal, &hard, NULL), 0);
     text = text_at(T0 + 1);
     ck_assert_line(text, "vmwss_balloon_target_bytes{domain=\"web1\"} 734003200");
     ck_assert_line(text, "vmwss_balloon_actual_bytes{domain=\"web1\"} 838860800");
     ck_assert_line(text, "vmwss_balloon_state{domain=\"web1\",action=\"none\",hold=\"pause\","
                          "mode=\"lazy\"} 1");
-    ck_assert_line(text, "vmwss_balloon_panics{domain=\"web1\"} 1");
+    ck_assert_line(text, "vmwss_balloon_panics{domain=\"web1\"} 2");
     ck_assert_line(text, "vmwss_balloon_decisions{action=\"full\",hold=\"none\"} 2");
     ck_assert_line(text, "vmwss_balloon_decisions{action=\"none\",hold=\"pause\"} 1");
     ck_assert_line(text, "vmwss_balloon_host_level{level=\"hard\"} 1");
     ck_assert_ptr_null(strstr(text, "vmwss_balloon_floor_bytes{")); /* it was not known */
     ck_assert_ptr_null(strstr(text, "balloon_panics{domain=\"web2\""));
+    free(text);
+    journal_close(journal);
+}
+END_TEST
+
+/* The last decision about a guest, which has gone since, was made on a host that was short. */
+START_TEST(the_level_of_a_host_is_not_its_last_guests)
+{
+    struct journal_host host = {.time_s = T0, .level = "ample"};
+    struct journal *journal;
+    char *text;
+
+    ck_assert_int_eq(journal_open(journal_path, &journal, NULL), 0);
+    decide_about(journal, UUID_1, T0 - 60, "none", "room", "low");
+    text = text_at(T0 + 1);
+    ck_assert_ptr_null(strstr(text, "vmwss_balloon_host_level{"));
+    free(text);
+    ck_assert_int_eq(journal_note_host(journal, &host, NULL), 0);
+    text = text_at(T0 + 100);
+    ck_assert_line(text, "vmwss_balloon_host_level{level=\"ample\"} 1");
+    free(text);
+    text = text_at(T0 + 200); /* vmwss-balloond does not run */
+    ck_assert_ptr_null(strstr(text, "vmwss_balloon_host_level{"));
     free(text);
     journal_close(journal);
 }
@@ -673,6 +700,7 @@ static Suite *suite(void)
     tcase_add_test(text, a_guest_without_new_records_is_left_out);
     tcase_add_test(text, a_guest_that_has_ended_is_left_out);
     tcase_add_test(text, balloons_of_guests_that_are_measured);
+    tcase_add_test(text, the_level_of_a_host_is_not_its_last_guests);
     tcase_add_test(text, a_clock_that_was_ahead_hides_nothing);
     tcase_add_test(text, names_are_escaped);
     tcase_add_test(text, names_that_are_not_utf8_are_replaced_and_told_apart);
