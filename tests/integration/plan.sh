@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: core cost=10
+# test: core cost=30
 # shellcheck disable=SC2016 # jq has variables of its own
 #
 # vmwss plan over the histories of three hosts whose needs are known: what it says of needs, places, moves, groups, pins
