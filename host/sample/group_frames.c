@@ -263,8 +263,11 @@ static int heads_make(const struct group_scan *scan, struct heads *heads)
     return 0;
 }
 
+/* A page that is off its list for a moment was not asked, and may have the flag of an earlier
+ * marking: what was touched before this window would count. */
 static int mark(struct group_scan *scan, struct heads *heads)
 {
+    const uint64_t shown = KPF_LRU | KPF_IDLE;
     int rc = idle_bitmap_mark(scan->bitmap_fd, heads->pfn, heads->n);
     uint64_t at = 0;
 
@@ -272,7 +275,7 @@ static int mark(struct group_scan *scan, struct heads *heads)
         rc = kpageflags_read(scan->flags_fd, heads->pfn, heads->n, heads->flags);
     for (uint64_t i = 0; rc == 0 && i < scan->n; i++) {
         at += heads->pfn[at] != scan->all[i].head;
-        scan->all[i].marked = heads->flags[at] & KPF_IDLE;
+        scan->all[i].marked = (heads->flags[at] & shown) == shown;
     }
     return rc;
 }

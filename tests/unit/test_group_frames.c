@@ -191,6 +191,23 @@ START_TEST(what_is_not_known)
 }
 END_TEST
 
+/* Its flag is of an earlier marking, which asks nothing of a page that is off its list now. */
+START_TEST(a_flag_of_before_is_no_mark)
+{
+    charge(1000, "/a.slice", ANON);
+    charge(1001, "/a.slice", ANON & ~KPF_LRU);
+    begin(UINT64_MAX);
+    charge(1001, "/a.slice", ANON);
+    fake_touch(&fake, 1001);
+
+    struct frames_seen seen = collect("/a.slice", FRAME_ANON);
+
+    ck_assert_uint_eq(seen.drawn, 2);
+    ck_assert_uint_eq(seen.touched, 0);
+    ck_assert_uint_eq(seen.unmeasurable, 1);
+}
+END_TEST
+
 START_TEST(keeps_off_what_is_taken)
 {
     for (uint64_t pfn = 1000; pfn < 1064; pfn++)
@@ -288,6 +305,7 @@ int main(void)
     tcase_add_test(tcase, tails_are_of_their_head);
     tcase_add_test(tcase, a_split_is_unmeasurable);
     tcase_add_test(tcase, what_is_not_known);
+    tcase_add_test(tcase, a_flag_of_before_is_no_mark);
     tcase_add_test(tcase, keeps_off_what_is_taken);
     tcase_add_test(tcase, samples_are_fair);
     tcase_add_test(tcase, usage);
