@@ -99,6 +99,25 @@ START_TEST(finds_groups)
 }
 END_TEST
 
+/* The guests of a group, and its generations, are found by its path. */
+START_TEST(paths_are_plain)
+{
+    cgroup_tree_free(&tree);
+    ck_assert_int_eq(cgroup_tree_read(&fake.root, "//a.slice//b/", &tree, NULL), 0);
+    index_of("/a.slice/b");
+    cgroup_tree_free(&tree);
+    ck_assert_int_eq(cgroup_tree_read(&fake.root, "/a.slice/", &tree, NULL), 0);
+    index_of("/a.slice");
+    index_of("/a.slice/b");
+    cgroup_tree_free(&tree);
+    ck_assert_int_eq(cgroup_tree_read(&fake.root, "/a.slice/..", &tree, NULL), -ENOENT);
+    ck_assert_int_eq(cgroup_tree_read(&fake.root, "/a.slice/./b", &tree, NULL), -ENOENT);
+    ck_assert_int_eq(cgroup_tree_read(&fake.root, "//", &tree, NULL), 0);
+    index_of("/");
+    index_of("/a.slice");
+}
+END_TEST
+
 START_TEST(counts_by_group_and_kind)
 {
     for (uint64_t pfn = 1000; pfn < 1100; pfn++)
@@ -301,6 +320,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, finds_groups);
+    tcase_add_test(tcase, paths_are_plain);
     tcase_add_test(tcase, counts_by_group_and_kind);
     tcase_add_test(tcase, tails_are_of_their_head);
     tcase_add_test(tcase, a_split_is_unmeasurable);

@@ -109,10 +109,32 @@ static bool has_memory(const struct fsroot *root, const char *mount)
                      strstr(text, "memory");
 }
 
+/* As /proc/PID/cgroup and lru_gen write it, for groups are known by their paths: "/a.slice//b/" is
+ * "/a.slice/b". False: it does not fit, or goes by "." or "..". */
+static bool plain_path(const char *path, char plain[MAX_PATH])
+{
+    size_t used = 0;
+
+    while (*(path += strspn(path, "/"))) {
+        size_t length = strcspn(path, "/");
+
+        if (used + length + 1 >= MAX_PATH ||
+            (*path == '.' && length <= 2 && path[length - 1] == '.'))
+            return false;
+        plain[used++] = '/';
+        memcpy(plain + used, path, length);
+        used += length;
+        path += length;
+    }
+    snprintf(plain + used, MAX_PATH - used, "%s", used ? "" : "/");
+    return true;
+}
+
 int cgroup_tree_read(const struct fsroot *root, const char *path, struct cgroup_tree *out,
                      struct error *error)
 {
     struct walk walk = {.root = root, .mount = "/memory", .tree = out};
+    char plain[MAX_PATH];
     int rc;
 
     *out = (struct cgroup_tree){0};
@@ -122,7 +144,7 @@ int cgroup_tree_read(const struct fsroot *root, const char *path, struct cgroup_
         return error_set(error, -ENOENT,
                          "/sys/fs/cgroup has no memory controller: is it mounted, and not switched "
                          "off by cgroup_disable=memory?");
-    rc = add_group(&walk, path, 0);
+    rc = plain_path(path, plain) ? add_group(&walk, plain, 0) : -ENOENT;
     if (rc == -ENOENT || (rc == 0 && out->n == 0))
         return error_set(error, -ENOENT,
                          "control group %s: no such group with the memory controller in "

@@ -26,7 +26,7 @@ struct cgroup_tree {
 /**
  * Reads @p path and all groups below it that have the memory controller, of version 2 or 1,
  * whichever has it.
- * @param path  "/machine.slice"; "/" for all
+ * @param path  "/machine.slice"; "/" for all; slashes at its end or twice are left out of the paths
  * @return 0; -ENOENT no such group, or no memory controller; -E2BIG more than 65,536 groups;
  *         -ENOMEM. Free with cgroup_tree_free(), also after a failure.
  */
