@@ -132,6 +132,7 @@ static int open_one(struct cgroup_guests *guests, pid_t pid, const struct lock_w
     neighbour_read(guests->root, pid, &guest->neighbour);
     rc = subject_locate(&guest->subject, guests->root, &why);
     guest->located = rc == 0;
+    guest->subject.ram.taken = guest->neighbour.owner ? &guest->neighbour.taken : NULL;
     if (rc == 0)
         return read_frames(guests, guest, error);
     warn(guest, &why);

@@ -117,11 +117,10 @@ struct measuring {
     struct cgroups_report report;
 };
 
-/* Flushing a TCG guest takes the accessed bits that a panel of vmwssd's waits for. */
-static bool may_flush(const struct cgroup_guest *guest)
+static bool may_flush(const struct cgroup_guest *guest, const struct target *target)
 {
     return guest->located &&
-           (guest->subject.guest.process.accel == ACCEL_KVM || !guest->neighbour.owner);
+           (!guest->neighbour.owner || neighbour_bears_flush(&guest->neighbour, target));
 }
 
 static void flush_guests(struct measuring *measuring)
@@ -130,7 +129,8 @@ static void flush_guests(struct measuring *measuring)
         const struct cgroup_guest *guest = &measuring->guests.guests[i];
         const struct target target = subject_target(&guest->subject);
 
-        measuring->stale[i] = guest->located && !(may_flush(guest) && tlb_flush_guest(&target));
+        measuring->stale[i] = guest->located &&
+                              !(may_flush(guest, &target) && tlb_flush_guest(&target));
     }
 }
 

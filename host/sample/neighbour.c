@@ -3,6 +3,7 @@
 #include "sample/neighbour.h"
 
 #include "base/cleanup.h"
+#include "sample/kernel/carried_bits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,6 +176,16 @@ bool neighbour_allows(const struct neighbour *neighbour, const struct method *me
     if (neighbour->method == &method_pageout)
         return true;
     return neighbour->method == &method_zap && method != &method_zap_all;
+}
+
+/* A TCG guest's flush takes the accessed bits of all of its RAM. A KVM guest's drops mappings: that
+ * of a huge page is a panel's too if any of its pages is, and may take the bit with it. */
+bool neighbour_bears_flush(const struct neighbour *neighbour, const struct target *target)
+{
+    if (neighbour->method->signal != SIGNAL_IDLE_FLAG)
+        return true;
+    return target->process->accel == ACCEL_KVM &&
+           (!neighbour->huge || accessed_bits_are_carried(target));
 }
 
 bool neighbour_leaves_room(const struct neighbour *neighbour, const struct guest_ram *ram)

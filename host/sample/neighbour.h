@@ -42,5 +42,8 @@ void neighbour_free(struct neighbour *neighbour);
 bool neighbour_allows(const struct neighbour *neighbour, const struct method *method,
                       enum accel accel, bool census);
 
+/** Do its marks outlast a flush of the guest's TLB (tlb_flush.h) that keeps off its pages? */
+bool neighbour_bears_flush(const struct neighbour *neighbour, const struct target *target);
+
 /** Is enough of @p ram left beside the neighbour's panel to draw another? */
 bool neighbour_leaves_room(const struct neighbour *neighbour, const struct guest_ram *ram);

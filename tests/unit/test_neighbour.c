@@ -146,6 +146,38 @@ START_TEST(what_goes_together)
 }
 END_TEST
 
+static bool bears_flush(enum accel accel, const char *release)
+{
+    const struct qemu_process process = {.pid = 7, .accel = accel};
+    const struct target target = {.root = &root, .process = &process};
+
+    mkdirat(root.dirfd, "proc", 0755);
+    mkdirat(root.dirfd, "proc/sys", 0755);
+    mkdirat(root.dirfd, "proc/sys/kernel", 0755);
+
+    int fd = openat(root.dirfd, "proc/sys/kernel/osrelease", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+    ck_assert_int_eq(write(fd, release, strlen(release)), (ssize_t)strlen(release));
+    close(fd);
+    return neighbour_bears_flush(&panel, &target);
+}
+
+/* Since Linux 6.13 a mapping that is dropped takes the bit of its huge page with it. */
+START_TEST(what_bears_a_flush)
+{
+    panel.huge = true;
+    ck_assert(bears_flush(ACCEL_TCG, "6.13.0\n")); /* by pageout */
+    panel.method = &method_zap;
+    ck_assert(bears_flush(ACCEL_KVM, "6.13.0\n"));
+    panel.method = &method_idle;
+    ck_assert(!bears_flush(ACCEL_KVM, "6.13.0\n"));
+    ck_assert(bears_flush(ACCEL_KVM, "6.12.0\n"));
+    panel.huge = false;
+    ck_assert(bears_flush(ACCEL_KVM, "6.13.0\n"));
+    ck_assert(!bears_flush(ACCEL_TCG, "6.12.0\n"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("neighbour");
@@ -156,6 +188,7 @@ int main(void)
     tcase_add_test(tcase, none_of_the_dead_and_of_oneself);
     tcase_add_test(tcase, spoilt_files);
     tcase_add_test(tcase, what_goes_together);
+    tcase_add_test(tcase, what_bears_a_flush);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

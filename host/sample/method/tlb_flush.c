@@ -106,7 +106,9 @@ bool tlb_flush_guest(const struct target *target)
     cleanup_close int pagemap_fd = pagemap_open(target, NULL);
     struct page_set set;
 
-    if (pagemap_fd < 0 || page_set_panel(&set, target->ram, DROPS_MAX, random_seed()) < 0)
+    /* Twice as many as are dropped: those in ram->taken go, and none may be left only where all
+     * others were dropped. */
+    if (pagemap_fd < 0 || page_set_panel(&set, target->ram, 2UL * DROPS_MAX, random_seed()) < 0)
         return false;
     memset(set.state, PAGE_IDLE, set.n);
 

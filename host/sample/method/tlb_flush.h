@@ -29,7 +29,8 @@
 /** Is it flushed now, or was there nothing to flush? @p pagemap_fd is of pagemap_open(). */
 bool tlb_flush(const struct target *target, const struct page_set *set, int pagemap_fd);
 
-/** Likewise, by some thousands of the guest's pages, for callers that hold no page set. */
+/** Likewise, by some thousands of the guest's pages, for callers that hold no page set; by none of
+ * those in ram->taken. */
 bool tlb_flush_guest(const struct target *target);
 
 /** Notes in @p tally that it was not. */
