@@ -127,8 +127,12 @@ static int open_one(struct cgroup_guests *guests, pid_t pid, const struct lock_w
     if (memcg_find(guests->root, pid, &group))
         snprintf(guest->path, sizeof(guest->path), "%s", group.path);
     rc = run_lock_guest(&guest->lock, guests->root, pid, wait, error);
+    if (rc == -ESRCH) {
+        *guest->path = '\0';
+        return 0;
+    }
     if (rc < 0)
-        return rc == -ESRCH ? 0 : rc;
+        return rc;
     neighbour_read(guests->root, pid, &guest->neighbour);
     rc = subject_locate(&guest->subject, guests->root, &why);
     guest->located = rc == 0;

@@ -106,14 +106,20 @@ static int parse_options(struct options *options, int argc, char **argv)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
+/* What accessed bits of a guest depend on. */
+struct guest_bits {
+    bool stale;        /* its TLB was not flushed after marking */
+    uint64_t odometer; /* as of before the window */
+};
+
 struct measuring {
     const struct options *options;
     struct fsroot root;
     struct cgroup_tree tree;
     struct cgroup_guests guests;
     struct group_scan *scan;
-    uint64_t *odometers; /* of each group, as of before the window */
-    bool *stale;         /* of each guest: its TLB was not flushed */
+    uint64_t *odometers;     /* of each group, as of before the window */
+    struct guest_bits *bits; /* of each guest */
     struct cgroups_report report;
 };
 
@@ -129,8 +135,7 @@ static void flush_guests(struct measuring *measuring)
         const struct cgroup_guest *guest = &measuring->guests.guests[i];
         const struct target target = subject_target(&guest->subject);
 
-        measuring->stale[i] = guest->located &&
-                              !(may_flush(guest, &target) && tlb_flush_guest(&target));
+        measuring->bits[i].stale = !(may_flush(guest, &target) && tlb_flush_guest(&target));
     }
 }
 
@@ -187,6 +192,17 @@ static int measure_window(struct measuring *measuring, struct error *error)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
+/* NUMA balancing unmaps a guest's pages, where KVM may forget their bits: the group's own odometer
+ * does not count that. */
+static unsigned guest_flags(const struct measuring *measuring, size_t i)
+{
+    const struct guest_bits *bits = &measuring->bits[i];
+    const struct target target = subject_target(&measuring->guests.guests[i].subject);
+    bool aged = ageing_odometer(&target, SIGNAL_IDLE_FLAG) != bits->odometer;
+
+    return (bits->stale ? CGROUPS_STALE_TLB : 0U) | (aged ? CGROUPS_AGEING : 0U);
+}
+
 static void name_guests(const struct measuring *measuring, struct cgroups_row *row)
 {
     size_t used = 0;
@@ -198,7 +214,7 @@ static void name_guests(const struct measuring *measuring, struct cgroups_row *r
 
         if (strcmp(guest->path, row->path) != 0)
             continue;
-        row->flags |= measuring->stale[i] ? CGROUPS_STALE_TLB : 0;
+        row->flags |= guest_flags(measuring, i);
         snprintf(pid, sizeof(pid), "pid %d", guest->subject.guest.process.pid);
         if (used < sizeof(row->guests))
             used += (size_t)snprintf(row->guests + used, sizeof(row->guests) - used, "%s%s",
@@ -254,6 +270,18 @@ static int show(const struct measuring *measuring, struct error *error)
     return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
 }
 
+static void read_odometers(struct measuring *measuring)
+{
+    for (size_t i = 0; i < measuring->tree.n; i++)
+        measuring->odometers[i] = ageing_group_odometer(&measuring->root,
+                                                        measuring->tree.groups[i].path);
+    for (size_t i = 0; i < measuring->guests.n; i++) {
+        const struct target target = subject_target(&measuring->guests.guests[i].subject);
+
+        measuring->bits[i].odometer = ageing_odometer(&target, SIGNAL_IDLE_FLAG);
+    }
+}
+
 static int prepare(struct measuring *measuring, struct error *error)
 {
     const struct lock_wait wait = {
@@ -268,13 +296,11 @@ static int prepare(struct measuring *measuring, struct error *error)
         return rc;
     debug_log("%zu control groups, %zu guests", measuring->tree.n, measuring->guests.n);
     measuring->odometers = calloc(measuring->tree.n, sizeof(*measuring->odometers));
-    measuring->stale = calloc(measuring->guests.n + 1, sizeof(*measuring->stale));
+    measuring->bits = calloc(measuring->guests.n + 1, sizeof(*measuring->bits));
     measuring->report.rows = calloc(measuring->tree.n, sizeof(*measuring->report.rows));
-    if (!measuring->odometers || !measuring->stale || !measuring->report.rows)
+    if (!measuring->odometers || !measuring->bits || !measuring->report.rows)
         return error_set(error, -ENOMEM, "out of memory");
-    for (size_t i = 0; i < measuring->tree.n; i++)
-        measuring->odometers[i] = ageing_group_odometer(&measuring->root,
-                                                        measuring->tree.groups[i].path);
+    read_odometers(measuring);
     return 0;
 }
 
@@ -296,7 +322,7 @@ static int end(struct measuring *measuring, int rc, const struct error *error)
     cgroup_guests_close(&measuring->guests);
     cgroup_tree_free(&measuring->tree);
     free(measuring->odometers);
-    free(measuring->stale);
+    free(measuring->bits);
     free(measuring->report.rows);
     fsroot_close(&measuring->root);
     if (rc == -EINTR)

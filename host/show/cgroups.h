@@ -5,7 +5,8 @@
 #include "estimate/group_usage.h"
 
 enum cgroups_flag {
-    CGROUPS_AGEING = 1 << 0,    /* reclaim took accessed bits of the group meanwhile */
+    CGROUPS_AGEING = 1 << 0,    /* reclaim took accessed bits of the group meanwhile, or NUMA
+                                   balancing those of its guest */
     CGROUPS_STALE_TLB = 1 << 1, /* the TLB of its guest was not flushed */
     CGROUPS_DAMON = 1 << 2,     /* DAMON is at work on this host */
 };
