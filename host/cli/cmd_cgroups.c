@@ -223,6 +223,22 @@ static void name_guests(const struct measuring *measuring, struct cgroups_row *r
     utf8_printable(row->guests);
 }
 
+/* The flags that the row has already make all kinds doubtful. */
+static void estimate(const struct measuring *measuring, const struct group_seen *seen,
+                     struct cgroups_row *row)
+{
+    const bool doubt = row->flags != 0;
+
+    for (unsigned kind = 0; kind < FRAME_KINDS; kind++) {
+        bool missed = seen->kinds[kind].frames > 0 &&
+                      group_scan_misses_calls(&measuring->root, (enum frame_kind)kind);
+
+        row->flags |= missed ? CGROUPS_MGLRU : 0;
+        row->kinds[kind] = group_usage_of(&seen->kinds[kind], doubt || missed);
+        group_usage_add(&row->all, &row->kinds[kind]);
+    }
+}
+
 static void make_row(const struct measuring *measuring, size_t index, bool damon,
                      struct cgroups_row *row)
 {
@@ -235,10 +251,7 @@ static void make_row(const struct measuring *measuring, size_t index, bool damon
     if (ageing_group_odometer(&measuring->root, path) != measuring->odometers[index])
         row->flags |= CGROUPS_AGEING;
     name_guests(measuring, row);
-    for (unsigned kind = 0; kind < FRAME_KINDS; kind++) {
-        row->kinds[kind] = group_usage_of(&seen->kinds[kind], row->flags != 0);
-        group_usage_add(&row->all, &row->kinds[kind]);
-    }
+    estimate(measuring, seen, row);
 }
 
 static void make_report(struct measuring *measuring)

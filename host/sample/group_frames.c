@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
+#include "sample/kernel/lru_gen.h"
 #include "sample/kernel/u64_file.h"
 
 #include <errno.h>
@@ -57,6 +58,11 @@ const char *frame_kind_name(enum frame_kind kind)
     static const char *const names[FRAME_KINDS] = {"guest-ram", "anon", "shmem", "file"};
 
     return names[kind];
+}
+
+bool group_scan_misses_calls(const struct fsroot *root, enum frame_kind kind)
+{
+    return (kind == FRAME_SHMEM || kind == FRAME_FILE) && lru_gen_enabled(root) & LRU_GEN_ON;
 }
 
 /* --- how many frames there are ---------------------------------------------------------------- */

@@ -51,6 +51,13 @@ struct group_seen {
 
 struct group_scan; /* opaque */
 
+/**
+ * May memory of that kind be touched without a trace on this host? What read() takes from the page
+ * cache or tmpfs sets no accessed bit, and is known by folio_mark_accessed(), which clears the idle
+ * flag, but under MGLRU returns before that (mm/swap.c); likewise write() to tmpfs (mm/shmem.c).
+ */
+bool group_scan_misses_calls(const struct fsroot *root, enum frame_kind kind);
+
 /** Has this kernel all that is needed, and may this process read it? 0; -ENOENT, -EACCES: the
  * message names what is missing and the remedy. */
 int group_scan_check(const struct fsroot *root, struct error *error);

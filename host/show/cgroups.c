@@ -30,12 +30,12 @@ static const struct group_usage *usage_of(const struct cgroups_row *row, unsigne
 /* Flag @p number, or NULL: none of that number is set. */
 static const char *flag_name(unsigned flags, unsigned number)
 {
-    static const char *const names[] = {"ageing", "stale-tlb", "damon-active"};
+    static const char *const names[] = {"ageing", "stale-tlb", "damon-active", "mglru"};
 
     return number < sizeof(names) / sizeof(names[0]) && flags >> number & 1 ? names[number] : NULL;
 }
 
-#define MAX_FLAGS 3
+#define MAX_FLAGS 4
 
 static char *flags_text(char *text, size_t size, unsigned flags)
 {

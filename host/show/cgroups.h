@@ -9,6 +9,7 @@ enum cgroups_flag {
                                    balancing those of its guest */
     CGROUPS_STALE_TLB = 1 << 1, /* the TLB of its guest was not flushed */
     CGROUPS_DAMON = 1 << 2,     /* DAMON is at work on this host */
+    CGROUPS_MGLRU = 1 << 3,     /* of shmem and file what read() touches is not seen */
 };
 
 struct cgroups_row {

@@ -301,6 +301,20 @@ START_TEST(usage)
 }
 END_TEST
 
+/* Mappings have accessed bits, read() has none. */
+START_TEST(calls_are_missed_under_mglru)
+{
+    ck_assert(!group_scan_misses_calls(&fake.root, FRAME_FILE));
+    fake_write(&fake, "sys/kernel/mm/lru_gen/enabled", "0x0000\n");
+    ck_assert(!group_scan_misses_calls(&fake.root, FRAME_FILE));
+    fake_write(&fake, "sys/kernel/mm/lru_gen/enabled", "0x0007\n");
+    ck_assert(group_scan_misses_calls(&fake.root, FRAME_FILE));
+    ck_assert(group_scan_misses_calls(&fake.root, FRAME_SHMEM));
+    ck_assert(!group_scan_misses_calls(&fake.root, FRAME_ANON));
+    ck_assert(!group_scan_misses_calls(&fake.root, FRAME_GUEST_RAM));
+}
+END_TEST
+
 START_TEST(refuses_by_name)
 {
     struct error error = {0};
@@ -329,6 +343,7 @@ int main(void)
     tcase_add_test(tcase, keeps_off_what_is_taken);
     tcase_add_test(tcase, samples_are_fair);
     tcase_add_test(tcase, usage);
+    tcase_add_test(tcase, calls_are_missed_under_mglru);
     tcase_add_test(tcase, refuses_by_name);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
