@@ -113,13 +113,16 @@ uint64_t ageing_group_odometer(const struct fsroot *root, const char *path)
 {
     struct memcg group = {.mount = ""};
     struct generations generations;
+    bool counts;
 
     if (!(lru_gen_enabled(root) & LRU_GEN_ON))
         return 0;
     snprintf(group.path, sizeof(group.path), "%s", path);
     generations = read_generations(root, &group);
+    /* In version 1 of control groups memory.stat is elsewhere, and counts no scans. */
+    counts = fsroot_exists(root, "sys/fs/cgroup%s/memory.stat", path);
     return generations.sum + memcg_scanned_pages(root, &group) +
-           (generations.known ? 0 : scanned_anywhere(root));
+           (generations.known && counts ? 0 : scanned_anywhere(root));
 }
 
 bool ageing_goes_on(const struct target *target, enum method_signal signal)

@@ -119,6 +119,33 @@ START_TEST(groups_of_version_1_count_no_scans)
 }
 END_TEST
 
+static uint64_t group_odometer(void)
+{
+    return ageing_group_odometer(&fake.root, "/machine.slice/one");
+}
+
+/* Of a group, whoever is in it; in version 1 it is not below the root of version 2. */
+START_TEST(a_group_of_either_version)
+{
+    uint64_t before = group_odometer();
+
+    put_group("pgscan 104\npgrefill 3\n");
+    put_generations(8, 4, 9, 10);
+    ck_assert_uint_eq(group_odometer(), before + 5);
+    fake_write(&fake, "proc/vmstat", "pgrefill 2\npgscan_anon 1\npgscan_file 1\n");
+    ck_assert_uint_eq(group_odometer(), before + 5);
+
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/" GROUP "/memory.stat", fake.path);
+    ck_assert_int_eq(unlink(path), 0);
+    fake_write(&fake, "sys/fs/cgroup/memory/machine.slice/one/memory.stat", "pgpgin 5\n");
+    before = group_odometer();
+    fake_write(&fake, "proc/vmstat", "pgrefill 3\npgscan_anon 1\npgscan_file 1\n");
+    ck_assert_uint_eq(group_odometer(), before + 1);
+}
+END_TEST
+
 START_TEST(classic_reclaim_clears_the_idle_flag_itself)
 {
     fake_write(&fake, MGLRU, "0x0000\n");
@@ -309,6 +336,7 @@ int main(void)
     tcase_add_test(tcase, elsewhere_does_not_count_while_generations_tell);
     tcase_add_test(tcase, without_debugfs_reclaim_anywhere_counts);
     tcase_add_test(tcase, groups_of_version_1_count_no_scans);
+    tcase_add_test(tcase, a_group_of_either_version);
     tcase_add_test(tcase, classic_reclaim_clears_the_idle_flag_itself);
     tcase_add_test(tcase, faults_do_not_mind);
     tcase_add_test(tcase, numa_balancing_takes_bits_that_are_not_carried);
