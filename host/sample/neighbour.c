@@ -154,11 +154,6 @@ void neighbour_free(struct neighbour *neighbour)
 
 /* --- what goes together ----------------------------------------------------------------------- */
 
-/* What vmwssd follows by (guest_scan.c), and what spoils it. `pageout` asks whether a page is
- * mapped again, `zap` whether KVM faulted on it: nothing but a touch brings about either, however
- * others treat accessed bits. But a fault maps neighbours too, which `pageout` takes for touched,
- * and dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that all others
- * clear. */
 /* A TCG guest's TLB is flushed by taking the accessed bits of all of its RAM (tlb_flush.h), also
  * those that the neighbour's idle flags wait for. */
 static bool takes_all_bits(const struct method *method, enum accel accel)
@@ -166,6 +161,11 @@ static bool takes_all_bits(const struct method *method, enum accel accel)
     return method == &method_idle && accel == ACCEL_TCG;
 }
 
+/* What vmwssd follows by (guest_scan.c), and what spoils it. `pageout` asks whether a page is
+ * mapped again, `zap` whether KVM faulted on it: nothing but a touch brings about either, however
+ * others treat accessed bits. But a fault maps neighbours too, which `pageout` takes for touched,
+ * and dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that all others
+ * clear. */
 bool neighbour_allows(const struct neighbour *neighbour, const struct method *method,
                       enum accel accel, bool census)
 {
