@@ -120,6 +120,7 @@ struct measuring {
     struct group_scan *scan;
     uint64_t *odometers;     /* of each group, as of before the window */
     struct guest_bits *bits; /* of each guest */
+    bool damon;              /* it was at work before the window */
     struct cgroups_report report;
 };
 
@@ -257,7 +258,7 @@ static void make_row(const struct measuring *measuring, size_t index, bool damon
 static void make_report(struct measuring *measuring)
 {
     struct cgroups_report *report = &measuring->report;
-    bool damon = disturbance_damon(&measuring->root);
+    bool damon = measuring->damon || disturbance_damon(&measuring->root);
 
     gethostname(report->host, sizeof(report->host) - 1);
     for (size_t i = 0; i < measuring->tree.n; i++) {
@@ -314,6 +315,7 @@ static int prepare(struct measuring *measuring, struct error *error)
     if (!measuring->odometers || !measuring->bits || !measuring->report.rows)
         return error_set(error, -ENOMEM, "out of memory");
     read_odometers(measuring);
+    measuring->damon = disturbance_damon(&measuring->root);
     return 0;
 }
 
