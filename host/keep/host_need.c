@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +19,16 @@
 #define PERIOD_MAX_S 7200.0
 #define DAY_S 86400
 
-/* Buckets that may reach into the minute ?2, guest by guest, but of those that ended before. */
+/* Of each guest its last bucket that may reach into the minute ?2; not of one that ended since then
+ * and has not begun again. */
 static const char reaching[] =
-    " JOIN guest ON guest.id = guest_id WHERE level_s = 60 AND start_s BETWEEN ?1 AND ?2"
-    " AND NOT (start_s < ?2 AND EXISTS (SELECT 1 FROM event WHERE event.guest_id ="
-    " bucket.guest_id AND kind = 'end' AND time_ms BETWEEN start_s * 1000 AND ?2 * 1000))"
-    " ORDER BY host, guest_id, start_s DESC";
+    " JOIN guest ON guest.id = guest_id WHERE level_s = 60 AND (start_s, guest_id) IN"
+    " (SELECT max(start_s), guest_id FROM bucket WHERE level_s = 60 AND start_s BETWEEN ?1 AND ?2"
+    " GROUP BY guest_id)"
+    " AND (start_s = ?2 OR (SELECT kind FROM event WHERE event.guest_id = bucket.guest_id AND"
+    " kind IN ('start', 'end') AND time_ms BETWEEN start_s * 1000 AND ?2 * 1000"
+    " ORDER BY time_ms DESC, event.id DESC LIMIT 1) IS NOT 'end')"
+    " ORDER BY host";
 
 /* --- one minute ------------------------------------------------------------------------------- */
 
@@ -80,7 +85,7 @@ static void add_part(struct sum *sum)
     sum->part.guest_id = 0;
 }
 
-/* The last bucket of a guest counts, if it stands. */
+/* A guest counts if its bucket stands. */
 static void take_bucket(struct sum *sum, int64_t guest_id, int64_t start_s, int64_t minute_s)
 {
     const struct bucket *bucket = sum->row;
@@ -299,8 +304,26 @@ static int sum_minute(struct sum *sum, int64_t minute_s, double period_s, struct
     return rc < 0 ? rc : end_host(sum, minute_s, error);
 }
 
+/* How long the records around a time stand for at most: of guests that are measured seldom one may
+ * reach over a start of the writer. */
+static int find_longest(struct store *store, int64_t around_s, struct error *error)
+{
+    int64_t longest_ms = 0;
+    char sql[256];
+    int rc;
+
+    snprintf(sql, sizeof(sql),
+             "SELECT coalesce(max(period_ms / records), 0) FROM bucket WHERE level_s = 60 AND"
+             " start_s BETWEEN %lld AND %lld",
+             (long long)around_s - (long long)bucket_stands_s(PERIOD_MAX_S), (long long)around_s);
+    rc = sql_run_i64(store, sql, &longest_ms, error);
+    if (rc == 0)
+        store->longest_period_s = fmax(store->longest_period_s, (double)longest_ms / 1000);
+    return rc;
+}
+
 /* After a start it goes on where it was. */
-static int find_summed(struct store *store, struct error *error)
+static int find_summed(struct store *store, int64_t first_s, struct error *error)
 {
     int64_t last_s = 0;
     int rc = sql_run_i64(store,
@@ -309,7 +332,7 @@ static int find_summed(struct store *store, struct error *error)
 
     if (rc == 0)
         store->summed_s = last_s;
-    return rc;
+    return rc == 0 ? find_longest(store, last_s > 0 ? last_s : first_s, error) : rc;
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -340,7 +363,7 @@ int host_need_sum(struct store *store, int64_t first_s, int64_t last_s, double p
 {
     int64_t lasts_s;
     int64_t summed_s;
-    int rc = store->summed_s == 0 ? find_summed(store, error) : 0;
+    int rc = store->summed_s == 0 ? find_summed(store, first_s, error) : 0;
 
     if (rc < 0)
         return rc;

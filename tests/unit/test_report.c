@@ -315,6 +315,51 @@ START_TEST(but_not_after_its_end)
 }
 END_TEST
 
+static void add_at(const char *uuid, double at_s, double period_s)
+{
+    const struct ages_record record = kept_record(uuid, uuid, T0 + at_s, 100);
+    const struct store_entry entry = {.record = &record, .period_s = period_s};
+
+    ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
+}
+
+START_TEST(nor_by_a_record_before_its_last)
+{
+    add_at(UUID_2, 0, 10 * MINUTE);
+    add_at(UUID_2, MINUTE, 30);
+    add(UUID_1, MINUTE, 10 * MINUTE, MINUTE);
+    check_need(60, MINUTE, "202");
+    check_need(60, 5 * MINUTE, "101");
+}
+END_TEST
+
+/* It ended and began again within the minute of its last record. */
+START_TEST(who_begins_again_stands)
+{
+    add_at(UUID_2, 0, 10 * MINUTE);
+    add_event(UUID_2, 10, EVENT_END);
+    add_event(UUID_2, 20, EVENT_START);
+    add_at(UUID_2, 40, 10 * MINUTE);
+    add(UUID_1, MINUTE, 10 * MINUTE, MINUTE);
+    check_need(60, 5 * MINUTE, "202");
+}
+END_TEST
+
+/* What was measured seldom before vmwssd began anew still stands. */
+START_TEST(a_new_writer_knows_who_stands)
+{
+    add_at(UUID_2, 0, 10 * MINUTE);
+    add(UUID_1, MINUTE, MINUTE, MINUTE);
+    store_close(store);
+    store = kept_open(kept.path);
+    for (double at_s = 2 * MINUTE; at_s <= 15 * MINUTE; at_s += MINUTE)
+        add_at(UUID_1, at_s, MINUTE);
+    check_need(60, MINUTE, "202");
+    check_need(60, 5 * MINUTE, "202");
+    check_need(60, 11 * MINUTE, "101");
+}
+END_TEST
+
 static void add_one(double at_s)
 {
     const struct ages_record record = kept_record(UUID_1, UUID_1, T0 + at_s, 100);
@@ -424,6 +469,9 @@ int main(void)
     tcase_add_test(tcase, a_minute_is_the_sum_of_upper_bounds);
     tcase_add_test(tcase, who_is_measured_less_often_stands_until_the_next);
     tcase_add_test(tcase, but_not_after_its_end);
+    tcase_add_test(tcase, nor_by_a_record_before_its_last);
+    tcase_add_test(tcase, who_begins_again_stands);
+    tcase_add_test(tcase, a_new_writer_knows_who_stands);
     tcase_add_test(tcase, a_stop_is_a_gap);
     tcase_add_test(tcase, a_clock_that_was_ahead_stops_nothing);
     tcase_add_test(tcase, a_late_record_does_not_make_an_hour_smaller);
