@@ -389,10 +389,10 @@ static int take_need(struct host_needs *needs, sqlite3_stmt *row, const struct b
                      int level_s)
 {
     struct host_need *all = needs->all;
-    struct host_need need = {.max_bytes = (double)of->sketch.max};
+    struct host_need need = {.max_bytes = (double)of->sketch.max, .minutes = of->records};
     int64_t start_s;
 
-    if (sql_i64(row, 0, &start_s) < 0 || sql_u64(row, 1, &need.minutes) < 0)
+    if (sql_i64(row, 0, &start_s) < 0)
         return -EUCLEAN;
     need.start_s = (double)start_s;
     if ((needs->n & (needs->n - 1)) == 0) /* full at the powers of two */
@@ -416,7 +416,7 @@ static int take_need(struct host_needs *needs, sqlite3_stmt *row, const struct b
 static int read_need(struct host_needs *needs, sqlite3_stmt *row, struct bucket *bucket,
                      const struct history_query *query)
 {
-    const char *text = (const char *)sqlite3_column_text(row, 2);
+    const char *text = (const char *)sqlite3_column_text(row, 1);
     const struct bucket_window *window;
 
     bucket_clear(bucket);
@@ -435,7 +435,7 @@ int host_needs_read(struct store *store, const char *host, const struct history_
 
     *needs = (struct host_needs){0};
     rc = sql_prepare(store,
-                     "SELECT start_s, minutes, windows FROM host_need WHERE level_s = ? AND"
+                     "SELECT start_s, windows FROM host_need WHERE level_s = ? AND"
                      " start_s >= ? AND start_s <= ? AND host = ? ORDER BY start_s",
                      &statement, error);
     if (rc < 0)

@@ -26,7 +26,7 @@ int host_need_sum(struct store *store, int64_t first_s, int64_t last_s, double p
 struct host_need {
     double start_s;
     double max_bytes;
-    uint64_t minutes;          /* that are known */
+    uint64_t minutes;          /* that are known, of the window */
     struct sketch_step *steps; /* of an hour: of its minutes; NULL: of a minute */
     size_t n_steps;
 };

@@ -434,6 +434,31 @@ START_TEST(minutes_that_are_short_are_counted)
 }
 END_TEST
 
+/* Of an hour ten minutes have the window of 60 s, and five of them were short. */
+START_TEST(minutes_without_the_window_are_not_known)
+{
+    const struct report_options options = {.from_s = T0,
+                                           .to_s = T0 + 3 * HOUR,
+                                           .window_s = 60,
+                                           .risk = 0.01,
+                                           .capacity_bytes = 800 * MIB};
+
+    for (int minute = 0; minute < 60; minute++) {
+        struct ages_record record = kept_record(UUID_1, UUID_1, T0 + minute * MINUTE,
+                                                minute < 5 ? 450 : 100);
+        const struct store_entry entry = {.record = &record, .period_s = MINUTE};
+
+        record.sample.n_windows = minute < 10 ? 2 : 1;
+        ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
+    }
+    forget_minutes();
+    ck_assert_int_eq(report_make(store, &options, &report, NULL), 0);
+    ck_assert_uint_eq(report.level_s, 3600);
+    ck_assert_double_eq(report.known_s, 10 * MINUTE);
+    ck_assert_double_eq(report.short_s, 5 * MINUTE);
+}
+END_TEST
+
 /* Minutes without a record are not said to have been short, and end an episode. */
 START_TEST(a_gap_is_no_shortage)
 {
@@ -477,6 +502,7 @@ int main(void)
     tcase_add_test(tcase, a_late_record_does_not_make_an_hour_smaller);
     tcase_add_test(tcase, a_gap_is_told_from_the_time_that_is_known);
     tcase_add_test(tcase, minutes_that_are_short_are_counted);
+    tcase_add_test(tcase, minutes_without_the_window_are_not_known);
     tcase_add_test(tcase, a_gap_is_no_shortage);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
