@@ -7,6 +7,7 @@
 #include "keep/bucket_row.h"
 #include "keep/open_store.h"
 #include "keep/rollup.h"
+#include "keep/schema.h"
 #include "keep/sql.h"
 
 #include <errno.h>
@@ -434,6 +435,9 @@ int host_needs_read(struct store *store, const char *host, const struct history_
     int rc;
 
     *needs = (struct host_needs){0};
+    rc = schema_has(store, "host_need", error);
+    if (rc <= 0)
+        return rc;
     rc = sql_prepare(store,
                      "SELECT start_s, windows FROM host_need WHERE level_s = ? AND"
                      " start_s >= ? AND start_s <= ? AND host = ? ORDER BY start_s",

@@ -37,7 +37,8 @@ struct host_needs {
 };
 
 /** Those of one host in the span, at the query's window. Free it with host_needs_free(), whatever
- * is returned. -EUCLEAN: a row is not what it must be; -ENOMEM */
+ * is returned. None are in a history whose writer did not add them up yet. -EUCLEAN: a row is not
+ * what it must be; -ENOMEM */
 int host_needs_read(struct store *store, const char *host, const struct history_query *query,
                     struct host_needs *needs, struct error *error);
 void host_needs_free(struct host_needs *needs);

@@ -188,6 +188,17 @@ static double short_of_hour(const struct host_need *need, double capacity_bytes)
     return round((1 - within) * (double)need->minutes) * BUCKET_MINUTE;
 }
 
+/* Of an hour of which sums were not kept: as the draws say. */
+static double short_by_draws(const struct walk *walk, size_t first_draw)
+{
+    const double capacity_bytes = (double)walk->report->options.capacity_bytes;
+    size_t n = 0;
+
+    for (size_t i = first_draw; i < walk->n_draws; i++)
+        n += walk->totals[i] > capacity_bytes;
+    return n ? BUCKET_HOUR * (double)n / (double)(walk->n_draws - first_draw) : 0;
+}
+
 /* What is short for minutes that follow each other is one episode. Hours do not tell, for a
  * shortage lasts minutes. */
 static void count_shortage(struct walk *walk, const struct host_need *need, size_t first_draw)
@@ -196,7 +207,8 @@ static void count_shortage(struct walk *walk, const struct host_need *need, size
     const double capacity_bytes = (double)report->options.capacity_bytes;
 
     if (report->level_s != BUCKET_MINUTE) {
-        report->short_s += need ? short_of_hour(need, capacity_bytes) : 0;
+        report->short_s += need ? short_of_hour(need, capacity_bytes)
+                                : short_by_draws(walk, first_draw);
         return;
     }
     if (walk->n_draws == first_draw || walk->totals[first_draw] <= capacity_bytes) {

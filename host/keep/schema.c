@@ -9,7 +9,8 @@
  *
  * A table is never altered, so that each reads in the file as it reads here, which schema_verify()
  * relies on. A file of another version is refused: there is no way from one to the next yet, as
- * nothing has been released.
+ * nothing has been released. A table that was added since is made in older files by the next
+ * writer; readers do without it until then.
  */
 #include "keep/schema.h"
 
@@ -19,6 +20,7 @@
 #include "keep/sql.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* What is read. The text is compared, so it is one line, as short as it can be; the columns of the
@@ -47,6 +49,7 @@ static const struct table_ddl {
     const char *name;
     const char *sql;
     void (*columns)(struct sql_text *sql);
+    bool added; /* files of this version may be without it */
 } tables[] = {
     {.name = "guest",
      .sql = "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
@@ -66,7 +69,8 @@ static const struct table_ddl {
     {.name = "host_need",
      .sql = "CREATE TABLE host_need(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "host TEXT NOT NULL, guests INTEGER NOT NULL, minutes INTEGER NOT NULL, "
-            "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, host)) STRICT, WITHOUT ROWID"},
+            "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, host)) STRICT, WITHOUT ROWID",
+     .added = true},
     /* What the guest itself reported at the time of a sample; NULL is not known. */
     {.name = "word",
      .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",
@@ -144,13 +148,40 @@ static int read_version(struct store *store, int *version, struct error *error)
     return 0;
 }
 
+int schema_has(struct store *store, const char *table, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = sql_prepare(store, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?",
+                         &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sql_bind_text(statement, 1, table);
+    return sql_step(store, statement, error);
+}
+
+static int make_added(struct store *store, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < N_TABLES; i++) {
+        if (!tables[i].added)
+            continue;
+        rc = schema_has(store, tables[i].name, error);
+        rc = rc == 0 ? sql_run(store, table_sql(&tables[i]).text, error) : rc < 0 ? rc : 0;
+    }
+    return rc;
+}
+
 static int make_tables(struct store *store, struct error *error)
 {
     int version = VERSION;
     int rc = read_version(store, &version, error);
 
-    if (rc < 0 || version == VERSION)
+    if (rc < 0)
         return rc;
+    if (version == VERSION)
+        return make_added(store, error);
     for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
         rc = sql_run(store, table_sql(&tables[i]).text, error);
     if (rc == 0)
@@ -185,7 +216,7 @@ static int verify_table(struct store *store, const struct table_ddl *table, stru
         return rc;
     sql_bind_text(statement, 1, table->name);
     rc = sql_step(store, statement, error);
-    if (rc < 0)
+    if (rc < 0 || (rc == 0 && table->added))
         return rc;
     if (rc == 0 || sql_text(statement, 0, sql, sizeof(sql)) < 0 || strcmp(sql, wanted.text) != 0)
         return error_set(error, -EUCLEAN, "%s: its table %s is not as vmwss makes it", store->path,

@@ -459,6 +459,35 @@ START_TEST(minutes_without_the_window_are_not_known)
 }
 END_TEST
 
+/* It was begun before sums were kept. */
+START_TEST(an_older_history_is_read_and_goes_on)
+{
+    const struct report_options options = {.from_s = T0,
+                                           .to_s = T0 + 3 * HOUR,
+                                           .window_s = 10,
+                                           .risk = 0.01,
+                                           .capacity_bytes = 150 * MIB};
+    struct store *reader;
+
+    add(UUID_1, MINUTE, 2 * HOUR - 1, MINUTE);
+    add(UUID_2, MINUTE, 2 * HOUR - 1, MINUTE);
+    forget_minutes();
+    store_close(store);
+    free(kept_ask(kept.path, "DROP TABLE host_need"));
+    ck_assert_int_eq(history_open(kept.path, &reader, NULL), 0);
+    ck_assert_int_eq(report_make(reader, &options, &report, NULL), 0);
+    store_close(reader);
+    ck_assert_double_eq_tol(report.total_p50, 200.0 * MIB, 4.0 * MIB);
+    ck_assert_double_eq(report.known_s, 2 * HOUR);
+    ck_assert_double_eq(report.short_s, 2 * HOUR);
+    store = kept_open(kept.path);
+    ck_assert_str_eq(store_notice(store), "");
+    add_at(UUID_1, 2 * HOUR, MINUTE);
+    add_at(UUID_1, 2 * HOUR + MINUTE, MINUTE);
+    check_need(60, 2 * HOUR, "101");
+}
+END_TEST
+
 /* Minutes without a record are not said to have been short, and end an episode. */
 START_TEST(a_gap_is_no_shortage)
 {
@@ -503,6 +532,7 @@ int main(void)
     tcase_add_test(tcase, a_gap_is_told_from_the_time_that_is_known);
     tcase_add_test(tcase, minutes_that_are_short_are_counted);
     tcase_add_test(tcase, minutes_without_the_window_are_not_known);
+    tcase_add_test(tcase, an_older_history_is_read_and_goes_on);
     tcase_add_test(tcase, a_gap_is_no_shortage);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
