@@ -495,6 +495,11 @@ int report_make(struct store *store, const struct report_options *options, struc
     return rc;
 }
 
+double report_gap_share(const struct report *report)
+{
+    return fmax(1 - report->known_s / fmax(report->to_s - report->from_s, 1), 0);
+}
+
 void report_free(struct report *report)
 {
     free(report->guests);

@@ -54,3 +54,6 @@ struct report {
 int report_make(struct store *store, const struct report_options *options, struct report *report,
                 struct error *error);
 void report_free(struct report *report);
+
+/** The share of the time from from_s to to_s that no sum is kept of. */
+double report_gap_share(const struct report *report);

@@ -121,8 +121,29 @@ static void bars(FILE *out, const struct report *report)
     fputs("</tbody></table>\n", out);
 }
 
-/* The sentences of the table for people (show/report.c). */
-static void verdict(FILE *out, const struct report *report)
+/* What the figures do not tell. */
+static void doubts(FILE *out, const struct report *report)
+{
+    const struct report_options *options = &report->options;
+    const bool hours = report->level_s == BUCKET_HOUR;
+
+    if (report_gap_share(report) > 0.005)
+        fprintf(out, " Of %.1f %% of that time nothing is kept: it is in none of these figures.",
+                100 * report_gap_share(report));
+    if (!options->capacity_bytes)
+        return;
+    if (options->guest_bytes && hours)
+        fputs(
+            " Minutes are not kept of all that time: fewer fit of guests that are busy in the same "
+            "minutes as the others.",
+            out);
+    if ((double)report->n_times * options->risk < 1)
+        fprintf(out, " That is from %zu %s%s: too few to know what happens for %g %% of the time.",
+                report->n_times, hours ? "hour" : "minute", plural((double)report->n_times),
+                100 * options->risk);
+}
+
+static void needs(FILE *out, const struct report *report)
 {
     const struct report_options *options = &report->options;
     char capacity[32];
@@ -132,7 +153,7 @@ static void verdict(FILE *out, const struct report *report)
     if (!options->capacity_bytes)
         return;
     fprintf(out,
-            "<p>Of %s all guests together need %s or less for %g %% of the time; it does not "
+            "Of %s all guests together need %s or less for %g %% of the time; it does not "
             "suffice for %.3g %%.",
             show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
             show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
@@ -141,11 +162,14 @@ static void verdict(FILE *out, const struct report *report)
         fprintf(out, " %.0f more guest%s of %s like these would fit at a risk of %g %%.",
                 report->fit, plural(report->fit),
                 show_bytes(size, sizeof(size), options->guest_bytes), 100 * options->risk);
-    if (report->level_s == BUCKET_HOUR)
-        fputs(
-            " Minutes are not kept of all that time: guests that are busy in the same minutes need "
-            "more than that.",
-            out);
+}
+
+/* The sentences of the table for people (show/report.c). */
+static void verdict(FILE *out, const struct report *report)
+{
+    fputs("<p>", out);
+    needs(out, report);
+    doubts(out, report);
     fputs("</p>\n", out);
 }
 

@@ -108,11 +108,6 @@ static void print_shortage(const struct report *report)
                report->short_s / 60, report->n_times, report->longest_short_s / 60);
 }
 
-static double gap_share(const struct report *report)
-{
-    return fmax(1 - report->known_s / fmax(report->to_s - report->from_s, 1), 0);
-}
-
 /* How much the statistics can say: of a day no risk of one in a thousand. */
 static void print_fit(const struct report *report)
 {
@@ -161,9 +156,9 @@ static int print_table(const struct report *report)
                show_seconds(window, sizeof(window), report->options.window_s),
                report->level_s == BUCKET_HOUR ? "hour" : "minute");
         table_print(table, true);
-        if (gap_share(report) > 0.005)
+        if (report_gap_share(report) > 0.005)
             printf("Of %.1f%% of that time nothing is kept: it is in none of these figures.\n",
-                   100 * gap_share(report));
+                   100 * report_gap_share(report));
         print_fit(report);
     }
     table_free(table);
@@ -273,7 +268,7 @@ static int print_json(const struct report *report)
     json_object_set_new(object, "level",
                         json_string(report->level_s == BUCKET_HOUR ? "hour" : "minute"));
     set_bytes(object, "times", (double)report->n_times);
-    json_object_set_new(object, "gap_share", json_real(gap_share(report)));
+    json_object_set_new(object, "gap_share", json_real(report_gap_share(report)));
     json_object_set_new(object, "window_s", json_real(report->options.window_s));
     json_object_set_new(object, "risk", json_real(report->options.risk));
     json_object_set_new(object, "guests", guests);

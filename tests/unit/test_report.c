@@ -4,6 +4,7 @@
 #include "keep/event.h"
 #include "keep/report.h"
 #include "kept.h"
+#include "show/html_report.h"
 
 #include <errno.h>
 
@@ -505,6 +506,58 @@ START_TEST(a_gap_is_no_shortage)
 }
 END_TEST
 
+/* The page of the report, without any picture of a guest. */
+static char *page_of_report(void)
+{
+    const struct timeline_span span = {.cell_s = HOUR, .begin_s = T0, .n_cells = 1};
+    struct timeline_cell *cells = calloc(report.n_guests, sizeof(*cells));
+    const struct html_report page = {&report, &span, cells, T0};
+    char path[128];
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/page.html", kept.dir);
+    ck_assert_int_eq(html_report_write(&page, path, NULL), 0);
+    free(cells);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_gt(getdelim(&text, &size, '\0', file), 0);
+    fclose(file);
+    return text;
+}
+
+START_TEST(a_page_has_the_doubts_of_the_table)
+{
+    char *page;
+
+    add(UUID_1, MINUTE, 10 * MINUTE - 1, MINUTE);
+    add(UUID_2, MINUTE, 10 * MINUTE - 1, MINUTE);
+    add_one(30 * MINUTE);
+    add_one(39 * MINUTE);
+    make_within(1024 * MIB, HOUR);
+    page = page_of_report();
+    ck_assert_ptr_nonnull(strstr(page, "Of 70.0 % of that time nothing is kept"));
+    ck_assert_ptr_nonnull(strstr(page, "from 12 minutes: too few to know"));
+    free(page);
+}
+END_TEST
+
+/* The sums of an hour are of its minutes: what peaks together is in them. */
+START_TEST(a_page_from_hours_does_not_doubt_its_sums)
+{
+    char *page;
+
+    add_cron(5 * HOUR);
+    forget_minutes();
+    make_within(1024 * MIB, 5 * HOUR);
+    ck_assert_uint_eq(report.level_s, 3600);
+    page = page_of_report();
+    ck_assert_ptr_null(strstr(page, "busy in the same minutes"));
+    free(page);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("report");
@@ -534,6 +587,8 @@ int main(void)
     tcase_add_test(tcase, minutes_without_the_window_are_not_known);
     tcase_add_test(tcase, an_older_history_is_read_and_goes_on);
     tcase_add_test(tcase, a_gap_is_no_shortage);
+    tcase_add_test(tcase, a_page_has_the_doubts_of_the_table);
+    tcase_add_test(tcase, a_page_from_hours_does_not_doubt_its_sums);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
