@@ -2,14 +2,31 @@
 /** @file json.c  See json.h. */
 #include "show/json.h"
 
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* JSON is UTF-8; text that is not has a '?' for each byte that is none. */
+static json_t *clean_text(const char *text)
+{
+    cleanup_free char *clean = strdup(text);
+
+    if (!clean)
+        return NULL;
+    utf8_clean(clean);
+    return json_string(clean);
+}
 
 json_t *json_text(const char *text)
 {
     json_t *string = text && *text ? json_string(text) : NULL;
 
+    if (!string && text && *text)
+        string = clean_text(text);
     return string ? string : json_null();
 }
 

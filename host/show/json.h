@@ -4,7 +4,8 @@
 
 #include <jansson.h>
 
-/** A JSON string; null for NULL, empty or non-UTF-8 text. */
+/** A JSON string, of text that is not UTF-8 as utf8_clean() makes it; null for NULL or empty
+ * text. */
 json_t *json_text(const char *text);
 
 /** Prints the object as one line to standard output, flushes, and releases it. -ENOMEM or 0. */

@@ -2,6 +2,8 @@
 /** @file table.c  See table.h. */
 #include "show/table.h"
 
+#include "base/cleanup.h"
+#include "base/utf8.h"
 #include "show/units.h"
 
 #include <errno.h>
@@ -51,6 +53,20 @@ void table_free(struct table *table)
     free(table);
 }
 
+/* A name may have bytes that a terminal obeys, or characters that turn a line round. */
+static int set_cell(struct libscols_line *line, size_t column, const char *text)
+{
+    cleanup_free char *clean = NULL;
+
+    if (!text || utf8_is_printable(text))
+        return scols_line_set_data(line, column, text);
+    clean = strdup(text);
+    if (!clean)
+        return -ENOMEM;
+    utf8_printable(clean);
+    return scols_line_set_data(line, column, clean);
+}
+
 int table_row(struct table *table, const char *const *cells)
 {
     struct libscols_line *line = scols_table_new_line(table->scols, NULL);
@@ -58,7 +74,7 @@ int table_row(struct table *table, const char *const *cells)
     if (!line)
         return -ENOMEM;
     for (size_t i = 0; i < table->n_columns; i++)
-        if (scols_line_set_data(line, i, cells[i]))
+        if (set_cell(line, i, cells[i]))
             return -ENOMEM;
     return 0;
 }

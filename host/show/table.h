@@ -21,7 +21,8 @@ struct table_column {
 struct table *table_new(const struct table_column *columns, size_t n);
 void table_free(struct table *table);
 
-/** Appends a row of as many cells as there are columns; the strings are copied. */
+/** Appends a row of as many cells as there are columns; the strings are copied, as
+ * utf8_printable() makes them. */
 int table_row(struct table *table, const char *const *cells);
 
 /** Shows the last row in a colour of terminal-colors.d(5), "red", where there are colours; NULL: in

@@ -5,6 +5,7 @@
 #include "keep/report.h"
 #include "kept.h"
 #include "show/html_report.h"
+#include "show/report.h"
 
 #include <errno.h>
 
@@ -558,6 +559,42 @@ START_TEST(a_page_from_hours_does_not_doubt_its_sums)
 }
 END_TEST
 
+/* What is printed of the report, which the caller frees. */
+static char *print_report(enum show_format format)
+{
+    char path[128];
+    char *text = NULL;
+    size_t size = 0;
+
+    snprintf(path, sizeof(path), "%s/printed", kept.dir);
+    ck_assert_ptr_nonnull(freopen(path, "w+", stdout));
+    ck_assert_int_eq(report_print(&report, format), 0);
+    rewind(stdout);
+    ck_assert_int_gt(getdelim(&text, &size, '\0', stdout), 0);
+    return text;
+}
+
+/* U+202E would show "1.gpj" for "1.jpg", a terminal obeys ESC, and 0xff is no UTF-8. */
+START_TEST(names_are_fit_to_print)
+{
+    const struct ages_record turned = kept_record("a\u202e\033[2J", UUID_1, T0, 100);
+    const struct ages_record broken = kept_record("b\xff", UUID_2, T0, 100);
+    char *text;
+
+    ck_assert_int_eq(kept_add(store, &turned, NULL), 0);
+    ck_assert_int_eq(kept_add(store, &broken, NULL), 0);
+    make(HOUR);
+    text = print_report(SHOW_TABLE);
+    ck_assert_ptr_nonnull(strstr(text, "a????[2J"));
+    ck_assert_ptr_nonnull(strstr(text, "b?"));
+    ck_assert_ptr_null(strstr(text, "\u202e"));
+    free(text);
+    text = print_report(SHOW_JSON);
+    ck_assert_ptr_nonnull(strstr(text, "\"domain\":\"b?\""));
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("report");
@@ -589,6 +626,7 @@ int main(void)
     tcase_add_test(tcase, a_gap_is_no_shortage);
     tcase_add_test(tcase, a_page_has_the_doubts_of_the_table);
     tcase_add_test(tcase, a_page_from_hours_does_not_doubt_its_sums);
+    tcase_add_test(tcase, names_are_fit_to_print);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
