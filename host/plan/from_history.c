@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Reading hours takes about so much of the time. */
 #define HOURS_SHARE 0.05
@@ -20,7 +21,7 @@ struct minutes {
     struct roster *roster;
     struct plan_fleet *fleet;
     size_t source, noted;
-    double *until_s; /* of each guest: up to when its minutes are known */
+    double *until_s; /* of each guest: up to when its minutes of the source are known */
     double *known_s; /* of each guest: for how long they are */
 };
 
@@ -229,8 +230,10 @@ static int read_all_minutes(struct minutes *minutes, struct error *error)
         return error_set(error, -ENOMEM, "out of memory");
     minutes->until_s = until_s;
     minutes->known_s = known_s;
-    for (; rc == 0 && minutes->source < minutes->reading->n_sources; minutes->source++)
+    for (; rc == 0 && minutes->source < minutes->reading->n_sources; minutes->source++) {
+        memset(until_s, 0, n * sizeof(*until_s)); /* sources come in any order of time */
         rc = read_minutes(minutes, error);
+    }
     return rc == 0 ? count_missed(minutes, error) : rc;
 }
 

@@ -329,6 +329,24 @@ START_TEST(minutes_that_were_missed_in_a_long_step_are_counted)
 }
 END_TEST
 
+/* A guest that moved has the minutes of both hosts, whichever file comes first. */
+START_TEST(minutes_of_a_guest_that_moved_count_in_any_order)
+{
+    const struct stay from = STAY("a", "web", UUID_1, 20, 10.5);
+    const struct stay to = STAY("b", "web", UUID_1, 10, 0);
+
+    write_stay("a", &from, EVENT_END);
+    write_stay("b", &to, EVENT_START);
+    step_s = 3600;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        ck_assert_msg(read_two(swapped) == 0, "%s", error.text);
+        ck_assert_uint_eq(fleet.n_guests, 1);
+        ck_assert_double_eq_tol(host_of(0)->missed_share, 58 / 60.0, 0.002);
+    }
+    step_s = 60;
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("roster");
@@ -347,6 +365,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, nor_need_it_ever_have_had_any);
     tcase_add_test(tcase, two_files_are_of_one_host_only_by_name);
     tcase_add_test(tcase, minutes_that_were_missed_in_a_long_step_are_counted);
+    tcase_add_test(tcase, minutes_of_a_guest_that_moved_count_in_any_order);
     suite_add_tcase(suite, tcase);
     return suite;
 }
