@@ -305,6 +305,16 @@ static int sum_minute(struct sum *sum, int64_t minute_s, double period_s, struct
     return rc < 0 ? rc : end_host(sum, minute_s, error);
 }
 
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* How long the records around a time stand for at most: of guests that are measured seldom one may
  * reach over a start of the writer. */
 static int find_longest(struct store *store, int64_t around_s, struct error *error)
@@ -333,17 +343,8 @@ static int find_summed(struct store *store, int64_t first_s, struct error *error
 
     if (rc == 0)
         store->summed_s = last_s;
-    return rc == 0 ? find_longest(store, last_s > 0 ? last_s : first_s, error) : rc;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
+    return rc == 0 ? find_longest(store, last_s > 0 ? earlier(last_s, first_s) : first_s, error)
+                   : rc;
 }
 
 static int sum_range(struct store *store, int64_t from_s, int64_t to_s, struct error *error)

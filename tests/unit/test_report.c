@@ -354,11 +354,25 @@ START_TEST(a_new_writer_knows_who_stands)
     add(UUID_1, MINUTE, MINUTE, MINUTE);
     store_close(store);
     store = kept_open(kept.path);
-    for (double at_s = 2 * MINUTE; at_s <= 15 * MINUTE; at_s += MINUTE)
-        add_at(UUID_1, at_s, MINUTE);
+    for (int minute = 2; minute <= 15; minute++)
+        add_at(UUID_1, minute * MINUTE, MINUTE);
     check_need(60, MINUTE, "202");
     check_need(60, 5 * MINUTE, "202");
     check_need(60, 11 * MINUTE, "101");
+}
+END_TEST
+
+/* Also where records are from a clock that was years ahead. */
+START_TEST(a_new_writer_knows_who_stands_now)
+{
+    add_at(UUID_1, 3650 * DAY, MINUTE);
+    add_at(UUID_1, 3650 * DAY + MINUTE, MINUTE);
+    add_at(UUID_2, 0, 10 * MINUTE);
+    store_close(store);
+    store = kept_open(kept.path);
+    for (int minute = 2; minute <= 6; minute++)
+        add_at(UUID_1, minute * MINUTE, MINUTE);
+    check_need(60, 5 * MINUTE, "202");
 }
 END_TEST
 
@@ -616,6 +630,7 @@ int main(void)
     tcase_add_test(tcase, nor_by_a_record_before_its_last);
     tcase_add_test(tcase, who_begins_again_stands);
     tcase_add_test(tcase, a_new_writer_knows_who_stands);
+    tcase_add_test(tcase, a_new_writer_knows_who_stands_now);
     tcase_add_test(tcase, a_stop_is_a_gap);
     tcase_add_test(tcase, a_clock_that_was_ahead_stops_nothing);
     tcase_add_test(tcase, a_late_record_does_not_make_an_hour_smaller);
