@@ -190,12 +190,13 @@ check "and it is whole" test "$(sql "$dir/small/history.db" "PRAGMA integrity_ch
 
 # --- what the commands say -----------------------------------------------------------------------------------------
 
-# Ten hours up to now, every five minutes: one guest with 100 MiB always, one with 50 and 150 by turns of an hour.
+# Ten hours up to now, every five minutes: one guest with 100 MiB always, one with 50 and 150 by turns of an hour, 50 first: of the
+# last hour, which has 150, the last minutes are not added up yet.
 now=$(date +%s)
 first=$((now / 3600 * 3600 - 10 * 3600))
 for ((t = first; t < now / 3600 * 3600; t += 300)); do
 	printf 'steady %s %d 100 300 1\nwavy,"x" %s %d %d 300 1\n' "$(uuid 1)" "$t" "$(uuid 2)" "$t" \
-		$((t / 3600 % 2 ? 150 : 50))
+		$(((t - first) / 3600 % 2 ? 150 : 50))
 done >"$dir/records"
 "$writer" "$dir/history.db" ask <"$dir/records" | sort | uniq -c >"$dir/answers"
 check "240 records are kept" grep -qx ' *240 0 ' "$dir/answers"
