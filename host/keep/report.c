@@ -50,28 +50,6 @@ struct walk {
 
 /* --- which guests ----------------------------------------------------------------------------- */
 
-/* Leaves the guests of one host in the array; their number. */
-static ssize_t choose_host(const struct report_options *options, struct history_guest *guests,
-                           ssize_t n, struct report *report, struct error *error)
-{
-    const char *host = options->host ? options->host : n > 0 ? guests[0].host : "";
-    ssize_t kept = 0;
-
-    snprintf(report->host, sizeof(report->host), "%s", host);
-    for (ssize_t i = 0; i < n; i++) {
-        if (strcmp(guests[i].host, report->host) == 0)
-            guests[kept++] = guests[i];
-        else if (!options->host)
-            return error_set(error, -ENOTUNIQ,
-                             "it is the history of several hosts, %s and %s among them: choose "
-                             "with --host",
-                             report->host, guests[i].host);
-    }
-    if (kept == 0 && options->host)
-        return error_set(error, -ENOENT, "host %s: nothing is kept of it", options->host);
-    return kept;
-}
-
 static int compare_id(const void *a, const void *b)
 {
     int64_t x = ((const struct walked *)a)->out->guest.id;
@@ -264,19 +242,29 @@ static void pass_times(struct walk *walk, double until_s)
         }
 }
 
+/* Its needs, as new guests like it will have them: as far above what was touched as the upper bound
+ * is on average. */
+static void take_steps(struct walked *guest, const struct bucket *bucket)
+{
+    const struct bucket_window *window = &bucket->windows[0];
+    const double above = fmax(window->wss_high - window->wss, 0);
+
+    guest->n_steps = sketch_steps(&window->sketch, guest->steps);
+    for (size_t i = 0; i < guest->n_steps; i++)
+        guest->steps[i].value = fmin(guest->steps[i].value + above, bucket->summary.ram_bytes);
+}
+
 static int report_take(struct walked *guest, int64_t start_s, const struct bucket *bucket)
 {
     const struct sketch *sketch = &bucket->windows[0].sketch;
-    struct sketch_step *steps;
 
     if (!guest->steps)
         guest->steps = malloc(SKETCH_BINS * sizeof(*guest->steps));
     if (!guest->steps)
         return -ENOMEM;
-    steps = guest->steps;
     sketch_merge(&guest->sketch, sketch);
     guest->out->not_measured = false;
-    guest->n_steps = sketch_steps(sketch, steps);
+    take_steps(guest, bucket);
     guest->last_s = (double)start_s;
     guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
     guest->ram_bytes = bucket->summary.ram_bytes;
@@ -481,7 +469,7 @@ int report_make(struct store *store, const struct report_options *options, struc
 
     *report = (struct report){.options = *options};
     if (n >= 0)
-        n = choose_host(options, guests, n, report, error);
+        n = report_choose_host(options, guests, n, report->host, error);
     if (n < 0)
         return (int)n;
     rc = make_guests(&walk, guests, (size_t)n);

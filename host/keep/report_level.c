@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* When the first bucket of a level begins within the span; the end of the span when there is
  * none. */
@@ -58,4 +59,24 @@ int report_nothing(struct store *store, const struct report_options *options, st
                                  window_s[w]);
     return error_set(error, -ENODATA, "%s: nothing is kept of the time and window of %g s%s%s",
                      store->path, options->window_s, n ? "; windows of late: " : "", list);
+}
+
+ssize_t report_choose_host(const struct report_options *options, struct history_guest *guests,
+                           ssize_t n, char host[256], struct error *error)
+{
+    ssize_t kept = 0;
+
+    snprintf(host, 256, "%s", options->host ? options->host : n > 0 ? guests[0].host : "");
+    for (ssize_t i = 0; i < n; i++) {
+        if (strcmp(guests[i].host, host) == 0)
+            guests[kept++] = guests[i];
+        else if (!options->host)
+            return error_set(error, -ENOTUNIQ,
+                             "it is the history of several hosts, %s and %s among them: choose "
+                             "with --host",
+                             host, guests[i].host);
+    }
+    if (kept == 0 && options->host)
+        return error_set(error, -ENOENT, "host %s: nothing is kept of it", options->host);
+    return kept;
 }

@@ -573,6 +573,36 @@ START_TEST(a_page_from_hours_does_not_doubt_its_sums)
 }
 END_TEST
 
+/* Upper bounds of 300 MiB where 100 are touched: of new guests they count as well. */
+START_TEST(new_guests_need_their_upper_bounds)
+{
+    const struct report_options options = {.from_s = T0,
+                                           .to_s = T0 + 3 * HOUR,
+                                           .window_s = 10,
+                                           .risk = 0.01,
+                                           .capacity_bytes = 1250 * MIB,
+                                           .guest_bytes = 1024 * MIB};
+
+    for (int minute = 0; minute < 120; minute++) {
+        struct ages_record records[] = {kept_record(UUID_1, UUID_1, T0 + minute * MINUTE, 100),
+                                        kept_record(UUID_2, UUID_2, T0 + minute * MINUTE, 100)};
+        const struct store_entry entries[] = {{.record = &records[0], .period_s = MINUTE},
+                                              {.record = &records[1], .period_s = MINUTE}};
+
+        records[0].sample.windows[0].wss_high_bytes = 300 * MIB;
+        records[1].sample.windows[0].wss_high_bytes = 300 * MIB;
+        ck_assert_int_eq(store_add(store, entries, 2, NULL), 0);
+    }
+    ck_assert_int_eq(report_make(store, &options, &report, NULL), 0);
+    ck_assert_double_eq(report.fit, 2);
+    report_free(&report);
+    forget_minutes();
+    ck_assert_int_eq(report_make(store, &options, &report, NULL), 0);
+    ck_assert_uint_eq(report.level_s, 3600);
+    ck_assert_double_eq(report.fit, 2);
+}
+END_TEST
+
 /* What is printed of the report, which the caller frees. */
 static char *print_report(enum show_format format)
 {
@@ -641,6 +671,7 @@ int main(void)
     tcase_add_test(tcase, a_gap_is_no_shortage);
     tcase_add_test(tcase, a_page_has_the_doubts_of_the_table);
     tcase_add_test(tcase, a_page_from_hours_does_not_doubt_its_sums);
+    tcase_add_test(tcase, new_guests_need_their_upper_bounds);
     tcase_add_test(tcase, names_are_fit_to_print);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
