@@ -55,6 +55,12 @@ LATE_FUNCTION(sqlite, void, sqlite3_progress_handler,
 LATE_FUNCTION(sqlite, int, sqlite3_reset, (sqlite3_stmt * pStmt), (pStmt))
 LATE_FUNCTION(sqlite, int, sqlite3_step, (sqlite3_stmt * a), (a))
 LATE_FUNCTION(sqlite, int, sqlite3_system_errno, (sqlite3 * a), (a))
+LATE_FUNCTION(sqlite, int, sqlite3_table_column_metadata,
+              (sqlite3 * db, const char *zDbName, const char *zTableName, const char *zColumnName,
+               char const **pzDataType, char const **pzCollSeq, int *pNotNull, int *pPrimaryKey,
+               int *pAutoinc),
+              (db, zDbName, zTableName, zColumnName, pzDataType, pzCollSeq, pNotNull, pPrimaryKey,
+               pAutoinc))
 LATE_FUNCTION(sqlite, int, sqlite3_total_changes, (sqlite3 * a), (a))
 LATE_FUNCTION(sqlite, int, sqlite3_wal_checkpoint_v2,
               (sqlite3 * db, const char *zDb, int eMode, int *pnLog, int *pnCkpt),
