@@ -146,11 +146,15 @@ int adoption_restored(struct balloond *balloond, size_t i, struct error *error)
 {
     const struct control_guest *guest = &balloond->members.guests[i];
     struct journal_balloon row = adoption_row(balloond, i, guest->target_bytes);
+    int rc;
 
     if (guest->action != CONTROL_RESTORE)
         return adoption_give_up(balloond, i, error);
     journal_balloon_restored(&row, guest->target_bytes, balloond_wall_s());
-    return journal_own(balloond->journal, &row, error);
+    rc = journal_own(balloond->journal, &row, error);
+    if (rc == 0)
+        balloond->members.members[i].owned = false; /* or it would be set anew with the next try */
+    return rc;
 }
 
 static int count(const struct journal_balloon *row, void *context)

@@ -28,7 +28,8 @@ void adoption_renew(struct balloond *balloond, size_t i);
 int adoption_give_up(struct balloond *balloond, size_t i, struct error *error);
 
 /** It has been set to what it is to be left with. On its way there it may stand still, for longer
- * than the next controller takes a balloon for one at rest: its row stays, and says so. */
+ * than the next controller takes a balloon for one at rest: its row stays, and says so. It is no
+ * longer ours: when others are tried again it is left alone. */
 int adoption_restored(struct balloond *balloond, size_t i, struct error *error);
 
 /** How many balloons of the journal are to be restored, of guests that run or not; negative: it

@@ -535,7 +535,9 @@ START_TEST(what_is_being_restored_is_not_what_it_has)
     one_guest.state.before_bytes = 4096 * MIB;
     one_guest.action = CONTROL_RESTORE;
     one_guest.target_bytes = 4096 * MIB;
+    one.owned = true;
     ck_assert_int_eq(adoption_restored(&controller, 0, &error), 0);
+    ck_assert(!one.owned); /* another guest that fails has it set no second time */
     ck_assert_int_eq(adoption_count(&controller, &error), 0); /* nothing is left to be set */
     appear(7, 3000 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
