@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file main_loop.h  The main thread of a daemon: sd-event(3), which SIGTERM and SIGINT end.
+ * @file main_loop.h  The main thread of a daemon: sd-event(3), which SIGTERM and SIGINT end, and
+ * SIGHUP, as of a terminal that is closed, where the daemon has no handler for it.
  *
  * Sources of events are added with sd-event's own functions. One without a handler ends the loop.
  */
