@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_balloon.c  vmwss balloon: what vmwss-balloond decided and why, from its journal; and
  * giving back what it took, when it does not run. */
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/run_lock.h"
@@ -185,8 +184,8 @@ struct releasing {
     char boot_id[JOURNAL_BOOT_ID];
     struct error error; /* the last */
     size_t found;       /* that were asked for */
-    size_t n;
-    struct journal_balloon done[256]; /* not removed while they are read */
+    size_t n, room;
+    struct journal_balloon *done; /* not removed while they are read */
 };
 
 /* It is never taken anything: of what it was given since it may use all. What it is set to is what
@@ -210,8 +209,24 @@ static int give_back(struct releasing *releasing, struct journal_balloon *balloo
 
 static bool is_asked_for(const char *domain, const struct journal_balloon *balloon)
 {
-    return balloon->before_bytes > 0 &&
+    return balloon->before_bytes > 0 && balloon->restored_s == 0 &&
            (!domain || !strcmp(domain, balloon->name) || !strcasecmp(domain, balloon->uuid));
+}
+
+/* Before anything is given, so that its row can say so. */
+static int make_space(struct releasing *releasing)
+{
+    size_t room = releasing->room ? 2 * releasing->room : 64;
+    struct journal_balloon *more;
+
+    if (releasing->n < releasing->room)
+        return 0;
+    more = reallocarray(releasing->done, room, sizeof(*more));
+    if (!more)
+        return error_set(&releasing->error, -ENOMEM, "out of memory");
+    releasing->done = more;
+    releasing->room = room;
+    return 0;
 }
 
 static int release_one(const struct journal_balloon *balloon, void *context)
@@ -222,8 +237,7 @@ static int release_one(const struct journal_balloon *balloon, void *context)
     struct error error = {0};
     int rc;
 
-    if (!is_asked_for(releasing->options->domain, balloon) ||
-        releasing->n == sizeof(releasing->done) / sizeof(releasing->done[0]))
+    if (!is_asked_for(releasing->options->domain, balloon) || make_space(releasing) < 0)
         return 0;
     releasing->found++;
     rc = domain_memory_fetch(releasing->libvirt, balloon->uuid, &memory, &error);
@@ -271,18 +285,17 @@ static int release_from(struct journal *journal, struct releasing *releasing, st
 
 static int release_all(const struct options *options, struct error *error)
 {
-    cleanup_free struct releasing *releasing = calloc(1, sizeof(*releasing));
+    struct releasing releasing = {.options = options};
     struct journal *journal = NULL;
-    int rc = releasing ? journal_open_read(options->journal, &journal, error) : -ENOMEM;
+    int rc = journal_open_read(options->journal, &journal, error);
 
     journal_close(journal);
     journal = NULL;
     if (rc == 0)
         rc = journal_open(options->journal, &journal, error);
-    if (rc == 0) {
-        releasing->options = options;
-        rc = release_from(journal, releasing, error);
-    }
+    if (rc == 0)
+        rc = release_from(journal, &releasing, error);
+    free(releasing.done);
     journal_close(journal);
     return rc;
 }
