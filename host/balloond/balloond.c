@@ -265,22 +265,36 @@ void balloond_tick(struct balloond *balloond)
 #define RESTORE_TRIES 3
 #define RESTORE_AGAIN_S 2
 
-/* What could not be given back, for the host has too little, stays in the journal. 0; or negative:
- * it failed. */
+/* Why it is not given back what it had, or not all of it; NULL: it is. */
+static const char *obstacle_of(const struct control_guest *guest)
+{
+    switch (guest->hold) {
+    case HOLD_ROOM:
+        return "the host has too little free to restore its balloon: the next start, or vmwss "
+               "balloon release, does";
+    case HOLD_EXCLUDED:
+        return "it is excluded, and its balloon is still set: vmwss balloon release restores it";
+    case HOLD_UNKNOWN:
+        return "what its balloon leaves it is not known: the next start, or vmwss balloon release, "
+               "restores it";
+    default:
+        return NULL;
+    }
+}
+
+/* What is not given back stays in the journal. 0; or negative: it failed. */
 static int restore_one(struct balloond *balloond, const struct control_host *host, size_t i)
 {
     struct balloon_guest *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
+    const char *obstacle = obstacle_of(guest);
     struct error error = {0};
     int rc = guest->action == CONTROL_NONE ? 0 : carry_out(balloond, host, i);
 
     if (rc < 0)
         return rc;
-    if (guest->hold == HOLD_ROOM)
-        log_line(LOG_CLASS_GUEST, LOG_WARNING,
-                 "domain %s: the host has too little free to restore its balloon: the next start, "
-                 "or vmwss balloon release, does",
-                 member->name);
+    if (obstacle)
+        log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s: %s", member->name, obstacle);
     else if (adoption_restored(balloond, i, &error) < 0)
         log_failure(member, "not journalled", &error);
     return 0;

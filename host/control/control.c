@@ -316,11 +316,13 @@ void control_restore(const struct control_host *host, enum control_restore resto
     for (size_t i = 0; i < n; i++) {
         struct control_guest *guest = &guests[i];
         uint64_t given = balloon_given(&guest->state, &guest->input);
-        bool ours = find_obstacle(guest) == HOLD_NONE && guest->state.before_bytes > 0;
+        enum control_hold obstacle = find_obstacle(guest);
+        bool ours = obstacle == HOLD_NONE && guest->state.before_bytes > 0;
         uint64_t wanted = ours ? left_with(guest, restore) : given;
         uint64_t granted = smaller(less(wanted, given), budget);
 
         guest->action = CONTROL_NONE;
+        guest->hold = obstacle; /* not that of the last decision */
         guest->target_bytes = decide_actual(&guest->input);
         if (!ours || (wanted == guest->target_bytes && !guest->state.moving))
             continue;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 static struct kept_dir dir;
@@ -656,6 +657,55 @@ START_TEST(an_end_that_restores_nothing_says_so)
 }
 END_TEST
 
+/* What runs, where libvirt is not asked. */
+static const struct domain_memory *running;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+ssize_t __real_domain_memory_all(struct domain_connection *connection, struct domain_memory **out,
+                                 struct error *err);
+ssize_t __wrap_domain_memory_all(struct domain_connection *connection, struct domain_memory **out,
+                                 struct error *err);
+ssize_t __wrap_domain_memory_all(struct domain_connection *connection, struct domain_memory **out,
+                                 struct error *err)
+{
+    if (!running)
+        return __real_domain_memory_all(connection, out, err);
+    *out = malloc(sizeof(**out));
+    ck_assert_ptr_nonnull(*out);
+    **out = *running;
+    return 1;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* A guest whose balloon an earlier run has set. */
+static void is_not_restored(const char *section, uint64_t current_bytes)
+{
+    const struct domain_memory web1 = {.name = "web1",
+                                       .uuid = UUID_1,
+                                       .id = 7,
+                                       .maximum_bytes = 4096 * MIB,
+                                       .current_bytes = current_bytes};
+    char text[160];
+
+    snprintf(text, sizeof(text), "[vmwss-balloond]\nact = yes\nconnect = test:///default\n%s",
+             section);
+    ck_assert_int_eq(load(text), 0);
+    own_now();
+    running = &web1;
+    controller = (struct balloond){.config = &config, .journal = journal};
+    ck_assert_int_eq(balloond_end(&controller), 0);
+    running = NULL;
+    ck_assert_sql(dir.path, "SELECT before_bytes >> 20 FROM balloon WHERE restored_s = 0", "4096");
+    ck_assert_int_eq(journal_open(dir.path, &journal, &error), 0);
+}
+
+START_TEST(what_cannot_be_restored_stays_in_the_journal)
+{
+    is_not_restored("[guest web1]\nexclude = yes\n", 900 * MIB);
+    is_not_restored("", DOMAIN_MEMORY_UNKNOWN);
+}
+END_TEST
+
 START_TEST(a_decision_is_made_though_no_room_can_be_read)
 {
     sqlite3 *db;
@@ -759,6 +809,7 @@ int main(void)
     tcase_add_test(all, what_is_given_little_by_little_is_one_row);
     tcase_add_test(all, a_shortage_is_one_whatever_is_given);
     tcase_add_test(all, an_end_that_restores_nothing_says_so);
+    tcase_add_test(all, what_cannot_be_restored_stays_in_the_journal);
     tcase_add_test(all, a_decision_is_made_though_no_room_can_be_read);
     tcase_add_test(all, sections_by_name_and_uuid);
     tcase_add_test(all, a_full_journal_is_an_error_and_no_more);

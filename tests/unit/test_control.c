@@ -830,8 +830,10 @@ START_TEST(the_end_lowers_nothing)
     run(&h, &g, 1);
     g.decision.wanted_bytes = 500 * MIB;
     for (int i = 0; i < 3; i++) {
+        g.hold = HOLD_ROOM; /* it asked for more than the host could give */
         control_restore(&h, all[i], &g, 1);
         ck_assert_uint_ge(g.target_bytes, 3000 * MIB);
+        ck_assert_int_eq(g.hold, HOLD_NONE); /* what it is to be left with it gets */
     }
 }
 END_TEST
