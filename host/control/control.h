@@ -89,6 +89,7 @@ struct control_guest {
     /* In. panic_bytes and panic_age_s of the input are taken from the state. */
     struct decide_input input;
     bool excluded;
+    bool served;                /* out, within a decision; here, where it adds no padding */
     struct balloon_state state; /* kept from one decision to the next */
     /* Out. */
     struct decide_decision decision;
@@ -97,7 +98,6 @@ struct control_guest {
     uint64_t target_bytes; /* what its balloon is to be set to; with CONTROL_NONE what it has */
     uint64_t wish_bytes;   /* what it would be without the host's limits */
     uint64_t share_bytes;  /* what it may claim while the host is short */
-    bool served;           /* within a decision */
 };
 
 /** One decision for the whole host. Sets the fields that are out, and advances the states. */
