@@ -39,8 +39,7 @@ bool file_follows_links(void)
 int file_refuse_link(const char *path, struct error *error)
 {
     return error_set(error, -ELOOP,
-                     "%s: is a symbolic link, which root does not follow: name the file itself "
-                     "with --database",
+                     "%s: is a symbolic link, which root does not follow: name the file itself",
                      path);
 }
 
