@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: cost=5
+# test: core cost=5
 #
 # What vmwss loads: no library that a measurement does not need, for loading them costs more than a panel of 2,000 pages.
 # Those that other commands need are loaded by their first call, and one that is missing is named.
