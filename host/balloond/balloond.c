@@ -51,6 +51,12 @@ static void count_refusal(struct balloond *balloond, size_t i)
         state->trouble = TROUBLE_NO_DRIVER;
 }
 
+/* A libvirtd that ended meanwhile may have given the order to the guest. */
+static bool may_be_set(int rc)
+{
+    return rc == -EIO || rc == -ENOTCONN;
+}
+
 /* The journal first: what it does not know could not be restored after kill -9. A guest that is to
  * get more gets it all the same. Whatever fails but for want of a balloon is tried again. */
 static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
@@ -64,9 +70,10 @@ static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
         return rc;
     member->owned = true;
     rc = domain_memory_set(balloond->libvirt, member->uuid, guest->target_bytes, error);
-    if (rc == 0) {
+    if (rc == 0 || may_be_set(rc)) {
         balloon_issued(&guest->state, &guest->input, guest->target_bytes, balloond_now_s());
-        return 0;
+        guest->state.unsure = rc < 0;
+        return rc;
     }
     adoption_renew(balloond, i); /* it says what is set */
     if (rc == -EOPNOTSUPP)
@@ -184,7 +191,8 @@ static bool panics(const struct balloond *balloond)
         const struct control_guest *guest = &balloond->members.guests[i];
 
         if (guest->input.assigned_bytes > 0 && !guest->excluded &&
-            balloon_given(&guest->state, &guest->input) < guest->input.assigned_bytes &&
+            (balloon_is_unsure(&guest->state) ||
+             balloon_given(&guest->state, &guest->input) < guest->input.assigned_bytes) &&
             decide_panics(&balloond->config->policy.decide, &guest->input))
             return true;
     }

@@ -60,7 +60,10 @@ static void stall(struct balloon_state *state, const struct balloon_policy *poli
     state->proving = moved && actual < state->from_bytes;
     state->set_bytes = actual;
     state->settled_at_s = now_s;
-    state->n_stalls = moved ? 0 : state->n_stalls + 1;
+    if (moved)
+        state->n_stalls = 0;
+    else if (!state->unsure)
+        state->n_stalls++;
     if (state->n_stalls >= policy->stalls_max && state->trouble == TROUBLE_NONE)
         state->trouble = TROUBLE_NO_DRIVER;
 }
@@ -205,7 +208,7 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
     state->pending_bytes += less(target_bytes, balloon_given(state, input));
     state->from_bytes = state->seen_bytes = state->mark_bytes = actual;
     state->set_bytes = target_bytes;
-    state->stalled = false;
+    state->stalled = state->unsure = false;
     state->moving = target_bytes != actual;
     state->proving = state->proving && !state->moving;
     state->issued_at_s = state->progress_at_s = now_s;

@@ -8,7 +8,8 @@
  *   - while it moves to its target it gets no other, but for a panic;
  *   - five seconds without progress, or a minute in all, and what it has becomes its target: a
  * Linux driver otherwise retries for ever. Three times in a row without a single byte: there is no
- * driver, and the guest is inhibited;
+ * driver, and the guest is inhibited. An order that failed, but may have reached the guest, counts
+ * as a target that is set, and proves nothing about its driver;
  *   - 30 s after it has shrunk the resident memory must be no more than what it has and 64 MiB. If
  *     it is more, the host got nothing: the guest is inhibited, and gets back what it had. Until
  *     that is known nothing more is taken;
@@ -57,6 +58,7 @@ struct balloon_state {
     uint64_t seen_bytes;   /* what it had last; 0: not seen yet */
     bool rested;           /* at least once since then, or we have set it */
     bool moving;           /* to set_bytes, from from_bytes */
+    bool unsure;           /* the order of set_bytes failed: the guest may not have got it */
     bool stalled;          /* what it has is to become its target */
     bool quiet;   /* what it had became its target a moment ago: what comes late is its own */
     bool proving; /* it has shrunk to set_bytes, and resident is to show it */
@@ -87,7 +89,8 @@ void balloon_adopt(struct balloon_state *state, const struct balloon_policy *pol
                    const struct decide_input *input, uint64_t before_bytes, uint64_t set_bytes,
                    double now_s);
 
-/** A target has been set. @p input: what balloon_observe() has seen. */
+/** A target has been set, or may have been: then the caller sets unsure. @p input: what
+ * balloon_observe() has seen. */
 void balloon_issued(struct balloon_state *state, const struct decide_input *input,
                     uint64_t target_bytes, double now_s);
 
@@ -97,6 +100,12 @@ uint64_t balloon_before(const struct balloon_state *state, const struct decide_i
 
 /** What it has, or will have once its balloon has moved up. */
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input);
+
+/** It may be on its way, or not have been asked: if it is needed, it is asked again. */
+static inline bool balloon_is_unsure(const struct balloon_state *state)
+{
+    return state->moving && state->unsure;
+}
 
 /** No driver, or nothing comes back: it is not tried again. */
 static inline bool balloon_is_inhibited(const struct balloon_state *state)

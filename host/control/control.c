@@ -66,6 +66,23 @@ static enum control_hold hold_of(const struct control_guest *guest, double now_s
     return now_s < guest->state.pace.paused_until_s ? HOLD_PAUSE : HOLD_WAITING;
 }
 
+static enum control_action growth_action(const struct control_guest *guest)
+{
+    if (guest->decision.panics && guest->target_bytes == guest->input.assigned_bytes)
+        return CONTROL_FULL;
+    return balloon_is_inhibited(&guest->state) ? CONTROL_RESTORE : CONTROL_GROW;
+}
+
+/* It still needs what may not have reached it. That counts as given, so it takes nothing more. */
+static void order_again(struct control_guest *guest)
+{
+    if (guest->wish_bytes <= guest->target_bytes)
+        return;
+    guest->target_bytes = guest->state.set_bytes;
+    guest->action = growth_action(guest);
+    guest->hold = HOLD_NONE;
+}
+
 static void decide_one(const struct control_policy *policy, struct control_guest *guest,
                        double now_s)
 {
@@ -92,6 +109,8 @@ static void decide_one(const struct control_policy *policy, struct control_guest
     } else if (state->moving && guest->wish_bytes <= balloon_given(state, input)) {
         guest->hold = HOLD_MOVING;
         guest->served = true;
+        if (balloon_is_unsure(state))
+            order_again(guest);
     }
 }
 
@@ -189,13 +208,6 @@ static uint64_t proven(const struct control_guest *guest)
         return input->assigned_bytes;
     return smaller(larger(guest->decision.demand_bytes, input->reserved_bytes),
                    input->assigned_bytes);
-}
-
-static enum control_action growth_action(const struct control_guest *guest)
-{
-    if (guest->decision.panics && guest->target_bytes == guest->input.assigned_bytes)
-        return CONTROL_FULL;
-    return balloon_is_inhibited(&guest->state) ? CONTROL_RESTORE : CONTROL_GROW;
 }
 
 static void grow(struct control_guest *guest, struct budgets *budgets)

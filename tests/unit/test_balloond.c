@@ -725,6 +725,90 @@ START_TEST(a_decision_is_made_though_no_room_can_be_read)
 }
 END_TEST
 
+/* --- an order that fails ---------------------------------------------------------------------- */
+
+static struct domain_memory needy; /* it panics */
+static int set_rc;
+static unsigned n_set;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+int __wrap_domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
+                             struct error *err);
+int __wrap_domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
+                             struct error *err)
+{
+    (void)connection, (void)name, (void)bytes;
+    n_set++;
+    return set_rc < 0 ? error_set(err, set_rc, "made up") : 0;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+static void begin_order(int rc)
+{
+    needy = by_libvirt(1 * MIB, (uint64_t)time(NULL));
+    snprintf(needy.name, sizeof(needy.name), "web1");
+    snprintf(needy.uuid, sizeof(needy.uuid), UUID_1);
+    needy.id = 7;
+    needy.current_bytes = 64 * MIB;
+    needy.maximum_bytes = 128 * MIB;
+    running = &needy;
+    set_rc = rc;
+    n_set = 0;
+    config.act = true;
+    snprintf(config.connect, sizeof(config.connect), "test:///default");
+    snprintf(config.database, sizeof(config.database), "/nonexistent/history.db");
+    controller = (struct balloond){.config = &config, .journal = journal};
+}
+
+static void end_order(void)
+{
+    set_rc = 0;
+    balloond_end(&controller);
+    running = NULL;
+    journal = NULL;
+}
+
+static void tick_now(void)
+{
+    controller.followed_s = 0;
+    balloond_tick(&controller);
+    ck_assert(!controller.was_down);
+}
+
+#define ROWS "SELECT group_concat((before_bytes >> 20) || ' ' || (set_bytes >> 20)) FROM balloon"
+
+/* libvirtd may have given it before it ended. */
+START_TEST(a_balloon_that_may_be_set_is_to_be_restored)
+{
+    const int codes[] = {-EIO, -ENOTCONN};
+
+    begin_order(codes[_i]);
+    tick_now();
+    ck_assert_uint_eq(n_set, 1);
+    ck_assert_sql(dir.path, ROWS, "128 128");
+    ck_assert_sql(dir.path, "SELECT sum(acted) FROM decision", "0");
+    for (unsigned i = 2; i < 10; i++) { /* the guest needs it all the same */
+        tick_now();
+        ck_assert_uint_eq(n_set, i);
+    }
+    ck_assert_int_eq(controller.members.guests[0].state.trouble, TROUBLE_NONE);
+    needy.current_bytes = 96 * MIB; /* it was given, and is on its way: by no other hand */
+    tick_now();
+    ck_assert_sql(dir.path, ROWS, "128 128");
+    end_order();
+}
+END_TEST
+
+START_TEST(a_balloon_that_is_not_set_is_not_to_be_restored)
+{
+    begin_order(-EBUSY);
+    tick_now();
+    ck_assert_uint_eq(n_set, 1);
+    ck_assert_sql(dir.path, "SELECT count(*) FROM balloon WHERE before_bytes > 0", "0");
+    end_order();
+}
+END_TEST
+
 /* As with a full disk: nothing can be added, what is there stays, and later it goes on. */
 START_TEST(a_full_journal_is_an_error_and_no_more)
 {
@@ -812,6 +896,8 @@ int main(void)
     tcase_add_test(all, an_end_that_restores_nothing_says_so);
     tcase_add_test(all, what_cannot_be_restored_stays_in_the_journal);
     tcase_add_test(all, a_decision_is_made_though_no_room_can_be_read);
+    tcase_add_loop_test(all, a_balloon_that_may_be_set_is_to_be_restored, 0, 2);
+    tcase_add_test(all, a_balloon_that_is_not_set_is_not_to_be_restored);
     tcase_add_test(all, sections_by_name_and_uuid);
     tcase_add_test(all, a_full_journal_is_an_error_and_no_more);
     tcase_add_test(all, root_follows_no_link_at_its_name);

@@ -508,6 +508,76 @@ START_TEST(a_guest_without_driver_is_inhibited)
 }
 END_TEST
 
+/* libvirtd ended at each order: nothing moves, and that is not for want of a driver. */
+START_TEST(orders_that_failed_do_not_inhibit)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+    unsigned n = 0;
+
+    begin_shrink(&h, &g);
+    g.state.unsure = true;
+    for (int i = 0; i < 20; i++) {
+        run(&h, &g, 1);
+        if (g.action == CONTROL_NONE)
+            continue;
+        n += g.action == CONTROL_SHRINK;
+        issue(&h, &g);
+        g.state.unsure = true;
+    }
+    ck_assert_uint_ge(n, 3);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+}
+END_TEST
+
+/* A panic is decided about every two seconds. */
+static void run_at_once(struct control_host *h, struct control_guest *g)
+{
+    h->now_s -= EVERY_S - 2;
+    run(h, g, 1);
+}
+
+START_TEST(a_panic_whose_order_failed_is_served_at_once)
+{
+    struct control_host h = host(7000); /* not enough to give it twice */
+    struct control_guest g = guest();
+
+    settle(&h, &g, 1);
+    resize(&g, 1024 * MIB, 1024 * MIB);
+    rest(&g);
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(g.action, CONTROL_FULL);
+        ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+        issue(&h, &g);
+        g.state.unsure = true;
+        ck_assert_uint_eq(g.state.pending_bytes, 3072 * MIB);
+        run_at_once(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    issue(&h, &g);
+    run_at_once(&h, &g);
+    ck_assert_int_eq(g.action, CONTROL_NONE); /* libvirt has taken it */
+    ck_assert_int_eq(g.hold, HOLD_MOVING);
+}
+END_TEST
+
+START_TEST(a_panic_is_served_without_a_driver)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 1024 * MIB, 1024 * MIB);
+    rest(&g);
+    g.state.trouble = TROUBLE_NO_DRIVER;
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+}
+END_TEST
+
 START_TEST(a_balloon_that_returns_nothing_is_inhibited_and_restored)
 {
     struct control_host h = host(20000);
@@ -1042,6 +1112,9 @@ int main(void)
     tcase_add_test(rules, a_balloon_that_stalls_settles_where_it_is);
     tcase_add_test(rules, a_balloon_that_creeps_settles_where_it_is);
     tcase_add_test(rules, a_guest_without_driver_is_inhibited);
+    tcase_add_test(rules, orders_that_failed_do_not_inhibit);
+    tcase_add_test(rules, a_panic_whose_order_failed_is_served_at_once);
+    tcase_add_test(rules, a_panic_is_served_without_a_driver);
     tcase_add_test(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored);
     tcase_add_test(rules, nothing_more_is_taken_until_the_last_step_has_come_back);
     tcase_add_test(rules, another_hand_is_noticed_under_way);
