@@ -88,13 +88,10 @@ static int tick(sd_event_source *timer, uint64_t now_us, void *context)
     return main_loop_again(timer, fmin(balloond->config->interval_s, TICK_MAX_S));
 }
 
-static int balloond_run(struct balloond *balloond, struct error *error)
+static int balloond_run(struct balloond *balloond, sd_event *loop, struct error *error)
 {
-    sd_event *loop;
-    int rc = main_loop_open(&loop, error);
+    int rc = main_loop_add(loop, tick, balloond, error);
 
-    if (rc == 0)
-        rc = main_loop_add(loop, tick, balloond, error);
     if (rc < 0)
         return rc;
     log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "%s, %s",
@@ -111,18 +108,23 @@ static int lock_and_run(const struct balloond_config *config, struct error *erro
     struct run_lock lock = RUN_LOCK_NONE;
     struct balloond balloond = {.config = config, .alive = stay_alive};
     struct fsroot root;
+    sd_event *loop;
     int rc = fsroot_open(&root, "/");
 
     if (rc < 0)
         return error_set(error, rc, "/: %s", strerror(-rc));
-    rc = run_lock_host(&lock, &root, "balloond", &at_once, error);
+    /* First: a SIGTERM that comes from here on ends the loop, and what an earlier one has set is
+     * restored. */
+    rc = main_loop_open(&loop, error);
+    if (rc == 0)
+        rc = run_lock_host(&lock, &root, "balloond", &at_once, error);
     if (rc == 0)
         /* An embedded driver starts guests in this process. */
         rc = reader_become(strstr(config->connect, ":///embed"), error);
     if (rc == 0)
         rc = journal_open(config->journal, &balloond.journal, error);
     if (rc == 0) {
-        rc = balloond_run(&balloond, error);
+        rc = balloond_run(&balloond, loop, error);
         if (balloond_end(&balloond) < 0)
             rc = error_set(error, -EIO, "not every balloon was restored");
     }

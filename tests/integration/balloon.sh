@@ -84,6 +84,25 @@ for name in cold spared deaf; do check "$name has what it had" eventually is $na
 check "no balloon is left to restore" test "$(journal 'SELECT count(*) FROM balloon WHERE restored_s = 0')" = 0
 check "the journal knows that it is on its way" test "$(journal "SELECT set_bytes >> 20 FROM balloon WHERE name = 'cold' AND restored_s > 0")" = 256
 
+echo "# SIGTERM while it starts, after a kill -9"
+controller_begin
+check "it shrinks again" eventually is cold -lt 250
+controller_end KILL
+coproc sqlite3 -batch "$journal"
+printf '%s\n' 'BEGIN EXCLUSIVE;' 'SELECT 1;' >&"${COPROC[1]}"
+read -r _ <&"${COPROC[0]}"
+controller_begin
+# It waits for the journal, at most two seconds; the bit is SIGTERM's.
+blocks_sigterm() { (($(awk '/^SigBlk:/ { print "0x" $2 }' "/proc/$controller/status") & 1 << 14)); }
+check "SIGTERM is taken while it waits for the journal" eventually blocks_sigterm
+kill -TERM "$controller"
+echo 'COMMIT;' >&"${COPROC[1]}"
+eval "exec ${COPROC[1]}>&-"
+check "it ends: exit 0" wait "$controller"
+controller=
+check "what the earlier one took is restored" eventually is cold -eq 256
+check "no balloon is left to restore" test "$(journal 'SELECT count(*) FROM balloon WHERE restored_s = 0')" = 0
+
 echo "# release, after a kill -9"
 controller_begin
 check "it shrinks again" eventually is cold -lt 250
