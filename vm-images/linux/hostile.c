@@ -5,7 +5,8 @@
  *
  * Told by its arguments what to do, one after the other, each for one connection of the host; at
  * last, and when told to be "honest", it behaves. When the host has gone it says so on its console.
- * Static, no library but the C library's; for tests/integration/hostile.sh.
+ * Static, no library but the C library's; for tests/integration/hostile.sh and tests/bench/balloon
+ * --hazards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +92,7 @@ static void flood(const char *piece, size_t length)
 /* One report whose "report" is this. */
 static void report(const char *content)
 {
-    char line[512];
+    char line[600];
 
     snprintf(line, sizeof(line), "{\"seq\":%llu,\"report\":%s}\n", seq, content);
     say_text(line);
@@ -134,10 +135,35 @@ static void wrong_sequence(void)
     report("{\"uptime_s\":1}");
 }
 
+/* All that it should be, but for the figures: next to nothing left and stalling, or nothing used
+ * and content. */
+static void lie(int needs_all)
+{
+    static const char stall[] = "{\"stall\":{\"resource\":\"memory\",\"kind\":\"full\","
+                                "\"threshold_us\":500000,\"window_us\":1000000,\"uptime_s\":1}}\n";
+    unsigned long long total = (unsigned long long)sysconf(_SC_PHYS_PAGES) * 4096;
+    unsigned long long available = needs_all ? 1 << 20 : total - (1 << 20);
+    const char *share = needs_all ? "90.00" : "0.00";
+    struct timespec now;
+    char content[400];
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    snprintf(content, sizeof(content),
+             "{\"uptime_s\":%lld,\"memory\":{\"total_bytes\":%llu,\"free_bytes\":%llu,"
+             "\"available_bytes\":%llu},\"pressure\":{\"memory\":{\"some\":{\"avg10\":%s,"
+             "\"avg60\":%s,\"avg300\":%s,\"total_us\":%lld}}}}",
+             (long long)now.tv_sec, total, available, available, share, share, share,
+             needs_all ? (long long)now.tv_sec * 900000 : 0);
+    report(content);
+    if (needs_all)
+        say_text(stall);
+}
+
 static void misbehave(const char *how)
 {
     static const char stall[] = "{\"stall\":{\"resource\":\"memory\",\"kind\":\"full\"}}\n";
     static const char noise[4096] = "noise";
+    static int turn;
 
     if (strcmp(how, "flood") == 0)
         flood(noise, sizeof(noise));
@@ -167,6 +193,12 @@ static void misbehave(const char *how)
         wrong_sequence();
     else if (strcmp(how, "drip") == 0)
         drip();
+    else if (strcmp(how, "needs-all") == 0)
+        lie(1);
+    else if (strcmp(how, "needs-nothing") == 0)
+        lie(0);
+    else if (strcmp(how, "alternates") == 0)
+        lie(turn++ / 3 % 2);
     /* "silent": nothing at all. */
 }
 
