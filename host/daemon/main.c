@@ -16,12 +16,12 @@
 #include "base/plural.h"
 #include "base/run_lock.h"
 #include "daemon/config/options.h"
-#include "daemon/privileges/privileges.h"
-#include "daemon/privileges/state_dir.h"
 #include "daemon/scanner/scanner_process.h"
 #include "daemon/sources/source.h"
 #include "service/log.h"
 #include "service/main_loop.h"
+#include "service/privileges.h"
+#include "service/state_dir.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /** The package makes it, with the user of that name, who writes the history
- * (daemon/privileges/account.h). */
+ * (service/account.h). */
 #define READER_GROUP "vmwss"
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_privileges.c  What the halves of vmwssd give up is given up. Each promise is one that
  * the man page makes. */
-#include "daemon/privileges/privileges.h"
+#include "service/privileges.h"
 
 #include "fixture.h"
 

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "base/error.h"
-#include "daemon/privileges/account.h"
 #include "keep/store.h"
 #include "sample/run.h"
+#include "service/account.h"
 
 #include <stdio.h>
 

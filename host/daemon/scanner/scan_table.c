@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/proc_pid.h"
-#include "daemon/privileges/privileges.h"
 #include "daemon/scanner/guest_epoll.h"
 #include "daemon/scanner/guest_scan.h"
 #include "domain/qemu_vcpus.h"
+#include "service/privileges.h"
 
 #include <errno.h>
 #include <fcntl.h>

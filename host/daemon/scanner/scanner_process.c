@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "base/leaks.h"
-#include "daemon/privileges/privileges.h"
 #include "daemon/scanner/scan_socket.h"
 #include "daemon/scanner/scan_table.h"
 #include "service/log.h"
+#include "service/privileges.h"
 
 #include <errno.h>
 #include <poll.h>

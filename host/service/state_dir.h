@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "daemon/privileges/account.h"
+#include "service/account.h"
 
 /**
  * Makes the directory of STORE_DEFAULT_PATH, if that is what @p database names and it is not there:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file state_dir.c  See state_dir.h. */
-#include "daemon/privileges/state_dir.h"
+#include "service/state_dir.h"
 
 #include "base/cleanup.h"
 #include "keep/store.h"

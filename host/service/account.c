@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file account.c  See account.h. */
-#include "daemon/privileges/account.h"
+#include "service/account.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file privileges.c  See privileges.h. */
-#include "daemon/privileges/privileges.h"
+#include "service/privileges.h"
 
 #include <cap-ng.h>
 #include <errno.h>

@@ -29,7 +29,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "daemon/privileges/account.h"
+#include "service/account.h"
 
 #include <stdbool.h>
 
