@@ -17,6 +17,7 @@
 void balloond_config_init(struct balloond_config *config)
 {
     *config = (struct balloond_config){
+        .user = BALLOOND_USER,
         .connect = "qemu:///system",
         .database = STORE_DEFAULT_PATH,
         .journal = JOURNAL_DEFAULT_PATH,
@@ -65,6 +66,11 @@ static int set_word(unsigned *out, const char *const *words, unsigned n, const c
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */
+
+static int set_user(struct balloond_config *config, const char *value)
+{
+    return parse_text(value, config->user, sizeof(config->user));
+}
 
 static int set_connect(struct balloond_config *config, const char *value)
 {
@@ -144,6 +150,7 @@ static const struct key {
     const char *name, *expected;
     int (*set)(struct balloond_config *config, const char *value);
 } keys[] = {
+    {"user", "the name of a user", set_user},
     {"connect", "a libvirt URI", set_connect},
     {"database", "the path of vmwssd's history", set_database},
     {"journal", "a path", set_journal},

@@ -13,7 +13,8 @@
 #include <stdio.h>
 
 #define BALLOOND_CONFIG_PATH "/etc/vmwss/vmwss-balloond.conf"
-#define BALLOOND_MAX_GUESTS 256 /* with a section of their own */
+#define BALLOOND_USER "vmwss-balloond" /* the package makes it */
+#define BALLOOND_MAX_GUESTS 256        /* with a section of their own */
 
 struct balloond_guest_config {
     char name[256]; /* or its UUID */
@@ -23,6 +24,7 @@ struct balloond_guest_config {
 };
 
 struct balloond_config {
+    char user[64]; /* that it runs as, started by root */
     char connect[512];
     char database[512]; /* vmwssd's history */
     char journal[512];

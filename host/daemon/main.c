@@ -380,9 +380,10 @@ static uint64_t patience_ns(void)
 static int find_account(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;
+    const char *const groups[] = {config->publish ? ACCOUNT_PUBLISH_GROUP : NULL, NULL};
 
-    return account_find(&daemon->account, has_embedded(config) ? "root" : config->user,
-                        config->publish, error);
+    return account_find(&daemon->account, has_embedded(config) ? "root" : config->user, groups,
+                        error);
 }
 
 /* From here on this is the half without privileges. */
@@ -416,7 +417,7 @@ static int start(struct daemon *daemon, struct error *error)
     run_lock_sweep(&daemon->root);
     raise_file_limit();
     if (rc == 0)
-        rc = state_dir_make(config->database, &daemon->account, error);
+        rc = state_dir_make(config->database, STORE_DEFAULT_PATH, &daemon->account, error);
     if (rc == 0)
         rc = divide(daemon, error);
     if (rc == 0)

@@ -13,7 +13,7 @@ static void add_group(struct account *account, const char *name)
 {
     const struct group *group = getgrnam(name);
 
-    if (group)
+    if (group && account->n_groups < ACCOUNT_GROUPS)
         account->groups[account->n_groups++] = group->gr_gid;
 }
 
@@ -29,7 +29,7 @@ static int find_user(struct account *out, const char *user, struct error *error)
         return error_set(error, -ENOENT,
                          "user %s does not exist: make it, by systemd-sysusers where vmwss is "
                          "installed, else \"useradd --system %s\"; or name another with --user "
-                         "(--user root leaves the process that speaks with guests root's files)",
+                         "(--user root leaves the process that speaks with libvirt root's files)",
                          user, user);
     if (passwd->pw_uid == 0)
         return error_set(error, -EINVAL, "user %s: is root by another name: write --user root",
@@ -39,7 +39,8 @@ static int find_user(struct account *out, const char *user, struct error *error)
     return 0;
 }
 
-int account_find(struct account *out, const char *user, bool publish, struct error *error)
+int account_find(struct account *out, const char *user, const char *const *groups,
+                 struct error *error)
 {
     *out = (struct account){.uid = geteuid(), .gid = getegid()};
     if (geteuid() != 0)
@@ -52,8 +53,8 @@ int account_find(struct account *out, const char *user, bool publish, struct err
 
     if (rc < 0)
         return rc;
-    if (publish)
-        add_group(out, ACCOUNT_PUBLISH_GROUP);
+    for (; *groups; groups++)
+        add_group(out, *groups);
     out->changes = true;
     return 0;
 }

@@ -3,7 +3,6 @@
 #include "service/state_dir.h"
 
 #include "base/cleanup.h"
-#include "keep/store.h"
 #include "service/reader_group.h"
 
 #include <dirent.h>
@@ -91,13 +90,14 @@ static void directory_of(const char *database, char *dir, size_t size)
         slash[slash == dir] = '\0';
 }
 
-int state_dir_make(const char *database, const struct account *account, struct error *error)
+int state_dir_make(const char *database, const char *standard, const struct account *account,
+                   struct error *error)
 {
-    char dir[sizeof(STORE_DEFAULT_PATH)];
+    char dir[256];
     bool made;
     int rc;
 
-    if (strcmp(database, STORE_DEFAULT_PATH) != 0)
+    if (strcmp(database, standard) != 0)
         return 0;
     directory_of(database, dir, sizeof(dir));
     made = mkdir(dir, 0750) == 0;
@@ -123,13 +123,13 @@ int state_dir_check(const char *database, const struct account *account, struct 
         return 0;
     if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0 && errno == EACCES)
         return error_set(error, -EACCES,
-                         "%s: user %s cannot write in the directory of the history: give it to "
-                         "that user (chown %s %s), or name another user with --user",
-                         dir, account->name, account->name, dir);
+                         "%s: user %s cannot write in the directory of %s: give it to that user "
+                         "(chown %s %s), or name another user with --user",
+                         dir, account->name, database, account->name, dir);
     if (faccessat(AT_FDCWD, database, R_OK | W_OK, AT_EACCESS) < 0 && errno == EACCES)
         return error_set(error, -EACCES,
-                         "%s: user %s cannot write the history: give it to that user (chown %s "
-                         "%s*), or name another user with --user",
+                         "%s: user %s cannot write it: give it to that user (chown %s %s*), or "
+                         "name another user with --user",
                          database, account->name, account->name, database);
     return 0;
 }

@@ -61,6 +61,7 @@ check "and rules and dashboards" inside bash -c 'cd /usr/share/vmwss && test -s 
 check "its configuration is what the daemon has without one" \
 	inside bash -c 'diff <(vmwssd --dump-config) <(vmwssd --config /dev/null --dump-config)'
 check "the service is enabled" test -L "$fresh/etc/systemd/system/multi-user.target.wants/vmwssd.service"
+check "its services have their users" quietly inside getent passwd vmwss vmwss-balloond
 check "the exporter is not, unasked" test ! -e "$fresh/etc/systemd/system/sockets.target.wants/vmwss-exporter.socket"
 # As systemctl enable makes it, which a fresh Debian has not.
 check "but can be" inside bash -c 'cd /etc/systemd/system && mkdir -p sockets.target.wants &&
@@ -78,6 +79,7 @@ check "with the configuration as it was changed" grep -qx 'period = 17' "$fresh/
 check "it is removed" apt_inside remove vmwss
 check "its configuration stays until it is purged" test -e "$fresh/etc/vmwss/vmwssd.conf"
 check "it is purged" apt_inside purge vmwss
+check "its users are gone" test -z "$(inside getent passwd vmwss vmwss-balloond)$(inside getent group vmwss vmwss-balloond)"
 files >"$dir/after"
 check "nothing is left" diff "$dir/before" "$dir/after"
 

@@ -3,7 +3,9 @@
 #
 # The build's vmwss-balloond beside a vmwssd of our own. Needs libvirtd.sh, guests.sh and vmwssd.sh.
 
-journal=$guests_dir/journal.db
+# Where it may write, which runs as a user of its own.
+journal=$guests_dir/balloond/journal.db
+mkdir -p "$guests_dir/balloond"
 controller=
 controller_log=$guests_dir/balloond.log
 
@@ -17,8 +19,12 @@ balloond_conf() {
 		for line; do printf '%s\n' "$line"; done
 	} >"$guests_dir/balloond.conf"
 }
+# Options besides the configuration.
+controller_options=()
 controller_begin() {
-	"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf" 2>>"$controller_log" &
+	chmod o+x "$guests_dir"
+	chown -R vmwss-balloond: "$guests_dir/balloond"
+	"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf" "${controller_options[@]}" 2>>"$controller_log" &
 	controller=$!
 }
 # controller_end SIGNAL: returns its exit status.

@@ -4,10 +4,10 @@
 # libvirt's embedded QEMU driver: real domains, no daemon, everything below one directory.
 
 # embed_reexec "$@": starts the script $0 again in a mount namespace of its own, so that nothing outside changes: /run is
-# its own there, where libvirt 11 leaves a token; and /etc/passwd and /etc/group know the user of vmwssd, the group libvirt, and
-# the user libvirt-qemu, which libvirt, run as root, looks up even when qemu.conf names another one. On Debian 12 the package that makes this user also brings services
-# and a network. A package whose scripts make a user or group cannot be installed in that namespace (the files are mount
-# points there): install first.
+# its own there, where libvirt 11 leaves a token; and /etc/passwd and /etc/group know the users of vmwssd and vmwss-balloond,
+# the group libvirt, and the user libvirt-qemu, which libvirt, run as root, looks up even when qemu.conf names another one. On
+# Debian 12 the package that makes this user also brings services and a network. A package whose scripts make a user or group
+# cannot be installed in that namespace (the files are mount points there): install first.
 embed_reexec() {
 	[[ -z ${VMWSS_EMBED_NAMESPACE:-} ]] || return 0
 	# In a chroot / may be no mount point, so that unshare cannot make it private; the namespace's own root, to which nsenter
@@ -23,6 +23,9 @@ embed_reexec() {
 		getent group libvirt-qemu >/dev/null || echo "libvirt-qemu:x:64055:" >>/mnt/group
 		getent passwd vmwss >/dev/null || echo "vmwss:x:64056:64056::/nonexistent:/usr/sbin/nologin" >>/mnt/passwd
 		getent group vmwss >/dev/null || echo "vmwss:x:64056:" >>/mnt/group
+		getent passwd vmwss-balloond >/dev/null ||
+			echo "vmwss-balloond:x:64058:64058::/nonexistent:/usr/sbin/nologin" >>/mnt/passwd
+		getent group vmwss-balloond >/dev/null || echo "vmwss-balloond:x:64058:" >>/mnt/group
 		getent group libvirt >/dev/null || echo "libvirt:x:64057:" >>/mnt/group
 		for file in passwd group; do mount --bind /mnt/$file /etc/$file; done
 		umount /mnt

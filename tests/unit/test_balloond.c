@@ -56,6 +56,7 @@ START_TEST(by_default_it_is_a_lazy_dry_run)
     ck_assert(!config.act);
     ck_assert(!config.policy.proactive);
     ck_assert(config.policy.decide.needs_statistics);
+    ck_assert_str_eq(config.user, "vmwss-balloond");
     ck_assert_int_eq(config.restore, RESTORE_BEFORE);
     ck_assert_double_eq(config.policy.decide.down_after_s, 600);
 }
@@ -63,16 +64,18 @@ END_TEST
 
 START_TEST(every_key_is_taken)
 {
-    ck_assert_int_eq(load("[vmwss-balloond]\nact = yes\nmode = proactive\nrestore = hold\n"
-                          "connect = test:///default\ndatabase = /a\njournal = /b\nwindow = 1,2\n"
-                          "interval = 2\nshrink-after = 3\nmin-uptime = 4\n"
-                          "prove-after = 5\nshrink-without-statistics = yes\n"
-                          "[guest db1]\nreservation = 2G\nshares = 500\n"
-                          "[guest " UUID_1 "]\nexclude = yes\n"),
-                     0);
+    ck_assert_int_eq(
+        load("[vmwss-balloond]\nact = yes\nmode = proactive\nrestore = hold\n"
+             "connect = test:///default\nuser = root\ndatabase = /a\njournal = /b\nwindow = 1,2\n"
+             "interval = 2\nshrink-after = 3\nmin-uptime = 4\n"
+             "prove-after = 5\nshrink-without-statistics = yes\n"
+             "[guest db1]\nreservation = 2G\nshares = 500\n"
+             "[guest " UUID_1 "]\nexclude = yes\n"),
+        0);
     ck_assert(config.act && config.policy.proactive);
     ck_assert_int_eq(config.restore, RESTORE_HOLD);
     ck_assert_str_eq(config.connect, "test:///default");
+    ck_assert_str_eq(config.user, "root");
     ck_assert_str_eq(config.database, "/a");
     ck_assert_str_eq(config.journal, "/b");
     ck_assert_double_eq(config.windows.mid_s, 2);
