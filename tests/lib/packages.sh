@@ -20,6 +20,8 @@ packages_lint=(git python3 clang-format clang-tidy cppcheck shellcheck black pyf
 packages_package=(lintian debootstrap e2fsprogs systemd rpm rpmlint rpm2cpio cpio)
 # What the exporter and plans of a URL are tested with. Not every Debian has victoria-metrics; without it that part is skipped.
 packages_prometheus=(prometheus prometheus-node-exporter curl openssl systemd)
+# By whose rules vmwss-balloond may set balloons: the real daemon decides in balloond_user.sh.
+packages_polkit=(polkitd dbus)
 ! grep -qx 'VERSION_ID="12"' /etc/os-release || packages_prometheus+=(victoria-metrics)
 # In which a page is looked at: vmwss report --html.
 packages_browser=(chromium)
