@@ -81,7 +81,7 @@ if start_payload qmp tcg "$params" -m 128 -qmp "unix:$guests_dir/q,server=on,wai
 	echo "# whatever becomes of us"
 	check "held" hold 60000 60000 "$pid"
 	check "it is paused" state_is paused
-	expect_exit "meanwhile nobody else is let in" 2 'pause: .*(nobody answers|does not run)' \
+	expect_exit "meanwhile nobody else is let in" 2 'pause: .*(no answer|does not run)' \
 		"$vmwss" measure --pid "$pid" -m cold -w 0.1 --pause
 	check "and it stays paused" state_is paused
 	end_holder
