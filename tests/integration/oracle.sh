@@ -71,6 +71,8 @@ fi
 
 echo "# stepping"
 if oracle_payload steps "total=192M phases=2:32M,2:4M" -m 256; then
+	# When the guest got ready: the 64 slots of 0.1 s have come round since when all is done.
+	gone=$(date -d '-1.5 seconds' +%s.%6N)
 	# What whole slots of one step hold; windows across a step, and slots in which the guest got no processor, are others.
 	seen=
 	for ((i = 0; i < 24; i++)); do
@@ -92,7 +94,8 @@ expect_exit "garbage" 2 'not a map' "$oracle" --map "$guests_dir/garbage" --ago 
 expect_exit "an empty file" 2 'not a map' "$oracle" --map "$guests_dir/empty" --ago 1 --window 1
 head -c 60000 "$map" >"$guests_dir/short"
 expect_exit "a cut map" 2 'not a map' "$oracle" --map "$guests_dir/short" --ago 1 --window 1
-expect_exit "a window that is gone" 2 'does not cover|before anything was noted' "$oracle" --map "$map" --ago 600 --window 1
+expect_exit "a window before the oracle began" 2 'before anything was noted' "$oracle" --map "$map" --ago 600 --window 1
+expect_exit "a window that is gone" 2 'does not cover' "$oracle" --map "$map" --from "$gone" --to "$(awk "BEGIN { print $gone + 0.1 }" OFMT=%.6f)"
 expect_exit "a window to come" 2 'does not cover' "$oracle" --map "$map" --from 4000000000 --to 4000000001
 expect_exit "no window" 1 'Usage' "$oracle" --map "$map"
 expect_exit "several RAM blocks" 1 'several blocks' qemu-system-x86_64 -accel tcg -nodefaults -display none -m 256 \
