@@ -2,6 +2,7 @@
 /** @file group_frames.c  See group_frames.h. */
 #include "sample/group_frames.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/random.h"
 #include "sample/kernel/idle_bitmap.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define CHUNK 32768
+#define VERIFY_BATCH 64ULL      /* folios that are marked before their flags are read */
 #define MAX_FRAMES (1ULL << 40) /* 4 PiB */
 
 /* The kernel's pages have none of these (include/uapi/linux/kernel-page-flags.h). */
@@ -269,16 +271,27 @@ static int heads_make(const struct group_scan *scan, struct heads *heads)
     return 0;
 }
 
+/* read() takes the flag from a page at once (mm/swap.c, folio_mark_accessed()), so the flags are
+ * read right after the marking: what is read meanwhile counts as unmeasurable. */
+static int mark_and_read(const struct group_scan *scan, struct heads *heads, uint64_t first,
+                         uint64_t n)
+{
+    int rc = idle_bitmap_mark(scan->bitmap_fd, heads->pfn + first, n);
+
+    return rc < 0 ? rc
+                  : kpageflags_read(scan->flags_fd, heads->pfn + first, n, heads->flags + first);
+}
+
 /* A page that is off its list for a moment was not asked, and may have the flag of an earlier
  * marking: what was touched before this window would count. */
 static int mark(struct group_scan *scan, struct heads *heads)
 {
     const uint64_t shown = KPF_LRU | KPF_IDLE;
-    int rc = idle_bitmap_mark(scan->bitmap_fd, heads->pfn, heads->n);
     uint64_t at = 0;
+    int rc = 0;
 
-    if (rc == 0)
-        rc = kpageflags_read(scan->flags_fd, heads->pfn, heads->n, heads->flags);
+    for (uint64_t first = 0; rc == 0 && first < heads->n; first += VERIFY_BATCH)
+        rc = mark_and_read(scan, heads, first, smaller(VERIFY_BATCH, heads->n - first));
     for (uint64_t i = 0; rc == 0 && i < scan->n; i++) {
         at += heads->pfn[at] != scan->all[i].head;
         scan->all[i].marked = (heads->flags[at] & shown) == shown;
