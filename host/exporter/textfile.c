@@ -2,6 +2,8 @@
 /** @file textfile.c  See textfile.h. */
 #include "exporter/textfile.h"
 
+#include "base/write_all.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,21 +17,6 @@ static int temporary_name(char name[PATH_MAX], const char *path)
     int n = snprintf(name, PATH_MAX, "%s.tmp", path);
 
     return n > 0 && n < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-static int write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, text, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -EIO;
-        text += n;
-        size -= (size_t)n;
-    }
-    return 0;
 }
 
 /* No link is followed, and no existing file written into: it is new. */

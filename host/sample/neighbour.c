@@ -3,6 +3,7 @@
 #include "sample/neighbour.h"
 
 #include "base/cleanup.h"
+#include "base/write_all.h"
 #include "sample/kernel/carried_bits.h"
 
 #include <errno.h>
@@ -29,21 +30,6 @@ struct header {
 };
 
 /* --- publishing ------------------------------------------------------------------------------- */
-
-static int write_all(int fd, const void *data, size_t size)
-{
-    const char *at = data;
-
-    while (size > 0) {
-        ssize_t n = write(fd, at, size);
-
-        if (n < 0)
-            return -errno;
-        at += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
 
 static int create(const struct fsroot *root, pid_t pid)
 {

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,21 +38,6 @@ void html_text(FILE *out, const char *text)
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
-
-static int write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, text, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -EIO;
-        text += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
 
 /* A file without a name, in the directory of @p path, so that nothing is left of it if we are
  * killed: open(2), O_TMPFILE. */
