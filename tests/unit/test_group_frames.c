@@ -154,12 +154,18 @@ START_TEST(counts_by_group_and_kind)
 }
 END_TEST
 
+/* A huge page of 512 frames from @p head on: the tails have no group of their own. */
+static void charge_huge(uint64_t head, const char *path)
+{
+    charge(head, path, ANON | KPF_COMPOUND_HEAD | KPF_THP);
+    for (uint64_t pfn = head + 1; pfn < head + 512; pfn++)
+        fake_set_u64(&fake, "proc/kpageflags", pfn, KPF_COMPOUND_TAIL | KPF_THP);
+}
+
 /* The tails of a huge page have no group, and its head's mark is theirs. */
 START_TEST(tails_are_of_their_head)
 {
-    charge(4096, "/a.slice", ANON | KPF_COMPOUND_HEAD | KPF_THP);
-    for (uint64_t pfn = 4097; pfn < 4608; pfn++)
-        fake_set_u64(&fake, "proc/kpageflags", pfn, KPF_COMPOUND_TAIL | KPF_THP);
+    charge_huge(4096, "/a.slice");
     charge(4608, "/a.slice/b", ANON);
     begin(UINT64_MAX);
     fake_touch(&fake, 4096);
@@ -174,9 +180,7 @@ END_TEST
 
 START_TEST(a_split_is_unmeasurable)
 {
-    charge(4096, "/a.slice", ANON | KPF_COMPOUND_HEAD | KPF_THP);
-    for (uint64_t pfn = 4097; pfn < 4608; pfn++)
-        fake_set_u64(&fake, "proc/kpageflags", pfn, KPF_COMPOUND_TAIL | KPF_THP);
+    charge_huge(4096, "/a.slice");
     begin(UINT64_MAX);
     for (uint64_t pfn = 4097; pfn < 4608; pfn++)
         charge(pfn, "/a.slice", ANON);
