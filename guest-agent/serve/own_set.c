@@ -30,7 +30,7 @@ struct own_set {
     size_t length;
     char text[WIRE_LINE_MAX];
 
-    json_t *told;  /* of the last round; NULL: nothing */
+    json_t *told;  /* the result of the last round; NULL: there is none */
     double told_s; /* when that ended */
 };
 

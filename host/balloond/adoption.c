@@ -48,7 +48,7 @@ static void take_over(const struct balloond *balloond, struct control_guest *gue
              row->restored_s > 0 ? ", and is on its way there" : "");
 }
 
-/* What the last controller restored is there: it is nobody's. */
+/* The balloon has the size to which the last controller restored it: nothing is left to restore. */
 static bool is_there(const struct journal_balloon *row, uint64_t current_bytes)
 {
     return row->restored_s > 0 &&

@@ -2,8 +2,8 @@
 /**
  * @file host_file.h  A small file of the host, below /proc or /sys, that is read at every scan: it
  * is opened once, and read from its beginning, where the kernel makes its text anew
- * (fs/seq_file.c, seq_read_iter()). So nothing is remembered of what it said, and 1 us is left
- * of 7.
+ * (fs/seq_file.c, seq_read_iter()). Nothing of an earlier reading is kept, and a reading
+ * costs 1 us instead of 7.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file cgroup_guests.h  The guests of this host while page frames of control groups are sampled:
- * locked, so that nobody else marks their pages, and which frames are their RAM.
+ * locked against other measurements, and which frames are their RAM.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct cgroup_guest {
     struct subject subject;
-    bool located; /* false: its RAM could not be told from the rest of QEMU's memory */
+    bool located; /* its RAM was found; false: it counts as QEMU's other memory */
     struct run_lock lock;
     struct neighbour neighbour; /* vmwssd's panel */
     char path[PATH_MAX];        /* of its control group; "" */

@@ -58,8 +58,8 @@ uint64_t qemu_process_sleeps(const struct fsroot *root, pid_t pid);
  */
 uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process);
 
-/** Likewise, where qemu_process_vcpu_ns() has just said @p vcpus_ns: its threads are not read
- * again. */
+/** Likewise, with the CPU time of the vCPUs given as @p vcpus_ns, just read by
+ * qemu_process_vcpu_ns(): the vCPU threads are not read again. */
 uint64_t qemu_process_own_ns_beside(const struct fsroot *root, const struct qemu_process *process,
                                     uint64_t vcpus_ns);
 
