@@ -120,15 +120,15 @@ void utf8_end(char *text)
 
 char *utf8_printable_copy(char *text, size_t size, const char *from)
 {
-    snprintf(text, size, "%s", from);
-    utf8_end(text);
+    if ((size_t)snprintf(text, size, "%s", from) >= size)
+        utf8_end(text);
     utf8_printable(text);
     return text;
 }
 
 void utf8_printable_format(char *text, size_t size, const char *format, va_list args)
 {
-    vsnprintf(text, size, format, args);
-    utf8_end(text);
+    if ((size_t)vsnprintf(text, size, format, args) >= size)
+        utf8_end(text);
     utf8_printable(text);
 }

@@ -93,8 +93,7 @@ def numbers(row):
 def check_values(page, report):
     wrong = []
     for row, guest in zip(guest_rows(page), report["guests"], strict=True):
-        # In JSON a name that is not UTF-8 is null.
-        if guest["domain"] and row.children[0].text() != shown_name(guest["domain"]):
+        if row.children[0].text() != shown_name(guest["domain"]):
             wrong.append(f"{row.children[0].text()!r} is {guest['domain']!r}")
         wss = [guest[f"wss_{q}_bytes"] for q in ("p50", "p95", "max")]
         want = [guest["ram_bytes"], guest["resident_bytes"]] + [-1 if v is None else v for v in wss]
