@@ -84,6 +84,14 @@ static void read_field(struct domain_memory *memory, const virTypedParameter *pa
         }
 }
 
+static bool has_field(const virDomainStatsRecord *record, const char *field)
+{
+    for (int i = 0; i < record->nparams; i++)
+        if (!strcmp(record->params[i].field, field))
+            return true;
+    return false;
+}
+
 /* False when it has gone meanwhile. */
 static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord *record)
 {
@@ -92,6 +100,7 @@ static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord
     memset(memory, 0xff, sizeof(*memory));
     memory->updated_s = 0;
     memory->suspended = false;
+    memory->busy = !has_field(record, "balloon.rss");
     memory->id = (int)virDomainGetID(record->dom);
     snprintf(memory->name, sizeof(memory->name), "%s", name ? name : "");
     if (memory->id < 0 || virDomainGetUUIDString(record->dom, memory->uuid) < 0)
@@ -110,6 +119,57 @@ static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord
 }
 
 #define WANTED (VIR_DOMAIN_STATS_STATE | VIR_DOMAIN_STATS_BALLOON)
+/* Most jobs last milliseconds, as setting a domain's metadata does. */
+#define BUSY_TRIES 4
+#define BUSY_WAIT_NS 40000000
+
+/* Asks once more for one that was busy. What is known of it stays when that fails. */
+static void read_again(struct domain_memory *memory, virDomainPtr domain)
+{
+    virDomainPtr one[] = {domain, NULL};
+    virDomainStatsRecordPtr *records = NULL;
+    struct domain_memory again;
+
+    if (virDomainListGetStats(one, WANTED, &records, VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT) ==
+            1 &&
+        read_domain(&again, records[0]))
+        *memory = again;
+    virDomainStatsRecordListFree(records);
+}
+
+/* @domains[i] is that of @memory[i]. */
+static void read_busy_again(struct domain_memory *memory, virDomainPtr *domains, ssize_t count)
+{
+    for (int tries = 0; tries < BUSY_TRIES; tries++) {
+        bool waited = false;
+
+        for (ssize_t i = 0; i < count; i++) {
+            if (!memory[i].busy)
+                continue;
+            if (!waited)
+                nanosleep(&(struct timespec){.tv_nsec = BUSY_WAIT_NS}, NULL);
+            waited = true;
+            read_again(&memory[i], domains[i]);
+        }
+        if (!waited)
+            return;
+    }
+}
+
+static ssize_t read_all(virDomainStatsRecordPtr *records, int n, struct domain_memory *memory)
+{
+    cleanup_free virDomainPtr *domains = calloc((size_t)n + 1, sizeof(virDomainPtr));
+    ssize_t count = 0;
+
+    if (!domains)
+        return -ENOMEM;
+    for (int i = 0; i < n; i++) {
+        domains[count] = records[i]->dom;
+        count += read_domain(&memory[count], records[i]);
+    }
+    read_busy_again(memory, domains, count);
+    return count;
+}
 
 ssize_t domain_memory_all(struct domain_connection *connection, struct domain_memory **out,
                           struct error *error)
@@ -118,15 +178,15 @@ ssize_t domain_memory_all(struct domain_connection *connection, struct domain_me
     int n = virConnectGetAllDomainStats(connection->conn, WANTED, &records,
                                         VIR_CONNECT_GET_ALL_DOMAINS_STATS_ACTIVE |
                                             VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
-    ssize_t count = 0;
 
     if (n < 0)
         return libvirt_failed(connection, NULL, error);
     *out = calloc((size_t)n + 1, sizeof(**out));
-    for (int i = 0; *out && i < n; i++)
-        count += read_domain(&(*out)[count], records[i]);
+
+    ssize_t count = *out ? read_all(records, n, *out) : -ENOMEM;
+
     virDomainStatsRecordListFree(records);
-    return *out ? count : error_set(error, -ENOMEM, "%s: out of memory", connection->uri);
+    return count >= 0 ? count : error_set(error, (int)count, "%s: out of memory", connection->uri);
 }
 
 int domain_memory_fetch(struct domain_connection *connection, const char *name,
@@ -147,6 +207,8 @@ int domain_memory_fetch(struct domain_connection *connection, const char *name,
 
     bool runs = n == 1 && read_domain(out, records[0]);
 
+    if (runs)
+        read_busy_again(out, one, 1);
     virDomainStatsRecordListFree(records);
     return runs ? 0 : error_set(error, -ENOENT, "domain %s: it does not run", name);
 }

@@ -6,9 +6,12 @@
  * Of that the balloon driver in the guest tells all but the sizes that libvirt configured, and only
  * while QEMU asks it (<stats period='10'/> in the domain's <memballoon>, or virsh dommemstat
  * --period). Even current_bytes is what the driver reports to have left the guest (QEMU
- * hw/virtio/virtio-balloon.c, virtio_balloon_set_config()). A domain that is busy tells only its
- * sizes (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT), where virDomainMemoryStats() waits for up to 30
- * s. Source: libvirt-domain.c, virConnectGetAllDomainStats(), "balloon."
+ * hw/virtio/virtio-balloon.c, virtio_balloon_set_config()). Of a domain that another job holds,
+ * libvirt reports only the sizes (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT), where
+ * virDomainMemoryStats() waits for up to 30 s. Such a domain is asked again for a fifth of a
+ * second, which outlasts jobs that only set something, as vmwssd's own when it publishes. Source:
+ * libvirt-domain.c, virConnectGetAllDomainStats(), "balloon."; qemu_driver.c,
+ * qemuDomainGetStatsBalloon()
  */
 #pragma once
 
@@ -16,12 +19,13 @@
 
 #define DOMAIN_MEMORY_UNKNOWN UINT64_MAX
 
-/** All but the first four DOMAIN_MEMORY_UNKNOWN when not reported. */
+/** All but the first five DOMAIN_MEMORY_UNKNOWN when not reported. */
 struct domain_memory {
     char name[256];
     char uuid[37];
     int id; /* another one: another run */
     bool suspended;
+    bool busy;              /* with another job, so that only its sizes are known */
     uint64_t current_bytes; /* what its balloon leaves it, as it says; at most maximum_bytes */
     uint64_t maximum_bytes; /* what it has, with the DIMMs that are plugged */
     /* By the balloon's driver in the guest; total, free, available as in meminfo. */

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # shared with the scripts that source this
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What the vmwss-virsh scripts share. They need virsh, awk, date and a shell only. Domains are asked for by UUID:
+# What the vmwss-virsh scripts share. They need virsh, awk, date, sleep and a shell only. Domains are asked for by UUID:
 # no name is ever part of a command that virsh takes apart. Needs: me, uri, domain.
 
 namespace=urn:vmwss:domain:1
@@ -32,10 +32,23 @@ uuid_of() {
 	fi
 }
 
+# is_busy: another job of the domain, as vmwssd's own while it publishes, keeps libvirt from asking QEMU: figures are then
+# only what libvirt knows itself. States 4 to 6 do not run.
+is_busy() {
+	case $figures in
+	*balloon.rss=* | *state.state=[456]*) return 1 ;;
+	esac
+}
+
 # ask_about DOMAIN: sets uuid, and figures and element to what virsh says of it; or ends.
 ask_about() {
 	uuid=$(uuid_of "$1") || exit 2 # virsh has said why
-	figures=$(ask --readonly domstats --nowait --balloon "$uuid") || exit 2
+	figures=$(ask --readonly domstats --nowait --state --balloon "$uuid") || exit 2
+	tries=10
+	while is_busy && [ $((tries -= 1)) -ge 0 ]; do
+		sleep 0.1
+		figures=$(ask --readonly domstats --nowait --state --balloon "$uuid") || exit 2
+	done
 	element=$(ask --readonly metadata "$uuid" "$namespace" 2>/dev/null) ||
 		refuse "domain $1: nothing is published of it; see publish in vmwssd(8)" 2
 }

@@ -45,6 +45,19 @@ oom='Out of memory|oom-kill|Kernel panic'
 killed() { grep -qE "$oom" "$embed_dir/cold.out"; }
 driver_tells() { kib usable | grep -q '^[1-9]'; }
 check "so does its balloon driver" eventually driver_tells
+
+# Another job of the domain, as vmwssd's while it publishes, keeps libvirt from asking QEMU: what the guest uses is then not
+# taken for unknown. A stopped QEMU holds the job of who asks it.
+qemu=$(</run/libvirt/qemu/cold.pid)
+kill -STOP "$qemu"
+embed_virsh dommemstat cold >/dev/null &
+job=$!
+is_held() { ! embed_virsh domstats --nowait --balloon cold | grep -q balloon.rss; }
+check "another job holds it" eventually is_held
+expect_exit "vmwss-virsh-balloon: it keeps what it has" 2 "keeps 512.0 MiB for another job of libvirt" balloon --headroom 25
+(sleep 0.5 && exec kill -CONT "$qemu") &
+check "or waits for a short one" grep -q "limited by its floor, by its balloon driver" <(balloon --headroom 25 --dry-run)
+wait "$job"
 told=$(balloon --headroom 25)
 echo "# $told"
 check "vmwss-virsh-balloon leaves it that" test -n "$(grep -E 'goes from 512.0 MiB to (3[2-9]|4[0-4])[0-9]\.0 MiB .* limited by its floor, by its balloon driver' <<<"$told")"

@@ -28,10 +28,11 @@ holds_truth() {
 		<<<"$window" >/dev/null
 }
 
+# The budget is not what is tested: emulation counts as CPU time what a busy machine takes, and a smaller panel is a new one.
 start_daemon() {
 	: >"$log"
 	vmwssd_begin --connect qemu:///system --database "$db" --period 1 --max-period none --window 3,6 --samples 2000 \
-		--budget 30% --guest-budget 20% --method "$1"
+		--budget 100% --guest-budget 90% --method "$1"
 }
 
 EMBED_TYPE=kvm
