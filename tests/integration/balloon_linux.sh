@@ -43,7 +43,7 @@ if ! libvirtd_begin || ! linux_image "$agent_program" "$guests_dir/grow" ||
 	exit
 fi
 vmwssd_begin --config "$guests_dir/conf"
-for name in agent driver; do check "$name is ready" linux_says $name 'vmwss-toucher ready' 120; done
+for name in agent driver; do check "$name is ready" linux_says $name 'vmwss-toucher ready' 400; done
 
 echo "# cold memory"
 # or_why NAME COMMAND...: eventually; else what the controller thinks of it.
@@ -112,7 +112,7 @@ for name in agent driver; do load_grows $name; done
 for name in agent driver; do
 	check "$name gets all at once" or_why $name full $name
 	check "and has it" eventually is $name -eq $assigned
-	check "its load has grown" linux_says $name 'the load has grown' 60
+	check "its load has grown" linux_says $name 'the load has grown' 300
 	check "no OOM killer" test -z "$(grep -E 'Out of memory|oom-kill|Kernel panic' "$embed_dir/$name.out")"
 	"$vmwss" balloon log $name --journal "$journal" --last 3 | sed 's/^/# /'
 done

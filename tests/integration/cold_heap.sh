@@ -22,7 +22,7 @@ fi
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 BALLOON=virtio RAM_XML=$memfd linux_create cold 512 "psi=1 guest.run=vmwss-guest,serve toucher.total=${heap}M toucher.hot=8M" || fail "it starts"
 vmwssd_begin --config "$guests_dir/conf"
-check "the heap is touched once" linux_says cold 'vmwss-toucher ready' 120
+check "the heap is touched once" linux_says cold 'vmwss-toucher ready' 400
 embed_virsh dommemstat cold --period 1 --live >/dev/null
 
 of() { "$vmwss" advise cold --database "$db" --window 2,4 --connect "$embed_uri" --json | jq -ce "$1"; }

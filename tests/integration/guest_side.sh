@@ -68,7 +68,7 @@ embed_virsh destroy driver >/dev/null
 echo "# what a guest says that has one"
 export BALLOON=virtio RAM_XML=$memfd
 check "a guest with the agent starts" linux_create told 256 "psi=1 guest.zram=128M guest.run=vmwss-guest,serve,--working-set=3 toucher.total=96M toucher.hot=96M"
-check "the guest gets ready" linux_says told 'vmwss-toucher ready' 120
+check "the guest gets ready" linux_says told 'vmwss-toucher ready' 400
 check "its agent answers" comes_true word '.guest.source == "agent"' told
 # Again only after it did not: of a guest that is slow while it fills its memory.
 said_once() {

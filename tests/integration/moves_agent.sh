@@ -64,7 +64,7 @@ vmwssd_conf "connect = $embed_uri" "connect = $there_uri" 'window = 2,4' 'sample
 vmwssd_begin --config "$guests_dir/conf"
 export NO_AGENT=yes RAM_XML="<uuid>$uuid</uuid>$memfd"
 check "a guest starts" linux_create told 160 "psi=1 guest.run=vmwss-guest,serve toucher.total=32M toucher.hot=2M" "$(channel here)"
-if ! linux_says told 'vmwss-toucher ready' 120; then
+if ! linux_says told 'vmwss-toucher ready' 400; then
 	fail "it gets ready"
 	finish
 	exit 1

@@ -56,7 +56,7 @@ check "it ends when it is told to" vmwssd_end TERM
 embed_virsh destroy g1 >/dev/null 2>&1
 
 EMBED_TYPE=kvm NO_AGENT=yes linux_create g2 256 "toucher.total=64M toucher.hot=16M" "$(vsock 8)" || fail "g2 starts"
-linux_says g2 'vmwss-toucher ready' 120 || fail "g2 gets ready"
+linux_says g2 'vmwss-toucher ready' 400 || fail "g2 gets ready"
 nobody_listens() { ! guest g2 >/dev/null 2>"$guests_dir/messages" && grep -q 'domain g2: .*no program listens in the guest' "$guests_dir/messages"; }
 check "nobody listens there" until_so 60 nobody_listens
 start_daemon

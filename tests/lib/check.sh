@@ -73,10 +73,11 @@ quietly() { "$@" >/dev/null; }
 # holds EXPRESSION: true when awk finds it so.
 holds() { awk "BEGIN { exit !($1) }"; }
 
-# settles COMMAND...: COMMAND succeeds in a while. How long that is on a busy machine nobody knows; only a failure waits.
+# settles COMMAND...: COMMAND succeeds in a while. How long that is on a busy machine nobody knows; only a failure waits: for
+# two minutes, and for twenty tries where each takes long.
 settles() {
-	local i
-	for ((i = 0; i < 300; i++)); do
+	local i end=$((SECONDS + 120))
+	for ((i = 0; i < 20 || SECONDS < end; i++)); do
 		if "$@"; then return 0; fi
 		sleep 0.1
 	done
