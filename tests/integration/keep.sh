@@ -191,7 +191,8 @@ check "and it is whole" test "$(sql "$dir/small/history.db" "PRAGMA integrity_ch
 # --- what the commands say -----------------------------------------------------------------------------------------
 
 # Ten hours up to now, every five minutes: one guest with 100 MiB always, one with 50 and 150 by turns of an hour, 50 first: of the
-# last hour, which has 150, the last minutes are not added up yet.
+# last hour, which has 150, the last minutes are not added up yet. What is asked of them goes back an hour more: one may end
+# meanwhile.
 now=$(date +%s)
 first=$((now / 3600 * 3600 - 10 * 3600))
 for ((t = first; t < now / 3600 * 3600; t += 300)); do
@@ -202,7 +203,7 @@ done >"$dir/records"
 check "240 records are kept" grep -qx ' *240 0 ' "$dir/answers"
 
 mib=1048576
-report=$("$vmwss" report -D "$dir/history.db" --json --since 11h --capacity 1000M --guest-size 1G --risk 1%)
+report=$("$vmwss" report -D "$dir/history.db" --json --since 12h --capacity 1000M --guest-size 1G --risk 1%)
 says() { jq -e "$1" <<<"$report" >/dev/null; }
 check "report: a steady guest's quantiles" \
 	says ".guests[0] | .domain == \"steady\" and all(.wss_p50_bytes, .wss_p95_bytes, .wss_p99_bytes, .wss_max_bytes; . == 100 * $mib)"
@@ -216,15 +217,15 @@ check "report: all together half of the time 300 MiB, else 500" \
 check "report: nothing was short of 1000 MiB" says '.total.shortage == 0'
 # At the worst hour 500 MiB are free and new guests need 200 or 300 each, by upper bounds as well.
 check "report: what fits at 1 % is between the worst and the best of that" says '.fit.guests >= 1 and .fit.guests <= 2'
-one=$("$vmwss" report -D "$dir/history.db" --json --since 11h --capacity 400M)
+one=$("$vmwss" report -D "$dir/history.db" --json --since 12h --capacity 400M)
 check "report: of 400 MiB half of the time too little" \
 	quietly jq -e '.total.shortage > 0.45 and .total.shortage < 0.55' <<<"$one"
 
 check "history: by name, hours" \
-	test "$("$vmwss" history steady -D "$dir/history.db" --step hour --since 11h --json | jq -s "map(select(.wss_bytes == 100 * $mib and .records == 12)) | length")" = 10
+	test "$("$vmwss" history steady -D "$dir/history.db" --step hour --since 12h --json | jq -s "map(select(.wss_bytes == 100 * $mib and .records == 12)) | length")" = 10
 check "history: by UUID, records" \
-	test "$("$vmwss" history "$(uuid 2)" -D "$dir/history.db" --step record --since 11h --json | jq -s 'map(.wss_bytes) | add / length / 1048576')" = 100
-"$vmwss" history 'wavy,"x"' -D "$dir/history.db" --step record --since 11h --csv >"$dir/history.csv"
+	test "$("$vmwss" history "$(uuid 2)" -D "$dir/history.db" --step record --since 12h --json | jq -s 'map(.wss_bytes) | add / length / 1048576')" = 100
+"$vmwss" history 'wavy,"x"' -D "$dir/history.db" --step record --since 12h --csv >"$dir/history.csv"
 check "history: CSV is what RFC 4180 says" python3 - "$dir/history.csv" <<-'END'
 	import csv, sys
 	text = open(sys.argv[1], newline="").read()
@@ -233,14 +234,14 @@ check "history: CSV is what RFC 4180 says" python3 - "$dir/history.csv" <<-'END'
 	assert len(rows) == 120 and all(row["domain"] == 'wavy,"x"' and None not in row for row in rows)
 	assert sum(int(row["wss_bytes"]) for row in rows) == 120 * 100 * 1048576
 END
-"$vmwss" report -D "$dir/history.db" --since 11h --csv >"$dir/report.csv"
+"$vmwss" report -D "$dir/history.db" --since 12h --csv >"$dir/report.csv"
 check "report: CSV too" python3 - "$dir/report.csv" <<-'END'
 	import csv, sys
 	rows = list(csv.DictReader(open(sys.argv[1], newline=""), strict=True))
 	assert [row["scope"] for row in rows] == ["guest", "guest", "host"] and all(None not in row for row in rows)
 END
 check "report: the table names every guest" \
-	matches "$("$vmwss" report -D "$dir/history.db" --since 11h)" "*steady*wavy*all together*"
+	matches "$("$vmwss" report -D "$dir/history.db" --since 12h)" "*steady*wavy*all together*"
 
 expect_exit "history: a window that is not kept" 2 'there are 10, 60' "$vmwss" history steady -D "$dir/history.db" --window 30
 expect_exit "report: likewise" 2 'windows of late: 10, 60' "$vmwss" report -D "$dir/history.db" --window 30
