@@ -14,11 +14,18 @@ trap 'rm -rf -- "$dir"' EXIT
 vmwss=$build/host/vmwss
 page=("$root/tests/integration/report_page.py")
 
-report() { "$vmwss" report --database "$dir/history.db" --capacity 640G "$@"; }
+# For each command the clock begins at the same moment, twenty minutes and a half after an hour: the page, --json and the history
+# are of the same minutes and hours, however long one is made after the other, and the pictures the same on each day.
+noon=$(date -d 2026-03-10T12:20:30Z +%s)
+at_noon() {
+	echo $((noon - $(date +%s))) >"$dir/clock"
+	LD_PRELOAD=$build/tests/integration/libclock_ahead.so CLOCK_SET=$dir/clock "$@"
+}
+report() { at_noon "$vmwss" report --database "$dir/history.db" --capacity 640G "$@"; }
 
 # --- the file ------------------------------------------------------------------------------------------------------
 
-"$build/tests/integration/page_writer" "$dir/history.db" 100 7 900 >/dev/null || fail "the history is written"
+at_noon "$build/tests/integration/page_writer" "$dir/history.db" 100 7 900 >/dev/null || fail "the history is written"
 TIMEFORMAT='%U %S'
 cost=$({ time report --html "$dir/page.html" --guest-size 4G >"$dir/printed"; } 2>&1)
 size=$(stat -c %s "$dir/page.html")
@@ -34,7 +41,7 @@ check "nothing is left of these" test ! -e "$dir/x.html"
 # On a disk that is full the page of before stays, and nothing beside it.
 # shellcheck disable=SC2016 # expanded inside
 full_disk() {
-	unshare --mount --propagation private -- bash -c 'mkdir -p "$1/full" && mount -t tmpfs -o size=96k tmpfs "$1/full" &&
+	at_noon unshare --mount --propagation private -- bash -c 'mkdir -p "$1/full" && mount -t tmpfs -o size=96k tmpfs "$1/full" &&
 		cd "$1/full" && echo before >page.html && ! "$0" report --database "$1/history.db" --html page.html 2>message.txt &&
 		grep "page.html: No space left on device" message.txt && [[ $(<page.html) == before ]] && [[ $(ls -A | xargs) == "message.txt page.html" ]]' \
 		"$vmwss" "$dir"
@@ -42,7 +49,7 @@ full_disk() {
 check "a full disk: an error, and the page of before" quietly full_disk
 # killed_at SECONDS: by kill -9; what is there then is one page, whole.
 killed_at() {
-	timeout --signal KILL "$1" "$vmwss" report --database "$dir/history.db" --html "$dir/killed/page.html" 2>/dev/null
+	at_noon timeout --signal KILL "$1" "$vmwss" report --database "$dir/history.db" --html "$dir/killed/page.html" 2>/dev/null
 	[[ $(find "$dir/killed" -type f | wc -l) -le 1 ]] || return 1
 	[[ ! -e $dir/killed/page.html ]] || [[ $(tail -n 1 "$dir/killed/page.html") == '</body></html>' ]]
 }
@@ -57,7 +64,7 @@ check "its markup: tables, captions, alternatives; and the values of --json" "${
 # With a gap, and unmeasurable in parts.
 for guest in 00000002-1111-4111-8111-111111111111 00000003-1111-4111-8111-111111111111; do
 	for window in 10 60 600 3600; do
-		"$vmwss" history "$guest" --database "$dir/history.db" --window $window --step hour --json >"$dir/$guest.$window"
+		at_noon "$vmwss" history "$guest" --database "$dir/history.db" --window $window --step hour --json >"$dir/$guest.$window"
 	done
 	check "the pictures of $guest are its history" "${page[@]}" pictures "$dir/page.html" "$guest" "$dir/$guest".{10,60,600,3600}
 done
