@@ -28,11 +28,12 @@ of() { advise "$1" --json "${@:3}" | jq -ce "$2"; }
 both_windows() { [[ $(sql "SELECT json_array_length(windows) FROM sample JOIN guest ON guest.id = guest_id
 	WHERE guest.name = '$1' ORDER BY sample.id DESC LIMIT 1") == 2 ]]; }
 for name in busy calm; do check "$name: both windows are answered" eventually both_windows $name; done
-check "the other is kept" eventually test -n "$(sql "SELECT 1 FROM guest WHERE name = 'unseen'")"
+other_is_kept() { [[ -n $(sql "SELECT 1 FROM guest WHERE name = 'unseen'") ]]; }
+check "the other is kept" eventually other_is_kept
 advise --connect "$embed_uri" | sed 's/^/# /'
 
 echo "# young: nothing is taken"
-check "a veto" quietly of busy '.vetoes == ["young"] and .target_bytes == .assigned_bytes and .give_back_bytes == 0 and
+check "a veto" eventually quietly of busy '.vetoes == ["young"] and .target_bytes == .assigned_bytes and .give_back_bytes == 0 and
 	.action == "keep" and .confidence == "low" and (.why | test("up for [0-9]+ s, less than 600 s"))'
 if [[ ! -e /sys/kernel/mm/page_idle/bitmap ]]; then
 	check "not measured: neither" quietly of unseen '(.vetoes | index("not-measured")) and .demand_bytes == null and
@@ -58,7 +59,8 @@ schema='
 	(.windows | length == 3) and ([.windows[] | .wanted_s, .factor | type] | all(. == "number"))'
 check "every line is of the schema" quietly jq -se "length == 3 and all($schema)" <(advise --json)
 truth=$(truth "$hot")
-check "busy: T is the largest of the terms, in whole MiB" quietly of busy '
+# A record whose look was late lacks the short window, and is not shrunk by; the next one has it.
+check "busy: T is the largest of the terms, in whole MiB" eventually quietly of busy '
 	def mib: . / 1048576 | ceil * 1048576;
 	([.windows[] | .factor * .wss_high_bytes | . - 0.5 | ceil] | max) as $windows |
 	([$windows, .day_p99_bytes, .floor_bytes] | max | mib) as $t | (.wanted_bytes - $t | fabs <= 1048576) and
@@ -67,14 +69,16 @@ check "busy: T is the largest of the terms, in whole MiB" quietly of busy '
 check "busy: its target holds the $truth bytes that it touches" eventually quietly of busy ".target_bytes >= $truth and .action == \"shrink\" and
 	.vetoes == [] and .term == \"demand\" and .target_bytes == .wanted_bytes and .target_bytes <= .assigned_bytes - .band_bytes"
 check "busy: what the host would get back" eventually quietly of busy '.give_back_bytes == .resident_bytes - .target_bytes and .give_back_bytes > 0'
-check "calm: half of what is assigned, for it tells nothing" quietly of calm '.target_bytes == .assigned_bytes / 2 and
+check "calm: half of what is assigned, for it tells nothing" eventually quietly of calm '.target_bytes == .assigned_bytes / 2 and
 	.term == "floor" and (.why | test("no guest statistics: floor is half of assigned"))'
 check "the balloon is not known" quietly of calm '.actual_bytes == null and (.unsure | index("balloon-unknown"))'
 check "unless libvirt is asked" quietly of calm '.actual_bytes == 256 * 1048576 and (.unsure | index("balloon-unknown") | not)' \
 	--connect "$embed_uri"
-check "the table" test -n "$(advise | grep -E '^calm +256.0 MiB +- .* 128.0 MiB +128.0 MiB .* low .*half of assigned')"
-check "the sum" test -n "$(advise | grep -E '^3 guests, [01] of which may not be shrunk; [0-9.]+ MiB could be given back')"
-explained=$(advise calm --explain)
+table_has() { advise | grep -E "$1" >/dev/null; }
+check "the table" eventually table_has '^calm +256.0 MiB +- .* 128.0 MiB +128.0 MiB .* low .*half of assigned'
+check "the sum" eventually table_has '^3 guests, [01] of which may not be shrunk; [0-9.]+ MiB could be given back'
+both_explained() { explained=$(advise calm --explain) && grep -qE '^1.25 H\(2s\) +[0-9-]' <<<"$explained"; }
+eventually both_explained
 for term in M B R '1.25 H\(2s\)' '1.15 H\(4s\)' '1.10 H\(4s\)' 'p99\(24h\)' D W F T band target 'give back' rho; do
 	check "--explain: $term" grep -qE "^$term +[0-9-]" <<<"$explained"
 done
@@ -89,7 +93,7 @@ check "--backtest: the table" test -n "$(advise --backtest 1h calm | grep -E '^O
 
 echo "# vmwss-virsh-balloon"
 balloon() { PATH=$build/host:$PATH "$root/host/virsh/vmwss-virsh-balloon" -c "$embed_uri" --database "$db" -w 2s "$@"; }
-published() { [[ -n $(element "$1") ]]; }
+published() { [[ -n $(element "$1" | xmllint --xpath 'string(/wss/@wss-2s)' - 2>/dev/null) ]]; }
 for name in busy calm; do check "$name is published" eventually published $name; done
 # It asks with the windows that vmwssd has by default, which are not kept here: so it refuses.
 expect_exit "the vetoes of vmwss advise are heeded" 2 'keeps 256.0 MiB for its long window is not answered' balloon calm --dry-run

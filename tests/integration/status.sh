@@ -60,7 +60,7 @@ check "vmwssd, its halves, and that it writes" shows ".daemon | .running and .wr
 began=$(($(awk '/^btime/ { print $2 }' /proc/stat) + $(awk '{ print $22 }' "/proc/$daemon/stat") / $(getconf CLK_TCK)))
 check "since when" shows ".daemon.since | sub(\"[.][0-9]*\"; \"\") | fromdate | . >= $began - 2 and . <= $began + 2"
 check "no balloon unless it asks libvirt" shows "$(guest seen).balloon_bytes == null"
-check "with libvirt: the balloon" says 0 '^DOMAIN +ASSIGNED +BALLOON' --connect qemu:///system
+check "with libvirt: the balloon" settles says 0 '^DOMAIN +ASSIGNED +BALLOON' --connect qemu:///system
 check "leaves it all" test "$(status -c qemu:///system --json | jq '.guests[0].balloon_bytes')" = $((128 * 1048576))
 
 echo "# another history"
@@ -72,15 +72,16 @@ fits() { # WIDTH
 	COLUMNS=$1 status >"$guests_dir/said"
 	! sed -n '/^DOMAIN/,$p' "$guests_dir/said" | grep -E ".{$(($1 + 1))}" >/dev/null && grep -qE '^seen +[0-9.]+ MiB' "$guests_dir/said"
 }
-check "80 columns" fits 80
-check "40 columns" fits 40
-check "15 columns: the name and the number stay" fits 15
-check "a pipe has all of them" says 0 '^DOMAIN +ASSIGNED +RESIDENT +WSS 2s .*WSS 4s .*RECLAIMABLE +METHOD +AGE +FLAGS'
-check "columns by name, in that order" says 0 '^AGE DOMAIN +WSS 2s$' -o age,domain,wss
+# A record whose look was late lacks the short window; the next one has it.
+check "80 columns" settles fits 80
+check "40 columns" settles fits 40
+check "15 columns: the name and the number stay" settles fits 15
+check "a pipe has all of them" settles says 0 '^DOMAIN +ASSIGNED +RESIDENT +WSS 2s .*WSS 4s .*RECLAIMABLE +METHOD +AGE +FLAGS'
+check "columns by name, in that order" settles says 0 '^AGE DOMAIN +WSS 2s$' -o age,domain,wss
 on_terminal() { script -qec "$build/host/vmwss status --database $db" /dev/null; }
 coloured() { grep -q $'\033''\[31m' "$guests_dir/said"; }
 no_colour() { ! on_terminal | grep $'\033' >/dev/null; }
-check "all well: nothing red on a terminal" no_colour
+check "all well: nothing red on a terminal" settles no_colour
 
 echo "# what is not measured"
 virsh -q -c qemu:///system suspend seen
