@@ -45,16 +45,16 @@ screen() { terminal capture-pane -p -t top; }
 keys() { terminal send-keys -t top "$@"; }
 shows() { screen | grep -E -- "$1" >/dev/null; }
 lacks() { ! shows "$1"; }
-# line N PATTERN: of the screen, from 1.
+# line N PATTERN: of the screen, from 1, which may be half painted yet.
 line() { screen | sed -n "${1}p" | grep -E -- "$2" >/dev/null; }
 
 run 120 20
 check "the sums" settles line 1 '^3 guests  WSS 320.0 MiB  resident 1.5 GiB  RAM 3.0 GiB'
-check "headings with the windows" line 2 'DOMAIN +WSS 10s +± +WSS 1m .*RAM.*RECLAIMABLE'
-check "the largest first" line 3 '^db1 +200.0 MiB'
-check "then the next" line 4 '^web1 +100.0 MiB'
-check "a hostile name moves nothing" line 5 '^evil\?\[2J\?\? +20.0 MiB'
-check "who is not measured any more is not shown" lacks '^gone'
+check "headings with the windows" settles line 2 'DOMAIN +WSS 10s +± +WSS 1m .*RAM.*RECLAIMABLE'
+check "the largest first" settles line 3 '^db1 +200.0 MiB'
+check "then the next" settles line 4 '^web1 +100.0 MiB'
+check "a hostile name moves nothing" settles line 5 '^evil\?\[2J\?\? +20.0 MiB'
+check "who is not measured any more is not shown" settles lacks '^gone'
 keys a
 check "unless asked for" settles shows '^gone +300.0 MiB'
 keys a r
