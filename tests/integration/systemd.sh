@@ -36,12 +36,14 @@ bring() {
 	tar -C "$dir/bring" -cf "$dir/bring.tar" .
 }
 
+# For what has no time of its own to start in: an emulated machine on a busy host is slow, and what is late has failed.
+patience=systemd.default_timeout_start_sec=900
 # boot WORDS: the machine, with WORDS on its kernel's command line, until it ends. What it says is in said, its log in console.
 boot() {
 	: >"$dir/said"
 	qemu-system-x86_64 -accel tcg -nodefaults -no-user-config -display none -vga none -no-reboot -m 1024 \
 		-kernel "$boot_files/vmlinuz" -initrd "$boot_files/initrd.gz" \
-		-append "console=ttyS0 no_timer_check panic=-1 transparent_hugepage=never guest.root=vda $1" \
+		-append "console=ttyS0 no_timer_check panic=-1 transparent_hugepage=never guest.root=vda $patience $1" \
 		-serial "file:$dir/console" -serial "file:$dir/said" -qmp "unix:$dir/qmp,server=on,wait=off" \
 		-drive "file=$dir/disk,format=raw,if=virtio,cache=unsafe" \
 		-drive "file=$dir/bring.tar,format=raw,if=virtio,readonly=on" \
