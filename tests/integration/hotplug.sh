@@ -93,8 +93,9 @@ ram_is() { [[ $(newest_ram) == "$1" ]]; }
 kept="sample JOIN guest ON guest.id = guest_id WHERE guest.name = 'kept'"
 n_windows() { sql "SELECT json_array_length(windows) FROM $kept ORDER BY sample.id DESC LIMIT 1"; }
 both_windows() { [[ $(n_windows) == 2 ]]; }
+# The budget is not what is tested: where a busy machine exceeds it the panel becomes smaller, and with it a new one.
 vmwssd_begin --connect qemu:///system --database "$db" --period 1 --max-period none --window 2,8 --samples 1000 \
-	--budget 20% --guest-budget 20%
+	--budget 100% --guest-budget 90%
 check "a record of the RAM it began with" eventually ram_is $((base + 2 * dimm))
 check "another guest" embed_create kept 256 "$params" \
 	"<memoryBacking><access mode='shared'/></memoryBacking><features><acpi/></features>"

@@ -29,7 +29,8 @@ longest_is_there() {
 }
 newest_has_all() { [[ $(sql "SELECT json_array_length(windows) FROM $of ORDER BY sample.id DESC LIMIT 1") == 2 ]]; }
 
-vmwssd_conf 'window = 5,20' 'samples = 1000' 'budget = 20%' 'guest-budget = 10%' 'log-level = debug'
+# The budget is not what is tested: where a busy machine exceeds it the panel becomes smaller, and with it a new one.
+vmwssd_conf 'window = 5,20' 'samples = 1000' 'budget = 100%' 'guest-budget = 90%' 'log-level = debug'
 if ! libvirtd_begin || ! embed_create one 256 "$params" "$memfd"; then
 	fail "libvirtd and the guest start"
 	finish
