@@ -92,9 +92,9 @@ coproc sqlite3 -batch "$journal"
 printf '%s\n' 'BEGIN EXCLUSIVE;' 'SELECT 1;' >&"${COPROC[1]}"
 read -r _ <&"${COPROC[0]}"
 controller_begin
-# It waits for the journal, at most two seconds; the bit is SIGTERM's.
+# It waits for the journal, at most two seconds, so this must not be late; the bit is SIGTERM's.
 blocks_sigterm() { (($(awk '/^SigBlk:/ { print "0x" $2 }' "/proc/$controller/status") & 1 << 14)); }
-check "SIGTERM is taken while it waits for the journal" eventually blocks_sigterm
+check "SIGTERM is taken while it waits for the journal" settles blocks_sigterm
 kill -TERM "$controller"
 echo 'COMMIT;' >&"${COPROC[1]}"
 eval "exec ${COPROC[1]}>&-"

@@ -94,11 +94,11 @@ renamed() {
 	{ "${dashboards[@]}" form "$guests_dir/renamed"; "${dashboards[@]}" queries "$guests_dir/renamed"; } >"$guests_dir/wrong"
 	grep -E "$3" "$guests_dir/wrong" >/dev/null
 }
-check "a metric of another name is found" \
+check "a metric of another name is found" settles \
 	renamed vmwss_guest_pressure_full_ratio vmwss_guest_pressure_all_ratio 'vmwss_guest_pressure_all_ratio.*no answer on any host'
-check "and a rule" renamed vmwss:reclaimable:bytes_sum vmwss:reclaimable:sum 'no rule vmwss:reclaimable:sum'
-check "and a label" renamed '{{flag}}' '{{flags}}' 'Flags: vmwss_flag'
-check "and a variable that a link sets" renamed var-domain var-guest "link .*'guest'"
+check "and a rule" settles renamed vmwss:reclaimable:bytes_sum vmwss:reclaimable:sum 'no rule vmwss:reclaimable:sum'
+check "and a label" settles renamed '{{flag}}' '{{flags}}' 'Flags: vmwss_flag'
+check "and a variable that a link sets" settles renamed var-domain var-guest "link .*'guest'"
 controller_end TERM
 vmwssd_end TERM
 finish

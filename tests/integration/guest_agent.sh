@@ -76,11 +76,21 @@ idle() {
 	idle_ticks=$(($(watched ticks) - ticks))
 }
 
+# idles SECONDS TICKS: it took no more, or in one of three more times: a busy machine runs others in the middle of its ticks.
+idles() {
+	local i
+	for ((i = 0; i < 4; i++)); do
+		idle "$1"
+		if ((idle_ticks <= $2)); then return 0; fi
+		echo "# $idle_ticks ticks"
+	done
+	return 1
+}
+
 echo "# a guest whose host comes and goes"
 if start_guest plain "toucher.total=48M toucher.hot=1M psi=0 guest.zram=32M"; then
 	idle 3 # until it has started
-	idle 6
-	check "without a host it takes $idle_ticks ticks in 6 s: it does not spin" test "$idle_ticks" -le 3
+	check "without a host it takes no more than 3 ticks in 6 s: it does not spin" idles 6 3
 	check "hello" ask hello '.hello.protocol == 1 and .hello.page_bytes == 4096 and (.hello.kernel | startswith("6.1"))'
 	check "report" ask report '.report.memory and .report.paging and (.report.processes | length > 0)'
 	check "all of the guest's memory: $(told .report.memory.total_bytes)" \
@@ -111,8 +121,7 @@ if start_guest plain "toucher.total=48M toucher.hot=1M psi=0 guest.zram=32M"; th
 
 	qmp '{"execute":"device_del","arguments":{"id":"port"}}'
 	idle 2 # the console is behind
-	idle 6
-	check "without its port it takes $idle_ticks ticks in 6 s" test "$idle_ticks" -le 6
+	check "without its port it takes no more than 6 ticks in 6 s" idles 6 6
 	qmp '{"execute":"device_add","arguments":{"driver":"virtserialport","bus":"serial0.0","nr":1,"chardev":"agent","id":"port","name":"org.vmwss.guest.0"}}'
 	check "the port came back" ask hello .hello
 

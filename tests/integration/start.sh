@@ -16,17 +16,17 @@ exports_none() { ! nm -D --defined-only "$vmwss" | grep -E ' (xml|sqlite3_)'; }
 check "vmwss is not linked with what a measurement does not need" needs_none
 check "what stands for it is seen by no other library" exports_none
 
-# maps_while COMMAND...: what it has mapped half a second after its start.
+# maps_while COMMAND...: what it has mapped when it has locked the guest.
 maps_while() {
 	"$@" >/dev/null 2>&1 &
 	local it=$!
-	sleep 0.5
+	settles measured_by "$pid" "$it"
 	mapped=$(awk '{ print $6 }' "/proc/$it/maps")
 	wait "$it"
 }
 maps_none() { [[ -n $mapped ]] && ! grep -E "$late" <<<"$mapped"; }
 if start_payload start tcg "total=16M hot=4M" -m 64; then
-	check "a guest by its pid is measured" maps_while "$vmwss" measure --pid "$pid" --method cold --window 1
+	check "a guest by its pid is measured" maps_while "$vmwss" measure --pid "$pid" --method cold --window 3
 	check "nor is any of it loaded" maps_none
 	stop_guest "$pid"
 fi
