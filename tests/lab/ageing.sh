@@ -42,7 +42,8 @@ during() {
 	shift 2
 	"$vmwss" measure --json --pid "$pid" -w 10 "$@" >"$guests_dir/record" 2>"$guests_dir/messages" &
 	local measuring=$!
-	sleep 6
+	settles measured_by "$pid" "$measuring"
+	sleep 5
 	hmp stop
 	$event
 	check "$what: measured" wait $measuring
@@ -91,6 +92,7 @@ if start_in_group aged kvm "$params"; then
 	echo "# followed over time"
 	"$vmwss" ages --json --pid "$pid" -m idle -w 2,8 >"$guests_dir/ages" &
 	measuring=$!
+	settles measured_by "$pid" "$measuring"
 	sleep 3
 	hmp stop
 	three_times

@@ -64,8 +64,9 @@ collapsed_within() {
 	read -r wss low high < <(jq -r '.windows[-1] | [.wss_bytes, .wss_low_bytes, .wss_high_bytes]
 		| map(. / 1048576 * 10 | round / 10) | join(" ")' <<<"$record")
 	flags=$(jq -r '.flags | join(",")' <<<"$record")
+	# At twice its width, as check_panel has it.
 	check "$what: $(awk "BEGIN { printf \"%.1f\", $truth / $mib }") MiB is in $wss [$low, $high] MiB, $flags" holds \
-		"$(field wss_low_bytes) <= $truth && $truth <= $(field wss_high_bytes)"
+		"2 * $(field wss_low_bytes) - $(field wss_bytes) <= $truth && $truth <= 2 * $(field wss_high_bytes) - $(field wss_bytes)"
 	check "$what: flagged" record_has '.flags | index("thp") or index("partial")'
 }
 

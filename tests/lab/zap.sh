@@ -21,7 +21,8 @@ if start_payload plug kvm "$params" -m 96 -smp 1,maxcpus=2 -chardev "pipe,id=hmp
 	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
 	"$vmwss" measure --json --pid "$pid" -w 8 -m zap >"$guests_dir/record" &
 	measuring=$!
-	sleep 4
+	settles measured_by "$pid" "$measuring"
+	sleep 3
 	hmp device_add host-x86_64-cpu,id=plugged,socket-id=0,core-id=1,thread-id=0
 	check "plugged" settles has_two
 	check "measured" wait $measuring
