@@ -55,11 +55,22 @@ static bool is_there(const struct journal_balloon *row, uint64_t current_bytes)
            current_bytes + balloon_policy_default.still_bytes >= row->set_bytes;
 }
 
+static bool is_of(const struct journal_balloon *row, const struct domain_memory *memory)
+{
+    char boot_id[JOURNAL_BOOT_ID];
+    const struct journal_run run = {.boot_id = boot_id,
+                                    .domain_id = memory->id,
+                                    .saved = memory->saved,
+                                    .current_bytes = memory->current_bytes};
+
+    journal_boot_id(boot_id);
+    return journal_balloon_is_of(row, &run, balloond_wall_s());
+}
+
 static int adopt(const struct journal_balloon *row, void *context)
 {
     struct balloond *balloond = context;
     ssize_t i = members_find(&balloond->members, row->uuid);
-    char boot_id[JOURNAL_BOOT_ID];
 
     if (i < 0 || !balloond->members.members[i].fresh)
         return 0;
@@ -67,12 +78,9 @@ static int adopt(const struct journal_balloon *row, void *context)
     struct balloon_guest *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
 
-    journal_boot_id(boot_id);
     learn(&guest->state.pace, row);
     member->owned = true;
-    if (is_there(row, member->memory.current_bytes) ||
-        !journal_balloon_is_of(row, boot_id, member->domain_id, member->memory.current_bytes,
-                               balloond_wall_s()))
+    if (is_there(row, member->memory.current_bytes) || !is_of(row, &member->memory))
         return 0;
     if (balloond->config->act)
         take_over(balloond, guest, row);

@@ -229,6 +229,17 @@ static int make_space(struct releasing *releasing)
     return 0;
 }
 
+static bool is_of(const struct journal_balloon *balloon, const char *boot_id,
+                  const struct domain_memory *memory)
+{
+    const struct journal_run run = {.boot_id = boot_id,
+                                    .domain_id = memory->id,
+                                    .saved = memory->saved,
+                                    .current_bytes = memory->current_bytes};
+
+    return journal_balloon_is_of(balloon, &run, store_clock_now().wall_s);
+}
+
 static int release_one(const struct journal_balloon *balloon, void *context)
 {
     struct releasing *releasing = context;
@@ -241,8 +252,7 @@ static int release_one(const struct journal_balloon *balloon, void *context)
         return 0;
     releasing->found++;
     rc = domain_memory_fetch(releasing->libvirt, balloon->uuid, &memory, &error);
-    if (rc == 0 && journal_balloon_is_of(balloon, releasing->boot_id, memory.id,
-                                         memory.current_bytes, store_clock_now().wall_s))
+    if (rc == 0 && is_of(balloon, releasing->boot_id, &memory))
         rc = give_back(releasing, &row, &memory, &error);
     else if (rc == 0 || rc == -ENOENT) { /* its run has ended, and its balloon with it */
         row.before_bytes = 0;

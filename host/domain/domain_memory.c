@@ -99,7 +99,7 @@ static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord
 
     memset(memory, 0xff, sizeof(*memory));
     memory->updated_s = 0;
-    memory->suspended = false;
+    memory->suspended = memory->saved = false;
     memory->busy = !has_field(record, "balloon.rss");
     memory->id = (int)virDomainGetID(record->dom);
     snprintf(memory->name, sizeof(memory->name), "%s", name ? name : "");
@@ -111,9 +111,14 @@ static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord
         if (!strcmp(parameter->field, "state.state") && parameter->type == VIR_TYPED_PARAM_INT)
             memory->suspended = parameter->value.i == VIR_DOMAIN_PAUSED ||
                                 parameter->value.i == VIR_DOMAIN_PMSUSPENDED;
+        else if (!strcmp(parameter->field, "state.reason") &&
+                 parameter->type == VIR_TYPED_PARAM_INT)
+            memory->saved = parameter->value.i == VIR_DOMAIN_RUNNING_RESTORED ||
+                            parameter->value.i == VIR_DOMAIN_RUNNING_FROM_SNAPSHOT;
         else
             read_field(memory, parameter);
     }
+    memory->saved = memory->saved && !memory->suspended; /* a reason is of a state */
     domain_memory_check(memory, (uint64_t)time(NULL));
     return true;
 }

@@ -19,13 +19,14 @@
 
 #define DOMAIN_MEMORY_UNKNOWN UINT64_MAX
 
-/** All but the first five DOMAIN_MEMORY_UNKNOWN when not reported. */
+/** All but the first six DOMAIN_MEMORY_UNKNOWN when not reported. */
 struct domain_memory {
     char name[256];
     char uuid[37];
     int id; /* another one: another run */
     bool suspended;
-    bool busy;              /* with another job, so that only its sizes are known */
+    bool busy;  /* with another job, so that only its sizes are known */
+    bool saved; /* it was restored from a file or a snapshot, and has not been suspended since */
     uint64_t current_bytes; /* what its balloon leaves it, as it says; at most maximum_bytes */
     uint64_t maximum_bytes; /* what it has, with the DIMMs that are plugged */
     /* By the balloon's driver in the guest; total, free, available as in meminfo. */

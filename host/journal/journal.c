@@ -158,17 +158,30 @@ void journal_boot_id(char boot_id[JOURNAL_BOOT_ID])
     fsroot_close(&root);
 }
 
-bool journal_balloon_is_of(const struct journal_balloon *balloon, const char *boot_id,
-                           int domain_id, uint64_t current_bytes, double now_s)
+static bool is_same_run(const struct journal_balloon *balloon, const struct journal_run *run)
 {
-    uint64_t off = larger(current_bytes, balloon->set_bytes) -
-                   smaller(current_bytes, balloon->set_bytes);
+    return *run->boot_id && !strcmp(balloon->boot_id, run->boot_id) &&
+           balloon->domain_id == run->domain_id;
+}
+
+/* Where it came from is known of what it had before only. */
+static bool is_on_its_way(const struct journal_balloon *balloon, uint64_t current_bytes)
+{
+    return current_bytes >= smaller(balloon->set_bytes, balloon->before_bytes) &&
+           current_bytes <= larger(balloon->set_bytes, balloon->before_bytes);
+}
+
+bool journal_balloon_is_of(const struct journal_balloon *balloon, const struct journal_run *run,
+                           double now_s)
+{
+    uint64_t off = larger(run->current_bytes, balloon->set_bytes) -
+                   smaller(run->current_bytes, balloon->set_bytes);
 
     if (balloon->before_bytes == 0 ||
         (balloon->restored_s > 0 && now_s > balloon->restored_s + JOURNAL_RESTORE_S))
         return false;
-    return (*boot_id && !strcmp(balloon->boot_id, boot_id) && balloon->domain_id == domain_id) ||
-           off <= balloon_policy_default.still_bytes;
+    return is_same_run(balloon, run) || off <= balloon_policy_default.still_bytes ||
+           (run->saved && is_on_its_way(balloon, run->current_bytes));
 }
 
 void journal_balloon_restored(struct journal_balloon *balloon, uint64_t bytes, double now_s)

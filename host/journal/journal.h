@@ -49,11 +49,19 @@ struct journal_balloon {
 /** Of this boot of the host; "" where /proc does not say. */
 void journal_boot_id(char boot_id[JOURNAL_BOOT_ID]);
 
-/** Is it to be restored, and of the run of the guest that has that id, and has @p current_bytes
- * at @p now_s, Unix time? Either it is the same boot and id, or the balloon is as it was set; and
- * it was not restored more than JOURNAL_RESTORE_S ago. */
-bool journal_balloon_is_of(const struct journal_balloon *balloon, const char *boot_id,
-                           int domain_id, uint64_t current_bytes, double now_s);
+/** A guest that runs. */
+struct journal_run {
+    const char *boot_id; /* of the host */
+    int domain_id;
+    bool saved; /* it has been saved, and restored: a run goes on under another id */
+    uint64_t current_bytes;
+};
+
+/** Is it to be restored, and of that run, at @p now_s, Unix time? Either it is the same boot and
+ * id, or the balloon is as it was set, or the guest was saved when its balloon was on its way
+ * there; and it was not restored more than JOURNAL_RESTORE_S ago. */
+bool journal_balloon_is_of(const struct journal_balloon *balloon, const struct journal_run *run,
+                           double now_s);
 
 /** It has been set to what it is to be left with, at @p now_s: that is what a next controller finds
  * it on its way to. */

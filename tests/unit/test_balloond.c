@@ -240,22 +240,33 @@ START_TEST(a_balloon_is_known_until_it_is_disowned)
 }
 END_TEST
 
+static bool is_of(const struct journal_balloon *row, const char *boot_id, int id, uint64_t bytes,
+                  bool saved)
+{
+    const struct journal_run run = {boot_id, id, saved, bytes};
+
+    return journal_balloon_is_of(row, &run, 1000);
+}
+
 START_TEST(a_balloon_is_of_the_run_that_it_was_set_in)
 {
     struct journal_balloon learned = balloon;
     uint64_t set = balloon.set_bytes, other = balloon.set_bytes + 64 * MIB;
     char boot_id[JOURNAL_BOOT_ID];
 
-    ck_assert(journal_balloon_is_of(&balloon, "a-boot", 7, other, 1000)); /* on its way */
-    ck_assert(!journal_balloon_is_of(&balloon, "another", 7, other, 1000));
-    ck_assert(!journal_balloon_is_of(&balloon, "a-boot", 8, other, 1000));
-    ck_assert(journal_balloon_is_of(&balloon, "another", 8, set, 1000)); /* saved and restored */
+    ck_assert(is_of(&balloon, "a-boot", 7, other, false)); /* on its way */
+    ck_assert(!is_of(&balloon, "another", 7, other, false));
+    ck_assert(!is_of(&balloon, "a-boot", 8, other, false));
+    ck_assert(is_of(&balloon, "another", 8, set, false));  /* saved and restored */
+    ck_assert(is_of(&balloon, "another", 8, other, true)); /* likewise, on its way */
+    ck_assert(!is_of(&balloon, "another", 8, set - 64 * MIB, true));
+    ck_assert(!is_of(&balloon, "another", 8, balloon.before_bytes + 64 * MIB, true));
     learned.before_bytes = 0;
-    ck_assert(!journal_balloon_is_of(&learned, "a-boot", 7, set, 1000));
+    ck_assert(!is_of(&learned, "a-boot", 7, set, false));
     journal_boot_id(boot_id);
     ck_assert_uint_eq(strlen(boot_id), 36);
     learned.boot_id[0] = 0;
-    ck_assert(!journal_balloon_is_of(&learned, "", 7, other, 1000)); /* not known is not the same */
+    ck_assert(!is_of(&learned, "", 7, other, false)); /* not known is not the same */
 }
 END_TEST
 
@@ -479,6 +490,7 @@ static void appear(int domain_id, uint64_t current_bytes)
 {
     one = (struct balloon_guest){
         .uuid = UUID_1, .name = "web1", .domain_id = domain_id, .fresh = true};
+    one.memory.id = domain_id;
     one.memory.current_bytes = current_bytes;
     one_guest = (struct control_guest){
         .input = {.assigned_bytes = 4096 * MIB, .actual_bytes = current_bytes}};
@@ -509,6 +521,12 @@ START_TEST(a_balloon_is_adopted_with_what_was_learned)
     appear(8, 900 * MIB); /* saved and restored */
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+    own_now();
+    appear(8, 1000 * MIB); /* likewise, on its way to 900 */
+    one.memory.saved = true;
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+    ck_assert(one_guest.state.moving);
     appear(8, 1000 * MIB); /* and the row has its new id */
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
