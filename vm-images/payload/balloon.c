@@ -204,6 +204,8 @@ void balloon_follow(const struct state *state)
     if (asked == asked_pages)
         return;
     asked_pages = asked;
-    given_pages = asked < given_pages ? asked : give(&followed, state, given_pages, asked);
+    given_pages = asked < given_pages || state->params.balloon_keeps
+                      ? asked
+                      : give(&followed, state, given_pages, asked);
     out32(followed.port + ACTUAL_PAGES, (uint32_t)given_pages);
 }

@@ -31,6 +31,7 @@ struct params {
     uint64_t run_pages;     /**< of the strided pattern */
     uint64_t balloon_pages; /**< given back to the host before the steady state */
     bool balloon_follows;   /**< the host's wishes, from then on */
+    bool balloon_keeps;     /**< it says so and gives no page */
     bool idle;              /**< touches nothing once it is ready: its vCPU halts */
     bool writes;
     enum populate populate;
@@ -177,6 +178,10 @@ static inline bool params_take_word(const char **text, struct params *params)
         return params_take_pages(text, &params->run_pages);
     if (params_take(text, "balloon=host")) {
         params->balloon_follows = true;
+        return true;
+    }
+    if (params_take(text, "balloon=keeps")) {
+        params->balloon_follows = params->balloon_keeps = true;
         return true;
     }
     if (params_take(text, "balloon="))
