@@ -2,8 +2,10 @@
 /** @file adoption.c  See adoption.h. */
 #include "balloond/adoption.h"
 
+#include "domain/domain_mark.h"
 #include "service/log.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,6 +106,67 @@ void adoption_renew(struct balloond *balloond, size_t i)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: not journalled: %s", row.name, error.text);
 }
 
+/* --- what goes with the guest ----------------------------------------------------------------- */
+
+void adoption_mark(struct balloond *balloond, size_t i, uint64_t set_bytes)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    const struct control_guest *guest = &balloond->members.guests[i];
+    const struct domain_mark mark = {.before_bytes = balloon_before(&guest->state, &guest->input),
+                                     .set_bytes = set_bytes};
+    struct error error = {0};
+    int rc = domain_mark_set(balloond->libvirt, member->uuid, &mark, &error);
+
+    if (rc == -EBUSY) /* nor is it set, then */
+        return;
+    if (rc < 0 && !member->unmarked)
+        log_line(LOG_CLASS_GUEST, LOG_WARNING,
+                 "domain %s: another host will not know what its balloon had: %s", member->name,
+                 error.text);
+    member->unmarked = rc < 0;
+}
+
+static void remove_mark(const struct balloond *balloond, const struct balloon_guest *member)
+{
+    const struct domain_mark none = {0};
+    struct error error = {0};
+
+    if (domain_mark_set(balloond->libvirt, member->uuid, &none, &error) < 0)
+        log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s: its metadata keep what it had: %s",
+                 member->name, error.text);
+}
+
+/* Whoever may write the domain wrote it. */
+static bool can_be(const struct domain_mark *mark, const struct domain_memory *memory)
+{
+    return mark->before_bytes <= memory->maximum_bytes && mark->set_bytes <= memory->maximum_bytes;
+}
+
+/* A guest that came from another host, whose journal knows it. */
+static void adopt_by_mark(struct balloond *balloond, size_t i)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    struct journal_balloon row = {.domain_id = -1};
+    struct domain_mark mark;
+    struct error error = {0};
+    int rc = domain_mark_get(balloond->libvirt, member->uuid, &mark, &error);
+
+    if (rc < 0)
+        log_line(LOG_CLASS_GUEST, LOG_WARNING,
+                 "domain %s: not known what its balloon had on another host: %s", member->name,
+                 error.text);
+    if (rc < 0 || mark.before_bytes == 0)
+        return;
+    memcpy(row.name, member->name, sizeof(row.name));
+    row.before_bytes = mark.before_bytes;
+    row.set_bytes = mark.set_bytes;
+    member->owned = true; /* or it is given up, with the mark */
+    if (can_be(&mark, &member->memory) && is_of(&row, &member->memory))
+        take_over(balloond, &balloond->members.guests[i], &row);
+}
+
+/* --- a guest that is new ---------------------------------------------------------------------- */
+
 static void refuse_two_sections(const struct balloon_guest *member)
 {
     if (member->ambiguous)
@@ -130,6 +193,8 @@ int adoption_run(struct balloond *balloond, struct error *error)
             continue;
         member->fresh = false;
         refuse_two_sections(member);
+        if (balloond->config->act && members->guests[i].state.before_bytes == 0)
+            adopt_by_mark(balloond, i);
         if (member->owned && balloond->config->act)
             adoption_renew(balloond, i);
     }
@@ -145,6 +210,7 @@ int adoption_give_up(struct balloond *balloond, size_t i, struct error *error)
     row.before_bytes = 0;
     rc = row.panic_bytes > 0 ? journal_own(balloond->journal, &row, error)
                              : journal_disown(balloond->journal, row.uuid, error);
+    remove_mark(balloond, member);
     if (rc == 0)
         member->owned = false;
     return rc;
@@ -160,6 +226,7 @@ int adoption_restored(struct balloond *balloond, size_t i, struct error *error)
         return adoption_give_up(balloond, i, error);
     journal_balloon_restored(&row, guest->target_bytes, balloond_wall_s());
     rc = journal_own(balloond->journal, &row, error);
+    remove_mark(balloond, &balloond->members.members[i]);
     if (rc == 0)
         balloond->members.members[i].owned = false; /* or it would be set anew with the next try */
     return rc;

@@ -5,7 +5,8 @@
  *
  * A row is of the guest's present run if host and libvirt have not been started anew and the
  * domain's id is the same, or if its balloon is as it was set: a guest that was saved and restored,
- * or has migrated away and back, has another id. What its last panic taught is the guest's,
+ * or has migrated away and back, has another id. One that has come from another host is known by
+ * its mark (domain_mark.h), in the same way. What its last panic taught is the guest's,
  * whatever the run, and stays in the row when there is nothing to restore.
  */
 #pragma once
@@ -24,7 +25,11 @@ int adoption_run(struct balloond *balloond, struct error *error);
  * is logged. */
 void adoption_renew(struct balloond *balloond, size_t i);
 
-/** There is nothing to restore any more: the row goes, but for what was learned. */
+/** Writes into the domain's metadata what its balloon had, and what it is about to be set to: it
+ * goes with the guest to another host, which adopts it by that. What fails is logged, once. */
+void adoption_mark(struct balloond *balloond, size_t i, uint64_t set_bytes);
+
+/** There is nothing to restore any more: the row goes, but for what was learned, and the mark. */
 int adoption_give_up(struct balloond *balloond, size_t i, struct error *error);
 
 /** It has been set to what it is to be left with. On its way there it may stand still, for longer

@@ -69,6 +69,7 @@ static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
     if (rc < 0 && guest->target_bytes < decide_actual(&guest->input))
         return rc;
     member->owned = true;
+    adoption_mark(balloond, i, guest->target_bytes);
     rc = domain_memory_set(balloond->libvirt, member->uuid, guest->target_bytes, error);
     if (rc == 0 || may_be_set(rc)) {
         balloon_issued(&guest->state, &guest->input, guest->target_bytes, balloond_now_s());

@@ -26,7 +26,8 @@ struct balloon_guest {
     double measured_s;
     double stalled_s; /* its last stall, Unix time; 0: none */
     struct domain_memory memory;
-    bool failing; /* its balloon could not be set, and that was logged */
+    bool failing;  /* its balloon could not be set, and that was logged */
+    bool unmarked; /* likewise, its mark (domain_mark.h) */
     struct {
         char key[128]; /* what the last row says, in short */
         int64_t id;    /* of the last row of a balloon that was set; 0: it was not set by it */

@@ -6,6 +6,7 @@
 #include "base/run_lock.h"
 #include "cli/cli.h"
 #include "cli/option.h"
+#include "domain/domain_mark.h"
 #include "domain/domain_memory.h"
 #include "journal/journal.h"
 #include "keep/store.h"
@@ -202,8 +203,10 @@ static int give_back(struct releasing *releasing, struct journal_balloon *balloo
     if (rc == 0)
         printf("%s: %s%s\n", balloon->name, show_bytes(text, sizeof(text), target),
                target > balloon->before_bytes ? ", kept: more than it had before" : "");
-    if (rc == 0)
+    if (rc == 0) {
         journal_balloon_restored(balloon, target, store_clock_now().wall_s);
+        rc = domain_mark_set(releasing->libvirt, balloon->uuid, &(struct domain_mark){0}, error);
+    }
     return rc;
 }
 

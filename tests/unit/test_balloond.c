@@ -4,6 +4,7 @@
 #include "balloond/adoption.h"
 #include "balloond/balloond.h"
 #include "balloond/recording.h"
+#include "domain/domain_mark.h"
 #include "keep/event.h"
 #include "kept.h"
 
@@ -492,6 +493,7 @@ static void appear(int domain_id, uint64_t current_bytes)
         .uuid = UUID_1, .name = "web1", .domain_id = domain_id, .fresh = true};
     one.memory.id = domain_id;
     one.memory.current_bytes = current_bytes;
+    one.memory.maximum_bytes = 4096 * MIB;
     one_guest = (struct control_guest){
         .input = {.assigned_bytes = 4096 * MIB, .actual_bytes = current_bytes}};
     config.act = true;
@@ -499,6 +501,34 @@ static void appear(int domain_id, uint64_t current_bytes)
                                    .journal = journal,
                                    .members = {.members = &one, .guests = &one_guest, .n = 1}};
 }
+
+/* The domain's metadata. */
+static struct domain_mark marked;
+static int mark_rc;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+int __wrap_domain_mark_set(struct domain_connection *connection, const char *uuid,
+                           const struct domain_mark *mark, struct error *err);
+int __wrap_domain_mark_set(struct domain_connection *connection, const char *uuid,
+                           const struct domain_mark *mark, struct error *err)
+{
+    (void)connection, (void)uuid;
+    if (mark_rc < 0)
+        return error_set(err, mark_rc, "made up");
+    marked = *mark;
+    return 0;
+}
+
+int __wrap_domain_mark_get(struct domain_connection *connection, const char *uuid,
+                           struct domain_mark *mark, struct error *err);
+int __wrap_domain_mark_get(struct domain_connection *connection, const char *uuid,
+                           struct domain_mark *mark, struct error *err)
+{
+    (void)connection, (void)uuid;
+    *mark = marked;
+    return mark_rc < 0 ? error_set(err, mark_rc, "made up") : 0;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 static void own_now(void)
 {
@@ -530,6 +560,50 @@ START_TEST(a_balloon_is_adopted_with_what_was_learned)
     appear(8, 1000 * MIB); /* and the row has its new id */
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+}
+END_TEST
+
+/* Its journal is that of the host it came from. */
+START_TEST(a_guest_from_another_host_is_adopted_by_its_mark)
+{
+    marked = (struct domain_mark){4096 * MIB, 900 * MIB};
+    appear(3, 900 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+    ck_assert_int_eq(adoption_count(&controller, &error), 1); /* the journal knows it now */
+
+    /* An earlier row of it, from before it went there. */
+    own_now();
+    marked = (struct domain_mark){4000 * MIB, 700 * MIB};
+    appear(9, 700 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4000 * MIB);
+
+    one_guest.action = CONTROL_RESTORE;
+    one_guest.target_bytes = 4000 * MIB;
+    ck_assert_int_eq(adoption_restored(&controller, 0, &error), 0);
+    ck_assert_uint_eq(marked.before_bytes, 0);
+}
+END_TEST
+
+/* Another hand has moved it since; and what cannot be read keeps nobody from deciding. */
+START_TEST(a_mark_that_does_not_fit_is_removed)
+{
+    marked = (struct domain_mark){4096 * MIB, 900 * MIB};
+    appear(3, 1000 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 0);
+    ck_assert_uint_eq(marked.before_bytes, 0);
+    ck_assert_int_eq(adoption_count(&controller, &error), 0);
+    marked = (struct domain_mark){UINT64_MAX, 1000 * MIB};
+    appear(3, 1000 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 0);
+    ck_assert_uint_eq(marked.before_bytes, 0);
+    mark_rc = -EIO;
+    appear(4, 1000 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    mark_rc = 0;
 }
 END_TEST
 
@@ -807,6 +881,8 @@ START_TEST(a_balloon_that_may_be_set_is_to_be_restored)
     tick_now();
     ck_assert_uint_eq(n_set, 1);
     ck_assert_sql(dir.path, ROWS, "128 128");
+    ck_assert_uint_eq(marked.before_bytes, 128 * MIB);
+    ck_assert_uint_eq(marked.set_bytes, 128 * MIB);
     ck_assert_sql(dir.path, "SELECT sum(acted) FROM decision", "0");
     for (unsigned i = 2; i < 10; i++) { /* the guest needs it all the same */
         tick_now();
@@ -826,6 +902,7 @@ START_TEST(a_balloon_that_is_not_set_is_not_to_be_restored)
     tick_now();
     ck_assert_uint_eq(n_set, 1);
     ck_assert_sql(dir.path, "SELECT count(*) FROM balloon WHERE before_bytes > 0", "0");
+    ck_assert_uint_eq(marked.before_bytes, 0);
     end_order();
 }
 END_TEST
@@ -909,6 +986,8 @@ int main(void)
     tcase_add_test(all, a_stall_is_heard_without_a_record);
     tcase_add_test(all, a_stall_is_a_panic);
     tcase_add_test(all, a_balloon_is_adopted_with_what_was_learned);
+    tcase_add_test(all, a_guest_from_another_host_is_adopted_by_its_mark);
+    tcase_add_test(all, a_mark_that_does_not_fit_is_removed);
     tcase_add_test(all, of_another_run_only_what_was_learned_is_left);
     tcase_add_test(all, what_is_being_restored_is_not_what_it_has);
     tcase_add_test(all, who_cannot_be_served_does_not_fill_the_journal);

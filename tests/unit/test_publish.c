@@ -2,6 +2,7 @@
 /** @file test_publish.c  What is published: when it is worth it, the element's text, and what
  * libvirt makes of it. */
 #include "daemon/sinks/publish.h"
+#include "domain/domain_mark.h"
 #include "domain/domain_metadata.h"
 #include "domain/xml_tree.h"
 #include "kept.h"
@@ -268,6 +269,38 @@ START_TEST(libvirt_takes_it_and_gives_it_up)
 }
 END_TEST
 
+static void check_mark(uint64_t before_bytes, uint64_t set_bytes)
+{
+    struct domain_mark mark = {1, 1};
+
+    ck_assert_msg(domain_mark_get(connection, domains[0].uuid, &mark, &error) == 0, "%s",
+                  error.text);
+    ck_assert_uint_eq(mark.before_bytes, before_bytes);
+    ck_assert_uint_eq(mark.set_bytes, set_bytes);
+}
+
+/* Beside the other element, which stays. */
+START_TEST(libvirt_keeps_what_a_balloon_had)
+{
+    struct domain_mark mark = {UINT64_C(1) << 62, 900};
+
+    check_mark(0, 0);
+    ck_assert_int_eq(domain_metadata_set(connection, domains[0].uuid, "<wss/>", &error), 0);
+    ck_assert_int_eq(domain_mark_set(connection, domains[0].uuid, &mark, &error), 0);
+    check_mark(UINT64_C(1) << 62, 900);
+    mark = (struct domain_mark){4096, 800};
+    ck_assert_int_eq(domain_mark_set(connection, domains[0].uuid, &mark, &error), 0);
+    check_mark(4096, 800);
+    mark.before_bytes = 0;
+    ck_assert_int_eq(domain_mark_set(connection, domains[0].uuid, &mark, &error), 0);
+    check_mark(0, 0);
+    ck_assert_int_eq(domain_mark_set(connection, domains[0].uuid, &mark, &error), 0);
+    ck_assert_int_eq(domain_metadata_clear(connection, &error), 1);
+    ck_assert_int_eq(domain_mark_set(connection, UUID_1, &mark, &error), -ENOENT);
+    ck_assert_int_eq(domain_mark_get(connection, UUID_1, &mark, &error), -ENOENT);
+}
+END_TEST
+
 START_TEST(libvirt_refuses)
 {
     ck_assert_int_eq(domain_metadata_set(connection, UUID_1, "<wss/>", &error), -ENOENT);
@@ -298,6 +331,7 @@ int main(void)
     suite_add_tcase(suite, news);
     tcase_add_checked_fixture(libvirt, setup_libvirt, teardown_libvirt);
     tcase_add_test(libvirt, libvirt_takes_it_and_gives_it_up);
+    tcase_add_test(libvirt, libvirt_keeps_what_a_balloon_had);
     tcase_add_test(libvirt, libvirt_refuses);
     suite_add_tcase(suite, libvirt);
     return run_suite(suite);
