@@ -2,20 +2,18 @@
 /** @file html_guests.c  See html_guests.h. */
 #include "show/html_guests.h"
 
-#include "base/plural.h"
 #include "show/html.h"
 #include "show/html_chart.h"
+#include "show/html_table.h"
 #include "show/units.h"
 
 #include <math.h>
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The key is what #sort= takes; numbers begin with the largest. */
-static const struct column {
-    const char *key, *name;
-    bool number;
-} columns[] = {
+static const struct html_column columns[] = {
     {"guest", "Guest", false},         {"state", "State", false},
     {"assigned", "Assigned", true},    {"resident", "Resident", true},
     {"p50", "WSS p50", true},          {"wss", "WSS p95", true},
@@ -23,36 +21,17 @@ static const struct column {
     {"give", "Could give back", true}, {"flags", "Last flags", false},
 };
 
-static void heading_cell(FILE *out, const struct column *column)
-{
-    fprintf(out,
-            "<th scope=\"col\" aria-sort=\"none\"%s><button type=\"button\" data-key=\"%s\">%s"
-            "<span class=\"arrow\" aria-hidden=\"true\"></span></button></th>",
-            column->number ? " class=\"n\"" : "", column->key, column->name);
-}
-
-static void bytes_cell(FILE *out, bool known, double bytes)
-{
-    char text[32];
-
-    if (known)
-        fprintf(out, "<td class=\"n\" data-v=\"%.0f\">%s</td>", bytes,
-                show_bytes(text, sizeof(text), (uint64_t)bytes));
-    else
-        fputs("<td class=\"n\" data-v=\"-1\"><abbr title=\"not known\">–</abbr></td>", out);
-}
-
 static void share_cell(FILE *out, const struct report_guest *guest)
 {
     double share = guest->ram_bytes ? guest->wss_p95 / (double)guest->ram_bytes : 0;
 
     if (guest->records == 0) {
-        bytes_cell(out, false, 0);
+        html_cell_bytes(out, false, 0);
         return;
     }
     fprintf(
         out,
-        "<td class=\"n\" data-v=\"%.4f\"><svg class=\"bar\" viewBox=\"0 0 100 10\" "
+        "<td data-v=\"%.4f\"><svg class=\"bar small\" viewBox=\"0 0 100 10\" "
         "preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"assigned\" width=\"100\" "
         "height=\"10\"/><rect class=\"wss\" width=\"%.0f\" height=\"10\"/></svg> %.0f %%</td>",
         share, 100 * fmin(share, 1), 100 * share);
@@ -92,13 +71,13 @@ static void table_row(FILE *out, const struct html_report *page, size_t g)
     fprintf(out, "<tr data-for=\"g%zu\"><th scope=\"row\"><a href=\"#g%zu\"><bdi>", g, g);
     html_text(out, guest->guest.name);
     fprintf(out, "</bdi></a></th><td>%s</td>", state_of(guest));
-    bytes_cell(out, true, (double)guest->ram_bytes);
-    bytes_cell(out, true, (double)guest->resident_bytes);
-    bytes_cell(out, known, guest->wss_p50);
-    bytes_cell(out, known, guest->wss_p95);
-    bytes_cell(out, known, guest->wss_max);
+    html_cell_bytes(out, true, (double)guest->ram_bytes);
+    html_cell_bytes(out, true, (double)guest->resident_bytes);
+    html_cell_bytes(out, known, guest->wss_p50);
+    html_cell_bytes(out, known, guest->wss_p95);
+    html_cell_bytes(out, known, guest->wss_max);
     share_cell(out, guest);
-    bytes_cell(out, known && !guest->not_measured, (double)guest->reclaimable_bytes);
+    html_cell_bytes(out, known && !guest->not_measured, (double)guest->reclaimable_bytes);
     fputs("<td>", out);
     flags(out, last_flags(page, g));
     fputs("</td></tr>\n", out);
@@ -106,23 +85,19 @@ static void table_row(FILE *out, const struct html_report *page, size_t g)
 
 void html_guests_table(FILE *out, const struct html_report *page)
 {
-    const size_t n = page->report->n_guests;
+    const struct html_table table = {.id = "guests",
+                                     .prefix = "",
+                                     .noun = "guest",
+                                     .title = "Guests",
+                                     .note = "",
+                                     .columns = columns,
+                                     .n_columns = COUNT(columns),
+                                     .n_rows = page->report->n_guests};
 
-    fprintf(
-        out,
-        "<section class=\"card\" id=\"table\" aria-label=\"Guests\">\n<form role=\"search\"><label "
-        "for=\"find\">Search guests</label> <input type=\"search\" id=\"find\" "
-        "autocomplete=\"off\" spellcheck=\"false\"> <output id=\"found\" for=\"find\" "
-        "aria-live=\"polite\">%zu guest%s</output></form>\n"
-        "<div class=\"scroll\" role=\"region\" aria-label=\"Table of guests\" tabindex=\"0\">"
-        "<table id=\"guests\"><caption>Guests: choose a heading to sort</caption><thead><tr>",
-        n, plural((double)n));
-    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
-        heading_cell(out, &columns[c]);
-    fputs("</tr></thead>\n<tbody>\n", out);
-    for (size_t g = 0; g < n; g++)
+    html_table_begin(out, &table);
+    for (size_t g = 0; g < page->report->n_guests; g++)
         table_row(out, page, g);
-    fputs("</tbody></table></div></section>\n", out);
+    html_table_end(out);
 }
 
 /* --- each guest ------------------------------------------------------------------------------- */
@@ -145,7 +120,6 @@ static const struct html_series refault_series[] = {
     {"some", "refaults", CELL(refault)},
     {"full", "swapped in", CELL(swap_in)},
 };
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void facts(FILE *out, const struct report_guest *guest)
 {

@@ -1,48 +1,80 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What html_report.h does with a script: its table sorts and is searched, and its pictures are read out. The page's address
-// says how, so that it can be kept: #sort=wss&find=web; a "-" before the key turns the order round.
+// What html_page.h does with a script: its tables sort and are searched, and its pictures are read out. The page's address says
+// how, so that it can be kept: #sort=wss&find=web, of a table other than the first with its prefix, #guest-sort=...; a "-" before
+// the key turns the order round.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
-  const table = document.getElementById("guests"), body = table.tBodies[0], each = document.getElementById("each");
-  const find = document.getElementById("find"), found = document.getElementById("found");
-  const rows = [...body.rows], headings = [...table.tHead.rows[0].cells];
-  const keys = headings.map((h) => h.firstElementChild.dataset.key);
-  const articleOf = (row) => document.getElementById(row.dataset.for);
-  const view = { sort: "", find: "" };
+  const collator = new Intl.Collator(undefined, { numeric: true });
 
-  // --- the table ---
+  // --- the tables ---
 
-  const isNumber = (column) => headings[column].classList.contains("n");
-  const valueOf = (row, column) => isNumber(column) ? Number(row.cells[column].dataset.v) : row.cells[column].textContent;
-
-  // Numbers begin with the largest, text with A.
-  function sort(how) {
-    const reverse = how.startsWith("-"), column = keys.indexOf(reverse ? how.slice(1) : how);
-    if (column < 0) return;
-    const ascending = isNumber(column) === reverse, sign = ascending ? 1 : -1;
-    const compare = isNumber(column) ? (a, b) => a - b : new Intl.Collator(undefined, { numeric: true }).compare;
-    rows.sort((a, b) => sign * compare(valueOf(a, column), valueOf(b, column)));
-    body.append(...rows);
-    each.append(...rows.map(articleOf));
-    headings.forEach((h, i) => h.setAttribute("aria-sort", i !== column ? "none" : ascending ? "ascending" : "descending"));
-    view.sort = how;
-  }
-
-  function search(text) {
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    let n = 0;
-    for (const row of rows) {
-      const article = articleOf(row), all = (row.textContent + " " + article.querySelector("h3").textContent).toLowerCase();
-      const hit = words.every((word) => all.includes(word));
-      row.hidden = article.hidden = !hit;
-      n += hit;
+  class Sorted {
+    constructor(table) {
+      const section = table.closest("section");
+      this.table = table;
+      this.prefix = table.dataset.prefix;
+      this.body = table.tBodies[0];
+      this.rows = [...this.body.rows];
+      this.headings = [...table.tHead.rows[0].cells];
+      this.keys = this.headings.map((h) => h.firstElementChild.dataset.key);
+      this.find = section.querySelector("input[type=search]");
+      this.found = section.querySelector("output");
+      this.view = { sort: "", find: "" };
+      table.tHead.addEventListener("click", (event) => {
+        const button = event.target.closest("button");
+        if (!button) return;
+        this.sort(this.view.sort === button.dataset.key ? "-" + button.dataset.key : button.dataset.key);
+        remember();
+      });
+      this.find.addEventListener("input", () => { this.search(this.find.value); remember(); });
+      this.find.form.addEventListener("submit", (event) => event.preventDefault());
     }
-    found.textContent = words.length ? `${n} of ${rows.length} guests` : `${n} guest${n === 1 ? "" : "s"}`;
-    view.find = text;
+
+    // What the page has of a row beside it, further down.
+    articleOf(row) { return row.dataset.for && document.getElementById(row.dataset.for); }
+    isNumber(column) { return this.headings[column].classList.contains("n"); }
+    valueOf(row, column) { return this.isNumber(column) ? Number(row.cells[column].dataset.v) : row.cells[column].textContent; }
+
+    // Numbers begin with the largest, text with A.
+    sort(how) {
+      const reverse = how.startsWith("-"), column = this.keys.indexOf(reverse ? how.slice(1) : how);
+      if (column < 0) return;
+      const ascending = this.isNumber(column) === reverse, sign = ascending ? 1 : -1;
+      const compare = this.isNumber(column) ? (a, b) => a - b : collator.compare;
+      const values = new Map(this.rows.map((row) => [row, this.valueOf(row, column)]));
+      this.rows.sort((a, b) => sign * compare(values.get(a), values.get(b)));
+      this.body.append(...this.rows);
+      for (const article of this.rows.map((row) => this.articleOf(row)).filter(Boolean)) article.parentElement.append(article);
+      this.headings.forEach((h, i) => h.setAttribute("aria-sort", i !== column ? "none" : ascending ? "ascending" : "descending"));
+      this.view.sort = how;
+    }
+
+    search(text) {
+      const words = text.toLowerCase().split(/\s+/).filter(Boolean), noun = this.table.dataset.noun;
+      let n = 0;
+      for (const row of this.rows) {
+        const article = this.articleOf(row);
+        const all = (row.textContent + " " + (article?.querySelector("h3").textContent ?? "")).toLowerCase();
+        const hit = words.every((word) => all.includes(word));
+        row.hidden = !hit;
+        if (article) article.hidden = !hit;
+        n += hit;
+      }
+      this.found.textContent = words.length ? `${n} of ${this.rows.length} ${noun}s` : `${n} ${noun}${n === 1 ? "" : "s"}`;
+      this.view.find = text;
+    }
+
+    obey(set) {
+      this.sort(set.get(this.prefix + "sort") || "");
+      this.find.value = set.get(this.prefix + "find") || "";
+      this.search(this.find.value);
+    }
   }
+
+  const tables = [...document.querySelectorAll("table.sorts")].map((table) => new Sorted(table));
 
   function remember() {
-    const set = Object.entries(view).filter(([, value]) => value);
+    const set = tables.flatMap((t) => Object.entries(t.view).filter(([, v]) => v).map(([key, v]) => [t.prefix + key, v]));
     history.replaceState(null, "", set.length ? "#" + new URLSearchParams(set) : location.pathname + location.search);
   }
 
@@ -50,19 +82,9 @@ document.addEventListener("DOMContentLoaded", () => {
   function obey() {
     if (!location.hash.includes("=")) return;
     const set = new URLSearchParams(location.hash.slice(1));
-    sort(set.get("sort") || "");
-    find.value = set.get("find") || "";
-    search(find.value);
+    for (const table of tables) table.obey(set);
   }
 
-  table.tHead.addEventListener("click", (event) => {
-    const button = event.target.closest("button");
-    if (!button) return;
-    sort(view.sort === button.dataset.key ? "-" + button.dataset.key : button.dataset.key);
-    remember();
-  });
-  find.addEventListener("input", () => { search(find.value); remember(); });
-  find.form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("hashchange", obey);
   obey();
 

@@ -1,54 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html_report.c  See html_report.h: the page, its head, and the host. */
+/** @file html_report.c  See html_report.h: the page and the host. */
 #include "show/html_report.h"
 
 #include "base/plural.h"
 #include "show/html.h"
-#include "show/html_assets.h"
 #include "show/html_chart.h"
 #include "show/html_guests.h"
+#include "show/html_page.h"
 #include "show/units.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/random.h>
 
 /* --- the head --------------------------------------------------------------------------------- */
-
-static void head(FILE *out, const struct html_report *page)
-{
-    unsigned long long nonce[2] = {0};
-
-    if (getrandom(nonce, sizeof(nonce), 0) != (ssize_t)sizeof(nonce))
-        nonce[0] = (unsigned long long)(page->now_s * 1e6);
-    fprintf(out,
-            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-            "style-src 'unsafe-inline'; script-src 'nonce-%016llx%016llx'; base-uri 'none'; "
-            "form-action 'none'\">\n"
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-            "<meta name=\"color-scheme\" content=\"light dark\">\n"
-            "<meta name=\"generator\" content=\"vmwss " VMWSS_VERSION "\">\n<title>vmwss: ",
-            nonce[0], nonce[1]);
-    html_text(out, page->report->host);
-    fputs("</title>\n<style>\n", out);
-    fputs(html_page_css, out);
-    fprintf(out, "</style>\n<script nonce=\"%016llx%016llx\">\n", nonce[0], nonce[1]);
-    fputs(html_page_js, out);
-    fputs("</script>\n</head>\n", out);
-}
-
-static void time_element(FILE *out, double time_s)
-{
-    char machine[40];
-    char text[40];
-
-    show_time(machine, sizeof(machine), time_s, 0);
-    snprintf(text, sizeof(text), "%.10s %.5s UTC", machine, machine + 11);
-    fprintf(out, "<time datetime=\"%s\">%s</time>", machine, text);
-}
 
 static void heading(FILE *out, const struct html_report *page)
 {
@@ -57,14 +22,14 @@ static void heading(FILE *out, const struct html_report *page)
     char cell[24];
 
     fputs(
-        "<body>\n<a class=\"skip\" href=\"#table\">To the table of guests</a>\n<header><h1>Memory "
+        "<body>\n<a class=\"skip\" href=\"#guests-table\">To the table of guests</a>\n<header><h1>Memory "
         "of <bdi>",
         out);
     html_text(out, report->host);
     fputs("</bdi></h1>\n<p>What its guests had and needed, from ", out);
-    time_element(out, report->from_s);
+    html_time(out, report->from_s);
     fputs(" to ", out);
-    time_element(out, report->to_s);
+    html_time(out, report->to_s);
     fprintf(out,
             ". A working set is the memory touched within %s. One step of a curve is %s. All times "
             "are UTC.</p></header>\n<main>\n",
@@ -74,51 +39,25 @@ static void heading(FILE *out, const struct html_report *page)
 
 /* --- the host --------------------------------------------------------------------------------- */
 
-struct bar {
-    const char *style, *name, *note;
-    double bytes;
-};
-
-static void draw_bar(FILE *out, const struct bar *bar, double scale)
-{
-    char text[32];
-
-    fprintf(
-        out,
-        "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td><td class=\"wide\"><svg class=\"bar\" "
-        "viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
-        "class=\"%s\" width=\"%.0f\" height=\"10\"/></svg></td><td>%s</td></tr>\n",
-        bar->name, show_bytes(text, sizeof(text), (uint64_t)bar->bytes), bar->style,
-        1000 * bar->bytes / scale, bar->note);
-}
-
 static void bars(FILE *out, const struct report *report)
 {
-    const struct bar all[] = {
+    const struct html_bar all[] = {
         {"capacity", "Capacity", "memory of the host for guests",
-         (double)report->options.capacity_bytes},
-        {"assigned", "Assigned", "to the guests that run", (double)report->ram_bytes},
+         (double)report->options.capacity_bytes, NULL},
+        {"assigned", "Assigned", "to the guests that run", (double)report->ram_bytes, NULL},
         {"resident", "Resident", "of it, backed by memory of the host",
-         (double)report->resident_bytes},
-        {"peak", "Most needed", "by all together at one time", report->total_max},
-        {"wss", "Needed, p99", "not exceeded for 99 % of the time", report->total_p99},
-        {"wss", "Needed, p50", "not exceeded for half of the time", report->total_p50},
+         (double)report->resident_bytes, NULL},
+        {"peak", "Most needed", "by all together at one time", report->total_max, NULL},
+        {"wss", "Needed, p99", "not exceeded for 99 % of the time", report->total_p99, NULL},
+        {"wss", "Needed, p50", "not exceeded for half of the time", report->total_p50, NULL},
         {"give", "To give back", "resident and not needed, but for the risk",
-         (double)report->reclaimable_bytes},
+         (double)report->reclaimable_bytes, NULL},
     };
-    double scale = 1;
+    const size_t first = report->options.capacity_bytes > 0 ? 0 : 1;
+    const struct html_bars host = {"The host", "Memory", all + first,
+                                   sizeof(all) / sizeof(all[0]) - first};
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        scale = fmax(scale, all[i].bytes);
-    fputs(
-        "<table class=\"bars\"><caption>The host</caption><thead><tr><th scope=\"col\">What</th>"
-        "<th scope=\"col\" class=\"n\">Memory</th><th scope=\"col\" class=\"wide\"><span "
-        "class=\"hidden\">As a bar</span></th><th scope=\"col\">Which is</th></tr></thead>\n<tbody>\n",
-        out);
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (i > 0 || all[i].bytes > 0)
-            draw_bar(out, &all[i], scale);
-    fputs("</tbody></table>\n", out);
+    html_bars(out, &host);
 }
 
 /* What the figures do not tell. */
@@ -240,36 +179,23 @@ static int host(FILE *out, const struct html_report *page)
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static int write_page(FILE *out, const struct html_report *page)
+static int draw_page(FILE *out, const void *context)
 {
+    const struct html_report *page = context;
     int rc;
 
-    head(out, page);
+    html_page_begin(out, page->report->host, page->now_s);
     heading(out, page);
     rc = host(out, page);
     if (rc < 0)
         return rc;
     html_guests_table(out, page);
     html_guests(out, page);
-    fputs("</main>\n<footer><p>Made by vmwss " VMWSS_VERSION " at ", out);
-    time_element(out, page->now_s);
-    fputs(
-        ". See <cite>vmwss-report</cite>(1) for what the figures mean.</p></footer>\n</body></html>\n",
-        out);
+    html_page_end(out, "vmwss-report", page->now_s);
     return 0;
 }
 
 int html_report_write(const struct html_report *page, const char *path, struct error *error)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int rc = out ? write_page(out, page) : -ENOMEM;
-
-    if (out && fclose(out) != 0)
-        rc = -ENOMEM;
-    rc = rc < 0 ? error_set(error, rc, "out of memory for the page")
-                : html_file_write(path, text, size, error);
-    free(text);
-    return rc;
+    return html_page_write(path, draw_page, page, error);
 }

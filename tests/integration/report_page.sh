@@ -5,7 +5,7 @@
 # vmwss report --html: the page of a hundred guests and seven days in a real Chromium: it sorts, searches and is read out, has no
 # error, fits a narrow screen, names no address, shows hostile names as text, has contrast, and is written whole or not at all.
 
-libs=()
+libs=(browser)
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"
 
@@ -75,19 +75,7 @@ check "the contrast of its colours: light, dark, printed" "${page[@]}" contrast 
 
 # --- in a browser --------------------------------------------------------------------------------------------------
 
-browser=$(command -v chromium) || { skip "in Chromium" "chromium is not installed"; finish; exit; }
-# browse WIDTH PAGE [OPTION...]: the page, with the test's script in it, into $dir/dom and what it logs into $dir/console.
-browse() {
-	HOME=$dir timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$dir/profile" --window-size="$1,900" \
-		--enable-logging=stderr "${@:3}" --dump-dom "file://$dir/$2" >"$dir/dom" 2>"$dir/console"
-}
-no_error() { ! grep -E 'CONSOLE|Refused|Uncaught' "$dir/console"; }
-# in_browser NAME WHAT WIDTH PAGE [OPTION...]
-in_browser() {
-	check "$1: it opens" browse "${@:3}"
-	check "$1" "${page[@]}" dom "$2" "$dir/dom"
-	check "$1: nothing on the console" no_error
-}
+[[ -n $(command -v chromium) ]] || { skip "in Chromium" "chromium is not installed"; finish; exit; }
 "${page[@]}" tested "$dir/page.html" >"$dir/tested.html"
 "${page[@]}" framed >"$dir/framed.html"
 in_browser "as it is" plain 1280 tested.html

@@ -31,3 +31,5 @@
 . "$root/tests/lib/stalls.sh"
 # shellcheck source=../lib/summary.sh
 . "$root/tests/lib/summary.sh"
+# shellcheck source=../lib/browser.sh
+. "$root/tests/lib/browser.sh"

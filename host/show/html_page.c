@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file html_page.c  See html_page.h. */
+#include "show/html_page.h"
+
+#include "show/html.h"
+#include "show/html_assets.h"
+#include "show/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+void html_page_begin(FILE *out, const char *title, double now_s)
+{
+    unsigned long long nonce[2] = {0};
+
+    if (getrandom(nonce, sizeof(nonce), 0) != (ssize_t)sizeof(nonce))
+        nonce[0] = (unsigned long long)(now_s * 1e6);
+    fprintf(out,
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+            "style-src 'unsafe-inline'; script-src 'nonce-%016llx%016llx'; base-uri 'none'; "
+            "form-action 'none'\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<meta name=\"color-scheme\" content=\"light dark\">\n"
+            "<meta name=\"generator\" content=\"vmwss " VMWSS_VERSION "\">\n<title>vmwss: ",
+            nonce[0], nonce[1]);
+    html_text(out, title);
+    fputs("</title>\n<style>\n", out);
+    fputs(html_page_css, out);
+    fprintf(out, "</style>\n<script nonce=\"%016llx%016llx\">\n", nonce[0], nonce[1]);
+    fputs(html_page_js, out);
+    fputs("</script>\n</head>\n", out);
+}
+
+void html_page_end(FILE *out, const char *manual, double now_s)
+{
+    fputs("</main>\n<footer><p>Made by vmwss " VMWSS_VERSION " at ", out);
+    html_time(out, now_s);
+    fprintf(out,
+            ". See <cite>%s</cite>(1) for what the figures mean.</p></footer>\n</body></html>\n",
+            manual);
+}
+
+void html_time(FILE *out, double time_s)
+{
+    char machine[40];
+    char text[40];
+
+    show_time(machine, sizeof(machine), time_s, 0);
+    snprintf(text, sizeof(text), "%.10s %.5s UTC", machine, machine + 11);
+    fprintf(out, "<time datetime=\"%s\">%s</time>", machine, text);
+}
+
+static void draw_bar(FILE *out, const struct html_bar *bar, double scale)
+{
+    char bytes[32];
+
+    fprintf(
+        out,
+        "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td><td class=\"wide\"><svg class=\"bar\" "
+        "viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
+        "class=\"%s\" width=\"%.0f\" height=\"10\"/></svg></td><td>%s</td></tr>\n",
+        bar->name, bar->text ? bar->text : show_bytes(bytes, sizeof(bytes), (uint64_t)bar->value),
+        bar->style, 1000 * bar->value / scale, bar->note);
+}
+
+void html_bars(FILE *out, const struct html_bars *bars)
+{
+    double scale = 0;
+
+    for (size_t i = 0; i < bars->n; i++)
+        scale = fmax(scale, bars->bars[i].value);
+    fprintf(out,
+            "<table class=\"bars\"><caption>%s</caption><thead><tr><th scope=\"col\">What</th>"
+            "<th scope=\"col\" class=\"n\">%s</th><th scope=\"col\" class=\"wide\"><span "
+            "class=\"hidden\">As a bar</span></th><th scope=\"col\">Which is</th></tr></thead>\n"
+            "<tbody>\n",
+            bars->caption, bars->value_name);
+    for (size_t i = 0; i < bars->n; i++)
+        draw_bar(out, &bars->bars[i], scale > 0 ? scale : 1);
+    fputs("</tbody></table>\n", out);
+}
+
+int html_page_write(const char *path, int (*draw)(FILE *out, const void *context),
+                    const void *context, struct error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int rc = out ? draw(out, context) : -ENOMEM;
+
+    if (out && fclose(out) != 0)
+        rc = -ENOMEM;
+    rc = rc < 0 ? error_set(error, rc, "out of memory for the page")
+                : html_file_write(path, text, size, error);
+    free(text);
+    return rc;
+}
