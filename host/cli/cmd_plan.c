@@ -6,11 +6,13 @@
 #include "cli/kept.h"
 #include "cli/plan_choice.h"
 #include "plan/from_history.h"
+#include "show/html_plan.h"
 #include "show/plan.h"
 #include "show/progress.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* As options_read(). */
@@ -29,15 +31,23 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
         command_error("--user-file or --token-file, not both");
         return -EINVAL;
     }
+    if (rc == 0 && choice->html && choice->kept.format != SHOW_TABLE) {
+        command_error("--html, --json or --csv, not two of them");
+        return -EINVAL;
+    }
     return rc;
 }
+
+/* So many different warnings are kept for the page. */
+#define WARNINGS_MAX 100
 
 struct showing {
     struct progress progress;
     uint64_t began_ns;
     const char *what;
     double done;
-    char warned[512]; /* the last warning */
+    char *warned[WARNINGS_MAX]; /* each once */
+    size_t n_warned;
 };
 
 static void show_progress(double done, void *context)
@@ -57,15 +67,44 @@ static void show_waiting(void *context)
 }
 
 /* Each piece of a partial answer may have the same one. */
+static bool was_warned(const struct showing *showing, const char *text)
+{
+    for (size_t w = 0; w < showing->n_warned; w++)
+        if (strcmp(showing->warned[w], text) == 0)
+            return true;
+    return false;
+}
+
 static void show_warning(const char *text, void *context)
 {
     struct showing *showing = context;
 
-    if (strncmp(showing->warned, text, sizeof(showing->warned) - 1) == 0)
+    if (was_warned(showing, text))
         return;
-    snprintf(showing->warned, sizeof(showing->warned), "%s", text);
+    if (showing->n_warned < WARNINGS_MAX && (showing->warned[showing->n_warned] = strdup(text)))
+        showing->n_warned++;
     progress_clear(&showing->progress);
     command_error("%s", text);
+}
+
+static void showing_free(struct showing *showing)
+{
+    progress_clear(&showing->progress);
+    while (showing->n_warned > 0)
+        free(showing->warned[--showing->n_warned]);
+}
+
+static int print(const struct plan_choice *choice, const struct plan_shown *shown,
+                 const struct showing *showing, struct error *error)
+{
+    const struct html_plan page = {.shown = shown,
+                                   .warnings = showing->warned,
+                                   .n_warnings = showing->n_warned,
+                                   .now_s = clock_s(CLOCK_REALTIME)};
+
+    if (choice->html)
+        return html_plan_write(&page, choice->html, error);
+    return plan_print(shown, choice->kept.format);
 }
 
 static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
@@ -87,7 +126,7 @@ static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
 
     const struct plan_shown shown = {fleet, &choice->request, &result, choice->kept.window_s};
 
-    rc = plan_print(&shown, choice->kept.format);
+    rc = print(choice, &shown, showing, error);
     plan_result_free(&result);
     return rc;
 }
@@ -117,7 +156,7 @@ static int plan_run(struct plan_choice *choice, struct error *error)
         rc = make_and_print(choice, &fleet, &showing, error);
         plan_fleet_free(&fleet);
     }
-    progress_clear(&showing.progress);
+    showing_free(&showing);
     return rc;
 }
 

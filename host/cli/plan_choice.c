@@ -182,6 +182,8 @@ static const struct option_line lines[] = {
     {OPTION_SPAN, 's', "since", "TIME", AT(kept.since_s),
      .help = "how far back: 12h, 7d, 4w (28d)"},
     KEPT_WINDOW,
+    {OPTION_TEXT, 0, "html", "FILE", AT(html),
+     .help = "instead, write a page with the fleet in pictures into FILE"},
     KEPT_JSON("one JSON object, schema vmwss.plan.v1"),
     KEPT_CSV,
     {.type = OPTION_END},

@@ -23,6 +23,7 @@ struct plan_choice {
     size_t n_pinned;
     struct plan_request request;
     struct prom_options prometheus;
+    const char *html; /* --html */
 };
 
 #define PLAN_CHOICE_DEFAULT                                                                        \

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/plural.h"
 #include "base/utf8.h"
+#include "show/plan_words.h"
 #include "show/table.h"
 #include "show/units.h"
 
@@ -12,8 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define DAY_S 86400.0
-#define MONTH_MINUTES (30 * 24 * 60)
 #define CELL 300
 #define MAX_COLUMNS 14
 
@@ -67,52 +66,6 @@ static const struct table_column host_columns[] = {
 };
 #define N_HOST_COLUMNS (sizeof(host_columns) / sizeof(host_columns[0]))
 
-static void days_text(char *text, size_t size, double days)
-{
-    if (days > 3650)
-        snprintf(text, size, "never");
-    else
-        snprintf(text, size, "%.0fd", days);
-}
-
-/* "40d (22d-never)" */
-static void add_runway(struct row *row, const struct plan_runway *runway)
-{
-    char middle[32];
-    char low[32];
-    char high[32];
-
-    if (!runway->known || isinf(runway->low_days)) {
-        add_text(row, runway->known ? "never" : "-");
-        return;
-    }
-    days_text(middle, sizeof(middle), runway->days);
-    days_text(low, sizeof(low), runway->low_days);
-    days_text(high, sizeof(high), runway->high_days);
-    snprintf(next_cell(row), CELL, "%s (%s-%s)", middle, low, high);
-}
-
-static void add_unplaced(struct row *row, const struct plan_host_result *host)
-{
-    if (host->n_guests == 0)
-        add_text(row, "-");
-    else if (host->unplaced == 0)
-        add_text(row, "others take it");
-    else
-        snprintf(next_cell(row), CELL, "%zu stay down", host->unplaced);
-}
-
-static const char *host_note(const struct plan_host *host, const struct plan_host_result *result)
-{
-    if (host->stale)
-        return "stale";
-    if (result->n_guests == 0)
-        return "empty";
-    if (result->need.short_share > 0)
-        return "has been short";
-    return result->planned_bytes > result->limit_bytes ? "short" : "";
-}
-
 static int add_host(struct table *table, const struct plan_host *host,
                     const struct plan_host_result *result)
 {
@@ -129,12 +82,12 @@ static int add_host(struct table *table, const struct plan_host *host,
     add_bytes(&row, result->planned_bytes);
     show_bytes(bytes, sizeof(bytes), (uint64_t)fabs(headroom));
     snprintf(next_cell(&row), CELL, "%s%s", headroom < 0 ? "-" : "", bytes);
-    snprintf(next_cell(&row), CELL, "%.0fm/month", result->need.short_share * MONTH_MINUTES);
+    snprintf(next_cell(&row), CELL, "%.0fm/month", plan_month_minutes(result->need.short_share));
     show_seconds(next_cell(&row), CELL, result->need.longest_s);
     add_bytes(&row, result->swap_bytes);
-    add_unplaced(&row, result);
-    add_runway(&row, &result->runway);
-    add_text(&row, host_note(host, result));
+    plan_unplaced_text(next_cell(&row), CELL, result);
+    plan_runway_text(next_cell(&row), CELL, &result->runway);
+    add_text(&row, plan_host_note(host, result));
     return add_row(table, &row);
 }
 
@@ -167,18 +120,6 @@ static const struct table_column guest_columns[] = {
 };
 #define N_GUEST_COLUMNS (sizeof(guest_columns) / sizeof(guest_columns[0]))
 
-static void add_guest_note(struct row *row, const struct plan_guest *guest)
-{
-    const bool by_less = guest->size_window_s > 0 && guest->size_window_s < 3600;
-    char window[32];
-
-    show_seconds(window, sizeof(window), guest->size_window_s);
-    snprintf(next_cell(row), CELL, "%s%s%s%s%s%s%s", guest->unmeasured ? "not measured " : "",
-             guest->suspended ? "suspended " : "", guest->unwatched ? "not watched " : "",
-             guest->pinned ? "pinned " : "", guest->apart ? "apart " : "",
-             by_less ? "size of window " : "", by_less ? window : "");
-}
-
 static int add_guest(struct table *table, const struct plan_fleet *fleet,
                      const struct plan_guest *guest)
 {
@@ -197,7 +138,7 @@ static int add_guest(struct table *table, const struct plan_fleet *fleet,
     else
         add_text(&row, "-");
     snprintf(next_cell(&row), CELL, "%.1fd", guest->days);
-    add_guest_note(&row, guest);
+    plan_guest_note(next_cell(&row), CELL, guest);
     return add_row(table, &row);
 }
 
@@ -243,130 +184,38 @@ static int add_move(struct table *table, const struct plan_fleet *fleet,
 static int print_moves(const struct plan_shown *shown)
 {
     const struct plan_result *result = shown->result;
-    struct table *table;
-    int rc = 0;
+    struct table *table = table_new(move_columns, N_MOVE_COLUMNS);
+    int rc = table ? 0 : -ENOMEM;
 
-    if (!shown->request->consolidate)
-        return 0;
-    putchar('\n');
-    if (result->moves.n > 0) {
-        table = table_new(move_columns, N_MOVE_COLUMNS);
-        rc = table ? 0 : -ENOMEM;
-        for (size_t m = 0; rc == 0 && m < result->moves.n; m++)
-            rc = add_move(table, shown->fleet, &result->moves.move[m]);
-        if (rc == 0)
-            table_print(table, true);
-        table_free(table);
-    }
-    printf("%zu of %zu host%s could be emptied by %zu move%s; short at that risk: %zu before, %zu "
-           "after.\n",
-           result->emptied, shown->fleet->n_hosts, plural((double)shown->fleet->n_hosts),
-           result->moves.n, plural((double)result->moves.n), result->short_before,
-           result->short_after);
+    for (size_t m = 0; rc == 0 && m < result->moves.n; m++)
+        rc = add_move(table, shown->fleet, &result->moves.move[m]);
+    if (rc == 0 && result->moves.n > 0)
+        table_print(table, true);
+    table_free(table);
     return rc;
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */
 
-static void print_places(const struct plan_shown *shown)
+static void print_name(FILE *out, const char *name)
 {
-    const struct plan_request *request = shown->request;
-    double how_many = 0;
-    char name[256];
-    char size[32];
+    char text[256];
 
-    if (request->n_place == 0)
-        return;
-    putchar('\n');
-    if (shown->fleet->n_guests == 0) {
-        printf(
-            "There is no guest that a new one could be like: where it would fit is not known.\n");
-        return;
-    }
-    for (size_t i = 0; i < request->n_place; i++) {
-        const size_t host = shown->result->place[i];
-
-        show_bytes(size, sizeof(size), (uint64_t)request->place_bytes[i]);
-        if (host == PLAN_NOWHERE)
-            printf("A new guest of %s fits on no host.\n", size);
-        else
-            printf("A new guest of %s fits best on %s.\n", size,
-                   utf8_printable_copy(name, sizeof(name), shown->fleet->hosts[host].name));
-    }
-    for (size_t h = 0; h < shown->fleet->n_hosts; h++)
-        how_many += shown->result->hosts[h].how_many;
-    show_bytes(size, sizeof(size), (uint64_t)request->place_bytes[0]);
-    printf("As they are, the hosts have room for %.0f more guest%s of %s like those there.\n",
-           how_many, plural(how_many), size);
+    fputs(utf8_printable_copy(text, sizeof(text), name), out);
 }
 
-/* "a (3.0 days), b (1.5 days): with less than 14 ..." */
-static void print_short_histories(const struct plan_shown *shown)
+static void print_sentences(const struct plan_shown *shown)
 {
-    const struct plan_fleet *fleet = shown->fleet;
-    char name[256];
-    size_t n = 0;
+    const struct plan_voice voice = {stdout, print_name, "", "\n"};
 
-    for (size_t h = 0; h < fleet->n_hosts; h++)
-        if (shown->result->hosts[h].n_guests > 0 && plan_is_short(fleet->hosts[h].days))
-            printf("%s%s (%.1f days)", n++ ? ", " : "",
-                   utf8_printable_copy(name, sizeof(name), fleet->hosts[h].name),
-                   fleet->hosts[h].days);
-    if (n > 0)
-        printf(": with less than %d days of history the need is the mean and 5 standard "
-               "deviations, and there is no trend.\n",
-               PLAN_DAYS_ENOUGH);
-}
-
-/* The mean of the hosts that have guests. */
-static double missed_share(const struct plan_shown *shown)
-{
-    double missed = 0;
-    double n = 0;
-
-    for (size_t h = 0; h < shown->fleet->n_hosts; h++)
-        if (shown->result->hosts[h].n_guests > 0) {
-            missed += shown->fleet->hosts[h].missed_share;
-            n++;
-        }
-    return n > 0 ? missed / n : 0;
-}
-
-static void print_doubts(const struct plan_shown *shown)
-{
-    const struct plan_fleet *fleet = shown->fleet;
-    const double risk = shown->request->options.risk;
-    char name[256];
-    char time[40];
-
-    for (size_t h = 0; h < fleet->n_hosts; h++)
-        if (fleet->hosts[h].stale)
-            printf("%s: no record since %s: nothing is moved from or to it.\n",
-                   utf8_printable_copy(name, sizeof(name), fleet->hosts[h].name),
-                   show_time(time, sizeof(time), fleet->hosts[h].last_s, 0));
-    if (shown->result->unknown > 0.005)
-        printf("Of %.1f%% of the guests' time nothing is kept: there each counts as at the same "
-               "time of another week or day.\n",
-               100 * shown->result->unknown);
-    if (missed_share(shown) > 0.005)
-        printf("Of %.1f%% of the minutes in steps of %d minutes nothing is kept, though of others "
-               "there is: a peak in them is not in the plan.\n",
-               100 * missed_share(shown), fleet->step_s / 60);
-    print_short_histories(shown);
-    if ((double)fleet->n_times * risk < 1)
-        printf("%zu steps are too few to know what happens for %g%% of the time.\n", fleet->n_times,
-               100 * risk);
-}
-
-static void print_ratio(const struct plan_shown *shown)
-{
-    const struct plan_ratio *ratio = &shown->result->ratio;
-    const double risk = 100 * shown->request->options.risk;
-
-    if (ratio->ratio > 0)
-        printf("\nOvercommit ratio at a risk of %g%%: %s%.2f (Nova: ram_allocation_ratio; "
-               "KubeVirt: memoryOvercommit %.0f).\n",
-               risk, ratio->at_least ? "at least " : "", ratio->ratio, floor(100 * ratio->ratio));
+    plan_say_moves(&voice, shown);
+    if (shown->request->n_place > 0)
+        putchar('\n');
+    plan_say_places(&voice, shown);
+    if (shown->result->ratio.ratio > 0)
+        putchar('\n');
+    plan_say_ratio(&voice, shown);
+    plan_say_doubts(&voice, shown);
 }
 
 static void print_heading(const struct plan_shown *shown)
@@ -394,14 +243,13 @@ static int print_table(const struct plan_shown *shown)
     putchar('\n');
     if (rc == 0)
         rc = print_guests(shown);
-    if (rc == 0)
+    if (rc == 0 && shown->request->consolidate) {
+        putchar('\n');
         rc = print_moves(shown);
-    if (rc < 0)
-        return rc;
-    print_places(shown);
-    print_ratio(shown);
-    print_doubts(shown);
-    return 0;
+    }
+    if (rc == 0)
+        print_sentences(shown);
+    return rc;
 }
 
 int plan_print(const struct plan_shown *shown, enum show_format format)

@@ -2,17 +2,9 @@
 /** @file plan.h  The plan of a fleet as tables, one JSON object, or CSV. */
 #pragma once
 
-#include "plan/plan.h"
 #include "show/history.h"
 #include "show/json.h"
-
-/** What the tables say beside the plan itself. */
-struct plan_shown {
-    const struct plan_fleet *fleet;
-    const struct plan_request *request;
-    const struct plan_result *result;
-    double window_s;
-};
+#include "show/plan_shown.h"
 
 /** 0 or -ENOMEM */
 int plan_print(const struct plan_shown *shown, enum show_format format);

@@ -203,4 +203,13 @@ quietly curl --silent "$url/internal/force_flush"
 from_files --json --empty --place 512M >"$dir/files.json"
 try --json --empty --place 512M >"$dir/url.json"
 check "and gives the same plan" same "$dir/files.json" "$dir/url.json"
+
+# A host that was scraped until an hour ago, and had no guests.
+grep -E '^vmwss_plan_(capacity|reserve)_bytes\{host="a"' "$dir/samples" | awk -v until=$((now - 3600)) '$NF < until' |
+	sed -E 's/host="a"/host="left"/; s/ ([0-9]+)\.([0-9]{3})$/ \1\2/' >"$dir/lines"
+check "it takes samples of a host that is gone" quietly curl --silent --fail -T "$dir/lines" -X POST "$url/api/v1/import/prometheus"
+quietly curl --silent "$url/internal/force_flush"
+try --html "$dir/page.html" 2>"$dir/warnings"
+check "of which it is warned" quietly grep -F 'host left is left out: it is not scraped any more' "$dir/warnings"
+check "and so it is on the page" quietly grep -F '<p class="doubt">host left is left out: it is not scraped any more' "$dir/page.html"
 finish

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file plan_words.c  See plan_words.h. */
+#include "show/plan_words.h"
+
+#include "base/plural.h"
+#include "show/units.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+#define MONTH_MINUTES (30 * 24 * 60)
+
+static void say(const struct plan_voice *voice, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A whole sentence. */
+static void say(const struct plan_voice *voice, const char *format, ...)
+{
+    va_list args;
+
+    fputs(voice->begin, voice->out);
+    va_start(args, format);
+    vfprintf(voice->out, format, args);
+    va_end(args);
+    fputs(voice->end, voice->out);
+}
+
+/* --- in tables -------------------------------------------------------------------------------- */
+
+double plan_month_minutes(double share)
+{
+    return share * MONTH_MINUTES;
+}
+
+const char *plan_host_note(const struct plan_host *host, const struct plan_host_result *result)
+{
+    if (host->stale)
+        return "stale";
+    if (result->n_guests == 0)
+        return "empty";
+    if (result->need.short_share > 0)
+        return "has been short";
+    return result->planned_bytes > result->limit_bytes ? "short" : "";
+}
+
+static void days_text(char *text, size_t size, double days)
+{
+    if (days > 3650)
+        snprintf(text, size, "never");
+    else
+        snprintf(text, size, "%.0fd", days);
+}
+
+char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway)
+{
+    char middle[32];
+    char low[32];
+    char high[32];
+
+    if (!runway->known || isinf(runway->low_days)) {
+        snprintf(text, size, "%s", runway->known ? "never" : "-");
+        return text;
+    }
+    days_text(middle, sizeof(middle), runway->days);
+    days_text(low, sizeof(low), runway->low_days);
+    days_text(high, sizeof(high), runway->high_days);
+    snprintf(text, size, "%s (%s-%s)", middle, low, high);
+    return text;
+}
+
+char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host)
+{
+    if (host->n_guests == 0)
+        snprintf(text, size, "-");
+    else if (host->unplaced == 0)
+        snprintf(text, size, "others take it");
+    else
+        snprintf(text, size, "%zu stay down", host->unplaced);
+    return text;
+}
+
+char *plan_guest_note(char *text, size_t size, const struct plan_guest *guest)
+{
+    const bool by_less = guest->size_window_s > 0 && guest->size_window_s < 3600;
+    char window[32];
+
+    show_seconds(window, sizeof(window), guest->size_window_s);
+    snprintf(text, size, "%s%s%s%s%s%s%s", guest->unmeasured ? "not measured " : "",
+             guest->suspended ? "suspended " : "", guest->unwatched ? "not watched " : "",
+             guest->pinned ? "pinned " : "", guest->apart ? "apart " : "",
+             by_less ? "size of window " : "", by_less ? window : "");
+    return text;
+}
+
+/* --- sentences -------------------------------------------------------------------------------- */
+
+static void say_place(const struct plan_voice *voice, const struct plan_shown *shown, size_t i)
+{
+    const size_t host = shown->result->place[i];
+    char size[32];
+
+    show_bytes(size, sizeof(size), (uint64_t)shown->request->place_bytes[i]);
+    if (host == PLAN_NOWHERE) {
+        say(voice, "A new guest of %s fits on no host.", size);
+        return;
+    }
+    fprintf(voice->out, "%sA new guest of %s fits best on ", voice->begin, size);
+    voice->name(voice->out, shown->fleet->hosts[host].name);
+    fprintf(voice->out, ".%s", voice->end);
+}
+
+void plan_say_places(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    const struct plan_request *request = shown->request;
+    double how_many = 0;
+    char size[32];
+
+    if (request->n_place == 0)
+        return;
+    if (shown->fleet->n_guests == 0) {
+        say(voice,
+            "There is no guest that a new one could be like: where it would fit is not known.");
+        return;
+    }
+    for (size_t i = 0; i < request->n_place; i++)
+        say_place(voice, shown, i);
+    for (size_t h = 0; h < shown->fleet->n_hosts; h++)
+        how_many += shown->result->hosts[h].how_many;
+    show_bytes(size, sizeof(size), (uint64_t)request->place_bytes[0]);
+    say(voice, "As they are, the hosts have room for %.0f more guest%s of %s like those there.",
+        how_many, plural(how_many), size);
+}
+
+void plan_say_moves(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    const struct plan_result *result = shown->result;
+
+    if (shown->request->consolidate)
+        say(voice,
+            "%zu of %zu host%s could be emptied by %zu move%s; short at that risk: %zu before, %zu "
+            "after.",
+            result->emptied, shown->fleet->n_hosts, plural((double)shown->fleet->n_hosts),
+            result->moves.n, plural((double)result->moves.n), result->short_before,
+            result->short_after);
+}
+
+void plan_say_ratio(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    const struct plan_ratio *ratio = &shown->result->ratio;
+
+    if (ratio->ratio > 0)
+        say(voice,
+            "Overcommit ratio at a risk of %g%%: %s%.2f (Nova: ram_allocation_ratio; "
+            "KubeVirt: memoryOvercommit %.0f).",
+            100 * shown->request->options.risk, ratio->at_least ? "at least " : "", ratio->ratio,
+            floor(100 * ratio->ratio));
+}
+
+/* --- doubts ----------------------------------------------------------------------------------- */
+
+/* So many hosts are named at most: of a large fleet the tables have the others. */
+#define NAMED 20
+
+static void say_stale(const struct plan_voice *voice, const struct plan_fleet *fleet)
+{
+    size_t n = 0;
+    char time[40];
+
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        if (!fleet->hosts[h].stale || n++ >= NAMED)
+            continue;
+        fputs(voice->begin, voice->out);
+        voice->name(voice->out, fleet->hosts[h].name);
+        fprintf(voice->out, ": no record since %s: nothing is moved from or to it.%s",
+                show_time(time, sizeof(time), fleet->hosts[h].last_s, 0), voice->end);
+    }
+    if (n > NAMED)
+        say(voice, "%zu more hosts are stale, without records of late.", n - NAMED);
+}
+
+/* "a (3.0 days), b (1.5 days): with less than 14 ..." */
+static void say_short_histories(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    const struct plan_fleet *fleet = shown->fleet;
+    size_t n = 0;
+
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        if (shown->result->hosts[h].n_guests == 0 || !plan_is_short(fleet->hosts[h].days) ||
+            n++ >= NAMED)
+            continue;
+        fputs(n > 1 ? ", " : voice->begin, voice->out);
+        voice->name(voice->out, fleet->hosts[h].name);
+        fprintf(voice->out, " (%.1f days)", fleet->hosts[h].days);
+    }
+    if (n == 0)
+        return;
+    if (n > NAMED)
+        fprintf(voice->out, " and %zu more", n - NAMED);
+    fprintf(voice->out,
+            ": with less than %d days of history the need is the mean and 5 standard "
+            "deviations, and there is no trend.%s",
+            PLAN_DAYS_ENOUGH, voice->end);
+}
+
+/* The mean of the hosts that have guests. */
+static double missed_share(const struct plan_shown *shown)
+{
+    double missed = 0;
+    double n = 0;
+
+    for (size_t h = 0; h < shown->fleet->n_hosts; h++)
+        if (shown->result->hosts[h].n_guests > 0) {
+            missed += shown->fleet->hosts[h].missed_share;
+            n++;
+        }
+    return n > 0 ? missed / n : 0;
+}
+
+void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    const struct plan_fleet *fleet = shown->fleet;
+    const double risk = shown->request->options.risk;
+
+    say_stale(voice, fleet);
+    if (shown->result->unknown > 0.005)
+        say(voice,
+            "Of %.1f%% of the guests' time nothing is kept: there each counts as at the same "
+            "time of another week or day.",
+            100 * shown->result->unknown);
+    if (missed_share(shown) > 0.005)
+        say(voice,
+            "Of %.1f%% of the minutes in steps of %d minutes nothing is kept, though of others "
+            "there is: a peak in them is not in the plan.",
+            100 * missed_share(shown), fleet->step_s / 60);
+    say_short_histories(voice, shown);
+    if ((double)fleet->n_times * risk < 1)
+        say(voice, "%zu steps are too few to know what happens for %g%% of the time.",
+            fleet->n_times, 100 * risk);
+}
