@@ -2,6 +2,8 @@
 /** @file bucket.c  See bucket.h. */
 #include "keep/bucket.h"
 
+#include "keep/numbers.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -130,69 +132,89 @@ char *bucket_windows_text(const struct bucket *bucket)
 }
 
 /* Weights are bounded so that no sum of them overflows: a thousand years. */
-#define WEIGHT_MAX 31557600000000LL
+#define WEIGHT_MAX 31557600000000ULL
 
-static int parse_bins(struct sketch *sketch, const json_t *bins)
+/* "[bin, weight, ...]", into an empty sketch; NULL: nowhere. */
+static bool parse_bins(struct numbers *numbers, struct sketch *sketch)
 {
-    size_t n = json_array_size(bins);
+    uint64_t bin;
+    uint64_t weight;
 
-    if (n == 0 || n % 2 || n > (size_t)2 * SKETCH_BINS)
-        return -EUCLEAN;
-    for (size_t i = 0; i < n; i += 2) {
-        const json_t *bin = json_array_get(bins, i);
-        const json_t *weight = json_array_get(bins, i + 1);
-
-        if (!json_is_integer(bin) || !json_is_integer(weight) || json_integer_value(bin) < 0 ||
-            json_integer_value(bin) >= SKETCH_BINS || json_integer_value(weight) <= 0 ||
-            json_integer_value(weight) > WEIGHT_MAX)
-            return -EUCLEAN;
-        sketch->weight[json_integer_value(bin)] = (uint64_t)json_integer_value(weight);
-        sketch->total += (uint64_t)json_integer_value(weight);
-    }
-    return 0;
+    if (!numbers_take(numbers, '['))
+        return false;
+    do {
+        if (!numbers_whole(numbers, &bin) || !numbers_take(numbers, ',') ||
+            !numbers_whole(numbers, &weight) || bin >= SKETCH_BINS || weight == 0 ||
+            weight > WEIGHT_MAX)
+            return false;
+        if (sketch) {
+            sketch->weight[bin] = weight;
+            sketch->total += weight;
+        }
+    } while (numbers_take(numbers, ','));
+    return numbers_take(numbers, ']');
 }
 
-static int parse_window(struct bucket *bucket, const json_t *array, double only)
+/* Whole numbers, each with a comma behind it. */
+static bool parse_whole(struct numbers *numbers, uint64_t *values, size_t n)
 {
-    double window_s;
-    double est_s;
-    json_int_t n;
-    json_int_t mean;
-    json_int_t low;
-    json_int_t high;
-    json_int_t min;
-    json_int_t max;
-    json_t *bins;
+    for (size_t i = 0; i < n; i++)
+        if (!numbers_whole(numbers, &values[i]) || !numbers_take(numbers, ','))
+            return false;
+    return true;
+}
 
-    if (json_unpack((json_t *)array, "[FFIIIIIIo!]", &window_s, &est_s, &n, &mean, &low, &high,
-                    &min, &max, &bins) < 0 ||
-        n <= 0 || mean < 0 || low < 0 || high < 0 || min < 0 || max < min || window_s <= 0)
-        return -EUCLEAN;
-    if (only > 0 && !same_window(window_s, only))
-        return 0;
-
+/* NULL: too many, or one of them twice. */
+static struct bucket_window *new_window(struct bucket *bucket, double window_s)
+{
     struct bucket_window *window = find_or_insert(bucket, window_s);
 
-    if (!window || window->records > 0)
-        return -EUCLEAN; /* too many, or one of them twice */
+    return window && window->records == 0 ? window : NULL;
+}
+
+static bool parse_window(struct numbers *numbers, struct bucket *bucket, double only)
+{
+    enum { N, MEAN, LOW, HIGH, MIN, MAX, VALUES };
+    struct bucket_window *window;
+    uint64_t value[VALUES];
+    double window_s;
+    double est_s;
+
+    if (!numbers_take(numbers, '[') || !numbers_real(numbers, &window_s) ||
+        !numbers_take(numbers, ',') || !numbers_real(numbers, &est_s) ||
+        !numbers_take(numbers, ',') || !parse_whole(numbers, value, VALUES) || value[N] == 0 ||
+        value[MAX] < value[MIN] || window_s <= 0)
+        return false;
+    if (only > 0 && !same_window(window_s, only))
+        return parse_bins(numbers, NULL) && numbers_take(numbers, ']');
+    window = new_window(bucket, window_s);
+    if (!window)
+        return false;
     window->est_window_s = est_s;
-    window->records = (uint64_t)n;
-    window->wss = (double)mean;
-    window->wss_low = (double)low;
-    window->wss_high = (double)high;
-    window->sketch.min = (uint64_t)min;
-    window->sketch.max = (uint64_t)max;
-    return parse_bins(&window->sketch, bins);
+    window->records = value[N];
+    window->wss = (double)value[MEAN];
+    window->wss_low = (double)value[LOW];
+    window->wss_high = (double)value[HIGH];
+    window->sketch.min = value[MIN];
+    window->sketch.max = value[MAX];
+    return parse_bins(numbers, &window->sketch) && numbers_take(numbers, ']');
 }
 
 int bucket_windows_parse(struct bucket *bucket, const char *text, size_t size, double only)
 {
-    json_t *array = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    int rc = json_is_array(array) && json_array_size(array) <= RUN_MAX_WINDOWS ? 0 : -EUCLEAN;
+    struct numbers numbers = {text, text + size};
+    size_t n = 0;
 
     bucket->n_windows = 0;
-    for (size_t i = 0; rc == 0 && i < json_array_size(array); i++)
-        rc = parse_window(bucket, json_array_get(array, i), only);
-    json_decref(array);
-    return rc;
+    if (!numbers_take(&numbers, '['))
+        return -EUCLEAN;
+    if (!numbers_take(&numbers, ']')) {
+        do {
+            if (n++ == RUN_MAX_WINDOWS || !parse_window(&numbers, bucket, only))
+                return -EUCLEAN;
+        } while (numbers_take(&numbers, ','));
+        if (!numbers_take(&numbers, ']'))
+            return -EUCLEAN;
+    }
+    return numbers_done(&numbers) ? 0 : -EUCLEAN;
 }

@@ -15,6 +15,8 @@
 
 /* Reading hours takes about so much of the time. */
 #define HOURS_SHARE 0.05
+/* And how much is done is said after so many minutes, for to say it costs as much as one. */
+#define REPORT_EACH 1000
 
 struct minutes {
     const struct plan_reading *reading;
@@ -72,8 +74,8 @@ static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, 
         return 0;
     plan_note(minutes->fleet, guest->number, (double)start_s, bucket_need_lasts(bucket), bytes);
     count_minutes(minutes, guest->number, (double)start_s, bucket_need_lasts(bucket));
-    minutes->noted++;
-    report_source(done_by(minutes, (double)start_s), minutes);
+    if (minutes->noted++ % REPORT_EACH == 0)
+        report_source(done_by(minutes, (double)start_s), minutes);
     return 0;
 }
 
