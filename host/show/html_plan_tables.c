@@ -70,7 +70,7 @@ static const struct html_column host_columns[] = {
 /* Where so many days are from one day to ten years, 0 .. 1. */
 static double days_at(double days)
 {
-    return log10(fmin(fmax(days, 1), 3650)) / log10(3650);
+    return log10(fmin(fmax(days, 1), PLAN_NEVER_DAYS)) / log10(PLAN_NEVER_DAYS);
 }
 
 /* The interval, and what is likely in it. Never is later than any day, and unknown than that. */
@@ -79,7 +79,7 @@ static void runway_cell(FILE *out, const struct plan_runway *runway)
     char text[100];
 
     fprintf(out, "<td data-v=\"%.1f\">", runway->known ? fmin(runway->days, 1e6) : 1e7);
-    if (runway->known && isfinite(runway->low_days))
+    if (runway->known && runway->low_days <= PLAN_NEVER_DAYS)
         small_bar(out, "some", days_at(runway->low_days), days_at(runway->high_days) + 0.01,
                   days_at(runway->days));
     fprintf(out, "%s</td>", plan_runway_text(text, sizeof(text), runway));

@@ -45,7 +45,7 @@ const char *plan_host_note(const struct plan_host *host, const struct plan_host_
 
 static void days_text(char *text, size_t size, double days)
 {
-    if (days > 3650)
+    if (days > PLAN_NEVER_DAYS)
         snprintf(text, size, "never");
     else
         snprintf(text, size, "%.0fd", days);
@@ -57,7 +57,7 @@ char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway
     char low[32];
     char high[32];
 
-    if (!runway->known || isinf(runway->low_days)) {
+    if (!runway->known || runway->low_days > PLAN_NEVER_DAYS) {
         snprintf(text, size, "%s", runway->known ? "never" : "-");
         return text;
     }

@@ -29,6 +29,9 @@ void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *sh
 /** "stale", "short"; "" if there is nothing to note. */
 const char *plan_host_note(const struct plan_host *host, const struct plan_host_result *result);
 
+/** What is so many days ahead is never. */
+#define PLAN_NEVER_DAYS 3650
+
 /** "40d (22d-never)", "never", "-" if it is not known. */
 char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway);
 
