@@ -16,6 +16,7 @@ int cmd_list(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_map(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 int cmd_cgroups(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_profile(int argc, char **argv);

@@ -10,6 +10,7 @@ static const struct command commands[] = {
     {"measure", "the working set of one guest", cmd_measure},
     {"ages", "how long ago each byte of one guest was touched", cmd_ages},
     {"map", "which addresses of one guest were touched, within each window", cmd_map},
+    {"trace", "which pages of one guest were touched, period after period, in a file", cmd_trace},
     {"cgroups", "how much memory control groups touch, guests' and others'", cmd_cgroups},
     {"profile", "the working set of one guest over windows that double", cmd_profile},
     {"grow", "the cumulative growth of the working set of one guest", cmd_grow},

@@ -183,7 +183,8 @@ static void keep_off(struct session *session)
     const struct guest_ram *ram = &session->subject.ram;
     const struct neighbour *neighbour = &session->neighbour;
 
-    session->beside = neighbour->owner && neighbour_leaves_room(neighbour, ram);
+    session->beside = neighbour->owner && !session->choice->same_pages &&
+                      neighbour_leaves_room(neighbour, ram);
     session->subject.ram.taken = session->beside ? &session->neighbour.taken : NULL;
 }
 
@@ -395,45 +396,94 @@ static void learn(struct session *session, const struct tally *tally)
     session->design = draws / units;
 }
 
-int session_measure(struct session *session, struct sample_record *record, struct error *error)
+int session_ready(struct session *session, struct resident_now *now, bool *relocated,
+                  struct error *error)
+{
+    int rc = lock_guest(session, error);
+
+    *relocated = false;
+    session->subject.guest.jobs = 0;
+    if (rc == 0)
+        rc = subject_refresh(&session->subject, now, error);
+    if (rc == 0 && session_ram_changed(session, now)) {
+        *relocated = true;
+        rc = session_relocate(session, now, error);
+    }
+    return rc;
+}
+
+/* @p set: NULL: drawn here. */
+static int run(struct session *session, struct page_set *set, struct sample_result *result,
+               struct fine_result *fine, struct error *error)
 {
     const struct target target = subject_target(&session->subject);
+    const struct sample_plan *plan = &session->plan;
+    int rc;
+
+    progress_init(&session->progress, "measuring");
+    if (set)
+        rc = sample_run_set(&target, plan, set, result, error);
+    else if (session->fine > 0)
+        rc = fine_run(&target, plan, session->fine, result, fine, error);
+    else
+        rc = sample_run(&target, plan, result, error);
+    progress_clear(&session->progress);
+    return rc;
+}
+
+static int measure(struct session *session, struct page_set *set, struct resident_now *now,
+                   struct sample_record *record, struct error *error)
+{
     struct sample_plan *plan = &session->plan;
     struct sample_result result;
     struct fine_result fine;
-    struct resident_now now = {0};
-    int rc = lock_guest(session, error);
+    int rc = run(session, set, &result, &fine, error);
 
-    session->subject.guest.jobs = 0;
     if (rc == 0)
-        rc = subject_refresh(&session->subject, &now, error);
-    if (rc == 0 && session_ram_changed(session, &now))
-        rc = session_relocate(session, &now, error);
-    if (rc < 0)
-        return rc;
-    session_size_panel(session, &now);
-    plan->seed = random_seed();
-    progress_init(&session->progress, "measuring");
-    if (session->fine > 0)
-        rc = fine_run(&target, plan, session->fine, &result, &fine, error);
-    else
-        rc = sample_run(&target, plan, &result, error);
-    progress_clear(&session->progress);
-    if (rc == 0)
-        rc = subject_refresh(&session->subject, &now, error);
+        rc = subject_refresh(&session->subject, now, error);
     if (rc == 0)
         learn(session, &result.windows[plan->n_windows - 1].tally);
     if (rc == 0)
         rc = sample_record_fill(record, &session->root, &session->subject.guest,
-                                &session->subject.ram, plan, &result, &now, error);
+                                &session->subject.ram, plan, &result, now, error);
     if (rc == 0)
         flag_memory_apply_own(record);
     session->subject.guest.migrating = false; /* as of when it was opened */
     if (rc == 0 && session->fine > 0)
-        rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine, &now);
+        rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine, now);
     if (rc == 0)
         rc = qemu_process_verify(&session->root, &session->subject.guest.process, error);
     return rc;
+}
+
+int session_measure(struct session *session, struct sample_record *record, struct error *error)
+{
+    struct resident_now now = {0};
+    bool relocated;
+    int rc = session_ready(session, &now, &relocated, error);
+
+    if (rc < 0)
+        return rc;
+    session_size_panel(session, &now);
+    session->plan.seed = random_seed();
+    return measure(session, NULL, &now, record, error);
+}
+
+int session_draw(struct session *session, const struct resident_now *now, struct page_set *set,
+                 struct error *error)
+{
+    const struct target target = subject_target(&session->subject);
+
+    session_size_panel(session, now);
+    session->plan.seed = random_seed();
+    return sample_make_set(&target, &session->plan, set, error);
+}
+
+int session_measure_pages(struct session *session, struct page_set *set, struct resident_now *now,
+                          struct sample_record *record, struct error *error)
+{
+    session_size_panel(session, now);
+    return measure(session, set, now, record, error);
 }
 
 /* poll(2) takes an int. */

@@ -28,9 +28,11 @@ struct sampling_choice {
     bool prefer_panel; /* where neither was asked for: a census is slower to read than windows last
                         */
     uint64_t fine; /* --fine: how many huge pages are split and measured by base pages; 0: none */
-    bool pages;  /* the command wants the verdict on each page: methods that have none do not do */
-    bool follow; /* the command follows a panel over time */
-    bool json;   /* --json */
+    bool pages; /* the command wants the verdict on each page: methods that have none do not do */
+    bool same_pages; /* the command measures the same pages again and again, wherever vmwssd's panel
+                        moves: it is not kept off */
+    bool follow;     /* the command follows a panel over time */
+    bool json;       /* --json */
     size_t n_windows; /* ascending; the command's to set */
     double window_s[RUN_MAX_WINDOWS];
     const char *svg; /* --svg; NULL: no picture */
@@ -127,6 +129,23 @@ int session_relocate(struct session *session, struct resident_now *now, struct e
  * fills the record. After session_yield() the guest is locked again first; -EBUSY when another
  * vmwss kept it for longer than the time to wait. */
 int session_measure(struct session *session, struct sample_record *record, struct error *error);
+
+/**
+ * The same on pages that stay the same from one measurement to the next: session_ready(), then, for
+ * the first and whenever the RAM was relocated, session_draw(), then session_measure_pages().
+ *
+ * session_ready() locks the guest if it is not, and looks whether RAM was plugged: then all pages
+ * are other ones. Errors as session_measure(), of which these are the parts.
+ */
+int session_ready(struct session *session, struct resident_now *now, bool *relocated,
+                  struct error *error);
+
+/** All pages or a panel, as the plan says; page_set_free(). The method may drop pages from a panel
+ * that it cannot look at side by side, when it is first used. */
+int session_draw(struct session *session, const struct resident_now *now, struct page_set *set,
+                 struct error *error);
+int session_measure_pages(struct session *session, struct page_set *set, struct resident_now *now,
+                          struct sample_record *record, struct error *error);
 
 /** Has a signal asked us to end? */
 bool session_interrupted(void);

@@ -33,3 +33,5 @@
 . "$root/tests/lib/summary.sh"
 # shellcheck source=../lib/browser.sh
 . "$root/tests/lib/browser.sh"
+# shellcheck source=../lib/traced.sh
+. "$root/tests/lib/traced.sh"

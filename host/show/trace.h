@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file trace.h  A trace (trace/trace.h): tables for people, JSON, and CSV. */
+#pragma once
+
+#include "trace/trace_reader.h"
+#include "trace/trace_stats.h"
+
+#include <jansson.h>
+
+/** One part after the other is given to it, as it is read. */
+struct trace_printer; /* opaque */
+
+/** @p json: one object, schema vmwss.trace.v1; else tables. NULL: out of memory. */
+struct trace_printer *trace_printer_new(const struct trace_reader *reader,
+                                        struct trace_stats *stats, bool json);
+
+/** Adds reader->period, of which @p change is. 0 or -ENOMEM */
+int trace_printer_period(struct trace_printer *printer, const struct trace_change *change);
+
+/** Prints it all. @p cut: the trace was not ended properly. 0 or -ENOMEM */
+int trace_printer_end(struct trace_printer *printer, bool cut);
+void trace_printer_free(struct trace_printer *printer);
+
+/** CSV: a line for each run of pages that were touched within a period, or could not be measured.
+ */
+void trace_csv_heading(void);
+void trace_csv_period(const struct trace_layout *layout, const struct trace_period *period,
+                      uint64_t number);
+
+/** For trace.c: one period, and all but the periods. */
+json_t *trace_period_json(const struct trace_reader *reader, const struct trace_change *change);
+json_t *trace_json(const struct trace_reader *reader, const struct trace_stats *stats, bool cut);

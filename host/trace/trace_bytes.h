@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file trace_bytes.h  The bytes of a block, written and read. Of what is read each length is
+ * checked, here only. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Grows as bytes are put into it; begins empty ({0}). */
+struct trace_out {
+    uint8_t *bytes; /* for free() */
+    size_t n, room;
+    bool failed; /* out of memory: what follows is not put */
+};
+
+void trace_put(struct trace_out *out, const void *bytes, size_t n);
+void trace_put_u32(struct trace_out *out, uint32_t value);
+void trace_put_number(struct trace_out *out, uint64_t value);
+void trace_put_real(struct trace_out *out, double value);
+void trace_put_text(struct trace_out *out, const char *text);
+
+/** What is left to be read. */
+struct trace_in {
+    const uint8_t *at, *end;
+    bool failed; /* there was too little, or a value out of its range: all that follows is 0 */
+};
+
+static inline size_t trace_left(const struct trace_in *in)
+{
+    return (size_t)(in->end - in->at);
+}
+
+/** A number of at most @p max. */
+uint64_t trace_take_number(struct trace_in *in, uint64_t max);
+
+/** A finite number within 0 .. @p max. */
+double trace_take_real(struct trace_in *in, double max);
+
+/** A printable text (base/utf8.h) that fits, with a NUL, into @p size bytes. */
+void trace_take_text(struct trace_in *in, char *text, size_t size);
+
+/** How many things follow, each of at least @p least_bytes: no more than @p max and than there is
+ * room for, so that what is allocated for them is within the size of the file. */
+size_t trace_take_count(struct trace_in *in, size_t least_bytes, size_t max);
+
+uint32_t trace_u32(const uint8_t *bytes);
+
+/** CRC-32 as of IEEE 802.3, of these bytes after those of which @p crc is (0: none). */
+uint32_t trace_crc(uint32_t crc, const void *bytes, size_t n);
