@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "guest_ram/target.h"
+#include "sample/page_merge.h"
 #include "sample/page_set.h"
 #include "sample/tally.h"
 
@@ -70,8 +71,9 @@ struct method {
     /** Counts what was touched since mark. May be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
     /** NULL, or collect of @p n states of one target at once, which costs less than one after the
-     * other. */
-    int (*collect_many)(void *const *states, size_t n, struct tally *tallies, struct error *error);
+     * other. @p merge: of their sets, in the same order. */
+    int (*collect_many)(void *const *states, size_t n, const struct page_merge *merge,
+                        struct tally *tallies, struct error *error);
     /**
      * Begins the next period: marks again the pages that were touched, and those that could not be
      * measured; pages that stayed idle stay marked, and absent ones absent. A page that is
@@ -79,6 +81,9 @@ struct method {
      * cannot follow a panel over time.
      */
     int (*rearm)(void *state, struct error *error);
+    /** NULL, or likewise of several states, as collect_many. */
+    int (*rearm_many)(void *const *states, size_t n, const struct page_merge *merge,
+                      struct error *error);
     /** NULL, or: CPU time in ns that kernel threads spent on this measurement alone, which
      * getrusage() does not show. Ends it: only close may follow. */
     uint64_t (*kernel_thread_ns)(void *state);

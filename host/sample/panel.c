@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "domain/qemu_vcpus.h"
 #include "sample/ageing.h"
+#include "sample/page_merge.h"
 #include "sample/read_all.h"
 
 #include <errno.h>
@@ -65,6 +66,7 @@ struct panel {
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
+    struct page_merge order; /* of all their pages */
 };
 
 static uint64_t now_ns(const struct panel *panel)
@@ -246,6 +248,28 @@ static int cohort_begin(struct panel *panel, struct cohort *cohort, struct error
     return rc;
 }
 
+/* After a cohort was begun, or could not be: it has other pages then. */
+static int put_in_order(struct panel *panel, struct error *error)
+{
+    const struct page_set *sets[N_COHORTS];
+
+    for (size_t c = 0; c < N_COHORTS; c++)
+        sets[c] = &panel->cohorts[c].set;
+    page_merge_free(&panel->order);
+
+    int rc = page_merge_make(&panel->order, sets, N_COHORTS);
+
+    if (rc < 0)
+        page_merge_free(&panel->order);
+    return rc < 0 ? error_set(error, rc, "%s: out of memory", panel->plan.method->name) : 0;
+}
+
+static void method_states(const struct panel *panel, void *states[N_COHORTS])
+{
+    for (size_t c = 0; c < N_COHORTS; c++)
+        states[c] = panel->cohorts[c].method_state;
+}
+
 /* Of all cohorts: what was touched since each was marked. */
 static int collect(struct panel *panel, struct tally tallies[N_COHORTS], struct error *error)
 {
@@ -253,12 +277,26 @@ static int collect(struct panel *panel, struct tally tallies[N_COHORTS], struct 
     void *states[N_COHORTS];
     int rc = 0;
 
-    for (size_t c = 0; c < N_COHORTS; c++)
-        states[c] = panel->cohorts[c].method_state;
+    method_states(panel, states);
     if (method->collect_many)
-        return method->collect_many(states, N_COHORTS, tallies, error);
+        return method->collect_many(states, N_COHORTS, &panel->order, tallies, error);
     for (size_t c = 0; rc == 0 && c < N_COHORTS; c++)
         rc = method->collect(states[c], &tallies[c], error);
+    return rc;
+}
+
+/* Of all cohorts: the pages that were touched are marked again. */
+static int rearm(struct panel *panel, struct error *error)
+{
+    const struct method *method = panel->plan.method;
+    void *states[N_COHORTS];
+    int rc = 0;
+
+    method_states(panel, states);
+    if (method->rearm_many)
+        return method->rearm_many(states, N_COHORTS, &panel->order, error);
+    for (size_t c = 0; rc == 0 && c < N_COHORTS; c++)
+        rc = method->rearm(states[c], error);
     return rc;
 }
 
@@ -299,6 +337,7 @@ void panel_close(struct panel *panel)
         return;
     for (size_t i = 0; i < N_COHORTS; i++)
         cohort_close(panel, &panel->cohorts[i]);
+    page_merge_free(&panel->order);
     cleanup_close_at(&panel->wake_fd);
     free(panel->ticks);
     free(panel);
@@ -331,6 +370,8 @@ static int begin(struct panel *panel, struct error *error)
 
     for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
         rc = cohort_begin(panel, &panel->cohorts[i], error);
+    if (rc == 0)
+        rc = put_in_order(panel, error);
     if (rc < 0)
         return rc;
 
@@ -459,10 +500,8 @@ static void note_read_all(struct panel *panel)
 static int mark_all(struct panel *panel, struct error *error)
 {
     uint64_t begin_ns = now_ns(panel);
-    int rc = 0;
+    int rc = rearm(panel, error);
 
-    for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
-        rc = panel->plan.method->rearm(panel->cohorts[i].method_state, error);
     tick_of(panel, panel->now)->marked_ns = begin_ns + (now_ns(panel) - begin_ns) / 2;
     return rc;
 }
@@ -480,8 +519,12 @@ static int turn(struct panel *panel, struct error *error)
 
     panel->turned_ns = marked_ns;
     panel->oldest = (panel->oldest + 1) % N_COHORTS;
+    page_merge_free(&panel->order);
     cohort_close(panel, cohort);
-    return cohort_begin(panel, cohort, error);
+
+    int rc = cohort_begin(panel, cohort, error);
+
+    return rc == 0 ? put_in_order(panel, error) : rc;
 }
 
 int panel_tick(struct panel *panel, double presence, struct error *error)
@@ -531,31 +574,26 @@ static int tick_before(const struct panel *panel, double ago_s, uint64_t *number
 {
     uint64_t first = first_known_tick(panel);
     uint64_t best = panel->now;
+    double off_s = HUGE_VAL;
 
     if (ago_s == 0) {
         *number = panel->now;
         return 0;
     }
     for (uint64_t k = panel->now; k-- > first;) {
+        double next_off_s = fabs(since_s(panel, k) - ago_s);
+
         /* The further back, the longer ago: the first that is no nearer ends the search. */
-        if (best != panel->now &&
-            fabs(since_s(panel, k) - ago_s) >= fabs(since_s(panel, best) - ago_s))
+        if (best != panel->now && next_off_s >= off_s)
             break;
         best = k;
+        off_s = next_off_s;
     }
-    if (best == panel->now || fabs(since_s(panel, best) - ago_s) > NEAR_ENOUGH * ago_s)
+    if (best == panel->now || off_s > NEAR_ENOUGH * ago_s)
         return -EAGAIN;
     *number = best;
     return 0;
 }
-
-/* One page of the panel, whichever cohort it is from. */
-struct drawn {
-    uint64_t page;
-    uint64_t unit;
-    uint8_t order;
-    uint8_t state;
-};
 
 /* Touched within the ages (older, newer] as tick numbers; never touched is older than
  * everything. */
@@ -585,38 +623,25 @@ static enum page_state state_for(const struct cohort *cohort, uint64_t i,
     return within ? PAGE_TOUCHED : PAGE_IDLE;
 }
 
-static int compare_drawn(const void *a, const void *b)
-{
-    const struct drawn *x = a;
-    const struct drawn *y = b;
-
-    return (x->page > y->page) - (x->page < y->page);
-}
-
 /* Gathers the pages of all cohorts that were watched since that tick; a page drawn twice counts
  * once. */
-static uint64_t gather(const struct panel *panel, const struct tick_range *range,
-                       uint64_t watched_since, struct drawn *drawn)
+static void gather(const struct panel *panel, const struct tick_range *range,
+                   uint64_t watched_since, struct page_set *view)
 {
     uint64_t n = 0;
-    uint64_t kept = 0;
 
-    for (size_t c = 0; c < N_COHORTS; c++) {
-        const struct cohort *cohort = &panel->cohorts[c];
+    for (uint64_t k = 0; k < panel->order.n; k++) {
+        const struct page_place place = panel->order.place[k];
+        const struct cohort *cohort = &panel->cohorts[place.set];
+        const uint64_t page = panel->order.page[k];
 
-        for (uint64_t i = 0; cohort->born <= watched_since && i < cohort->set.n; i++)
-            drawn[n++] = (struct drawn){
-                .page = cohort->set.page[i],
-                .unit = cohort->set.unit[i],
-                .order = cohort->set.order[i],
-                .state = (uint8_t)state_for(cohort, i, range, watched_since, panel->now),
-            };
+        if (cohort->born > watched_since || (n > 0 && view->page[n - 1] == page))
+            continue;
+        view->page[n] = page;
+        view->state[n] = (uint8_t)state_for(cohort, place.i, range, watched_since, panel->now);
+        page_set_note_unit(view, n++, cohort->set.order[place.i], cohort->set.unit[place.i]);
     }
-    qsort(drawn, n, sizeof(*drawn), compare_drawn);
-    for (uint64_t i = 0; i < n; i++)
-        if (kept == 0 || drawn[i].page != drawn[kept - 1].page)
-            drawn[kept++] = drawn[i];
-    return kept;
+    view->n = n;
 }
 
 /* What is doubtful of the touches within (older, newer], as far as that was not seen at once. */
@@ -648,25 +673,14 @@ static void doubt(const struct panel *panel, const struct tick_range *range, str
 static int tally_range(const struct panel *panel, const struct tick_range *range,
                        uint64_t watched_since, struct tally *tally)
 {
-    uint64_t n = panel_pages(panel);
-    struct drawn *drawn = calloc(n ? n : 1, sizeof(*drawn));
     struct page_set view;
+    int rc = page_set_blank(&view, panel->target->ram, panel->order.n);
 
-    if (!drawn)
-        return -ENOMEM;
-    n = gather(panel, range, watched_since, drawn);
-
-    int rc = page_set_blank(&view, panel->target->ram, n);
-
-    for (uint64_t i = 0; rc == 0 && i < n; i++) {
-        view.page[i] = drawn[i].page;
-        view.state[i] = drawn[i].state;
-        page_set_note_unit(&view, i, drawn[i].order, drawn[i].unit);
-    }
-    if (rc == 0)
+    if (rc == 0) {
+        gather(panel, range, watched_since, &view);
         page_set_tally(&view, tally);
+    }
     page_set_free(&view);
-    free(drawn);
     return rc;
 }
 

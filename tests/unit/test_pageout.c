@@ -30,7 +30,8 @@ static struct page_set set;
 static struct {
     int calls;              /* how many of them unmap a page that was touched */
     int run_after;          /* the guest runs after this call, and only then; 0: never */
-    int call;               /* so many were made */
+    int call;               /* so many were made, ... */
+    uint64_t advised;       /* ... of so many pages */
     bool accessed[N_PAGES]; /* the accessed bit of the page */
 } model;
 
@@ -72,6 +73,7 @@ int __wrap_process_advise(int pidfd, int advice, const struct iovec *range, uint
             fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / BASE_PAGE_BYTES + page, 0);
         model.accessed[page] = false;
     }
+    model.advised += n;
     if (++model.call == model.run_after)
         guest_runs();
     return 0;
@@ -214,6 +216,8 @@ START_TEST(several_sets_at_once)
 {
     void *states[2] = {open_method(1, 0)};
     struct page_set second;
+    const struct page_set *sets[2] = {&set, &second};
+    struct page_merge merge;
     struct tally tallies[2] = {0};
     struct error error = {0};
 
@@ -228,7 +232,8 @@ START_TEST(several_sets_at_once)
     map_page(PAGE(2) + 1);   /* the guest touches one, ... */
     punch(PAGE(0), PAGE(2)); /* ... its balloon takes more, ... */
     fake_set_u64(&fake, FILE_NAME, PAGE(1) * BASE_PAGE_BYTES / 8, 1); /* ... but one of these */
-    ck_assert_int_eq(method_pageout.collect_many(states, 2, tallies, &error), 0);
+    ck_assert_int_eq(page_merge_make(&merge, sets, 2), 0);
+    ck_assert_int_eq(method_pageout.collect_many(states, 2, &merge, tallies, &error), 0);
 
     static const uint8_t first_states[] = {PAGE_ABSENT, PAGE_IDLE, PAGE_IDLE, PAGE_ABSENT};
     static const uint8_t second_states[] = {PAGE_ABSENT, PAGE_TOUCHED, PAGE_ABSENT};
@@ -237,8 +242,19 @@ START_TEST(several_sets_at_once)
         ck_assert_msg(set.state[i] == first_states[i], "page %d: %d", (int)i, set.state[i]);
     for (uint64_t i = 0; i < second.n; i++)
         ck_assert_msg(second.state[i] == second_states[i], "page %d: %d", (int)i, second.state[i]);
+
+    /* The next period begins for both by one call: what was touched is advised, nothing else. */
+    int calls = model.call;
+
+    model.advised = 0;
+    ck_assert_int_eq(method_pageout.rearm_many(states, 2, &merge, &error), 0);
+    ck_assert_int_eq(model.call, calls + 1);
+    ck_assert_int_eq(model.advised, 1);
+    ck_assert_int_eq(second.state[1], PAGE_IDLE);
+    ck_assert_int_eq(set.state[1], PAGE_IDLE);
     for (size_t s = 0; s < 2; s++)
         method_pageout.close(states[s]);
+    page_merge_free(&merge);
     page_set_free(&second);
 }
 END_TEST

@@ -81,29 +81,52 @@ static int check_swap(const struct fsroot *root, struct error *why)
     return 0;
 }
 
-/* Reads the pagemap entries of the pages that are @p wanted. Each of a panel's takes a system call
- * of its own. */
-static int read_entries(struct pageout *pageout,
-                        bool (*wanted)(const struct pageout *pageout, uint64_t i))
+/* Sets of one target that are marked at once, by the descriptors of the first. */
+struct marking {
+    void *const *states;
+    const struct page_merge *merge;
+};
+
+typedef bool (*page_test)(const struct pageout *pageout, uint64_t i);
+
+static struct pageout *state_at(const struct marking *marking, struct page_place place)
 {
-    const struct page_set *set = pageout->set;
-    cleanup_free uint64_t *page = calloc(set->n + 1, sizeof(*page));
-    cleanup_free uint64_t *entry = malloc((set->n + 1) * sizeof(*entry));
-    cleanup_free uint64_t *at = malloc((set->n + 1) * sizeof(*at));
+    return marking->states[place.set];
+}
+
+static bool is_wanted(const struct marking *marking, uint64_t k, page_test wanted)
+{
+    const struct page_place place = marking->merge->place[k];
+
+    return wanted(state_at(marking, place), place.i);
+}
+
+/* Reads the pagemap entries of the pages that are @p wanted. A page of a panel takes a system call
+ * of its own where the next one is far; those of several sets are nearer to each other. */
+static int read_entries(const struct marking *marking, page_test wanted)
+{
+    const struct page_merge *merge = marking->merge;
+    const struct pageout *first = marking->states[0];
+    cleanup_free uint64_t *page = calloc(merge->n + 1, sizeof(*page));
+    cleanup_free uint64_t *entry = malloc((merge->n + 1) * sizeof(*entry));
+    cleanup_free uint64_t *at = malloc((merge->n + 1) * sizeof(*at));
     uint64_t n = 0;
 
     if (!page || !entry || !at)
         return -ENOMEM;
-    for (uint64_t i = 0; i < set->n; i++)
-        if (wanted(pageout, i)) {
-            page[n] = page_set_page(set, i);
-            at[n++] = i;
+    for (uint64_t k = 0; k < merge->n; k++)
+        if (is_wanted(marking, k, wanted)) {
+            page[n] = merge->page[k];
+            at[n++] = k;
         }
 
-    int rc = pagemap_read(pageout->pagemap_fd, set->ram, page, n, entry);
+    int rc = pagemap_read(first->pagemap_fd, first->target->ram, page, n, entry);
 
-    for (uint64_t k = 0; rc == 0 && k < n; k++)
-        pageout->entry[at[k]] = entry[k];
+    for (uint64_t k = 0; rc == 0 && k < n; k++) {
+        const struct page_place place = merge->place[at[k]];
+
+        state_at(marking, place)->entry[place.i] = entry[k];
+    }
     return rc;
 }
 
@@ -175,21 +198,22 @@ static void note_page(struct pageout *pageout, uint64_t i, struct ram_walk *walk
         set->state[i] = PAGE_UNMEASURABLE;
 }
 
-/* Advises the pages of the set for which @p wanted says so. */
-static int advise_pages(struct pageout *pageout,
-                        bool (*wanted)(const struct pageout *pageout, uint64_t i))
+/* Advises the pages for which @p wanted says so. */
+static int advise_pages(const struct marking *marking, page_test wanted)
 {
-    const struct page_set *set = pageout->set;
-    cleanup_free struct iovec *range = calloc(set->n ? set->n : 1, sizeof(*range));
+    const struct page_merge *merge = marking->merge;
+    const struct pageout *first = marking->states[0];
+    cleanup_free struct iovec *range = calloc(merge->n + 1, sizeof(*range));
     uint64_t n = 0;
 
     if (!range)
         return -ENOMEM;
-    for (uint64_t i = 0; i < set->n; i++)
-        if (wanted(pageout, i))
-            range[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)page_set_hva(set, i),
-                                        .iov_len = BASE_PAGE_BYTES};
-    return process_advise(pageout->target->process->pidfd, ADVISE_PAGEOUT, range, n);
+    for (uint64_t k = 0; k < merge->n; k++)
+        if (is_wanted(marking, k, wanted))
+            range[n++] = (struct iovec){
+                .iov_base = (void *)(uintptr_t)guest_ram_hva(first->target->ram, merge->page[k]),
+                .iov_len = BASE_PAGE_BYTES};
+    return process_advise(first->target->process->pidfd, ADVISE_PAGEOUT, range, n);
 }
 
 static bool mapped_before(const struct pageout *pageout, uint64_t i)
@@ -219,54 +243,94 @@ static bool stayed_mapped(const struct pageout *pageout, uint64_t i)
     return still_mapped(pageout, i) && can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]));
 }
 
-static int unmap_pages(struct pageout *pageout)
+static int unmap_pages(const struct marking *marking)
 {
-    int rc = advise_pages(pageout, mapped_before);
+    const struct pageout *first = marking->states[0];
+    int rc = advise_pages(marking, mapped_before);
 
     if (rc == 0)
-        rc = read_entries(pageout, mapped_before);
-    if (rc < 0 || pageout->calls == 1)
+        rc = read_entries(marking, mapped_before);
+    if (rc < 0 || first->calls == 1)
         return rc;
-    rc = advise_pages(pageout, stayed_mapped);
-    return rc == 0 ? read_entries(pageout, still_mapped) : rc;
+    rc = advise_pages(marking, stayed_mapped);
+    return rc == 0 ? read_entries(marking, still_mapped) : rc;
 }
 
-static int mark_pages(struct pageout *pageout, bool (*wanted)(enum page_state), struct error *error)
+static int unmap_advised(const struct marking *marking)
+{
+    struct ram_walk walk = {.by = marking->states[0]};
+    int rc = read_entries(marking, is_advised);
+
+    for (uint64_t k = 0; rc == 0 && k < marking->merge->n; k++) {
+        const struct page_place place = marking->merge->place[k];
+
+        if (is_wanted(marking, k, is_advised))
+            note_page(state_at(marking, place), place.i, &walk);
+    }
+    return rc == 0 ? unmap_pages(marking) : rc;
+}
+
+static void note_still_mapped(struct pageout *pageout)
 {
     struct page_set *set = pageout->set;
-    struct ram_walk walk = {.by = pageout};
-    int rc = check_swap(pageout->target->root,
-                        error); /* each time: swap may be added while we repeat */
-
-    if (rc < 0)
-        return rc;
-    for (uint64_t i = 0; i < set->n; i++)
-        pageout->advised[i] = wanted((enum page_state)set->state[i]);
-    rc = read_entries(pageout, is_advised);
-    for (uint64_t i = 0; rc == 0 && i < set->n; i++)
-        if (pageout->advised[i])
-            note_page(pageout, i, &walk);
-    if (rc == 0)
-        rc = unmap_pages(pageout);
-    if (rc < 0)
-        return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
 
     for (uint64_t i = 0; i < set->n; i++)
         if (still_mapped(pageout, i))
             set->state[i] = can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]))
                                 ? PAGE_TOUCHED /* it came off, and was back before we looked */
                                 : PAGE_UNMEASURABLE;
+}
+
+static int mark_pages(void *const *states, size_t n, const struct page_merge *merge,
+                      bool (*wanted)(enum page_state), struct error *error)
+{
+    const struct marking marking = {.states = states, .merge = merge};
+    const struct pageout *first = states[0];
+    int rc = check_swap(first->target->root,
+                        error); /* each time: swap may be added while we repeat */
+
+    if (rc < 0)
+        return rc;
+    for (size_t s = 0; s < n; s++) {
+        struct pageout *pageout = states[s];
+
+        for (uint64_t i = 0; i < pageout->set->n; i++)
+            pageout->advised[i] = wanted((enum page_state)pageout->set->state[i]);
+    }
+    rc = unmap_advised(&marking);
+    if (rc < 0)
+        return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
+    for (size_t s = 0; s < n; s++)
+        note_still_mapped(states[s]);
     return 0;
+}
+
+static int mark_set(void *state, bool (*wanted)(enum page_state), struct error *error)
+{
+    const struct page_set *set = ((const struct pageout *)state)->set;
+    struct page_merge merge;
+    int rc = page_merge_make(&merge, &set, 1);
+
+    rc = rc < 0 ? error_set(error, rc, "pageout: out of memory")
+                : mark_pages(&state, 1, &merge, wanted, error);
+    page_merge_free(&merge);
+    return rc;
 }
 
 static int pageout_mark(void *state, struct error *error)
 {
-    return mark_pages(state, page_any, error);
+    return mark_set(state, page_any, error);
 }
 
 static int pageout_rearm(void *state, struct error *error)
 {
-    return mark_pages(state, page_needs_rearm, error);
+    return mark_set(state, page_needs_rearm, error);
+}
+
+static int pageout_rearm_many(void *const *states, size_t n, const struct page_merge *merge,
+                              struct error *error)
+{
+    return mark_pages(states, n, merge, page_needs_rearm, error);
 }
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -307,28 +371,18 @@ static int see_merged(void *const *states, const struct page_merge *merge, uint6
     return rc;
 }
 
-static int read_sets(void *const *states, size_t n)
+static int read_merged(void *const *states, const struct page_merge *merge)
 {
-    const struct page_set *sets[PAGE_MERGE_SETS];
-    struct page_merge merge;
+    cleanup_free uint64_t *entry = calloc(merge->n + 1, sizeof(*entry));
 
-    for (size_t s = 0; s < n; s++)
-        sets[s] = ((const struct pageout *)states[s])->set;
-
-    int rc = page_merge_make(&merge, sets, n);
-    cleanup_free uint64_t *entry = rc < 0 ? NULL : calloc(merge.n + 1, sizeof(*entry));
-
-    if (rc == 0)
-        rc = entry ? see_merged(states, &merge, entry) : -ENOMEM;
-    page_merge_free(&merge);
-    return rc;
+    return entry ? see_merged(states, merge, entry) : -ENOMEM;
 }
 
-static int pageout_collect_many(void *const *states, size_t n, struct tally *tallies,
-                                struct error *error)
+static int pageout_collect_many(void *const *states, size_t n, const struct page_merge *merge,
+                                struct tally *tallies, struct error *error)
 {
     const struct pageout *first = states[0];
-    int rc = read_sets(states, n);
+    int rc = read_merged(states, merge);
 
     if (rc < 0)
         return error_set(error, rc, "/proc/%d/pagemap: %s", first->target->process->pid,
@@ -340,7 +394,14 @@ static int pageout_collect_many(void *const *states, size_t n, struct tally *tal
 
 static int pageout_collect(void *state, struct tally *tally, struct error *error)
 {
-    return pageout_collect_many(&state, 1, tally, error);
+    const struct page_set *set = ((const struct pageout *)state)->set;
+    struct page_merge merge;
+    int rc = page_merge_make(&merge, &set, 1);
+
+    rc = rc < 0 ? error_set(error, rc, "pageout: out of memory")
+                : pageout_collect_many(&state, 1, &merge, tally, error);
+    page_merge_free(&merge);
+    return rc;
 }
 
 /* --- restoring -------------------------------------------------------------------------------- */
@@ -602,6 +663,7 @@ const struct method method_pageout = {
     .collect = pageout_collect,
     .collect_many = pageout_collect_many,
     .rearm = pageout_rearm,
+    .rearm_many = pageout_rearm_many,
     .reach_bytes = FAULT_AROUND_BYTES,
     .close = pageout_close,
 };
