@@ -3,6 +3,7 @@
 #include "sample/kernel/pagemap.h"
 
 #include "base/bytes.h"
+#include "base/cleanup.h"
 #include "sample/kernel/u64_file.h"
 
 #include <errno.h>
@@ -28,6 +29,11 @@ struct scan_region {
 #define SCAN_IS_SWAPPED (1ULL << 4)
 #define SCAN_IS_PFNZERO (1ULL << 5)
 #define SCAN_IS_HUGE (1ULL << 6)
+
+/* An entry costs a scan 10 ns, and a call 0.9 us (Linux 6.18, of 24 ns and 1 us by read()): the
+ * frame behind it is not looked at. */
+#define SCAN_BRIDGE 80
+#define SCAN_REGIONS 256
 
 int pagemap_open(const struct target *target, struct error *error)
 {
@@ -66,6 +72,92 @@ int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint
         if (rc < 0)
             return rc;
         done += chunk;
+    }
+    return 0;
+}
+
+/* One walk of the page table, which ends early where there is no room for another region. 1: the
+ * kernel has no PAGEMAP_SCAN. */
+static int scan_present(int fd, uint64_t begin, uint64_t end, struct scan_region *regions,
+                        uint64_t *n, uint64_t *walked)
+{
+    struct scan_arg arg = {
+        .size = sizeof(arg),
+        .start = begin,
+        .end = end,
+        .vec = (uint64_t)(uintptr_t)regions,
+        .vec_len = SCAN_REGIONS,
+        .category_mask = SCAN_IS_PRESENT,
+        .return_mask = SCAN_IS_PRESENT,
+    };
+    int found = ioctl(fd, SCAN_IOCTL, &arg);
+
+    if (found < 0)
+        return errno == ENOTTY ? 1 : -errno;
+    *n = (uint64_t)found;
+    *walked = arg.walk_end;
+    return arg.walk_end > begin ? 0 : -EIO;
+}
+
+/* Of the pages at hva[0..n), ascending and near to each other. */
+static int find_present(int fd, const uint64_t *hva, uint64_t n, bool *present)
+{
+    const uint64_t end = hva[n - 1] + BASE_PAGE_BYTES;
+    struct scan_region regions[SCAN_REGIONS];
+    uint64_t n_regions = 0;
+    uint64_t walked = 0;
+
+    for (uint64_t at = 0; at < n;) {
+        int rc = scan_present(fd, hva[at], end, regions, &n_regions, &walked);
+
+        if (rc != 0)
+            return rc;
+        for (uint64_t r = 0; at < n && hva[at] < walked; at++) {
+            while (r < n_regions && regions[r].end <= hva[at])
+                r++;
+            present[at] = r < n_regions && regions[r].start <= hva[at];
+        }
+    }
+    return 0;
+}
+
+/* How many of the pages, the first of which is @p hva, one walk is for. */
+static uint64_t walk_length(const uint64_t *hva, uint64_t n)
+{
+    uint64_t i = 1;
+
+    while (i < n && hva[i] > hva[i - 1] && hva[i] - hva[i - 1] <= SCAN_BRIDGE * BASE_PAGE_BYTES)
+        i++;
+    return i;
+}
+
+static int present_by_entries(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
+                              bool *present)
+{
+    cleanup_free uint64_t *entry = calloc(n + 1, sizeof(*entry));
+    int rc = entry ? pagemap_read(fd, ram, page, n, entry) : -ENOMEM;
+
+    for (uint64_t i = 0; rc == 0 && i < n; i++)
+        present[i] = entry[i] & PAGEMAP_PRESENT;
+    return rc;
+}
+
+int pagemap_present(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
+                    bool *present)
+{
+    cleanup_free uint64_t *hva = calloc(n + 1, sizeof(*hva));
+
+    if (!hva)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < n; i++)
+        hva[i] = guest_ram_hva(ram, page[i]);
+    for (uint64_t i = 0; i < n;) {
+        uint64_t length = walk_length(hva + i, n - i);
+        int rc = find_present(fd, hva + i, length, present + i);
+
+        if (rc != 0)
+            return rc < 0 ? rc : present_by_entries(fd, ram, page, n, present);
+        i += length;
     }
     return 0;
 }

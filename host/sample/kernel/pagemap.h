@@ -22,6 +22,12 @@ int pagemap_open(const struct target *target, struct error *error);
 int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
                  uint64_t *entries);
 
+/** Which of the pages page[0..n) of guest RAM are present, as PAGEMAP_PRESENT of their entries
+ * says: by PAGEMAP_SCAN where the kernel has it, for less than half of the time. @p page:
+ * ascending; of pages in another order each takes a call. */
+int pagemap_present(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
+                    bool *present);
+
 /** Entries of @p n pages of guest RAM that follow one another from page @p first on. */
 int pagemap_read_range(int fd, const struct guest_ram *ram, uint64_t first, uint64_t n,
                        uint64_t *entries);

@@ -338,12 +338,12 @@ static int pageout_rearm_many(void *const *states, size_t n, const struct page_m
 /* Unmapped is what an idle page is; only the file knows whether it is still there, and a balloon or
  * a hole in the file takes just the pages that are idle. One that is absent and now in the file,
  * but not mapped, was put there by another process. */
-static void see_page(struct pageout *pageout, uint64_t i, struct ram_walk *walk)
+static void see_page(struct pageout *pageout, uint64_t i, bool mapped, struct ram_walk *walk)
 {
     struct page_set *set = pageout->set;
     enum page_state state = (enum page_state)set->state[i];
 
-    if (pageout->entry[i] & PAGEMAP_PRESENT) {
+    if (mapped) {
         if (state != PAGE_UNMEASURABLE)
             set->state[i] = PAGE_TOUCHED;
     } else if (!in_file(walk, page_set_page(set, i))) {
@@ -353,29 +353,18 @@ static void see_page(struct pageout *pageout, uint64_t i, struct ram_walk *walk)
     }
 }
 
-/* A page of a panel takes a system call of its own where the next one is far; those of several
- * cohorts are nearer to each other. */
-static int see_merged(void *const *states, const struct page_merge *merge, uint64_t *entry)
-{
-    const struct pageout *any = states[0];
-    struct ram_walk walk = {.by = any};
-    int rc = pagemap_read(any->pagemap_fd, any->target->ram, merge->page, merge->n, entry);
-
-    for (uint64_t k = 0; rc == 0 && k < merge->n; k++) {
-        struct pageout *pageout = states[merge->place[k].set];
-        uint64_t i = merge->place[k].i;
-
-        pageout->entry[i] = entry[k];
-        see_page(pageout, i, &walk);
-    }
-    return rc;
-}
-
 static int read_merged(void *const *states, const struct page_merge *merge)
 {
-    cleanup_free uint64_t *entry = calloc(merge->n + 1, sizeof(*entry));
+    const struct pageout *first = states[0];
+    struct ram_walk walk = {.by = first};
+    cleanup_free bool *mapped = calloc(merge->n + 1, sizeof(*mapped));
+    int rc = mapped ? pagemap_present(first->pagemap_fd, first->target->ram, merge->page, merge->n,
+                                      mapped)
+                    : -ENOMEM;
 
-    return entry ? see_merged(states, merge, entry) : -ENOMEM;
+    for (uint64_t k = 0; rc == 0 && k < merge->n; k++)
+        see_page(states[merge->place[k].set], merge->place[k].i, mapped[k], &walk);
+    return rc;
 }
 
 static int pageout_collect_many(void *const *states, size_t n, const struct page_merge *merge,
