@@ -5,7 +5,7 @@
 # The README's first command: right figures, status 0, and nothing left, neither process nor file, also when it is
 # interrupted at any moment, run twice at once, on a narrow terminal, on none. From nothing: tests/bare.
 
-libs=(overlay)
+libs=(overlay figures)
 # shellcheck source=../lib/preamble.sh
 . "$(dirname "$0")/../lib/preamble.sh"
 
@@ -23,16 +23,6 @@ nothing_left() {
 	settles no_process
 	written | comm -13 "$dir/before" - >"$dir/files"
 	[[ ! -s $dir/processes && ! -s $dir/files ]] || { sed 's/^/# left: /' "$dir/processes" "$dir/files"; return 1; }
-}
-# right_figures FILE: each guest has rows in which it ran for at least 0.6 s, and these are within 1 % of the truth. In less
-# it does not come through all of its set.
-right_figures() {
-	awk '$1 ~ /^(small|medium|large)$/ && $2 ~ /^[0-9]+$/ && $7 ~ /%$/ && $8 >= 0.6 {
-		rows[$1]++
-		error = ($5 - $4) / $4
-		if (error < -0.01 || error > 0.01) { print "# " $0; wrong = 1 }
-	}
-	END { exit wrong || !(rows["small"] && rows["medium"] && rows["large"]) }' "$1" || { cat "$1"; return 1; }
 }
 
 "$demo" --seconds 1 >"$dir/out" 2>&1
