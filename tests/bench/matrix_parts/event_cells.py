@@ -33,6 +33,8 @@ PANEL_POINTS = 2.2
 # A number is right, or flagged with bounds that hold the truth, or wrong.
 VERDICTS = ["right", "flagged", "WRONG"]
 
+# Modes that only events have: a panel that is followed, and what is measured without options.
+MODES = ["followed", "default"]
 OURS = {
     "kvm": [
         ("idle", "census"),
@@ -60,17 +62,29 @@ OURS = {
 }
 
 
+class Wanted:
+    """Which methods and modes are asked for; None is all of them."""
+
+    def __init__(self, methods, modes):
+        self.methods, self.modes = methods, modes
+
+    def has(self, method, mode):
+        return (not self.methods or method in self.methods) and (
+            not self.modes or mode.removeprefix("n=") in self.modes
+        )
+
+
 def backing_of(method, event):
     """pageout needs RAM in a memfd; huge pages need RAM that has none at first."""
     backings = events.EVENTS[event].backings
     return "memfd" if method == "pageout" and event != "swap-out" and "memfd" in backings else backings[0]
 
 
-def plan(accels, tools, want_events, want_methods, repeat):
+def plan(accels, tools, want_events, wanted, repeat):
     """Every method, and every tool, for every event; once for each backing also what is said when nothing happens."""
     chosen, seen = [], set()
     for accel in accels:
-        rows = rows_of(accel, want_methods) + [(tool, "tool") for tool in tools]
+        rows = rows_of(accel, wanted) + [(tool, "tool") for tool in tools]
         for event in want_events:
             if event == "nothing" or (accel == "tcg" and events.EVENTS[event].lab_only):
                 continue
@@ -98,8 +112,8 @@ def make(accel, event, method, mode, repeat):
     }
 
 
-def rows_of(accel, want_methods):
-    return [(method, mode) for method, mode in OURS[accel] if not want_methods or method in want_methods]
+def rows_of(accel, wanted):
+    return [(method, mode) for method, mode in OURS[accel] if wanted.has(method, mode)]
 
 
 def guest_key(cell):
@@ -276,16 +290,21 @@ def followed(context, guest, cell, event):
         follower.close()
 
 
-def judge(guest, cell, record, window):
+def bounds_hold(guest, window):
+    least, most = guest.exact_bytes()
+    return window["wss_low_bytes"] <= most and window["wss_high_bytes"] >= (1 - CENSUS_PERCENT / 100) * least
+
+
+def judge(guest, record, window):
     """One of VERDICTS."""
     least, most = guest.exact_bytes()
-    wss, low, high = (window[key] for key in ("wss_bytes", "wss_low_bytes", "wss_high_bytes"))
+    wss = window["wss_bytes"]
     off = max(wss - most, least - wss, 0)
     if record.get("mode") == "census":
         near = off <= CENSUS_PERCENT / 100 * most
     else:
         near = off <= PANEL_POINTS / 100 * record["resident_bytes"]
-    holds = low <= most and high >= (1 - CENSUS_PERCENT / 100) * least
+    holds = bounds_hold(guest, window)
     if near or (holds and not record["flags"] and record.get("mode") == "panel"):
         return "right"
     return "flagged" if holds and record["flags"] else "WRONG"
@@ -297,7 +316,8 @@ def line_of(guest, cell, record, window, happened, end):
         "record": record,
         "window": window,
         "truth": guest.exact_bytes()[1],
-        "verdict": judge(guest, cell, record, window),
+        "verdict": judge(guest, record, window),
+        "held": bounds_hold(guest, window),
         "event_s": happened[1] - happened[0],
         "before_end_s": end - happened[0],
     }
@@ -325,7 +345,7 @@ def one_followed(context, guest, cell, event):
     ]
     if not lines:
         raise Refused("no window reached back over the event")
-    return worst_line(lines)
+    return worst_line(lines) | {"all_held": [line["held"] for line in lines]}
 
 
 def one_measured(context, guest, cell, event, clock):

@@ -52,7 +52,7 @@ def parse_options():
     for option, known in (
         ("accel", cells.ACCELS),
         ("method", [*cells.METHODS, "auto"]),
-        ("mode", cells.MODES),
+        ("mode", [*cells.MODES, *event_cells.MODES]),
         ("backing", cells.BACKINGS),
         ("pattern", cells.PATTERNS),
         ("kernel", cells.KERNELS),
@@ -106,7 +106,10 @@ def parse_options():
     parser.add_argument("--repeat", type=int, default=2, help="how often each event happens, with --events (2)")
     parser.add_argument("--list", action="store_true", help="only say which cells would be measured")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not options.events and set(options.mode or []) & set(event_cells.MODES):
+        parser.error("--mode " + " and ".join(event_cells.MODES) + " are of --events")
+    return options
 
 
 def one_of(option, known):
@@ -124,7 +127,8 @@ def plan(options):
     tools = [tool.split("=", 1)[0] for tool in options.tool]
     if options.events:
         accels = options.accel or ["kvm"]
-        return event_cells.plan(accels, tools, options.events, options.method, options.repeat)
+        wanted = event_cells.Wanted(options.method, options.mode)
+        return event_cells.plan(accels, tools, options.events, wanted, options.repeat)
     want = {
         key: getattr(options, key)
         for key in ("accel", "method", "mode", "backing", "pattern", "kernel", "p", "periods", "window")
