@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=page_idle options=--phys-bits=48 cost=60
+# test: lab=page_idle options=--phys-bits=48 cost=110
 #
 # In the lab: where a guest's RAM above the PCI hole lies. Method zap sees guest-physical addresses, and QEMU from 7.1 on moves that
 # RAM from 4 GiB to 1 TiB if the vCPU is AMD's and the map, with what may be plugged, reaches 1012 GiB. The payload finds its region

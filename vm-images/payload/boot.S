@@ -30,6 +30,8 @@ start:
 	movl %ebx, %esi
 
 	movl $boot_pdpt + PRESENT_WRITABLE, boot_pml4
+	movl $boot_pdpt + 4096 + PRESENT_WRITABLE, boot_pml4 + 8
+	movl $boot_pdpt + 8192 + PRESENT_WRITABLE, boot_pml4 + 16
 	movl $boot_pd + PRESENT_WRITABLE, boot_pdpt
 	xorl %ecx, %ecx
 	movl $PRESENT_WRITABLE | HUGE_PAGE, %eax
@@ -85,7 +87,7 @@ gdt_pointer:
 boot_pml4:
 	.skip 4096
 boot_pdpt:
-	.skip 4096
+	.skip 3 * 4096
 boot_pd:
 	.skip 4096
 	.skip 8192

@@ -5,7 +5,8 @@
  * RAM is cut in two when it would reach the PCI hole: pc keeps 3 GiB below 4 GiB once there are 3.5
  * GiB, q35 2 GiB once there are 2.75 GiB (hw/i386/pc_piix.c, pc_q35.c). SeaBIOS reserves less than
  * 2 MiB at the end of the lower part; the payload uses whole aligned 2 MiB pieces only, so the last
- * one is lost to it.
+ * one is lost to it. What is above the hole begins at 4 GiB or, for an AMD vCPU whose map reaches
+ * 1012 GiB, at 1 TiB (pc.c, pc_memory_init()): that a region begins there or above says so.
  */
 #ifndef VMWSS_LAYOUT_H
 #define VMWSS_LAYOUT_H
@@ -13,6 +14,7 @@
 #include "params.h"
 
 #define LAYOUT_4G (UINT64_C(4) << 30)
+#define LAYOUT_1T (UINT64_C(1) << 40)
 
 struct layout {
     uint64_t low_start;  /**< GPA of the region's first page below the hole */
@@ -20,6 +22,7 @@ struct layout {
     uint64_t high_start; /**< GPA of its first page above the hole */
     uint64_t high_pages; /**< of the largest region above the hole */
     uint64_t low_bytes;  /**< of RAM below the hole */
+    uint64_t high_begin; /**< GPA of what is above it */
 };
 
 static inline uint64_t layout_whole_pieces(uint64_t start, uint64_t end)
@@ -34,7 +37,9 @@ static inline struct layout layout_of(const struct params *params)
 {
     uint64_t ram = params->memory_bytes, mib = UINT64_C(1) << 20;
     uint64_t threshold = params->q35 ? 2816 * mib : 3584 * mib;
-    struct layout layout = {.low_start = params->start, .high_start = LAYOUT_4G, .low_bytes = ram};
+    struct layout layout = {.low_start = params->start,
+                            .low_bytes = ram,
+                            .high_begin = params->start < LAYOUT_1T ? LAYOUT_4G : LAYOUT_1T};
 
     if (ram == 0) {
         layout.low_pages = UINT64_MAX;
@@ -42,10 +47,10 @@ static inline struct layout layout_of(const struct params *params)
     }
     if (ram >= threshold)
         layout.low_bytes = params->q35 ? 2048 * mib : 3072 * mib;
-    if (params->start > LAYOUT_4G)
-        layout.high_start = params->start;
+    layout.high_start = params->start > layout.high_begin ? params->start : layout.high_begin;
     layout.low_pages = layout_whole_pieces(params->start + PARAMS_HUGE_SIZE, layout.low_bytes);
-    layout.high_pages = layout_whole_pieces(layout.high_start, LAYOUT_4G + ram - layout.low_bytes);
+    layout.high_pages = layout_whole_pieces(layout.high_start,
+                                            layout.high_begin + ram - layout.low_bytes);
     return layout;
 }
 
@@ -69,7 +74,7 @@ static inline uint64_t layout_ram_offset(const struct layout *layout, uint64_t p
 {
     uint64_t gpa = layout_gpa(layout, page);
 
-    return gpa < LAYOUT_4G ? gpa : gpa - LAYOUT_4G + layout->low_bytes;
+    return gpa < LAYOUT_4G ? gpa : gpa - layout->high_begin + layout->low_bytes;
 }
 
 #endif

@@ -16,7 +16,9 @@
 #define MULTIBOOT_RAM 1
 
 #define GIB (UINT64_C(1) << 30)
-#define MAX_GIB 512 /* one page directory pointer table */
+#define TABLES 3 /* page directory pointer tables: QEMU may put high RAM at 1 TiB */
+#define GIB_PER_TABLE 512
+#define MAX_GIB (TABLES * GIB_PER_TABLE)
 #define PRESENT_WRITABLE 0x3
 #define HUGE_PAGE 0x80
 
@@ -36,7 +38,7 @@ struct multiboot_range {
     uint32_t type;
 } __attribute__((packed));
 
-extern uint64_t boot_pdpt[512];
+extern uint64_t boot_pdpt[MAX_GIB];
 extern char payload_end[];
 
 /* A page of its own; spin_enter() makes the rest of it the stack. */
@@ -206,7 +208,7 @@ static const char *map_gib(uint64_t number, uint64_t limit)
     uint64_t *directory = (uint64_t *)next_free;
 
     if (number >= MAX_GIB)
-        return "total= ends above 512G";
+        return "total= ends above 1536G";
     if (boot_pdpt[number])
         return NULL;
     next_free += PARAMS_PAGE_SIZE;
@@ -262,19 +264,29 @@ static uint64_t measure_clock(void)
     return (read_tsc() - stamp) * PM_TIMER_HZ / ticks + 1;
 }
 
+static bool is_used(const uint64_t *used, unsigned int gib)
+{
+    return used[gib / 64] >> gib % 64 & 1;
+}
+
 /** Pages that the steady state touches beside the hot set: code, state, page tables walked. */
 static uint64_t own_pages(const struct state *state)
 {
     uint64_t used[MAX_GIB / 64] = {1}; /* the first GiB holds code and state */
-    uint64_t pages = 4;                /* code, state, page map level 4, pointer table */
+    uint64_t pages = 3;                /* code, state, page map level 4 */
+    unsigned int last_table = TABLES;
 
     for (uint64_t j = 0; j < state->hot_pages; j++) {
         uint64_t gib = (uint64_t)state_word(state, pattern_page(&state->params.pattern, j)) / GIB;
 
         used[gib / 64] |= UINT64_C(1) << gib % 64;
     }
-    for (unsigned int i = 0; i < MAX_GIB; i++)
-        pages += used[i / 64] >> i % 64 & 1;
+    for (unsigned int gib = 0; gib < MAX_GIB; gib++) {
+        if (!is_used(used, gib))
+            continue;
+        pages += gib / GIB_PER_TABLE == last_table ? 1 : 2; /* a directory, and its table */
+        last_table = gib / GIB_PER_TABLE;
+    }
     return pages;
 }
 

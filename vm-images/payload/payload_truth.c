@@ -9,8 +9,9 @@
 
 #define PAGES_PER_HUGE (PARAMS_HUGE_SIZE / PARAMS_PAGE_SIZE)
 #define GIB (UINT64_C(1) << 30)
-/* Code, state, page map level 4 and its one pointer table: see own_pages() in payload.c. */
-#define OWN_BASE_PAGES 4
+#define GIB_PER_TABLE 512
+/* Code, state, page map level 4: see own_pages() in payload.c. */
+#define OWN_BASE_PAGES 3
 
 static const char usage[] =
     "Usage: payload-truth [--list | --list-ram] [KEY=VALUE...]\n"
@@ -26,7 +27,14 @@ static const char usage[] =
 
 struct count {
     uint64_t huge_pages;
-    uint64_t directories; /**< page directories that the walk to hot pages and to the code uses */
+    uint64_t tables; /**< of pages that the walk to hot pages and to the code uses */
+};
+
+/** Which of them were counted: a bit for each. */
+struct seen {
+    unsigned char *huge;
+    unsigned char *directories;
+    unsigned char *tables;
 };
 
 /** Marks one bit; says whether it was clear. */
@@ -39,29 +47,42 @@ static bool mark(unsigned char *bits, uint64_t number)
     return fresh;
 }
 
-static int count_hot(const struct params *params, const struct layout *layout, uint64_t hot_pages,
-                     struct count *count)
+static void mark_walk(const struct seen *seen, uint64_t gpa, struct count *count)
 {
-    uint64_t last = layout_gpa(layout, params->total_pages - 1);
-    unsigned char *huge = calloc(params->total_pages / PAGES_PER_HUGE / 8 + 1, 1);
-    unsigned char *directories = calloc(last / GIB / 8 + 1, 1);
+    uint64_t gib = gpa / GIB;
 
-    *count = (struct count){0};
-    if (!huge || !directories) {
-        free(huge);
-        free(directories);
-        return -1;
-    }
-    count->directories += mark(directories, 0);
+    count->tables += mark(seen->directories, gib);
+    count->tables += mark(seen->tables, gib / GIB_PER_TABLE);
+}
+
+static void count_hot(const struct params *params, const struct layout *layout, uint64_t hot_pages,
+                      const struct seen *seen, struct count *count)
+{
+    mark_walk(seen, 0, count);
     for (uint64_t j = 0; j < hot_pages; j++) {
         uint64_t page = pattern_page(&params->pattern, j);
 
-        count->huge_pages += mark(huge, page / PAGES_PER_HUGE);
-        count->directories += mark(directories, layout_gpa(layout, page) / GIB);
+        count->huge_pages += mark(seen->huge, page / PAGES_PER_HUGE);
+        mark_walk(seen, layout_gpa(layout, page), count);
     }
-    free(huge);
-    free(directories);
-    return 0;
+}
+
+static int count_all(const struct params *params, const struct layout *layout, uint64_t hot_pages,
+                     struct count *count)
+{
+    uint64_t last = layout_gpa(layout, params->total_pages - 1) / GIB;
+    struct seen seen = {.huge = calloc(params->total_pages / PAGES_PER_HUGE / 8 + 1, 1),
+                        .directories = calloc(last / 8 + 1, 1),
+                        .tables = calloc(last / GIB_PER_TABLE / 8 + 1, 1)};
+    bool enough = seen.huge && seen.directories && seen.tables;
+
+    *count = (struct count){0};
+    if (enough)
+        count_hot(params, layout, hot_pages, &seen, count);
+    free(seen.huge);
+    free(seen.directories);
+    free(seen.tables);
+    return enough ? 0 : -1;
 }
 
 /** The members that depend on the size of the hot set. */
@@ -69,9 +90,9 @@ static int print_truth(const struct params *params, const struct layout *layout,
 {
     struct count count;
 
-    if (count_hot(params, layout, hot_pages, &count))
+    if (count_all(params, layout, hot_pages, &count))
         return -1;
-    uint64_t own_pages = params->idle ? 0 : OWN_BASE_PAGES + count.directories;
+    uint64_t own_pages = params->idle ? 0 : OWN_BASE_PAGES + count.tables;
 
     printf("\"hot_pages\":%" PRIu64 ",\"hot_bytes\":%" PRIu64 ",\"hot_huge_pages\":%" PRIu64
            ",\"own_pages\":%" PRIu64 ",\"truth_bytes\":%" PRIu64,
