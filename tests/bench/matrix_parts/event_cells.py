@@ -365,8 +365,9 @@ def one_measured(context, guest, cell, event, clock):
     raise Refused("the event did not fit into the window")
 
 
-def repeat_cell(context, guest, cell, clock):
-    """Lines, one for each time that the event happened, and the reason why there are no more."""
+def repeat_cell(context, guest, cell, clock, write):
+    """Lines, one for each time that the event happened, and the reason why there are no more. Each is written when it comes: a
+    lab that ends early takes one event with it."""
     lines = []
     for _ in range(cell["periods"]):
         event = events.EVENTS[cell["event"]]()
@@ -377,6 +378,7 @@ def repeat_cell(context, guest, cell, clock):
             else:
                 with guests.MglruOn(cell):
                     lines.append(one_measured(context, guest, cell, event, clock))
+            write(lines[-1])
         except (Refused, guests.CannotStart, OSError, subprocess.SubprocessError) as error:
             return lines, str(error)
         finally:
@@ -400,10 +402,13 @@ def say(cell, lines, reason):
 def run_cells(context, chunk, out):
     """Measures event cells, guest by guest; appends lines to out."""
 
-    def note(cell, lines, reason):
-        for line in lines or [{"cell": labels(cell), "why": reason}]:
-            out.write(json.dumps(line) + "\n")
+    def write(line):
+        out.write(json.dumps(line) + "\n")
         out.flush()
+
+    def note(cell, lines, reason):
+        if not lines:
+            write({"cell": labels(cell), "why": reason})
         say(cell, lines, reason)
 
     for key in dict.fromkeys(map(guest_key, chunk)):
@@ -412,7 +417,7 @@ def run_cells(context, chunk, out):
         for cell in group:
             try:
                 guest = guest if guest and guest.alive() else events.EventGuest(context["build"], cell)
-                note(cell, *repeat_cell(context, guest, cell, clock))
+                note(cell, *repeat_cell(context, guest, cell, clock, write))
             except guests.CannotStart as error:
                 note(cell, [], str(error))
                 if guest:
