@@ -208,6 +208,8 @@ static int tick(struct watch *watch, struct error *error)
     session_size_panel(session, &watch->now);
     watch->n_ticks++;
     rc = panel_tick(watch->panel, session->plan.presence, error);
+    if (rc == 0)
+        rc = subject_refresh_read(&session->subject, &watch->now, error);
     if (rc == 0 && panel_read_all(watch->panel))
         session->subject.guest.jobs |= QEMU_JOB_DUMP;
     return rc == 0 ? qemu_process_verify(&session->root, &session->subject.guest.process, error)

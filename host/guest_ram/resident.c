@@ -277,6 +277,22 @@ int resident_meter_read(const struct resident_meter *meter, const struct fsroot 
     return 0;
 }
 
+static void span(uint64_t before, uint64_t before_error, uint64_t *now, uint64_t *now_error)
+{
+    uint64_t half = distance(before, *now) / 2;
+
+    *now = smaller(before, *now) + half;
+    *now_error = larger(before_error, *now_error) + half;
+}
+
+void resident_now_span(const struct resident_now *before, struct resident_now *now)
+{
+    span(before->mapped_bytes, before->mapped_error_bytes, &now->mapped_bytes,
+         &now->mapped_error_bytes);
+    span(before->resident_bytes, before->resident_error_bytes, &now->resident_bytes,
+         &now->resident_error_bytes);
+}
+
 int resident_of_process(const struct fsroot *root, pid_t pid, uint64_t *bytes)
 {
     struct status status;

@@ -61,6 +61,10 @@ uint64_t resident_counter_error(const char *release, unsigned cpus);
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         struct resident_now *now);
 
+/** Of pages that were read between two readings of the meter: *@p now, the later one, becomes the
+ * middle of both, and half of what lies between them is in its errors. */
+void resident_now_span(const struct resident_now *before, struct resident_now *now);
+
 /** What all of the process @p pid holds, guest RAM and QEMU's own, in bytes: for RAM that was not
  * located. 0 or -ESRCH. */
 int resident_of_process(const struct fsroot *root, pid_t pid, uint64_t *bytes);

@@ -122,6 +122,18 @@ int subject_refresh(struct subject *subject, struct resident_now *now, struct er
     return 0;
 }
 
+int subject_refresh_read(struct subject *subject, struct resident_now *now, struct error *error)
+{
+    const struct resident_now before = *now;
+    int rc = resident_meter_read(&subject->resident, subject->root, subject->guest.process.pid,
+                                 now);
+
+    if (rc < 0)
+        return error_set(error, rc, "the guest vanished");
+    resident_now_span(&before, now);
+    return 0;
+}
+
 bool subject_in_doubt(struct subject *subject, const struct resident_now *now)
 {
     if (subject->address_bytes == 0)

@@ -205,6 +205,34 @@ START_TEST(of_a_file_and_anonymous_ram_each_follows_its_kind)
 }
 END_TEST
 
+/* A panel is read meanwhile: its pages are of no one moment. */
+START_TEST(what_moves_between_two_readings_is_in_the_error)
+{
+    struct resident_now before;
+
+    fake.block.mapped_bytes = 40 * MIB;
+    status(60, 1);
+    begin();
+    read_now();
+    before = now;
+    read_now();
+    resident_now_span(&before, &now);
+    ck_assert_uint_eq(now.mapped_bytes, before.mapped_bytes);
+    ck_assert_uint_eq(now.mapped_error_bytes, before.mapped_error_bytes);
+    status(50, 1);
+    read_now();
+
+    uint64_t after_error = now.resident_error_bytes;
+
+    ck_assert_uint_eq(now.resident_bytes, before.resident_bytes - 10 * MIB);
+    resident_now_span(&before, &now);
+    ck_assert_uint_eq(now.resident_bytes, before.resident_bytes - 5 * MIB);
+    ck_assert_uint_eq(now.mapped_bytes, before.mapped_bytes - 5 * MIB);
+    ck_assert_uint_ge(now.resident_error_bytes, 5 * MIB);
+    ck_assert_uint_ge(now.resident_error_bytes, after_error);
+}
+END_TEST
+
 /* A zombie has a status, but no memory. */
 START_TEST(of_a_process_that_is_gone_nothing_is_told)
 {
@@ -228,6 +256,7 @@ int main(void)
     tcase_add_test(tcase, of_a_whole_file_qemus_own_memory_does_not_count);
     tcase_add_test(tcase, what_is_mapped_is_resident);
     tcase_add_test(tcase, of_a_file_and_anonymous_ram_each_follows_its_kind);
+    tcase_add_test(tcase, what_moves_between_two_readings_is_in_the_error);
     tcase_add_test(tcase, of_a_process_that_is_gone_nothing_is_told);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

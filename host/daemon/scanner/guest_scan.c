@@ -256,7 +256,7 @@ static bool fits(const struct guest_scan *scan, const struct scan_rules *rules, 
 }
 
 static int scan_panel(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
-                      const struct resident_now *now, struct error *error)
+                      struct resident_now *now, struct error *error)
 {
     int rc;
 
@@ -265,6 +265,8 @@ static int scan_panel(struct guest_scan *scan, const struct scan_rules *rules, u
     panel_set_samples(scan->panel, samples);
     rc = panel_tick(scan->panel, presence(scan, now), error);
     scan->reads++;
+    if (rc == 0)
+        rc = subject_refresh_read(&scan->subject, now, error);
     if (rc == 0 && panel_read_all(scan->panel))
         scan->subject.guest.jobs |= QEMU_JOB_DUMP;
     if (rc == 0 && !fits(scan, rules, samples)) {
