@@ -15,9 +15,10 @@ struct ram_smaps {
     uint64_t huge_bytes;   /* mapped by a PMD */
     uint64_t leaves; /* entries of page tables that map what reclaim may take: no locked, no hugetlb
                         pages */
-    /* QEMU's own anonymous and shared memory: */
+    /* QEMU's own anonymous and shared memory, without what is on no LRU list: */
     uint64_t own_bytes;
-    uint64_t own_referenced_bytes; /* of these, as above */
+    uint64_t own_referenced_bytes; /* of these, as above, as many at least */
+    uint64_t own_doubtful_bytes;   /* and so many more, unless those are pages of a file */
     uint64_t own_mapped_bytes;     /* of these: mapped into the guest, too, as video RAM is
                                       (MADV_DONTFORK) */
 };

@@ -13,7 +13,9 @@
  *
  * The figure is of the group, of which guest RAM is the most, and of no single page:
  *   - QEMU's own memory is in it. smaps tells what of it was referenced in the window: that is
- *     taken off, and the upper bound has it. Memory that the guest reaches, too (video RAM), may
+ *     taken off, and the upper bound has it. Where a mapping has pages of a file, too, smaps does
+ *     not say which were: only what must have been others is taken off, the rest by the lower
+ *     bound. Memory that the guest reaches, too (video RAM), may
  *     have been touched unseen: the lower bound goes without.
  *   - Other processes of the group: the lower bound goes without all that they have; if it is much,
  *     the group is refused.

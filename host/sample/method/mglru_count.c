@@ -86,7 +86,7 @@ static uint64_t surplus_bytes(const struct mglru_figure *figure, const struct ra
                      (figure->foreign > 0 ? scanned : 0);
 
     return pages * BASE_PAGE_BYTES + beside->collapses * HUGE_BYTES + beside->others_bytes +
-           sums->own_mapped_bytes;
+           sums->own_mapped_bytes + sums->own_doubtful_bytes;
 }
 
 /* Which of the touched pages are huge, the generations do not tell: least.c takes as many for huge
