@@ -4,6 +4,7 @@
 import os
 import signal
 
+import lab_host
 import payload_guest
 
 
@@ -11,6 +12,7 @@ class Guest(payload_guest.Guest):
     """RAM of ram_mib, of which all but 32 MiB is resident and an eighth of that is hot, or hot_mib."""
 
     name = "cost"
+    started = 0
 
     def __init__(self, build, accel, ram_mib, hot_mib=None):
         super().__init__()
@@ -20,11 +22,19 @@ class Guest(payload_guest.Guest):
         options = ["-machine", "pc", "-m", str(ram_mib), "-kernel", payload, "-append", words]
         try:
             self.truth_mib = payload_guest.truth_of(build, words, ram_mib)["truth_bytes"] / (1 << 20)
-            self._run_qemu(build, accel, options)
+            self._run_in_group(build, accel, options)
             self._find_payload()
         except BaseException:
             self.stop()
             raise
+
+    def _run_in_group(self, build, accel, options):
+        Guest.started += 1
+        lab_host.enter_group(f"/sys/fs/cgroup/guest{Guest.started}")
+        try:
+            self._run_qemu(build, accel, options)
+        finally:
+            lab_host.enter_group("/sys/fs/cgroup")
 
     def halt(self):
         """Keeps its memory, but not the CPU."""

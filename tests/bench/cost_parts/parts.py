@@ -42,6 +42,7 @@ def compare(context):
             "idle n=2000": PANEL,
             "zap n=2000": ["-m", "zap", "-n", "2000"],
             "zap-all": ["-m", "zap-all"],
+            "mglru census": ["-m", "mglru"],
         }
         for number in range(context["rounds"]):
             for row in tools.rows_of(context, running[-1], context["window"], methods, context["periods"]):

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import time
 
+from lab_host import MglruOn
+
 from . import guests
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -81,12 +83,18 @@ def run_damon(root, pid, window):
     return cost | {"user_s": 0.0, "system_s": float(cpu[1]) if cpu else None}, text, status
 
 
+def our_rows(context, guest, window, methods, periods):
+    """One row for each method of ours."""
+    for name, words in methods.items():
+        with MglruOn(words[1]):
+            cost, text, status = run_once(ours(context["vmwss"], guest.pid, words, window))
+            steady = run_steadily(context["vmwss"], guest.pid, words, window, periods) if periods and not status else {}
+        yield {"tool": "vmwss " + name, "wss_mib": wss_mib(text), "status": status} | cost | steady
+
+
 def rows_of(context, guest, window, methods, periods):
     """One row for each tool, ours first."""
-    for name, words in methods.items():
-        cost, text, status = run_once(ours(context["vmwss"], guest.pid, words, window))
-        steady = run_steadily(context["vmwss"], guest.pid, words, window, periods) if periods and not status else {}
-        yield {"tool": "vmwss " + name, "wss_mib": wss_mib(text), "status": status} | cost | steady
+    yield from our_rows(context, guest, window, methods, periods)
     for name, command in context["tools"].items():
         cost, text, status = run_once(shlex.split(command) + [str(guest.pid), f"{window:g}"])
         yield {"tool": name, "wss_mib": wss_mib(text), "status": status} | cost

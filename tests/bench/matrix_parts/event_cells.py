@@ -9,6 +9,8 @@ import subprocess
 import threading
 import time
 
+import lab_host
+
 from . import cells, events, guests, measure
 
 MIB = cells.MIB
@@ -376,7 +378,7 @@ def repeat_cell(context, guest, cell, clock, write):
             if cell["mode"] == "followed":
                 lines.append(one_followed(context, guest, cell, event))
             else:
-                with guests.MglruOn(cell):
+                with lab_host.MglruOn(cell["method"]):
                     lines.append(one_measured(context, guest, cell, event, clock))
             write(lines[-1])
         except (Refused, guests.CannotStart, OSError, subprocess.SubprocessError) as error:

@@ -10,6 +10,8 @@ import socket
 import subprocess
 import time
 
+import lab_host
+
 from . import cells, guests
 
 MIB = cells.MIB
@@ -54,7 +56,7 @@ class EventGuest(guests.Guest):
         words = f"total={TOTAL_MIB}M hot={HOT_MIB}M balloon=host"
         self.truth = guests.truth_of(build, words, RAM_MIB)
         if os.path.exists(THP) and "VMWSS_LAB_KERNEL" in os.environ:
-            guests.write(THP, "never")
+            lab_host.write(THP, "never")
         payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
         self._run(build, ["-kernel", payload, "-append", words])
         self._find_payload()
@@ -257,17 +259,17 @@ class Ageing(Event):
     lab_only = True
 
     def before(self, guest):
-        guests.write(guests.MGLRU, "y")
+        lab_host.write(lab_host.MGLRU, "y")
 
     def during(self, guest):
         guest.stand_still()
         for _ in range(AGEINGS):
             for order in age_orders():
-                guests.write(GENERATIONS, order)
+                lab_host.write(GENERATIONS, order)
 
     def after(self, guest):
         guest.go_on()
-        guests.write(guests.MGLRU, "n")
+        lab_host.write(lab_host.MGLRU, "n")
 
 
 def age_orders():
@@ -292,8 +294,8 @@ class Migration(Event):
     numa = True
 
     def before(self, guest):
-        guests.write(guests.MGLRU, "y")
-        guests.write(NUMA_BALANCING, "0")
+        lab_host.write(lab_host.MGLRU, "y")
+        lab_host.write(NUMA_BALANCING, "0")
         migrate(guest.pid, 1, 0)
 
     def during(self, guest):
@@ -305,7 +307,7 @@ class Migration(Event):
 
     def after(self, guest):
         guest.go_on()
-        guests.write(guests.MGLRU, "n")
+        lab_host.write(lab_host.MGLRU, "n")
 
 
 def migrate(pid, old, new):

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 
+from lab_host import enter_group, write
 from payload_guest import CannotStart, truth_of
 import payload_guest
 
@@ -15,7 +16,6 @@ MIB = cells.MIB
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 MADV_PAGEOUT = 21
 GROUP = "/sys/fs/cgroup/guest"
-MGLRU = "/sys/kernel/mm/lru_gen/enabled"
 
 
 def params(cell):
@@ -138,38 +138,6 @@ class Guest(payload_guest.Guest):
             kib = next(int(line.split()[1]) for line in status if line.startswith("VmSwap:"))
         if kib < region // 4 // 1024:
             raise CannotStart(f"only {kib} KiB of {region // 2048} went to swap")
-
-
-def write(path, text):
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
-
-
-def enter_group(group):
-    """In the lab a guest has a control group of its own, as libvirt starts it."""
-    if "VMWSS_LAB_KERNEL" not in os.environ:
-        return
-    write("/sys/fs/cgroup/cgroup.subtree_control", "+memory")
-    os.makedirs(group, exist_ok=True)
-    write(f"{group}/cgroup.procs", str(os.getpid()))
-
-
-class MglruOn:
-    """While mglru measures a guest of the lab MGLRU is on; the lab's page_idle kernel boots without."""
-
-    def __init__(self, cell):
-        self.was = None
-        if cell["method"] == "mglru" and "VMWSS_LAB_KERNEL" in os.environ and os.path.exists(MGLRU):
-            with open(MGLRU, encoding="ascii") as file:
-                self.was = file.read().strip()
-
-    def __enter__(self):
-        if self.was:
-            write(MGLRU, "y")
-
-    def __exit__(self, *_):
-        if self.was:
-            write(MGLRU, self.was)
 
 
 def prepare_host(cell, undo):

@@ -13,6 +13,8 @@ import subprocess
 import threading
 import time
 
+import lab_host
+
 from . import cells, guests, linux_guest
 
 CALIBRATION_PERIODS = 3
@@ -253,7 +255,7 @@ def say_result(cell, lines, reason):
 def measure_or_why(context, guest, cell, out):
     """A guest or tool that fails costs its own cell only."""
     try:
-        with guests.MglruOn(cell):
+        with lab_host.MglruOn(cell["method"]):
             return (measure_tool if cell["tool"] else measure_cell)(context, guest, cell, out)
     except (guests.CannotStart, OSError, subprocess.SubprocessError) as error:
         return [], f"could not be measured: {error}"
