@@ -40,25 +40,31 @@ struct line {
 /* Where a field goes. A field named twice here adds up (hugetlb). */
 struct field {
     const char *name;
+    size_t length; /* of the name */
     size_t offset;
 };
 
+#define FIELD(name, member)                                  \
+    {                                                        \
+        name, sizeof(name) - 1, offsetof(struct vma, member) \
+    }
+
 static const struct field fields[] = {
-    {"Rss", offsetof(struct vma, rss_bytes)},
-    {"Pss", offsetof(struct vma, pss_bytes)},
-    {"Anonymous", offsetof(struct vma, anon_bytes)},
-    {"Referenced", offsetof(struct vma, referenced_bytes)},
-    {"Shared_Clean", offsetof(struct vma, shared_bytes)},
-    {"Shared_Dirty", offsetof(struct vma, shared_bytes)},
-    {"Swap", offsetof(struct vma, swap_bytes)},
-    {"SwapPss", offsetof(struct vma, swap_pss_bytes)},
-    {"Locked", offsetof(struct vma, locked_bytes)},
-    {"AnonHugePages", offsetof(struct vma, anon_huge_bytes)},
-    {"ShmemPmdMapped", offsetof(struct vma, shmem_pmd_bytes)},
-    {"FilePmdMapped", offsetof(struct vma, file_pmd_bytes)},
-    {"Private_Hugetlb", offsetof(struct vma, hugetlb_bytes)},
-    {"Shared_Hugetlb", offsetof(struct vma, hugetlb_bytes)},
-    {"KernelPageSize", offsetof(struct vma, page_bytes)},
+    FIELD("Rss", rss_bytes),
+    FIELD("Pss", pss_bytes),
+    FIELD("Anonymous", anon_bytes),
+    FIELD("Referenced", referenced_bytes),
+    FIELD("Shared_Clean", shared_bytes),
+    FIELD("Shared_Dirty", shared_bytes),
+    FIELD("Swap", swap_bytes),
+    FIELD("SwapPss", swap_pss_bytes),
+    FIELD("Locked", locked_bytes),
+    FIELD("AnonHugePages", anon_huge_bytes),
+    FIELD("ShmemPmdMapped", shmem_pmd_bytes),
+    FIELD("FilePmdMapped", file_pmd_bytes),
+    FIELD("Private_Hugetlb", hugetlb_bytes),
+    FIELD("Shared_Hugetlb", hugetlb_bytes),
+    FIELD("KernelPageSize", page_bytes),
 };
 
 static int bad_line(struct error *error, const struct line *line, const char *what)
@@ -171,27 +177,39 @@ static void parse_flags(struct line rest, struct vma *vma)
     }
 }
 
-static bool named(const struct line *line, const char *colon, const char *name)
+/* Is the name before @p colon this one? A walk asks it for a dozen names a line, some thousand
+ * lines. */
+static inline bool named(const struct line *line, const char *colon, const char *name,
+                         size_t length)
 {
-    size_t length = (size_t)(colon - line->at);
+    return (size_t)(colon - line->at) == length && *line->at == *name &&
+           memcmp(line->at, name, length) == 0;
+}
 
-    return strlen(name) == length && memcmp(line->at, name, length) == 0;
+#define NAMED(line, colon, name) named(line, colon, name, sizeof(name) - 1)
+
+static const struct field *find_field(const struct line *line, const char *colon)
+{
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (named(line, colon, fields[i].name, fields[i].length))
+            return &fields[i];
+    return NULL;
 }
 
 static int parse_size_field(const struct line *line, const char *colon, struct vma *vma,
                             struct error *error)
 {
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        struct line rest = {colon + 1, line->end};
-        uint64_t bytes;
-        uint64_t *sum = (uint64_t *)(void *)((char *)vma + fields[i].offset);
+    const struct field *field = find_field(line, colon);
+    struct line rest = {colon + 1, line->end};
+    uint64_t bytes;
 
-        if (!named(line, colon, fields[i].name))
-            continue;
-        if (!take_kib(&rest, &bytes) || __builtin_add_overflow(*sum, bytes, sum))
-            return bad_line(error, line, "not a size in kB");
+    if (!field)
         return 0;
-    }
+
+    uint64_t *sum = (uint64_t *)(void *)((char *)vma + field->offset);
+
+    if (!take_kib(&rest, &bytes) || __builtin_add_overflow(*sum, bytes, sum))
+        return bad_line(error, line, "not a size in kB");
     return 0;
 }
 
@@ -205,11 +223,11 @@ static int parse_field(const struct line *line, struct vma *vma, struct error *e
     struct line rest = {colon + 1, line->end};
     uint64_t eligible;
 
-    if (named(line, colon, "VmFlags")) {
+    if (NAMED(line, colon, "VmFlags")) {
         parse_flags(rest, vma);
         return 0;
     }
-    if (!named(line, colon, "THPeligible"))
+    if (!NAMED(line, colon, "THPeligible"))
         return parse_size_field(line, colon, vma, error);
     skip_spaces(&rest);
     if (!take_digits(&rest, 10, &eligible) || rest.at < rest.end)
@@ -218,13 +236,10 @@ static int parse_field(const struct line *line, struct vma *vma, struct error *e
     return 0;
 }
 
-static int take_line(const char **at, const char *end, struct line *line, struct error *error)
+/* @p newline: that of the line, or where the text ends. */
+static int take_line(const char *at, const char *newline, struct line *line, struct error *error)
 {
-    const char *newline = memchr(*at, '\n', (size_t)(end - *at));
-
-    line->at = *at;
-    line->end = newline ? newline : end;
-    *at = newline ? newline + 1 : end;
+    *line = (struct line){at, newline};
     if (line->end - line->at > (ptrdiff_t)MAX_LINE_BYTES)
         return bad_line(error, line, "a line is too long");
     if (memchr(line->at, '\0', (size_t)(line->end - line->at)))
@@ -262,10 +277,16 @@ static int parse_line(const struct line *line, struct vma *vma, vma_visitor visi
 static int parse_lines(const char **at, const char *end, bool all, struct vma *vma,
                        vma_visitor visit, void *context, struct error *error)
 {
-    while (*at < end && (all || memchr(*at, '\n', (size_t)(end - *at)))) {
+    while (*at < end) {
+        const char *newline = memchr(*at, '\n', (size_t)(end - *at));
         struct line line;
-        int rc = take_line(at, end, &line, error);
 
+        if (!newline && !all)
+            return 0;
+
+        int rc = take_line(*at, newline ? newline : end, &line, error);
+
+        *at = newline ? newline + 1 : end;
         if (rc == 0)
             rc = parse_line(&line, vma, visit, context, error);
         if (rc != 0)
