@@ -286,7 +286,7 @@ static struct ram_smaps own_sums(const char *text)
     struct ram_smaps sums;
 
     fake_write(&fake, "proc/4242/smaps", text);
-    ck_assert_msg(ram_smaps_read(&fake.target, &sums, &why) == 0, "%s", why.text);
+    ck_assert_msg(ram_smaps_read_own(&fake.target, &sums, &why) == 0, "%s", why.text);
     return sums;
 }
 
@@ -322,6 +322,29 @@ START_TEST(own_memory_that_they_do)
     ck_assert_uint_eq(sums.own_referenced_bytes, (36 + 20) << 10);
     ck_assert_uint_eq(sums.own_doubtful_bytes, (4 + 8) << 10);
     ck_assert_uint_eq(sums.own_mapped_bytes, 64 << 10);
+}
+END_TEST
+
+/* What lies behind guest RAM is not even parsed. */
+START_TEST(ram_alone_needs_no_look_at_the_rest)
+{
+    static const char format[] = VMA("1000-3000", "rw-p", "", "8", "8", "8", "ac")
+        VMA("%llx-%llx", "rw-p", "", "64", "64", "32", "ac")
+            VMA("7ffffffd0000-7ffffffe0000", "rw-p", "", "64", "64", "4", "ac")
+                VMA("7fffffff0000-7fffffff1000", "rw-p", "", "4", "4", "4", "ac") "not smaps\n";
+    const unsigned long long hva = fake.block.hva;
+    struct error why = {0};
+    struct ram_smaps sums;
+    char text[1024];
+
+    snprintf(text, sizeof(text), format, hva, hva + fake.block.bytes);
+    fake_write(&fake, "proc/4242/smaps", text);
+    ck_assert_int_eq(ram_smaps_read_own(&fake.target, &sums, &why), -EBADMSG);
+    memset(&why, 0, sizeof(why));
+    ck_assert_msg(ram_smaps_read(&fake.target, &sums, &why) == 0, "%s", why.text);
+    ck_assert_uint_eq(sums.resident_bytes, 64 << 10);
+    ck_assert_uint_eq(sums.referenced_bytes, 32 << 10);
+    ck_assert_uint_eq(sums.own_bytes, 0);
 }
 END_TEST
 
@@ -453,6 +476,7 @@ int main(void)
     tcase_add_checked_fixture(checks, setup, teardown);
     tcase_add_test(checks, own_memory_that_generations_do_not_count);
     tcase_add_test(checks, own_memory_that_they_do);
+    tcase_add_test(checks, ram_alone_needs_no_look_at_the_rest);
     tcase_add_test(checks, takes_a_guest_in_a_group_of_its_own);
     tcase_add_test(checks, needs_mglru);
     tcase_add_test(checks, needs_a_group);

@@ -23,4 +23,8 @@ struct ram_smaps {
                                       (MADV_DONTFORK) */
 };
 
+/** Of guest RAM only: the walk ends behind the last of it, own_bytes and what follows stay 0. */
 int ram_smaps_read(const struct target *target, struct ram_smaps *out, struct error *error);
+
+/** Of all that QEMU has. */
+int ram_smaps_read_own(const struct target *target, struct ram_smaps *out, struct error *error);

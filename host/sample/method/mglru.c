@@ -261,7 +261,7 @@ static int mglru_collect(void *state, struct tally *tally, struct error *error)
     struct mglru *mglru = state;
     struct mglru_figure figure;
     struct ram_smaps sums;
-    int rc = ram_smaps_read(mglru->target, &sums, error);
+    int rc = ram_smaps_read_own(mglru->target, &sums, error);
 
     if (rc == 0)
         rc = age(mglru, sums.leaves, TRIES, error);
