@@ -35,13 +35,14 @@ def figure(rows, of, digits):
     return [" / ".join(number(value, digits) for value in values), number(spread_percent(values), 2)]
 
 
-COST_HEAD = ["a run, M instr.", "differ %", "a period, M instr.", "differ %", "user % of a period", "WSS MiB", "truth"]
+COST_HEAD = ["a run, M instr.", "differ %", "user %", "a period, M instr.", "differ %", "user %", "WSS MiB", "truth"]
 
 
 def cost_cells(rows):
     user, period = (median(rows, key) for key in ("period_user_s", "period_cpu_s"))
     return [
         *figure(rows, lambda group: millions(group, run_cost(group)), 1),
+        number(share(median(rows, "user_s"), run_cost(rows)), 0),
         *figure(rows, lambda group: millions(group, median(group, "period_cpu_s")), 1),
         number(share(user, period), 0),
         number(median(rows, "wss_mib"), 1),
@@ -61,16 +62,19 @@ def ratio(value, base):
     return value / base if value and base else None
 
 
+CENSUSES = ("vmwss idle census", "vmwss mglru census", "vmwss zap-all")
+
+
 def times_census(rows):
-    """How many times dearer other tools are than our census, run by run."""
+    """How many times dearer other tools are than each of our censuses, run by run."""
     tools = groups(rows, "tool")
-    census = tools.get(("vmwss idle census",))
-    for (tool,), group in tools.items():
-        if census and not tool.startswith("vmwss"):
-            pairs = list(zip(runs_of(group), runs_of(census)))
-            whole = (number(ratio(run_cost(other), run_cost(ours)), 2) for other, ours in pairs)
-            period = (number(ratio(run_cost(other), median(ours, "period_cpu_s")), 2) for other, ours in pairs)
-            yield f"{tool}: {' / '.join(whole)} x a run of the census, {' / '.join(period)} x a period of it"
+    others = [(tool, group) for (tool,), group in tools.items() if not tool.startswith("vmwss")]
+    for ours in CENSUSES:
+        for tool, group in others if (ours,) in tools else []:
+            pairs = list(zip(runs_of(group), runs_of(tools[(ours,)])))
+            whole = (number(ratio(run_cost(other), run_cost(census)), 2) for other, census in pairs)
+            period = (number(ratio(run_cost(other), median(census, "period_cpu_s")), 2) for other, census in pairs)
+            yield f"{tool}: {' / '.join(whole)} x a run of {ours}, {' / '.join(period)} x a period of it"
 
 
 def times_smallest(rows):
