@@ -28,6 +28,7 @@ int cmd_report(int argc, char **argv);
 int cmd_advise(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_balloon(int argc, char **argv);
+int cmd_shrink(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_bugreport(int argc, char **argv);

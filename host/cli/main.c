@@ -24,6 +24,7 @@ static const struct command commands[] = {
      cmd_advise},
     {"plan", "what the hosts of a fleet need, what more fits where, and which could be emptied",
      cmd_plan},
+    {"shrink", "how small a guest can be before it complains, by experiment", cmd_shrink},
     {"balloon", "what vmwss-balloond decided and why; ask it for room, release what it took",
      cmd_balloon},
     {"doctor", "what this host, or one guest, can be measured with, and the remedies", cmd_doctor},

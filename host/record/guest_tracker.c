@@ -67,26 +67,34 @@ static uint64_t pages(uint64_t bytes)
     return bytes == DOMAIN_MEMORY_UNKNOWN ? AGENT_UNKNOWN : bytes / BALLOON_PAGE;
 }
 
+bool guest_report_of_balloon(struct guest_report *out, const struct domain_memory *memory,
+                             double host_s)
+{
+    if (memory->updated_s == 0 || memory->total_bytes == DOMAIN_MEMORY_UNKNOWN)
+        return false;
+    guest_report_clear(out, GUEST_STATS_BALLOON);
+    out->host_s = host_s;
+    out->report.uptime_s = (double)memory->updated_s; /* differences of it are all that is used */
+    out->report.memory.total_bytes = memory->total_bytes;
+    out->report.memory.free_bytes = memory->free_bytes;
+    out->report.memory.available_bytes = memory->available_bytes;
+    out->report.memory.cache_bytes = memory->cache_bytes;
+    out->report.paging.swap_in_pages = pages(memory->swap_in_bytes);
+    out->report.paging.swap_out_pages = pages(memory->swap_out_bytes);
+    out->report.paging.major_faults = memory->major_faults;
+    return true;
+}
+
 bool guest_tracker_update_balloon(struct guest_tracker *tracker, const struct domain_memory *memory,
                                   double host_s)
 {
     struct guest_report one;
 
-    if (memory->updated_s == 0 || memory->total_bytes == DOMAIN_MEMORY_UNKNOWN)
+    if (!guest_report_of_balloon(&one, memory, host_s))
         return false;
     if (tracker->has_now && tracker->now.source == GUEST_STATS_BALLOON &&
-        (double)memory->updated_s <= tracker->now.report.uptime_s)
+        one.report.uptime_s <= tracker->now.report.uptime_s)
         return false;
-    guest_report_clear(&one, GUEST_STATS_BALLOON);
-    one.host_s = host_s;
-    one.report.uptime_s = (double)memory->updated_s; /* differences of it are all that is used */
-    one.report.memory.total_bytes = memory->total_bytes;
-    one.report.memory.free_bytes = memory->free_bytes;
-    one.report.memory.available_bytes = memory->available_bytes;
-    one.report.memory.cache_bytes = memory->cache_bytes;
-    one.report.paging.swap_in_pages = pages(memory->swap_in_bytes);
-    one.report.paging.swap_out_pages = pages(memory->swap_out_bytes);
-    one.report.paging.major_faults = memory->major_faults;
     update(tracker, &one);
     return true;
 }

@@ -27,6 +27,10 @@ void guest_tracker_init(struct guest_tracker *tracker, const char *unavailable);
 void guest_tracker_update(struct guest_tracker *tracker, const struct agent_hello *hello,
                           const struct agent_report *report, double host_s);
 
+/** A balloon driver's report, that libvirt told at @p host_s. False: it has reported nothing. */
+bool guest_report_of_balloon(struct guest_report *out, const struct domain_memory *memory,
+                             double host_s);
+
 /** Takes in what libvirt knows, for a guest without an agent. Returns false when the balloon driver
  * has reported nothing newer. */
 bool guest_tracker_update_balloon(struct guest_tracker *tracker, const struct domain_memory *memory,

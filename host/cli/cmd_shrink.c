@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_shrink.c  vmwss shrink: the memory shrinking experiment on a running guest. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/guest_kept.h"
+#include "cli/shrink_guest.h"
+#include "show/progress.h"
+#include "show/shrink.h"
+#include "show/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How often the guest is asked while a step settles: what ends a step at once is seen so soon. */
+#define LOOK_S 1.0
+/* A balloon that has not moved for so long does not move. */
+#define NO_PROGRESS_S 10.0
+#define RESTORE_S 30.0
+/* A driver works in pieces: so near is there. */
+#define NEAR_BYTES (1 << 20)
+
+struct options {
+    const char *uri, *domain, *database;
+    double settle_s;
+    uint64_t step_bytes, min_bytes;
+    bool yes, json;
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct option_line lines[] = {
+    {OPTION_TEXT, 'c', "connect", "URI", AT(uri), .help = "libvirt connection (qemu:///system)"},
+    {OPTION_SECONDS, 's', "settle", "S", AT(settle_s),
+     .help = "how long the guest is watched at each size (10)"},
+    {OPTION_SIZE, 0, "step", "SIZE", AT(step_bytes),
+     .help = "how much is taken at a time (a twentieth of what it has)",
+     .expect = "a size, as in 64M"},
+    {OPTION_SIZE, 0, "min", "SIZE", AT(min_bytes),
+     .help = "it is never made smaller than that (a quarter of what it has)",
+     .expect = "a size, as in 512M"},
+    {OPTION_FLAG, 'y', "yes", NULL, AT(yes), .help = "do not ask: the guest may become slow"},
+    {OPTION_TEXT, 'D', "database", "F", AT(database),
+     .help = "vmwssd's history, for the WSS beside (" STORE_DEFAULT_PATH ")"},
+    {OPTION_FLAG, 'j', "json", NULL, AT(json), .help = "one JSON object, schema vmwss.shrink.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss shrink DOMAIN [OPTIONS]\n\n"
+        "The memory shrinking experiment: takes memory from a running guest by its balloon, step by step,\n"
+        "until it complains by what its agent or its balloon driver reports (pressure, refaults, swap-in,\n"
+        "little left), then gives all back. Between the last two sizes lies the knee. The guest may become\n"
+        "slow, so an operator's word is needed. Whatever ends the experiment, the balloon is restored.\n",
+    .lines = lines,
+    .after =
+        "Exit status: 0 done, 1 usage, 2 it could not be done, 3 the guest vanished, 130 interrupted.\n",
+};
+
+static volatile int interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){.settle_s = 10, .database = NULL};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    if (optind != argc - 1) {
+        command_error("name one DOMAIN; see vmwss shrink --help");
+        return -EINVAL;
+    }
+    options->domain = argv[optind];
+    if (!(options->settle_s >= 2 && options->settle_s <= 3600)) {
+        command_error("--settle: expected 2 to 3600 seconds");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* --- the experiment --------------------------------------------------------------------------- */
+
+struct experiment {
+    const struct options *options;
+    struct fsroot root;
+    struct shrink_guest guest;
+    struct shrink_rules rules;
+    struct shrink_report report;
+    struct guest_report last; /* of the last look */
+    struct guest_kept *kept;
+    char name[256]; /* of the domain, for people */
+    struct progress progress;
+    double began_s;
+};
+
+static double now_s(void)
+{
+    return (double)clock_ns() / 1e9;
+}
+
+static void sleep_s(double seconds)
+{
+    if (!interrupted && seconds > 0)
+        poll(NULL, 0, (int)(seconds * 1000));
+}
+
+static void say(struct experiment *experiment)
+{
+    char text[96], size[32];
+
+    snprintf(text, sizeof(text), "%s: step %zu, it has %s", experiment->report.domain,
+             experiment->report.n,
+             show_bytes(size, sizeof(size), experiment->guest.memory.current_bytes));
+    progress_say(now_s() - experiment->began_s, text, &experiment->progress);
+}
+
+/* One look at the guest: 0, and what it alarms; or a negative errno. */
+static int look(struct experiment *experiment, unsigned *alarms, struct error *error)
+{
+    struct guest_report now;
+    int rc = shrink_guest_look(&experiment->guest, &now, error);
+
+    if (rc < 0)
+        return rc;
+
+    const struct shrink_reading reading = shrink_guest_reading(&experiment->guest,
+                                                               &experiment->last, &now);
+
+    *alarms = shrink_alarms(&experiment->rules, &reading);
+    experiment->last = now;
+    say(experiment);
+    return 0;
+}
+
+static bool is_at(const struct experiment *experiment, uint64_t target)
+{
+    return experiment->guest.memory.current_bytes <= target + NEAR_BYTES;
+}
+
+/* Until it has the size, or alarms, or its balloon stands still. */
+static int wait_for_size(struct experiment *experiment, uint64_t target, unsigned *alarms,
+                         struct error *error)
+{
+    uint64_t smallest = UINT64_MAX;
+    double moved_s = now_s();
+    int rc = 0;
+
+    *alarms = 0;
+    while (rc == 0 && !interrupted && !*alarms && !is_at(experiment, target)) {
+        sleep_s(LOOK_S);
+        rc = look(experiment, alarms, error);
+        if (experiment->guest.memory.current_bytes < smallest) {
+            smallest = experiment->guest.memory.current_bytes;
+            moved_s = now_s();
+        }
+        if (now_s() - moved_s > NO_PROGRESS_S)
+            break;
+    }
+    return rc;
+}
+
+/* Watches it for the time of a step, and judges the whole of that; a step that alarmed already is
+ * judged from @p before on, when its size was set. */
+static int watch(struct experiment *experiment, const struct guest_report *before,
+                 struct shrink_step *step, struct error *error)
+{
+    const struct guest_report first = step->complaints ? *before : experiment->last;
+    const double until_s = now_s() + experiment->options->settle_s;
+    unsigned alarms = step->complaints;
+    int rc = 0;
+
+    while (rc == 0 && !interrupted && !alarms && now_s() < until_s) {
+        sleep_s(fmin(LOOK_S, until_s - now_s()));
+        rc = look(experiment, &alarms, error);
+    }
+    step->actual_bytes = experiment->guest.memory.current_bytes;
+    step->reading = shrink_guest_reading(&experiment->guest, &first, &experiment->last);
+    step->complaints = alarms;
+    if (rc == 0 && !interrupted && !alarms && !guest_report_follows(&first, &experiment->last))
+        return error_set(error, -ENODATA,
+                         "domain %s: it reported nothing new for %.0f s: have its balloon driver "
+                         "report more often (virsh dommemstat %s --period 1)",
+                         experiment->name, experiment->options->settle_s, experiment->name);
+    return rc;
+}
+
+static struct shrink_step *add_step(struct experiment *experiment, uint64_t target)
+{
+    struct shrink_step *step = &experiment->report.steps[experiment->report.n++];
+
+    *step = (struct shrink_step){.target_bytes = target};
+    return step;
+}
+
+/* At its full size, as what the others are compared with. */
+static int first_step(struct experiment *experiment, struct error *error)
+{
+    struct shrink_step *step = add_step(experiment, experiment->guest.full_bytes);
+    int rc = shrink_guest_look(&experiment->guest, &experiment->last, error);
+
+    if (rc == 0)
+        rc = watch(experiment, &experiment->last, step, error);
+    if (rc == 0 && step->complaints)
+        experiment->report.end = SHRINK_COMPLAINT;
+    return rc;
+}
+
+static int shrink_once(struct experiment *experiment, uint64_t target, struct error *error)
+{
+    struct shrink_report *report = &experiment->report;
+    struct shrink_step *step = add_step(experiment, target);
+    const struct guest_report before = experiment->last;
+    int rc = shrink_guest_set(&experiment->guest, target, error);
+
+    if (rc == 0)
+        rc = wait_for_size(experiment, target, &step->complaints, error);
+    if (rc == 0)
+        rc = watch(experiment, &before, step, error);
+    if (rc < 0 || interrupted) {
+        report->n--; /* it was not watched for its time */
+        return rc;
+    }
+    step->complaints |= shrink_complaints(&experiment->rules, &report->steps[0].reading,
+                                          &step->reading);
+    if (step->complaints)
+        report->end = SHRINK_COMPLAINT;
+    else if (!is_at(experiment, target))
+        report->end = SHRINK_NO_MORE;
+    return 0;
+}
+
+static int step_down(struct experiment *experiment, struct error *error)
+{
+    struct shrink_report *report = &experiment->report;
+    int rc = first_step(experiment, error);
+
+    while (rc == 0 && !interrupted && report->end == SHRINK_GOES_ON) {
+        const struct shrink_step *last = &report->steps[report->n - 1];
+        uint64_t next = shrink_next(&experiment->rules, last->actual_bytes,
+                                    last->reading.available_bytes);
+
+        if (next == 0 || report->n == SHRINK_STEPS_MAX)
+            report->end = SHRINK_FLOOR;
+        else
+            rc = shrink_once(experiment, next, error);
+    }
+    if (interrupted)
+        report->end = SHRINK_INTERRUPTED;
+    else if (rc < 0)
+        report->end = rc == -ENODATA ? SHRINK_SILENT : SHRINK_FAILED;
+    return rc;
+}
+
+/* The guest takes it back at its own pace, which is waited for; a signal ends only the wait. */
+static int restore(struct experiment *experiment, struct error *error)
+{
+    struct shrink_guest *guest = &experiment->guest;
+    const double until_s = now_s() + RESTORE_S;
+    int rc = shrink_guest_restore(guest, error);
+
+    interrupted = 0;
+    while (rc == 0 && !interrupted && now_s() < until_s &&
+           guest->memory.current_bytes + NEAR_BYTES < guest->full_bytes) {
+        sleep_s(LOOK_S / 4);
+        rc = domain_memory_fetch(guest->libvirt, guest->memory.uuid, &guest->memory, error);
+        say(experiment);
+    }
+    progress_clear(&experiment->progress);
+    experiment->report.restored_bytes = guest->memory.current_bytes;
+    return rc;
+}
+
+/* --- an operator's word ----------------------------------------------------------------------- */
+
+static int confirm(const struct experiment *experiment, struct error *error)
+{
+    const struct shrink_rules *rules = &experiment->rules;
+    char full[32], step[32], least[32], line[16] = "";
+
+    if (experiment->options->yes)
+        return 0;
+    if (!isatty(STDIN_FILENO))
+        return error_set(error, -EPERM,
+                         "domain %s: it may become slow while memory is taken from it; --yes "
+                         "says that this is wanted",
+                         experiment->report.domain);
+    fprintf(stderr,
+            "%s has %s. Steps of %s are taken until it complains, at most down to %s; it may "
+            "become slow. Type yes: ",
+            experiment->report.domain, show_bytes(full, sizeof(full), experiment->guest.full_bytes),
+            show_bytes(step, sizeof(step), rules->step_bytes),
+            show_bytes(least, sizeof(least), rules->floor_bytes));
+    if (fgets(line, sizeof(line), stdin) && !strcmp(line, "yes\n"))
+        return 0;
+    return error_set(error, -EPERM, "domain %s: nothing was done", experiment->report.domain);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static int set_rules(struct experiment *experiment, struct error *error)
+{
+    const struct options *options = experiment->options;
+    uint64_t full = experiment->guest.full_bytes;
+
+    experiment->rules = shrink_rules_default(full);
+    if (options->step_bytes)
+        experiment->rules.step_bytes = options->step_bytes;
+    if (options->min_bytes)
+        experiment->rules.floor_bytes = options->min_bytes;
+    if (experiment->rules.floor_bytes < full && experiment->rules.step_bytes < full)
+        return 0;
+    return error_set(error, -EINVAL, "domain %s: it has %llu bytes, less than --min or --step",
+                     experiment->report.domain, (unsigned long long)full);
+}
+
+/* There may be no history, or none that this user may read. */
+static void read_kept(struct experiment *experiment)
+{
+    const char *database = experiment->options->database;
+    struct error ignored;
+
+    experiment->kept = malloc(sizeof(*experiment->kept));
+    if (!experiment->kept)
+        return;
+    guest_kept_read(database ? database : STORE_DEFAULT_PATH, experiment->guest.memory.uuid,
+                    experiment->guest.memory.maximum_bytes, experiment->kept, &ignored);
+    if (experiment->kept->has_record)
+        experiment->report.record = &experiment->kept->sample.record.sample;
+}
+
+static int begin(struct experiment *experiment, struct error *error)
+{
+    struct shrink_guest *guest = &experiment->guest;
+    struct timespec now;
+    int rc = shrink_guest_begin(guest, &experiment->root, experiment->options->domain, error);
+
+    if (rc < 0)
+        return rc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(experiment->name, sizeof(experiment->name), "%s", guest->memory.name);
+    experiment->report.domain = experiment->name;
+    experiment->report.uuid = guest->memory.uuid;
+    experiment->report.unix_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    experiment->report.settle_s = experiment->options->settle_s;
+    experiment->report.source = guest_stats_source_name(guest->source);
+    experiment->report.full_bytes = experiment->report.restored_bytes = guest->full_bytes;
+    rc = set_rules(experiment, error);
+    if (rc == 0)
+        rc = confirm(experiment, error);
+    if (rc == 0)
+        read_kept(experiment);
+    return rc;
+}
+
+static int run(struct experiment *experiment, struct error *error)
+{
+    struct error while_restoring = {0};
+    int rc = begin(experiment, error);
+    int restored;
+
+    if (rc < 0)
+        return rc;
+    catch_signals();
+    progress_init(&experiment->progress, experiment->name);
+    experiment->began_s = now_s();
+    rc = step_down(experiment, error);
+    restored = restore(experiment, &while_restoring);
+    if (experiment->options->json)
+        shrink_json_print(&experiment->report);
+    else
+        shrink_print(&experiment->report);
+    /* A guest that is just ending may make libvirt fail otherwise first. */
+    if (restored == -ENOENT || (rc == 0 && restored < 0))
+        rc = error_set(error, restored, "%s", while_restoring.text);
+    return rc < 0 ? rc : command_flush(error);
+}
+
+static int exit_code(const struct experiment *experiment, int rc, const struct error *error)
+{
+    if (rc == -EPIPE)
+        return EXIT_PIPE;
+    if (experiment->report.end == SHRINK_INTERRUPTED)
+        return EXIT_INTERRUPTED;
+    if (rc == -ENOENT && experiment->report.n > 0) {
+        command_error("%s", error->text);
+        return EXIT_VANISHED;
+    }
+    return rc < 0 ? command_cannot(error) : EXIT_DONE;
+}
+
+int cmd_shrink(int argc, char **argv)
+{
+    struct options options;
+    cleanup_free struct experiment *experiment = calloc(1, sizeof(*experiment));
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    if (!experiment || fsroot_open(&experiment->root, "/") < 0)
+        return EXIT_CANNOT;
+    experiment->options = &options;
+    experiment->guest.uri = options.uri;
+    experiment->guest.lock = RUN_LOCK_NONE;
+    rc = exit_code(experiment, run(experiment, &error), &error);
+    shrink_guest_end(&experiment->guest);
+    free(experiment->kept);
+    fsroot_close(&experiment->root);
+    return rc;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file shrink_guest.c  See shrink_guest.h. */
+#include "cli/shrink_guest.h"
+
+#include "base/clock.h"
+#include "record/guest_tracker.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* A migration, a snapshot may hold the domain. */
+#define RESTORE_TRIES 60
+
+/* --- the balloon ------------------------------------------------------------------------------ */
+
+/* What the guardian has to know; armed last. */
+struct shared {
+    volatile bool armed;
+    uint64_t full_bytes;
+    int id; /* another one: another run, which has its own balloon */
+    char uuid[37];
+    char uri[1024];
+};
+
+static int give_back(const struct shared *shared)
+{
+    struct domain_connection *libvirt = NULL;
+    struct domain_memory memory;
+    int rc = domain_connect_writable(*shared->uri ? shared->uri : NULL, &libvirt, NULL);
+
+    if (rc < 0)
+        return rc;
+    rc = domain_memory_fetch(libvirt, shared->uuid, &memory, NULL);
+    if (rc == 0 && memory.id == shared->id)
+        rc = domain_memory_set(libvirt, shared->uuid, shared->full_bytes, NULL);
+    domain_disconnect(libvirt);
+    return rc;
+}
+
+static void undo(void *area, void *context)
+{
+    const struct shared *shared = area;
+
+    (void)context;
+    for (int i = 0; shared->armed && i < RESTORE_TRIES; i++) {
+        int rc = give_back(shared);
+
+        if (rc == 0 || rc == -ENOENT)
+            return;
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    }
+}
+
+int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *error)
+{
+    struct shared *shared = guardian_shared(guest->guardian);
+
+    shared->full_bytes = guest->full_bytes;
+    shared->id = guest->memory.id;
+    snprintf(shared->uuid, sizeof(shared->uuid), "%s", guest->memory.uuid);
+    shared->armed = true;
+    return domain_memory_set(guest->libvirt, guest->memory.uuid, bytes, error);
+}
+
+int shrink_guest_restore(struct shrink_guest *guest, struct error *error)
+{
+    struct shared *shared = guest->guardian ? guardian_shared(guest->guardian) : NULL;
+    int rc;
+
+    if (!shared || !shared->armed)
+        return 0;
+    rc = domain_memory_set(guest->libvirt, guest->memory.uuid, guest->full_bytes, error);
+    if (rc == 0 || rc == -ENOENT)
+        shared->armed = false;
+    return rc;
+}
+
+/* --- its statistics --------------------------------------------------------------------------- */
+
+static int ask_agent(struct shrink_guest *guest, struct guest_report *report)
+{
+    struct agent_event event;
+    int rc = agent_way_ask(&guest->way, guest->libvirt, guest->memory.uuid, &event);
+
+    if (rc == 0)
+        guest_report_of_agent(report, agent_channel_hello(guest->way.channel),
+                              &event.message.report, (double)clock_ns() / 1e9);
+    return rc;
+}
+
+int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, struct error *error)
+{
+    struct domain_memory memory;
+    int rc = domain_memory_fetch(guest->libvirt, guest->memory.uuid, &memory, error);
+
+    if (rc < 0)
+        return rc;
+    if (memory.id != guest->memory.id)
+        return error_set(error, -ENOENT, "domain %s: it was restarted meanwhile", memory.name);
+    guest->memory = memory;
+    if (guest->source == GUEST_STATS_AGENT)
+        return ask_agent(guest, report) == 0 ? 0
+                                             : error_set(error, -ENODATA, "domain %s: %s",
+                                                         memory.name, guest->way.missing.text);
+    if (guest_report_of_balloon(report, &memory, (double)clock_ns() / 1e9))
+        return 0;
+    return error_set(error, -ENODATA,
+                     "domain %s: its balloon driver reports nothing more: have it report (virsh "
+                     "dommemstat %s --period 1)",
+                     memory.name, memory.name);
+}
+
+struct shrink_reading shrink_guest_reading(const struct shrink_guest *guest,
+                                           const struct guest_report *before,
+                                           const struct guest_report *now)
+{
+    const struct host_sample host = {.ram_bytes = guest->memory.current_bytes};
+    bool follows = before && guest_report_follows(before, now);
+    struct guest_stats stats;
+
+    guest_stats_make(&stats, follows ? before : NULL, now, &host);
+    return (struct shrink_reading){
+        .available_bytes = stats.available_bytes == AGENT_UNKNOWN ? DECIDE_UNKNOWN
+                                                                  : stats.available_bytes,
+        .psi_some = stats.psi_some,
+        .psi_full = stats.psi_full,
+        .refault_bytes_s = stats.refault_bytes_s,
+        .swap_in_bytes_s = stats.swap_in_bytes_s,
+        .major_faults_s = stats.major_faults_s,
+        .oom_kill = (stats.reasons & REASON_OOM_KILL) != 0,
+    };
+}
+
+/* The agent reports more; but it serves one client, which may be vmwssd. */
+static int find_source(struct shrink_guest *guest, struct error *error)
+{
+    struct guest_report report;
+
+    guest->source = GUEST_STATS_AGENT;
+    if (ask_agent(guest, &report) == 0)
+        return 0;
+    guest->source = GUEST_STATS_BALLOON;
+    if (guest_report_of_balloon(&report, &guest->memory, 0))
+        return 0;
+    return error_set(error, -ENODATA,
+                     "domain %s: it reports no statistics, so that it could not complain: have its "
+                     "balloon driver report (virsh dommemstat %s --period 1), or run its agent, "
+                     "see vmwss-guest(1) (%s)",
+                     guest->memory.name, guest->memory.name, guest->way.missing.text);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static int check(const struct shrink_guest *guest, struct error *error)
+{
+    const struct domain_memory *memory = &guest->memory;
+
+    if (memory->suspended)
+        return error_set(error, -EAGAIN, "domain %s: it is suspended, and gives nothing",
+                         memory->name);
+    if (memory->current_bytes == DOMAIN_MEMORY_UNKNOWN)
+        return error_set(error, -EOPNOTSUPP,
+                         "domain %s: it has no balloon (<memballoon model='virtio'/>)",
+                         memory->name);
+    return 0;
+}
+
+/* The guardian comes before libvirt, which has threads, and holds the lock as long as it lives. */
+static int secure(struct shrink_guest *guest, const struct fsroot *root, struct error *error)
+{
+    static const struct lock_wait at_once = {.pidfd = -1};
+    int rc = run_lock_host(&guest->lock, root, "balloond", &at_once, error);
+
+    if (rc == 0)
+        rc = guardian_post(&guest->guardian, sizeof(struct shared), undo, NULL, error);
+    if (rc < 0)
+        return rc;
+
+    struct shared *shared = guardian_shared(guest->guardian);
+
+    if (guest->uri && strlen(guest->uri) >= sizeof(shared->uri))
+        return error_set(error, -ENAMETOOLONG, "%s: this URI is too long", guest->uri);
+    snprintf(shared->uri, sizeof(shared->uri), "%s", guest->uri ? guest->uri : "");
+    return 0;
+}
+
+int shrink_guest_begin(struct shrink_guest *guest, const struct fsroot *root, const char *domain,
+                       struct error *error)
+{
+    int rc;
+
+    guest->lock = RUN_LOCK_NONE;
+    rc = secure(guest, root, error);
+    if (rc == 0)
+        rc = domain_connect_writable(guest->uri, &guest->libvirt, error);
+    if (rc == 0)
+        rc = domain_memory_fetch(guest->libvirt, domain, &guest->memory, error);
+    if (rc == 0)
+        rc = check(guest, error);
+    if (rc < 0)
+        return rc;
+    guest->full_bytes = guest->memory.current_bytes;
+    return find_source(guest, error);
+}
+
+/* A guardian that is armed still is left to its work, with the lock: it takes our end for our
+ * death. */
+void shrink_guest_end(struct shrink_guest *guest)
+{
+    struct shared *shared = guest->guardian ? guardian_shared(guest->guardian) : NULL;
+
+    agent_way_end(&guest->way);
+    domain_disconnect(guest->libvirt);
+    if (shared && shared->armed)
+        return;
+    guardian_dismiss(guest->guardian);
+    run_lock_release(&guest->lock);
+}

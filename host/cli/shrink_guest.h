@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file shrink_guest.h  The guest of the memory shrinking experiment: its balloon, which a guardian
+ * restores should this process die, and its statistics.
+ */
+#pragma once
+
+#include "agent/agent_way.h"
+#include "base/guardian.h"
+#include "base/run_lock.h"
+#include "decide/shrink.h"
+#include "domain/domain_memory.h"
+#include "estimate/guest_stats.h"
+
+struct shrink_guest {
+    const char *uri;
+    struct run_lock lock; /* vmwss-balloond's: it is kept from running meanwhile */
+    struct guardian *guardian;
+    struct domain_connection *libvirt;
+    struct agent_way way;
+    enum guest_stats_source source;
+    struct domain_memory memory; /* as of the last look */
+    uint64_t full_bytes;
+};
+
+/** Zeroed but for uri. Locks, connects, and finds the guest and a source of statistics; changes
+ * nothing. 0; or a negative errno with the object and the remedy. In any case shrink_guest_end().
+ */
+int shrink_guest_begin(struct shrink_guest *guest, const struct fsroot *root, const char *domain,
+                       struct error *error);
+
+/** Looks once: guest->memory, and the report of its source. 0; -ENODATA it reported nothing; or
+ * libvirt's error. */
+int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, struct error *error);
+
+/** What it reported from @p before, NULL: now only, to @p now. */
+struct shrink_reading shrink_guest_reading(const struct shrink_guest *guest,
+                                           const struct guest_report *before,
+                                           const struct guest_report *now);
+
+/** Sets the balloon's target; from then on the guardian restores. As domain_memory_set(). */
+int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *error);
+
+/** Sets the target that it had; nothing when nothing was changed. As domain_memory_set(); then
+ * shrink_guest_end() leaves it to the guardian, which tries for a minute. */
+int shrink_guest_restore(struct shrink_guest *guest, struct error *error);
+
+void shrink_guest_end(struct shrink_guest *guest);

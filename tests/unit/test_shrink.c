@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_shrink.c  The memory shrinking experiment: what counts as a complaint, and how far a
+ * step goes. */
+#include "decide/shrink.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <math.h>
+
+#define MIB (1ULL << 20)
+
+static struct shrink_reading quiet(void)
+{
+    return (struct shrink_reading){.available_bytes = 500 * MIB};
+}
+
+static const struct shrink_reading full = {.available_bytes = 900 * MIB};
+
+START_TEST(a_quiet_guest_does_not_complain)
+{
+    const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
+    const struct shrink_reading now = quiet();
+
+    ck_assert_uint_eq(shrink_complaints(&rules, &full, &now), 0);
+    ck_assert_uint_eq(shrink_alarms(&rules, &now), 0);
+}
+END_TEST
+
+START_TEST(each_complaint_counts_against_the_full_size)
+{
+    const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
+    const struct shrink_reading loud = {.available_bytes = 900 * MIB,
+                                        .psi_some = 0.5,
+                                        .refault_bytes_s = 9e6,
+                                        .swap_in_bytes_s = 9e6,
+                                        .major_faults_s = 1000};
+    struct shrink_reading now = loud;
+
+    ck_assert_uint_eq(shrink_complaints(&rules, &loud, &now), 0);
+    ck_assert_uint_eq(shrink_complaints(&rules, &full, &now),
+                      COMPLAINT_PSI | COMPLAINT_REFAULTS | COMPLAINT_SWAP_IN);
+    now = loud;
+    now.psi_some += 0.011;
+    ck_assert_uint_eq(shrink_complaints(&rules, &loud, &now), COMPLAINT_PSI);
+    now = loud;
+    now.refault_bytes_s += 1.1e6;
+    ck_assert_uint_eq(shrink_complaints(&rules, &loud, &now), COMPLAINT_REFAULTS);
+    now = loud;
+    now.swap_in_bytes_s += 1.1e6;
+    ck_assert_uint_eq(shrink_complaints(&rules, &loud, &now), COMPLAINT_SWAP_IN);
+}
+END_TEST
+
+START_TEST(major_faults_count_only_for_want_of_better)
+{
+    const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
+    struct shrink_reading now = quiet();
+
+    now.major_faults_s = 60;
+    ck_assert_uint_eq(shrink_complaints(&rules, &full, &now), 0);
+    now.psi_some = now.psi_full = now.refault_bytes_s = NAN;
+    ck_assert_uint_eq(shrink_complaints(&rules, &full, &now), COMPLAINT_MAJOR_FAULTS);
+}
+END_TEST
+
+START_TEST(what_is_not_reported_is_no_complaint)
+{
+    const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
+    const struct shrink_reading nothing = {DECIDE_UNKNOWN, NAN, NAN, NAN, NAN, NAN, false};
+
+    ck_assert_uint_eq(shrink_complaints(&rules, &full, &nothing), 0);
+    ck_assert_uint_eq(shrink_complaints(&rules, &nothing, &nothing), 0);
+    ck_assert_uint_eq(shrink_alarms(&rules, &nothing), 0);
+}
+END_TEST
+
+START_TEST(alarms_are_those_of_a_panic)
+{
+    const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
+    struct shrink_reading now = quiet();
+
+    now.psi_some = 0.09;
+    ck_assert_uint_eq(shrink_alarms(&rules, &now), 0);
+    now.psi_some = 0.1;
+    ck_assert_uint_eq(shrink_alarms(&rules, &now), COMPLAINT_PSI);
+    now = quiet();
+    now.psi_full = 0.01;
+    ck_assert_uint_eq(shrink_alarms(&rules, &now), COMPLAINT_PSI);
+    now = quiet();
+    now.available_bytes = 64 * MIB - 1;
+    ck_assert_uint_eq(shrink_alarms(&rules, &now), COMPLAINT_AVAILABLE);
+    now = quiet();
+    now.oom_kill = true;
+    ck_assert_uint_eq(shrink_alarms(&rules, &now), COMPLAINT_OOM_KILL);
+}
+END_TEST
+
+START_TEST(a_step_takes_half_of_what_is_available_at_most)
+{
+    const struct shrink_rules rules = shrink_rules_default(2000 * MIB);
+
+    ck_assert_uint_eq(shrink_next(&rules, 2000 * MIB, 1000 * MIB), 1900 * MIB);
+    ck_assert_uint_eq(shrink_next(&rules, 2000 * MIB, 100 * MIB), 1950 * MIB);
+    ck_assert_uint_eq(shrink_next(&rules, 2000 * MIB, 1 * MIB), 0);
+    ck_assert_uint_eq(shrink_next(&rules, 2000 * MIB, DECIDE_UNKNOWN), 1900 * MIB);
+}
+END_TEST
+
+START_TEST(no_step_goes_below_the_floor)
+{
+    const struct shrink_rules rules = shrink_rules_default(2000 * MIB);
+
+    ck_assert_uint_eq(shrink_next(&rules, 530 * MIB, 400 * MIB), 500 * MIB);
+    ck_assert_uint_eq(shrink_next(&rules, 500 * MIB, 400 * MIB), 0);
+    ck_assert_uint_eq(shrink_next(&rules, 100 * MIB, 90 * MIB), 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("shrink");
+    TCase *tcase = tcase_create("shrink");
+
+    tcase_add_test(tcase, a_quiet_guest_does_not_complain);
+    tcase_add_test(tcase, each_complaint_counts_against_the_full_size);
+    tcase_add_test(tcase, major_faults_count_only_for_want_of_better);
+    tcase_add_test(tcase, what_is_not_reported_is_no_complaint);
+    tcase_add_test(tcase, alarms_are_those_of_a_panic);
+    tcase_add_test(tcase, a_step_takes_half_of_what_is_available_at_most);
+    tcase_add_test(tcase, no_step_goes_below_the_floor);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
