@@ -119,8 +119,7 @@ static void print_end(const struct shrink_report *report)
     static const char *const why[] = {
         [SHRINK_GOES_ON] = "",
         [SHRINK_COMPLAINT] = "",
-        [SHRINK_FLOOR] = "no complaint: it is at the smallest size that --min allows, or has "
-                         "nothing available to take",
+        [SHRINK_FLOOR] = "no complaint down to --min, or until nothing was available to take",
         [SHRINK_NO_MORE] = "no complaint: its balloon driver gave no more",
         [SHRINK_SILENT] = "ended: the guest reported nothing more",
         [SHRINK_INTERRUPTED] = "interrupted",

@@ -80,18 +80,18 @@ begun() {
 }
 check "it begins" begun
 expect_exit "a second one: refused" 2 "balloond" shrink --yes heap
-kill -TERM $shrinking
-wait $shrinking
+kill -TERM "$shrinking"
+wait "$shrinking"
 check "SIGTERM: exit 130" test $? = 130
 check "with what was found" grep -q interrupted "$guests_dir/out"
 check "restored" eventually has heap -eq $full
 check "it begins again" begun
-kill -KILL $shrinking
-wait $shrinking 2>/dev/null
+kill -KILL "$shrinking"
+wait "$shrinking" 2>/dev/null
 check "kill -9: restored" eventually has heap -eq $full
 check "and again" begun
 embed_virsh destroy heap
-wait $shrinking
+wait "$shrinking"
 check "the guest vanishes: exit 3" test $? = 3
 gone() { [[ -z $(ls /run/vmwss 2>/dev/null) ]]; }
 check "nothing is left" eventually gone
