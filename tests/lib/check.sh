@@ -74,10 +74,10 @@ quietly() { "$@" >/dev/null; }
 holds() { awk "BEGIN { exit !($1) }"; }
 
 # settles COMMAND...: COMMAND succeeds in a while. How long that is on a busy machine nobody knows; only a failure waits: for
-# two minutes, and for twenty tries where each takes long.
+# two minutes, and for three hundred tries where each takes long, as in a machine that is emulated.
 settles() {
 	local i end=$((SECONDS + 120))
-	for ((i = 0; i < 20 || SECONDS < end; i++)); do
+	for ((i = 0; i < 300 || SECONDS < end; i++)); do
 		if "$@"; then return 0; fi
 		sleep 0.1
 	done
