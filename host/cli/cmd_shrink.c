@@ -18,12 +18,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How often the guest is asked while a step settles: what ends a step at once is seen so soon. */
+/* How often the guest is read while a step settles: an alarm is seen as soon as that. */
 #define LOOK_S 1.0
 /* A balloon that has not moved for so long does not move. */
 #define NO_PROGRESS_S 10.0
 #define RESTORE_S 30.0
-/* A driver works in pieces: so near is there. */
+/* A driver works in pieces: this near counts as reached. */
 #define NEAR_BYTES (1 << 20)
 
 struct options {
@@ -40,10 +40,10 @@ static const struct option_line lines[] = {
     {OPTION_SECONDS, 's', "settle", "S", AT(settle_s),
      .help = "how long the guest is watched at each size (10)"},
     {OPTION_SIZE, 0, "step", "SIZE", AT(step_bytes),
-     .help = "how much is taken at a time (a twentieth of what it has)",
+     .help = "how much is taken at a time (a twentieth of what the guest has)",
      .expect = "a size, as in 64M"},
     {OPTION_SIZE, 0, "min", "SIZE", AT(min_bytes),
-     .help = "it is never made smaller than that (a quarter of what it has)",
+     .help = "the smallest size that is tried (a quarter of what the guest has)",
      .expect = "a size, as in 512M"},
     {OPTION_FLAG, 'y', "yes", NULL, AT(yes), .help = "do not ask: the guest may become slow"},
     {OPTION_TEXT, 'D', "database", "F", AT(database),
@@ -56,12 +56,12 @@ static const struct command_options command_options = {
     .usage =
         "Usage: vmwss shrink DOMAIN [OPTIONS]\n\n"
         "The memory shrinking experiment: takes memory from a running guest by its balloon, step by step,\n"
-        "until it complains by what its agent or its balloon driver reports (pressure, refaults, swap-in,\n"
-        "little left), then gives all back. Between the last two sizes lies the knee. The guest may become\n"
-        "slow, so an operator's word is needed. Whatever ends the experiment, the balloon is restored.\n",
+        "until its agent or its balloon driver reports a complaint (pressure, refaults, swap-in, little\n"
+        "available), then gives all back. The knee lies between the last two sizes. The guest may become\n"
+        "slow, so the command asks first. Whatever ends the experiment, the balloon is restored.\n",
     .lines = lines,
     .after =
-        "Exit status: 0 done, 1 usage, 2 it could not be done, 3 the guest vanished, 130 interrupted.\n",
+        "Exit status: 0 done, 1 usage, 2 failed or refused, 3 the guest vanished, 130 interrupted.\n",
 };
 
 static volatile int interrupted;
@@ -137,7 +137,7 @@ static void say(struct experiment *experiment)
     progress_say(now_s() - experiment->began_s, text, &experiment->progress);
 }
 
-/* One look at the guest: 0, and what it alarms; or a negative errno. */
+/* Reads the guest once: 0, and its alarms; or a negative errno. */
 static int look(struct experiment *experiment, unsigned *alarms, struct error *error)
 {
     struct guest_report now;
@@ -160,7 +160,7 @@ static bool is_at(const struct experiment *experiment, uint64_t target)
     return experiment->guest.memory.current_bytes <= target + NEAR_BYTES;
 }
 
-/* Until it has the size, or alarms, or its balloon stands still. */
+/* Until the guest has the size or alarms, or its balloon stops moving. */
 static int wait_for_size(struct experiment *experiment, uint64_t target, unsigned *alarms,
                          struct error *error)
 {
@@ -182,8 +182,8 @@ static int wait_for_size(struct experiment *experiment, uint64_t target, unsigne
     return rc;
 }
 
-/* Watches it for the time of a step, and judges the whole of that; a step that alarmed already is
- * judged from @p before on, when its size was set. */
+/* Watches the guest for the time of a step, and judges all of that time; a step that has alarmed
+ * already is judged from @p before on, when its size was set. */
 static int watch(struct experiment *experiment, const struct guest_report *before,
                  struct shrink_step *step, struct error *error)
 {
@@ -201,8 +201,8 @@ static int watch(struct experiment *experiment, const struct guest_report *befor
     step->complaints = alarms;
     if (rc == 0 && !interrupted && !alarms && !guest_report_follows(&first, &experiment->last))
         return error_set(error, -ENODATA,
-                         "domain %s: it reported nothing new for %.0f s: have its balloon driver "
-                         "report more often (virsh dommemstat %s --period 1)",
+                         "domain %s: no new report for %.0f s: have its balloon driver report more "
+                         "often (virsh dommemstat %s --period 1)",
                          experiment->name, experiment->options->settle_s, experiment->name);
     return rc;
 }
@@ -215,7 +215,7 @@ static struct shrink_step *add_step(struct experiment *experiment, uint64_t targ
     return step;
 }
 
-/* At its full size, as what the others are compared with. */
+/* The full size, with which the other steps are compared. */
 static int first_step(struct experiment *experiment, struct error *error)
 {
     struct shrink_step *step = add_step(experiment, experiment->guest.full_bytes);
@@ -240,7 +240,7 @@ static int shrink_once(struct experiment *experiment, uint64_t target, struct er
     if (rc == 0)
         rc = watch(experiment, &before, step, error);
     if (rc < 0 || interrupted) {
-        report->n--; /* it was not watched for its time */
+        report->n--; /* not watched for the whole time */
         return rc;
     }
     step->complaints |= shrink_complaints(&experiment->rules, &report->steps[0].reading,
@@ -274,7 +274,7 @@ static int step_down(struct experiment *experiment, struct error *error)
     return rc;
 }
 
-/* The guest takes it back at its own pace, which is waited for; a signal ends only the wait. */
+/* Waits for the guest, which takes memory back at its own pace; a signal ends only the wait. */
 static int restore(struct experiment *experiment, struct error *error)
 {
     struct shrink_guest *guest = &experiment->guest;
@@ -293,7 +293,7 @@ static int restore(struct experiment *experiment, struct error *error)
     return rc;
 }
 
-/* --- an operator's word ----------------------------------------------------------------------- */
+/* --- confirmation ----------------------------------------------------------------------------- */
 
 static int confirm(const struct experiment *experiment, struct error *error)
 {
@@ -304,12 +304,12 @@ static int confirm(const struct experiment *experiment, struct error *error)
         return 0;
     if (!isatty(STDIN_FILENO))
         return error_set(error, -EPERM,
-                         "domain %s: it may become slow while memory is taken from it; --yes "
-                         "says that this is wanted",
+                         "domain %s: it may become slow while memory is taken from it; confirm "
+                         "with --yes",
                          experiment->report.domain);
     fprintf(stderr,
-            "%s has %s. Steps of %s are taken until it complains, at most down to %s; it may "
-            "become slow. Type yes: ",
+            "%s has %s, and is shrunk in steps of %s until it complains, at most down to %s; "
+            "it may become slow. Type yes: ",
             experiment->report.domain, show_bytes(full, sizeof(full), experiment->guest.full_bytes),
             show_bytes(step, sizeof(step), rules->step_bytes),
             show_bytes(least, sizeof(least), rules->floor_bytes));

@@ -16,7 +16,7 @@
 
 /* --- the balloon ------------------------------------------------------------------------------ */
 
-/* What the guardian has to know; armed last. */
+/* What the guardian needs; armed last. */
 struct shared {
     volatile bool armed;
     uint64_t full_bytes;
@@ -108,7 +108,7 @@ int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, s
     if (guest_report_of_balloon(report, &memory, (double)clock_ns() / 1e9))
         return 0;
     return error_set(error, -ENODATA,
-                     "domain %s: its balloon driver reports nothing more: have it report (virsh "
+                     "domain %s: its balloon driver stopped reporting: have it report (virsh "
                      "dommemstat %s --period 1)",
                      memory.name, memory.name);
 }
@@ -146,9 +146,9 @@ static int find_source(struct shrink_guest *guest, struct error *error)
     if (guest_report_of_balloon(&report, &guest->memory, 0))
         return 0;
     return error_set(error, -ENODATA,
-                     "domain %s: it reports no statistics, so that it could not complain: have its "
-                     "balloon driver report (virsh dommemstat %s --period 1), or run its agent, "
-                     "see vmwss-guest(1) (%s)",
+                     "domain %s: it reports no statistics, so it cannot complain: have its balloon "
+                     "driver report (virsh dommemstat %s --period 1), or run its agent, see "
+                     "vmwss-guest(1) (%s)",
                      guest->memory.name, guest->memory.name, guest->way.missing.text);
 }
 
@@ -159,7 +159,7 @@ static int check(const struct shrink_guest *guest, struct error *error)
     const struct domain_memory *memory = &guest->memory;
 
     if (memory->suspended)
-        return error_set(error, -EAGAIN, "domain %s: it is suspended, and gives nothing",
+        return error_set(error, -EAGAIN, "domain %s: it is suspended, and its balloon cannot move",
                          memory->name);
     if (memory->current_bytes == DOMAIN_MEMORY_UNKNOWN)
         return error_set(error, -EOPNOTSUPP,
@@ -168,7 +168,7 @@ static int check(const struct shrink_guest *guest, struct error *error)
     return 0;
 }
 
-/* The guardian comes before libvirt, which has threads, and holds the lock as long as it lives. */
+/* The guardian is started before libvirt, which has threads; it holds the lock while it lives. */
 static int secure(struct shrink_guest *guest, const struct fsroot *root, struct error *error)
 {
     static const struct lock_wait at_once = {.pidfd = -1};
@@ -182,7 +182,7 @@ static int secure(struct shrink_guest *guest, const struct fsroot *root, struct 
     struct shared *shared = guardian_shared(guest->guardian);
 
     if (guest->uri && strlen(guest->uri) >= sizeof(shared->uri))
-        return error_set(error, -ENAMETOOLONG, "%s: this URI is too long", guest->uri);
+        return error_set(error, -ENAMETOOLONG, "%s: the URI is too long", guest->uri);
     snprintf(shared->uri, sizeof(shared->uri), "%s", guest->uri ? guest->uri : "");
     return 0;
 }

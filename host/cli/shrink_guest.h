@@ -14,12 +14,12 @@
 
 struct shrink_guest {
     const char *uri;
-    struct run_lock lock; /* vmwss-balloond's: it is kept from running meanwhile */
+    struct run_lock lock; /* of vmwss-balloond, which cannot run meanwhile */
     struct guardian *guardian;
     struct domain_connection *libvirt;
     struct agent_way way;
     enum guest_stats_source source;
-    struct domain_memory memory; /* as of the last look */
+    struct domain_memory memory; /* as last read */
     uint64_t full_bytes;
 };
 
@@ -29,11 +29,11 @@ struct shrink_guest {
 int shrink_guest_begin(struct shrink_guest *guest, const struct fsroot *root, const char *domain,
                        struct error *error);
 
-/** Looks once: guest->memory, and the report of its source. 0; -ENODATA it reported nothing; or
+/** Reads guest->memory and a report of the guest's source once. 0; -ENODATA: there is no report; or
  * libvirt's error. */
 int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, struct error *error);
 
-/** What it reported from @p before, NULL: now only, to @p now. */
+/** What the guest reported between @p before (NULL: only now) and @p now. */
 struct shrink_reading shrink_guest_reading(const struct shrink_guest *guest,
                                            const struct guest_report *before,
                                            const struct guest_report *now);

@@ -6,9 +6,9 @@
  * falls; the size before that is the working set (P. Denning, Working Sets Past and Present, IEEE
  * TSE 6(1), 1980: the knee of the lifetime curve). The guest's complaints stand for performance
  * here: pressure (PSI), refaults, swap-in, and major faults where the guest reports neither. They
- * are compared with what the guest reported at its full size. Two brakes are today's: a step takes
- * at most half of what is available to the guest, and little left is a complaint before anything is
- * killed.
+ * are compared with what the guest reported at its full size. There are two additional brakes: a
+ * step takes at most half of what is available to the guest, and little available memory is a
+ * complaint before a process is killed.
  *
  * Pure functions over plain structs. What the guest does not report is NAN, or DECIDE_UNKNOWN.
  */
@@ -19,7 +19,7 @@
 struct shrink_rules {
     uint64_t step_bytes;
     uint64_t floor_bytes;     /* never smaller */
-    double psi_some;          /* a complaint: so much more than at full size, share of time */
+    double psi_some;          /* a complaint: more than at full size by this share of time */
     double paging_bytes_s;    /* likewise: refaults, swap-in */
     double major_faults_s;    /* likewise, where neither is reported */
     uint64_t available_bytes; /* a complaint: less is left to the guest */
@@ -29,7 +29,7 @@ struct shrink_rules {
  * faults a second; available as in a panic, see decide_policy. */
 struct shrink_rules shrink_rules_default(uint64_t full_bytes);
 
-/** What the guest reported over a while at one size. */
+/** What the guest reported at one size, over a step or a second. */
 struct shrink_reading {
     uint64_t available_bytes;
     double psi_some, psi_full; /* share of time */
@@ -56,10 +56,10 @@ const char *shrink_complaint_name(unsigned number);
 unsigned shrink_complaints(const struct shrink_rules *rules, const struct shrink_reading *full,
                            const struct shrink_reading *now);
 
-/** Over a second, too short for more: what ends a step at once, enum shrink_complaint. */
+/** What ends a step at once, judged over a second only: enum shrink_complaint. */
 unsigned shrink_alarms(const struct shrink_rules *rules, const struct shrink_reading *now);
 
-/** The next size, of a guest that has @p actual_bytes; 0: none, for it is at the floor, or nothing
- * is available. */
+/** The next size after @p actual_bytes; 0: none, because the floor is reached or nothing is
+ * available. */
 uint64_t shrink_next(const struct shrink_rules *rules, uint64_t actual_bytes,
                      uint64_t available_bytes);

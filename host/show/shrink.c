@@ -121,7 +121,7 @@ static void print_end(const struct shrink_report *report)
         [SHRINK_COMPLAINT] = "",
         [SHRINK_FLOOR] = "no complaint down to --min, or until nothing was available to take",
         [SHRINK_NO_MORE] = "no complaint: its balloon driver gave no more",
-        [SHRINK_SILENT] = "ended: the guest reported nothing more",
+        [SHRINK_SILENT] = "ended: the guest stopped reporting",
         [SHRINK_INTERRUPTED] = "interrupted",
         [SHRINK_FAILED] = "ended before the guest complained",
     };
@@ -136,7 +136,7 @@ static void print_end(const struct shrink_report *report)
         printf("%s\n", why[report->end]);
     print_windows(report->record);
     if (report->restored_bytes < report->full_bytes)
-        printf("restored: it has %s of %s so far, the rest follows as its driver takes it\n",
+        printf("restored: %s of %s so far, the rest follows as the guest's driver takes it\n",
                show_bytes(low, sizeof(low), report->restored_bytes),
                show_bytes(high, sizeof(high), report->full_bytes));
     else

@@ -10,8 +10,8 @@ enum shrink_end {
     SHRINK_GOES_ON,
     SHRINK_COMPLAINT,   /* the guest complained at the last size */
     SHRINK_FLOOR,       /* the guest did not complain down to the floor */
-    SHRINK_NO_MORE,     /* its driver gave no more */
-    SHRINK_SILENT,      /* it reported no more */
+    SHRINK_NO_MORE,     /* the balloon driver gave no more */
+    SHRINK_SILENT,      /* the guest stopped reporting */
     SHRINK_INTERRUPTED, /* by a signal */
     SHRINK_FAILED,      /* libvirt, or the guest, is gone or busy */
 };
