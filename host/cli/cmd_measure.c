@@ -77,7 +77,7 @@ static const struct option_line lines[] = {
              "every N-th time; back to every time when they do not",
      1, 1000, "a whole number, 1 to 1000"},
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (default: not at\n"
-                  "all; with --interval, what a period leaves beside the longest window)"),
+                  "all; with --interval, the interval minus the longest window)"),
     {OPTION_CALL, 0, "pause", "[=MS]", 0,
      .help = "suspend the guest while it is marked and while it is read, each time for at\n"
              "most MS milliseconds (100): no touch falls in between",

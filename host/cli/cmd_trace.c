@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of a guest of 1 GiB whose set is scattered a period has some 0.5 MiB; of a panel, 4 KiB. */
+/* A period of a guest of 1 GiB with a scattered set has some 0.5 MiB; one of a panel, 4 KiB. */
 #define DEFAULT_MAX_BYTES (256ULL << 20)
 
 struct options {
@@ -36,7 +36,7 @@ static const struct option_line lines[] = {
     SAMPLING_GUEST,
     {OPTION_TEXT, 0, "out", "FILE", AT(out), .help = "write the trace into FILE, a new one"},
     {OPTION_TEXT, 0, "show", "FILE", AT(show),
-     .help = "print what the trace in FILE says: WSS against window, reuse between periods"},
+     .help = "print what the trace in FILE shows: WSS against window, reuse between periods"},
     SAMPLING_WINDOWS("when each period is read, in seconds; the last ends it (1,2,5,10)"),
     {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s),
      .help = "begin a period every S seconds (default: when the one before has ended)"},
@@ -46,21 +46,22 @@ static const struct option_line lines[] = {
      "a whole number above 0"},
     {OPTION_SIZE, 0, "max-size", "SIZE", AT(max_bytes),
      .help = "end before FILE is larger than that (256M)", .expect = "a size, as in 64M"},
-    SAMPLING_METHOD("auto, @followers@: one that sees single pages"),
-    SAMPLING_CENSUS("look at every page (the default up to 1 GiB of RAM, but for zap)"),
+    SAMPLING_METHOD("auto, @followers@: a method that sees single pages"),
+    SAMPLING_CENSUS("sample every page (the default up to 1 GiB of RAM, except for zap)"),
     SAMPLING_SAMPLES("a panel of N pages chosen at random, the same in each period (2000)"),
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (default: not at\n"
-                  "all; with --interval, what a period leaves beside the longest window)"),
+                  "all; with --interval, the interval minus the longest window)"),
     {OPTION_FLAG, 0, "csv", NULL, AT(csv),
-     .help = "comma-separated values: of --show, or of each period instead of --out"},
-    SAMPLING_JSON("of --show: one JSON object, schema vmwss.trace.v1"),
+     .help = "comma-separated values: with --show, or for each period instead of --out"},
+    SAMPLING_JSON("with --show: one JSON object, schema vmwss.trace.v1"),
     {.type = OPTION_END},
 };
 
 static const struct command_options command_options = {
-    .usage = "Usage: vmwss trace (DOMAIN | --pid PID) (--out FILE | --csv) [OPTIONS]\n"
-             "       vmwss trace --show FILE [--json | --csv]\n\n"
-             "Which pages of a guest were touched in each period, and by when, as a stream.\n",
+    .usage =
+        "Usage: vmwss trace (DOMAIN | --pid PID) (--out FILE | --csv) [OPTIONS]\n"
+        "       vmwss trace --show FILE [--json | --csv]\n\n"
+        "Records which pages of a guest were touched in each period, and at which reading first.\n",
     .lines = lines,
 };
 
@@ -169,15 +170,16 @@ static int prepare(struct tracing *tracing, struct resident_now *now, struct err
     if (relocated)
         forget_set(tracing);
     if (rc == 0 && tracing->session->plan.method != tracing->method)
-        return error_set(error, -ENOTSUP,
-                         "guest RAM was plugged, and now %s fits, not %s: begin a new trace",
-                         tracing->session->plan.method->name, tracing->method->name);
+        return error_set(
+            error, -ENOTSUP,
+            "guest RAM was plugged: the method is now %s instead of %s: begin a new trace",
+            tracing->session->plan.method->name, tracing->method->name);
     if (rc == 0 && !tracing->set.state)
         rc = session_draw(tracing->session, now, &tracing->set, error);
     return rc;
 }
 
-/* The method has dropped what it cannot look at, so only now it is known. */
+/* Only now is the set known: the method has dropped the pages that it cannot sample. */
 static int lay_out(struct tracing *tracing, struct error *error)
 {
     const struct session *session = tracing->session;
@@ -215,7 +217,7 @@ static int write_period(struct tracing *tracing, const struct sample_record *rec
     return rc;
 }
 
-/* May the next period have what this one had not? */
+/* Can the next period succeed where this one failed? */
 static bool is_passing(const struct tracing *tracing, int rc)
 {
     return rc == -ENOMSG || (rc == -EBUSY && tracing->options->interval_s > 0);
@@ -345,7 +347,7 @@ static int end(struct tracing *tracing, int rc, struct error *error)
     if (writer->periods > 0) {
         printf("%s: %" PRIu64 " period%s, %s; %s%s\n", writer->path, writer->periods,
                writer->periods == 1 ? "" : "s", show_bytes(size, sizeof(size), writer->bytes),
-               reason, writer->cut ? "; without an end, and read up to there" : "");
+               reason, writer->cut ? "; not ended properly, but readable up to there" : "");
         fflush(stdout);
     }
     return rc < 0 ? rc : ended;

@@ -44,7 +44,7 @@ static int read_payload(struct trace_reader *reader, const uint8_t *head, struct
     if (read_bytes(reader, block->payload, block->n) != 0)
         return NO_MORE;
     if (trace_crc(trace_crc(0, head, 8), block->payload, block->n) != trace_u32(head + 8))
-        return damaged(reader, "the checksum is another", error);
+        return damaged(reader, "the checksum differs", error);
     return 0;
 }
 
@@ -129,7 +129,7 @@ static int read_head(struct trace_reader *reader, struct error *error)
     if (rc == 0)
         rc = take_block(reader, &block, error);
     free(block.payload);
-    return rc == NO_MORE ? damaged(reader, "it ends within its head", error) : rc;
+    return rc == NO_MORE ? damaged(reader, "it ends within the head", error) : rc;
 }
 
 int trace_reader_begin(struct trace_reader *reader, FILE *file, const char *path,
@@ -142,7 +142,7 @@ int trace_reader_begin(struct trace_reader *reader, FILE *file, const char *path
     if (fseeko(file, 0, SEEK_END) < 0 || (bytes = ftello(file)) < 0 ||
         fseeko(file, 0, SEEK_SET) < 0) {
         trace_reader_close(reader);
-        return error_set(error, -EIO, "%s: it cannot be sought in", path);
+        return error_set(error, -EIO, "%s: not seekable", path);
     }
     reader->bytes = (uint64_t)bytes;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file trace_reader.h  Reads a trace, one part after the other: the only parser of these files,
- * which may be anybody's.
+ * whose content is not trusted.
  *
  * What is allocated is at most some twelve times the size of the file, whatever it says.
  */
@@ -35,8 +35,7 @@ struct trace_reader {
  *          where; -EINVAL: no regular file; or the file system's error */
 int trace_reader_open(struct trace_reader *reader, const char *path, struct error *error);
 
-/** The same with a stream that can be sought in; it is closed with the reader, and if this
- * fails. */
+/** Likewise, with a seekable stream, which is closed with the reader, and also on failure. */
 int trace_reader_begin(struct trace_reader *reader, FILE *file, const char *path,
                        struct error *error);
 

@@ -8,9 +8,9 @@
  * the last m periods exactly when t - last < m: one pass answers every m, as a stack of page
  * numbers in the order of their last use answers every size (Mattson and others, IBM Systems
  * Journal 9, 1970). A page that is touched in period t and was not within the m periods before is
- * one that a guest with only that working set would have had to bring back: that is missed.
+ * one that a guest with only that working set would have had to bring back: it counts as missed.
  *
- * Pages are those that are touched and resident at the end of the period. What is between two
+ * Pages are those that are touched and resident at the end of the period. The time between two
  * periods is not watched. Memory and time grow with the runs in the file, not with the pages that
  * they stand for. Pure, but for that memory.
  */
@@ -21,7 +21,7 @@
 
 #define TRACE_MAX_SPANS 32
 
-/** A number of pages, of those that are looked at. */
+/** Numbers of pages, among those that are sampled. */
 struct trace_change {
     uint64_t touched;               /* at the end of the period, as the rest */
     uint64_t kept;                  /* of these: in the period before as well */
@@ -61,8 +61,8 @@ struct trace_stats; /* opaque */
 struct trace_stats *trace_stats_new(const struct trace_head *head);
 void trace_stats_free(struct trace_stats *stats);
 
-/** From here on pages are those of @p layout, which is borrowed until the next: what was before has
- * nothing to do with it. 0 or -ENOMEM */
+/** The following periods have the pages of @p layout, which is borrowed until the next one; they
+ * are not compared with earlier periods. 0 or -ENOMEM */
 int trace_stats_layout(struct trace_stats *stats, const struct trace_layout *layout);
 
 /** Adds a period. 0 or -ENOMEM */
@@ -73,11 +73,11 @@ int trace_stats_period(struct trace_stats *stats, const struct trace_period *per
  * most @p max. The last reading and the stretch of one period are the same: it is there once. */
 size_t trace_stats_spans(const struct trace_stats *stats, struct trace_span *spans, size_t max);
 
-/** What @p pages of those that are looked at stand for. @p change: of the same period. */
+/** The bytes that @p pages of the sampled pages stand for. @p change: of the same period. */
 struct trace_bytes trace_stats_bytes(const struct trace_layout *layout,
                                      const struct trace_change *change, uint64_t pages);
 
-/** The share @p part of @p of pages with its 95 % interval, which in a census is none; [0, 1] of
- * nothing. */
+/** The share of @p part in @p of pages with its 95 % interval, which has no width in a census;
+ * [0, 1] where @p of is 0. */
 struct interval trace_stats_share(const struct trace_layout *layout,
                                   const struct trace_change *change, uint64_t part, uint64_t of);

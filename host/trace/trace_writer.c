@@ -21,7 +21,7 @@ static int failed(const struct trace_writer *writer, int rc, struct error *error
     return error_set(error, rc, "%s: %s", writer->path, strerror(-rc));
 }
 
-/* A part of a block that the disk had room for goes again. */
+/* A block for only a part of which the disk had room is removed again. */
 static int append(struct trace_writer *writer, const struct trace_out *out, struct error *error)
 {
     int rc = write_all(writer->fd, out->bytes, out->n);
@@ -58,7 +58,7 @@ static int append_reserved(struct trace_writer *writer, const struct trace_out *
                          writer->path);
     if (writer->bytes + out->n + END_BYTES > writer->max_bytes)
         return error_set(error, -EFBIG,
-                         "%s: the next block would make it larger than %" PRIu64 " bytes",
+                         "%s: the next block would exceed the limit of %" PRIu64 " bytes",
                          writer->path, writer->max_bytes);
     rc = reserve(writer, out->n);
     return rc < 0 ? failed(writer, rc, error) : append(writer, out, error);
@@ -86,14 +86,13 @@ int trace_writer_open(struct trace_writer *writer, const char *path, uint64_t ma
     struct trace_out out = {0};
 
     *writer = (struct trace_writer){.path = path, .max_bytes = max_bytes};
-    /* A trace that is there may be hours of somebody's work. */
+    /* An existing trace may be hours of work. */
     writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (writer->fd < 0)
-        return errno == EEXIST ? error_set(error, -EEXIST,
-                                           "%s: there is such a file already: choose another name, "
-                                           "or remove it",
-                                           path)
-                               : failed(writer, -errno, error);
+        return errno == EEXIST
+                   ? error_set(error, -EEXIST,
+                               "%s: the file exists: choose another name, or remove it", path)
+                   : failed(writer, -errno, error);
     trace_encode_head(&out, head);
 
     int rc = append_within(writer, &out, error);

@@ -80,7 +80,7 @@ is_cut() { show && jq -e --argjson n "$1" '.cut and .ended == null and (.periods
 check "a limit" trace "${all[@]}" -w 0.2 --count 200 --max-size 8K
 check "the file is no larger" test "$(stat -c %s "$trace_file")" -le 8192
 check "and ends properly" ends_as 'the size limit was reached'
-expect_exit "a file that is there is not touched" 2 'there is such a file already' "$vmwss" trace --pid "$pid" --out "$trace_file" -m pageout -w 0.2
+expect_exit "an existing file is not touched" 2 'the file exists' "$vmwss" trace --pid "$pid" --out "$trace_file" -m pageout -w 0.2
 check "and still is a trace" show
 
 # begin_trace: in the background, until two periods are in the file.
