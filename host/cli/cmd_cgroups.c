@@ -34,7 +34,7 @@ struct options {
 static const struct option_line lines[] = {
     {OPTION_SECONDS, 'w', "window", "S", AT(window_s), .help = "the window, in seconds (10)"},
     {OPTION_COUNT, 'n', "samples", "N", AT(samples),
-     .help = "of each kind of memory of each group mark N page frames (2000)", 1, 10000000,
+     .help = "mark N page frames of each kind of memory of each group (2000)", 1, 10000000,
      "a number of page frames, 1 to 10000000"},
     {OPTION_FLAG, 0, "census", NULL, AT(census), .help = "mark every page frame of the groups"},
     {OPTION_FLAG, 0, "kinds", NULL, AT(kinds),
@@ -49,9 +49,10 @@ static const struct option_line lines[] = {
 };
 
 static const struct command_options command_options = {
-    .usage = "Usage: vmwss cgroups [PATH] [OPTIONS]\n\n"
-             "How much memory each control group, or those at and below PATH, touches within a "
-             "window, by page_idle.\n",
+    .usage =
+        "Usage: vmwss cgroups [PATH] [OPTIONS]\n\n"
+        "Shows how much memory each control group (at and below PATH) touches within a window, "
+        "by page_idle.\n",
     .lines = lines,
 };
 
@@ -92,7 +93,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     if (optind < argc)
         options->path = argv[optind++];
     if (optind < argc) {
-        command_error("one group at a time: '%s' is too much", argv[optind]);
+        command_error("name at most one PATH: '%s' is one too many", argv[optind]);
         return -EINVAL;
     }
     if (options->csv && options->json) {
@@ -106,7 +107,7 @@ static int parse_options(struct options *options, int argc, char **argv)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* What accessed bits of a guest depend on. */
+/* What the accessed bits of a guest depend on. */
 struct guest_bits {
     bool stale;        /* its TLB was not flushed after marking */
     uint64_t odometer; /* as of before the window */
@@ -120,7 +121,7 @@ struct measuring {
     struct group_scan *scan;
     uint64_t *odometers;     /* of each group, as of before the window */
     struct guest_bits *bits; /* of each guest */
-    bool damon;              /* it was at work before the window */
+    bool damon;              /* it was running before the window */
     struct cgroups_report report;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file group_usage.h  From frames that were drawn of a control group to bytes. Pure functions. */
+/** @file group_usage.h  From page frames drawn from a control group to bytes. Pure functions. */
 #pragma once
 
 #include "sample/group_frames.h"
@@ -12,11 +12,11 @@ struct group_usage {
 };
 
 /**
- * Of one kind of memory: Wilson's intervals of the share that was touched, and of that which may
- * have been; frames of one folio are one observation.
- * @param doubt  accessed bits may have been lost: the upper bound is then all there is
+ * The usage of one kind of memory, by Wilson's intervals of the share that was touched and of the
+ * share that may have been; frames of one folio are one observation.
+ * @param doubt  accessed bits may have been lost: the upper bound is then all of the memory
  */
 struct group_usage group_usage_of(const struct frames_seen *seen, bool doubt);
 
-/** Adds @p more, bound to bound: no less certain than the parts. */
+/** Adds @p more, bound to bound, which is conservative. */
 void group_usage_add(struct group_usage *sum, const struct group_usage *more);

@@ -5,16 +5,16 @@
 #include "estimate/group_usage.h"
 
 enum cgroups_flag {
-    CGROUPS_AGEING = 1 << 0,    /* reclaim took accessed bits of the group meanwhile, or NUMA
+    CGROUPS_AGEING = 1 << 0,    /* reclaim cleared accessed bits of the group meanwhile, or NUMA
                                    balancing those of its guest */
     CGROUPS_STALE_TLB = 1 << 1, /* the TLB of its guest was not flushed */
-    CGROUPS_DAMON = 1 << 2,     /* DAMON is at work on this host */
-    CGROUPS_MGLRU = 1 << 3,     /* of shmem and file what read() touches is not seen */
+    CGROUPS_DAMON = 1 << 2,     /* DAMON is running on this host */
+    CGROUPS_MGLRU = 1 << 3,     /* accesses by read() to shmem and file are missed */
 };
 
 struct cgroups_row {
     const char *path;
-    char guests[256]; /* the guests whose QEMU is in it, with commas; "" */
+    char guests[256]; /* the guests whose QEMU is in it, separated by commas; "" */
     unsigned flags;   /* enum cgroups_flag */
     struct group_usage kinds[FRAME_KINDS];
     struct group_usage all;
@@ -30,11 +30,11 @@ struct cgroups_report {
     struct cgroups_row *rows;
 };
 
-/** Sorts by what was touched, the most first. */
+/** Sorts by touched bytes, descending. */
 void cgroups_sort(struct cgroups_report *report);
 
 /**
- * @param top    so many rows
+ * @param top    number of rows
  * @param kinds  a line for each kind of memory of each group
  * @return 0 or -ENOMEM
  */
