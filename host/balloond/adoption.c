@@ -120,9 +120,10 @@ void adoption_mark(struct balloond *balloond, size_t i, uint64_t set_bytes)
     if (rc == -EBUSY) /* nor is it set, then */
         return;
     if (rc < 0 && !member->unmarked)
-        log_line(LOG_CLASS_GUEST, LOG_WARNING,
-                 "domain %s: another host will not know what its balloon had: %s", member->name,
-                 error.text);
+        log_line(
+            LOG_CLASS_GUEST, LOG_WARNING,
+            "domain %s: its former size is not in its metadata, for another host to restore: %s",
+            member->name, error.text);
     member->unmarked = rc < 0;
 }
 
@@ -132,11 +133,11 @@ static void remove_mark(const struct balloond *balloond, const struct balloon_gu
     struct error error = {0};
 
     if (domain_mark_set(balloond->libvirt, member->uuid, &none, &error) < 0)
-        log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s: its metadata keep what it had: %s",
-                 member->name, error.text);
+        log_line(LOG_CLASS_GUEST, LOG_WARNING,
+                 "domain %s: its former size stays in its metadata: %s", member->name, error.text);
 }
 
-/* Whoever may write the domain wrote it. */
+/* Any program that may write the domain may have written it. */
 static bool can_be(const struct domain_mark *mark, const struct domain_memory *memory)
 {
     return mark->before_bytes <= memory->maximum_bytes && mark->set_bytes <= memory->maximum_bytes;
@@ -153,7 +154,7 @@ static void adopt_by_mark(struct balloond *balloond, size_t i)
 
     if (rc < 0)
         log_line(LOG_CLASS_GUEST, LOG_WARNING,
-                 "domain %s: not known what its balloon had on another host: %s", member->name,
+                 "domain %s: its former size on another host is not known: %s", member->name,
                  error.text);
     if (rc < 0 || mark.before_bytes == 0)
         return;

@@ -279,12 +279,12 @@ static const char *obstacle_of(const struct control_guest *guest)
 {
     switch (guest->hold) {
     case HOLD_ROOM:
-        return "the host has too little free to restore its balloon: the next start, or vmwss "
-               "balloon release, does";
+        return "too little memory is free to restore its balloon: the next start, or vmwss balloon "
+               "release, restores it";
     case HOLD_EXCLUDED:
         return "it is excluded, and its balloon is still set: vmwss balloon release restores it";
     case HOLD_UNKNOWN:
-        return "what its balloon leaves it is not known: the next start, or vmwss balloon release, "
+        return "the size of its balloon is not known: the next start, or vmwss balloon release, "
                "restores it";
     default:
         return NULL;

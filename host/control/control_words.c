@@ -54,13 +54,13 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
         text[0] = 0;
         return;
     case HOLD_UNKNOWN:
-        snprintf(text, size, "what its balloon leaves it is not known");
+        snprintf(text, size, "the size of its balloon is not known");
         return;
     case HOLD_EXCLUDED:
         snprintf(text, size, "it is excluded");
         return;
     case HOLD_FOREIGN:
-        snprintf(text, size, "another hand moved its balloon: it is left alone for %.0f s",
+        snprintf(text, size, "another program moved its balloon: it is left alone for %.0f s",
                  fmax(state->trouble_until_s - host->now_s, 0));
         return;
     case HOLD_INHIBITED:
@@ -68,30 +68,30 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
         return;
     case HOLD_MOVING:
         if (state->rested)
-            snprintf(text, size, "its balloon is on its way to %.0f MiB", mib(state->set_bytes));
+            snprintf(text, size, "its balloon is moving to %.0f MiB", mib(state->set_bytes));
         else
             snprintf(text, size, "its balloon has not been seen at rest yet");
         return;
     case HOLD_WAITING:
         return write_waiting(text, size, policy, host, guest);
     case HOLD_PAUSE:
-        snprintf(text, size, "its last panic forbids to take anything for %.0f s",
+        snprintf(text, size, "nothing is taken for %.0f s after its last panic",
                  state->pace.paused_until_s - host->now_s);
         return;
     case HOLD_AMPLE:
         snprintf(text, size, "the host has enough: %.0f MiB are free", mib(host->free_bytes));
         return;
     case HOLD_OTHERS:
-        snprintf(text, size, "others give enough");
+        snprintf(text, size, "other guests give enough");
         return;
     case HOLD_ROOM:
         snprintf(text, size,
-                 "it needs %.0f MiB, and the host can give only so much until others "
+                 "it needs %.0f MiB, and the host can give no more until other guests "
                  "have returned memory",
                  mib(guest->wish_bytes));
         return;
     case HOLD_SHARE:
-        snprintf(text, size, "it claims %.0f MiB, its share of a host that is short is %.0f",
+        snprintf(text, size, "it claims %.0f MiB, but its share of the short host is %.0f",
                  mib(guest->wish_bytes), mib(guest->share_bytes));
         return;
     }
@@ -100,7 +100,7 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
 static const char *action_text(const struct control_guest *guest)
 {
     if (guest->action == CONTROL_SETTLE)
-        return "its balloon does not come further: what it has becomes its target";
+        return "its balloon has stopped moving: what it has becomes its target";
     return guest->action == CONTROL_RESTORE ? "it gets back what it had" : "";
 }
 

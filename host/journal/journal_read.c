@@ -60,7 +60,7 @@ static int walk(struct journal *journal, sqlite3_stmt *statement,
             return journal_failed(journal, result, error);
         rc = read_entry(statement, &entry);
         if (rc < 0)
-            return error_set(error, rc, "%s: a decision that is none", journal->path);
+            return error_set(error, rc, "%s: a row that is not a valid decision", journal->path);
         rc = see(&entry, context);
     }
     return rc;
@@ -122,7 +122,8 @@ int journal_counts(struct journal *journal, double since_s,
             sql_text(statement, 1, count.action, sizeof(count.action)) < 0 ||
             sql_text(statement, 2, count.hold, sizeof(count.hold)) < 0 ||
             sql_u64(statement, 3, &count.n) < 0 || sql_u64(statement, 4, &count.panics) < 0)
-            return error_set(error, -EUCLEAN, "%s: a decision that is none", journal->path);
+            return error_set(error, -EUCLEAN, "%s: a row that is not a valid decision",
+                             journal->path);
         rc = see(&count, context);
     }
     return rc == 0 && result != SQLITE_DONE ? journal_failed(journal, result, error) : rc;

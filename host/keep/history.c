@@ -269,7 +269,7 @@ int history_last_report(struct store *store, int64_t guest_id, char lines[AGENT_
         return rc;
     if (sql_i64(statement, 0, &time_ms) < 0 ||
         sql_text(statement, 1, lines, AGENT_LAST_REPORT_MAX) < 0)
-        return error_set(error, -EUCLEAN, "%s: what an agent told, not written by vmwss",
+        return error_set(error, -EUCLEAN, "%s: an agent's report that vmwss did not write",
                          store->path);
     *time_s = (double)time_ms / 1000;
     return 1;
