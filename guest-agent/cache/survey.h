@@ -64,7 +64,7 @@ int survey_add(struct survey *survey, int path_fd, const struct stat *stat, cons
  * survey_process(), without a message. */
 int survey_opened(struct survey *survey, const struct fsroot *process);
 
-/** For the survey's own use: counts and tells a fault. */
+/** For the survey's own use: counts and reports a fault. */
 void survey_fault(struct survey *survey, const char *name, const char *why);
 
 void survey_free(struct survey *survey);

@@ -33,8 +33,8 @@ int agent_attach(struct agent *agent, int fd);
 int agent_listen(struct agent *agent, int listener);
 
 /**
- * Tells the host when @p trigger fires, at most about once a second, and not when no host listens.
- * A stall that the host does not take at once is reported, as of then, before any answer.
+ * Notifies the host when @p trigger fires, at most about once a second, and not when no host
+ * listens. A stall that the host does not take at once is reported, as of then, before any answer.
  * @param fd  what stall_trigger_open() returned, or anything that reports POLLPRI; the agent closes
  *            it
  * @return 0, -E2BIG beyond AGENT_TRIGGERS_MAX, or another negative errno; @p fd remains the
@@ -43,8 +43,8 @@ int agent_listen(struct agent *agent, int listener);
 int agent_watch(struct agent *agent, const struct stall_trigger *trigger, int fd);
 
 /**
- * Measures the guest's own working set from now on, and tells it with each report: see own_set.h,
- * also for the parameters and what is returned.
+ * Measures the guest's own working set from now on, and adds it to each report: see own_set.h, also
+ * for the parameters and the result.
  */
 int agent_own_set(struct agent *agent, double period_s, void (*complain)(const char *why),
                   struct error *error);

@@ -43,7 +43,7 @@ bool own_set_turn(struct own_set *own);
 /** Readable when there is something to do; -1: no child now. */
 int own_set_fd(const struct own_set *own);
 
-/** Until something is to be done, at the latest; -1: not before own_set_fd() tells. */
+/** How long to wait at most before there is work; -1: until own_set_fd() is readable. */
 int own_set_wait_ms(const struct own_set *own);
 
 /** Adds "working_set" to a report, and puts the processes of the last round into it, which have

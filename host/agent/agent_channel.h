@@ -36,7 +36,7 @@
 
 #define AGENT_UNASKED_BYTES (4 * WIRE_LINE_MAX)
 #define AGENT_UNASKED_LINES 64
-/* More every second. An honest agent tells of a stall for each of 8 triggers every 0.9 s: 9 lines
+/* More every second. An honest agent reports a stall for each of 8 triggers every 0.9 s: 9 lines
  * of some 120 bytes. */
 #define AGENT_UNASKED_BYTES_A_SECOND 8192
 #define AGENT_UNASKED_LINES_A_SECOND 16

@@ -58,7 +58,7 @@ static inline void channel_tell(const struct wrong *wrong, enum agent_event_kind
     event->error = wrong->error;
 }
 
-/** The question is lost, which the next look at the channel tells. */
+/** The question is lost, which the next call on the channel reports. */
 void channel_fail(struct agent_channel *channel, enum agent_fault fault, int code,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -25,7 +25,7 @@ struct agent_hello {
     uint64_t page_bytes;
 };
 
-/** The page in which its totals count: 4 KiB when it tells none, or none that any kernel has. */
+/** The page size of its totals: 4 KiB if it reports none, or one that no kernel has. */
 static inline uint64_t agent_page_bytes(const struct agent_hello *hello)
 {
     uint64_t told = hello->page_bytes;

@@ -113,8 +113,8 @@ void session_size_panel(struct session *session, const struct resident_now *now)
 
 /**
  * For a guest that is sampled for long: when its RAM may have changed since it was located, libvirt
- * is asked again. By --pid there is no libvirt to ask: QEMU's command line tells what it began
- * with.
+ * is asked again. By --pid there is no libvirt to ask: QEMU's command line has the RAM that it
+ * began with.
  * @param now  of the last subject_refresh()
  * @return whether it did change; then session_relocate() is due, when nothing samples the old RAM
  * any more

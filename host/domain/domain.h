@@ -83,8 +83,8 @@ struct domain_name {
     const char *uuid;
 };
 
-/** Of a domain that is migrated from one libvirtd of this machine to another there are two
- * processes, and nothing that tells which of them is whose. */
+/** A domain that is being migrated from one libvirtd of this machine to another has two processes,
+ * and it cannot be found out which belongs to which libvirtd. */
 #define DOMAIN_TWO_PIDS (-1)
 
 /** Who was asked for the process (domain_find_pids_by()) could not tell. */

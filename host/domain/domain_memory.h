@@ -3,8 +3,8 @@
  * @file domain_memory.h  What libvirt knows of the memory of running domains, in calls that wait
  * for none of them.
  *
- * Of that the balloon driver in the guest tells all but the sizes that libvirt configured, and only
- * while QEMU asks it (<stats period='10'/> in the domain's <memballoon>, or virsh dommemstat
+ * The balloon driver in the guest reports all of this but the sizes that libvirt configured, and
+ * only while QEMU asks it (<stats period='10'/> in the domain's <memballoon>, or virsh dommemstat
  * --period). Even current_bytes is what the driver reports to have left the guest (QEMU
  * hw/virtio/virtio-balloon.c, virtio_balloon_set_config()). Of a domain that another job holds,
  * libvirt reports only the sizes (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT), where

@@ -11,7 +11,7 @@
  * vCPU thread unblocks it, because it is what kicks it out of KVM_RUN (QEMU 7.2
  * util/qemu-thread-posix.c qemu_thread_create(), util/main-loop.c qemu_signal_init(),
  * accel/kvm/kvm-all.c kvm_init_cpu_signals()).
- *  3. Under TCG nothing tells them apart: all threads are taken, and vcpus_known is false.
+ *  3. Under TCG they cannot be distinguished: all threads are taken, and vcpus_known is false.
  */
 #pragma once
 

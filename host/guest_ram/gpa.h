@@ -22,7 +22,7 @@ struct gpa_layout {
     uint64_t high_begin; /* the GPA of what is above it */
 };
 
-/** -ENOTSUP for machine types whose layout is not known. @p root tells the host's CPU. */
+/** -ENOTSUP for machine types whose layout is not known. @p root: to read the host's CPU. */
 int gpa_layout_deduce(const struct fsroot *root, const struct qemu_process *process,
                       const struct guest_ram *ram, struct gpa_layout *out, struct error *error);
 

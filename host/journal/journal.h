@@ -43,7 +43,8 @@ struct journal_balloon {
                           still ours */
 };
 
-/** A balloon that is not there so long after it was restored is somebody else's by now. */
+/** A balloon that has not reached its size this long after it was restored belongs to another
+ * program by now. */
 #define JOURNAL_RESTORE_S 3600
 
 /** Of this boot of the host; "" where /proc does not say. */

@@ -3,9 +3,9 @@
  * @file event.h  What happened to a guest at a moment: its QEMU process began to be watched, stood
  * still, ended.
  *
- * Records alone do not tell a guest that has ended from one that is measured seldom. The table
- * event has a row for each; the last one of a guest tells whether it has ended. A host on which
- * vmwssd did not run at the time has none.
+ * Records alone do not distinguish a guest that has ended from one that is measured seldom. The
+ * table event has a row for each event; the last one of a guest shows whether it has ended. A host
+ * on which vmwssd did not run at the time has none.
  */
 #pragma once
 

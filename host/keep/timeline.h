@@ -13,7 +13,7 @@
 
 #include "keep/history.h"
 
-/** Of one guest; more would not be told apart in a picture. */
+/** For one guest; more cannot be distinguished in a picture. */
 #define TIMELINE_CELLS 200
 #define TIMELINE_WINDOWS 8
 

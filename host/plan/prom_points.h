@@ -6,7 +6,7 @@
  * an array, a number and a string of each point: 1.5 microseconds and 30 times as many bytes as
  * two numbers. So these arrays are read here, which takes a tenth of that, and what is left has the
  * array's number in its place: {"metric":{...},"values":0}. An array that is not exactly of that
- * form is left where it is, and refused by whoever finds it there.
+ * form is left in place, and refused by the code that finds it there.
  */
 #pragma once
 

@@ -29,5 +29,5 @@ struct plan_reading {
     void *context;
 };
 
-/** Tells the caller of plan_read() that something is not complete. */
+/** Warns the caller of plan_read() that something is incomplete. */
 void plan_warn(const struct plan_reading *reading, const char *text);

@@ -27,7 +27,7 @@ void guest_tracker_init(struct guest_tracker *tracker, const char *unavailable);
 void guest_tracker_update(struct guest_tracker *tracker, const struct agent_hello *hello,
                           const struct agent_report *report, double host_s);
 
-/** A balloon driver's report, that libvirt told at @p host_s. False: it has reported nothing. */
+/** A balloon driver's report, as libvirt had it at @p host_s. False: there is none. */
 bool guest_report_of_balloon(struct guest_report *out, const struct domain_memory *memory,
                              double host_s);
 

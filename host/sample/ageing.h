@@ -9,7 +9,7 @@
  * folio_mark_accessed() returns before it clears the flag): a page that was touched before reads
  * idle. So a method that waits for accessed bits asks here before and after.
  *
- * What tells:
+ * The sources are:
  *   - /sys/kernel/debug/lru_gen: "memcg ID PATH", then "node N", then a line for each generation,
  *     its number first. Each walk begins a generation in the guest's control group.
  *   - pgscan and pgrefill in the group's memory.stat: eviction takes bits, too, also around each
@@ -36,8 +36,8 @@ uint64_t ageing_odometer(const struct target *target, enum method_signal signal)
 /** The same for SIGNAL_IDLE_FLAG and all memory of the control group @p path: 0 without MGLRU. */
 uint64_t ageing_group_odometer(const struct fsroot *root, const char *path);
 
-/** Does the host age this guest's memory from time to time: within the last hour or, where no
- * generation tells, ever? Likewise by NUMA balancing. */
+/** Does the host age this guest's memory from time to time: within the last hour or, where there
+ * are no generations, ever? Likewise by NUMA balancing. */
 bool ageing_goes_on(const struct target *target, enum method_signal signal);
 
 /** Notes in @p tally that bits were taken since its touches began to count. */

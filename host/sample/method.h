@@ -13,7 +13,7 @@
 #include "sample/page_set.h"
 #include "sample/tally.h"
 
-/** By what a method knows a touch, which says whom it has to fear. */
+/** How a method detects a touch, and so what can disturb it. */
 enum method_signal {
     SIGNAL_MMU,         /* faults and mappings: it does not matter who clears accessed bits */
     SIGNAL_IDLE_FLAG,   /* accessed bits, and the idle flag, which classic reclaim clears when it

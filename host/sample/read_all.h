@@ -11,8 +11,8 @@
  * Of a job that began before the window, or goes on after it, only a part shows, and one touch of a
  * huge page makes all of it touched. But QEMU stops the vCPUs while it writes a dump or a snapshot
  * (dump_init(), save_snapshot()): what is touched while they do not run, and QEMU works, is its own
- * doing. Of a TCG guest nothing tells whether QEMU stopped the vCPUs or they are halted, and the
- * work may be a monitor's or a screen's: there it must look like reading RAM, see
+ * doing. With TCG it cannot be distinguished whether QEMU stopped the vCPUs or they are halted, and
+ * the work may be a monitor's or a screen's: there it must look like reading RAM, see
  * own_work_reads_ram().
  */
 #pragma once

@@ -39,7 +39,7 @@ struct tally {
     uint64_t resident_bytes;
     uint64_t touched_bytes;
     uint64_t unmeasurable_bytes;
-    uint64_t shared_bytes;  /* resident, and mapped by another process too; only smaps tells */
+    uint64_t shared_bytes;  /* resident, and mapped by another process too; only smaps has it */
     uint64_t gone_bytes;    /* touched within the window, but no longer resident */
     uint64_t surplus_bytes; /* of what was touched, so many may have been touched by others, or
                                earlier */

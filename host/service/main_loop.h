@@ -22,6 +22,6 @@ int main_loop_add(sd_event *loop, sd_event_time_handler_t handler, void *context
 /** For a handler that ends: it is due again so many seconds from now. */
 int main_loop_again(sd_event_source *timer, double seconds);
 
-/** Tells the service manager READY=1, runs until the end, and tells it STOPPING=1. 0, or negative
+/** Sends READY=1 to the service manager, runs until the end, and sends STOPPING=1. 0, or negative
  * with the message. */
 int main_loop_run(sd_event *loop, struct error *error);

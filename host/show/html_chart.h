@@ -5,8 +5,8 @@
  *
  * Theory of operation. Each is inline SVG of one unit a cell in width, stretched to its place by
  * the page's style, so that it needs no script and prints; labels are HTML beside it. Curves are
- * steps in thousandths of the height: the page's script reads the values back from them for whoever
- * points at one, or wants a table, so that no number is in the page twice. Colours are classes of
+ * steps in thousandths of the height: the page's script reads the values back from them for the
+ * pointer and for tables, so that no number is in the page twice. Colours are classes of
  * the style (html_page.css), which has them for light and dark.
  */
 #pragma once

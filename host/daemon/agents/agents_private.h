@@ -40,7 +40,7 @@ struct agent_peer {
     uint64_t asked_ns;
     uint64_t stall_ns; /* when one was kept */
     bool two_ways;     /* a port and vsock: when one fails the XML has which of them */
-    bool answers;      /* as of the last question: what the balloon tells is not needed */
+    bool answers;      /* as of the last question: the balloon's statistics are not needed */
     struct log_limit log_limit;
     char unavailable[GUEST_STATS_REASON_TEXT]; /* why its agent reports nothing; "": it does, or is
                                                   yet to */

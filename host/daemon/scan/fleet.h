@@ -39,8 +39,8 @@ void fleet_stop(struct fleet *fleet);
 /** Another configuration: panels that it does not fit begin anew. */
 void fleet_configure(struct fleet *fleet, const struct config *config);
 
-/** Returns true if the guest of this UUID is watched, as this very process. Not if it was found as
- * a process and now libvirt tells of it, for libvirt knows more. If it is @p source's, notes
+/** Returns true if the guest of this UUID is watched, as this very process. False if it was
+ * found as a process and is now reported by libvirt, which knows more. If it is @p source's, notes
  * whether it is suspended: where it has just been migrated from it is paused, and the process that
  * is found by its UUID is the one that runs elsewhere. */
 bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
@@ -70,8 +70,9 @@ void fleet_find_jobs(struct fleet *fleet);
 
 #define FLEET_JOBS_MS 500
 
-/** Watches a guest that the scanner has open, which is the fleet's from here on; @p source: who
- * says so. What it had of the same UUID, or anybody of the same process, is let go. */
+/** Watches a guest that the scanner has open, which belongs to the fleet from here on; @p source
+ * reported it. A guest of the same UUID from this source, and any of the same process, is let go.
+ */
 void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *opened);
 
 /** The scanner that its guests are opened by. */
@@ -89,8 +90,8 @@ double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64
  * there is another way to its agent. Of @p source, as below. */
 void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml);
 
-/** Lets the guest of this UUID go, if it is watched because @p source said so: after a migration
- * from one libvirtd of this machine to another, the one knows no longer what the other has. */
+/** Lets the guest of this UUID go, if @p source reported it: after a migration from one libvirtd of
+ * this machine to another, the first no longer knows the guest that the second has. */
 void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid);
 
 /** Lets go the guests of @p source that are not among @p n UUIDs. */

@@ -74,8 +74,8 @@ uint32_t scanner_files(const struct scanner *scanner);
 /* Each of these waits for the answer, from any thread. -EPIPE: the scanner has ended; -ESHUTDOWN:
  * it is about to; -EINVAL: what is asked is no request (scan_message.h), and was not sent. */
 
-/** Is it the scanner that has ended, or is about to, by what one of these returned? It tells
- * nothing of a guest then. */
+/** Does @p rc, a result of one of these, mean that the scanner has ended or is about to? Then it
+ * says nothing about a guest. */
 bool scanner_is_gone(int rc);
 
 /** As qemu_process_find_all(). */

@@ -21,7 +21,7 @@
 
 struct processes; /* opaque */
 
-/** Begins to follow; @p number tells its guests apart. It lives as long as the process. NULL: no
+/** Begins to follow; @p number distinguishes its guests. It lives as long as the process. NULL: no
  * thread. */
 struct processes *processes_start(unsigned number, const struct fsroot *root, struct fleet *fleet);
 

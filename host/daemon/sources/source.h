@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file source.h  Who knows which guests there are: a libvirt connection (connection.h), or the
+ * @file source.h  Where guests are found: a libvirt connection (connection.h), or the
  * processes of this host (processes.h). Each is a thread of its own that adds guests to the fleet
- * and lets them go; its number tells its guests apart.
+ * and lets them go; its number distinguishes its guests.
  */
 #pragma once
 

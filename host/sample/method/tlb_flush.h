@@ -7,7 +7,7 @@
  * once:
  *   - of a KVM guest by dropping mappings of its pages (pagemap_invalidate(), Linux 6.7), which
  *     ends in a flush of the whole VM if KVM had any of them mapped. Pages that were present when
- *     they were marked are dropped until KVM's counter of flushes tells that it had; if it may
+ *     they were marked are dropped until KVM's counter of flushes shows that it had; if it may
  *     not be read, DROPS_UNSEEN of them.
  *   - of a TCG guest by MADV_COLD on all of its RAM, which clears the bits once more, with a flush
  *     if any was set again, and puts the pages on the inactive list. Without it a TCG guest with a
