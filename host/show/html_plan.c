@@ -244,7 +244,7 @@ static void sentences(FILE *out, const struct html_plan *page)
     plan_say_ratio(&voice, page->shown);
 }
 
-/* What the figures do not tell. */
+/* The limits of the figures. */
 static void doubts(FILE *out, const struct html_plan *page)
 {
     const struct plan_voice voice = {out, write_name, "<p class=\"doubt\">", "</p>\n"};

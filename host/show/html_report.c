@@ -60,21 +60,22 @@ static void bars(FILE *out, const struct report *report)
     html_bars(out, &host);
 }
 
-/* What the figures do not tell. */
+/* The limits of the figures. */
 static void doubts(FILE *out, const struct report *report)
 {
     const struct report_options *options = &report->options;
     const bool hours = report->level_s == BUCKET_HOUR;
 
     if (report_gap_share(report) > 0.005)
-        fprintf(out, " Of %.1f %% of that time nothing is kept: it is in none of these figures.",
+        fprintf(out,
+                " For %.1f %% of that time there is no record: it is in none of these figures.",
                 100 * report_gap_share(report));
     if (!options->capacity_bytes)
         return;
     if (options->guest_bytes && hours)
         fputs(
-            " Minutes are not kept of all that time: fewer fit of guests that are busy in the same "
-            "minutes as the others.",
+            " The history has no minutes for part of that time: fewer guests fit that are busy in the "
+            "same minutes as the others.",
             out);
     if ((double)report->n_times * options->risk < 1)
         fprintf(out, " That is from %zu %s%s: too few to know what happens for %g %% of the time.",
@@ -92,8 +93,8 @@ static void needs(FILE *out, const struct report *report)
     if (!options->capacity_bytes)
         return;
     fprintf(out,
-            "Of %s all guests together need %s or less for %g %% of the time; it does not "
-            "suffice for %.3g %%.",
+            "Of %s all guests together need %s or less for %g %% of the time, and more than is "
+            "there for %.3g %%.",
             show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
             show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
             100 * (1 - options->risk), 100 * report->shortage);
@@ -170,7 +171,7 @@ static int host(FILE *out, const struct html_report *page)
     verdict(out, page->report);
     html_chart(out, page->span, sums, &chart);
     fputs(
-        "<p class=\"note\">Sums over the guests that have a record of the time; one that cannot be "
+        "<p class=\"note\">Sums over the guests that have a record at the time; a guest that cannot be "
         "measured counts with all that is resident.</p></section>\n",
         out);
     free(sums);

@@ -118,8 +118,7 @@ void plan_say_places(const struct plan_voice *voice, const struct plan_shown *sh
     if (request->n_place == 0)
         return;
     if (shown->fleet->n_guests == 0) {
-        say(voice,
-            "There is no guest that a new one could be like: where it would fit is not known.");
+        say(voice, "There is no guest to model a new one on, so where it would fit is not known.");
         return;
     }
     for (size_t i = 0; i < request->n_place; i++)
@@ -224,13 +223,13 @@ void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *sh
     say_stale(voice, fleet);
     if (shown->result->unknown > 0.005)
         say(voice,
-            "Of %.1f%% of the guests' time nothing is kept: there each counts as at the same "
+            "For %.1f%% of the guests' time there is no record: a guest then counts as at the same "
             "time of another week or day.",
             100 * shown->result->unknown);
     if (missed_share(shown) > 0.005)
         say(voice,
-            "Of %.1f%% of the minutes in steps of %d minutes nothing is kept, though of others "
-            "there is: a peak in them is not in the plan.",
+            "%.1f%% of the minutes have no record though their step of %d minutes has one: a peak "
+            "in them is not in the plan.",
             100 * missed_share(shown), fleet->step_s / 60);
     say_short_histories(voice, shown);
     if ((double)fleet->n_times * risk < 1)

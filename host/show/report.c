@@ -118,7 +118,7 @@ static void print_fit(const struct report *report)
 
     if (!options->capacity_bytes)
         return;
-    printf("Of %s all guests together need %s or less for %g%% of the time; it does not suffice "
+    printf("Of %s all guests together need %s or less for %g%% of the time, and more than is there "
            "for %.3g%%.\n",
            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
@@ -157,7 +157,7 @@ static int print_table(const struct report *report)
                report->level_s == BUCKET_HOUR ? "hour" : "minute");
         table_print(table, true);
         if (report_gap_share(report) > 0.005)
-            printf("Of %.1f%% of that time nothing is kept: it is in none of these figures.\n",
+            printf("For %.1f%% of that time there is no record: it is in none of these figures.\n",
                    100 * report_gap_share(report));
         print_fit(report);
     }

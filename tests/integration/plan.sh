@@ -105,7 +105,7 @@ check "guests that touch all the time get a place there" says '.place[0].host ==
 "$writer" "$dir/fresh.db" ask </dev/null
 check "a fresh host alone is an empty place" test "$("$vmwss" plan fresh="$dir/fresh.db" --capacity 64G --place 4G --json |
 	jq -c '[.guests, (.hosts[] | .host, .stale, .last, .more_guests)]')" = '[[],"fresh",false,null,null]'
-check "and for whom is not known" quietly grep -F 'no guest that a new one could be like' \
+check "and for whom is not known" quietly grep -F 'no guest to model a new one on' \
 	<("$vmwss" plan fresh="$dir/fresh.db" --capacity 64G --place 4G)
 
 echo "# input that is wrong"

@@ -55,7 +55,7 @@ made() { "$build/tests/integration/plan_page_writer" "$@"; }
 check "60 hosts of 8 guests" quietly made 60 8 "$dir/page.html" "$dir/plan.json"
 check "their values are those of the JSON, and so are their bars" "${page[@]}" markup "$dir/page.html" "$dir/plan.json"
 check "what is missing is said" "${page[@]}" doubts "$dir/page.html" 'compute-0005.example: no record since' \
-	'compute-0006.example (3.0 days)' "of the guests' time nothing is kept" 'host <b>lost</b> is left out'
+	'compute-0006.example (3.0 days)' "of the guests' time there is no record" 'host <b>lost</b> is left out'
 check "it names no address, and its policy allows none" "${page[@]}" alone "$dir/page.html"
 check "1,000 hosts of 20 guests" made 1000 20 "$dir/large.html" "$dir/large.json"
 size=$(stat -c %s "$dir/large.html")

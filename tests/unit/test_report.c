@@ -552,7 +552,7 @@ START_TEST(a_page_has_the_doubts_of_the_table)
     add_one(39 * MINUTE);
     make_within(1024 * MIB, HOUR);
     page = page_of_report();
-    ck_assert_ptr_nonnull(strstr(page, "Of 70.0 % of that time nothing is kept"));
+    ck_assert_ptr_nonnull(strstr(page, "For 70.0 % of that time there is no record"));
     ck_assert_ptr_nonnull(strstr(page, "from 12 minutes: too few to know"));
     free(page);
 }
