@@ -228,7 +228,7 @@ static void tell_status(const struct daemon *daemon)
         writer_counts(daemon->writer, &written, &dropped);
     sd_notifyf(
         0,
-        "STATUS=%zu guest%s (%zu suspended, %zu not measurable), %zu to be opened, %u connection%s; a look every "
+        "STATUS=%zu guest%s (%zu suspended, %zu not measurable), %zu to be opened, %u connection%s; a scan every "
         "%.3g s; %.2f %% of a core, of %g %%; %llu records, %llu in the history, %llu dropped",
         state.guests, plural((double)state.guests), state.suspended, state.refused, state.waiting,
         sources_up(daemon), plural(sources_up(daemon)), state.period_s, state.share * 100,
@@ -237,8 +237,8 @@ static void tell_status(const struct daemon *daemon)
     sd_event_set_watchdog(daemon->loop, state.alive);
     if (!state.alive)
         log_line(LOG_CLASS_DAEMON, LOG_ERR,
-                 "no guest is looked at any more: a thread is stuck, or looks at %zu guests hang, "
-                 "for which there are threads; the watchdog ends us unless that ends",
+                 "no guest is scanned any more: a thread is stuck, or scans of %zu guests hang, as "
+                 "many as there are threads; the watchdog ends us unless that ends",
                  state.hanging);
 }
 

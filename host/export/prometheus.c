@@ -171,7 +171,7 @@ static void write_host(FILE *out, const struct current *current, uint64_t databa
               (double)database_bytes);
     if (current->newest_s > 0)
         write_one(out, "vmwss_newest_record_timestamp_seconds",
-                  "When any guest was looked at last, Unix time; also when it has ended since.",
+                  "When any guest was scanned last, Unix time; also if it has ended since.",
                   current->newest_s);
 }
 

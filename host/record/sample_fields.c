@@ -90,11 +90,11 @@ static const struct field_names flag_names = {flags_text, flags_parse};
 static const struct field of_sample[] = {
     {FIELD_TIME, GROUP_WHEN, AT(time), COLUMN("time_ms"), .json = "time",
      .metric = "vmwss_last_scan_timestamp_seconds",
-     .help = "When the guest was looked at last, Unix time."},
+     .help = "When the guest was scanned last, Unix time."},
     {FIELD_REAL, GROUP_WHEN, KEPT(period_s), COLUMN("period_s"),
      .metric = "vmwss_scan_period_seconds",
      .help =
-         "The time that the last look stands for: since the one before, if it saw so far back."},
+         "The time that the last scan stands for: since the scan before, if its windows reach that far."},
     {FIELD_TEXT, GROUP_GUEST, TEXT(host), GUEST_COLUMN("host"), .json = "host"},
     {FIELD_TEXT, GROUP_GUEST, TEXT(domain), GUEST_COLUMN("name"), .json = "domain"},
     {FIELD_TEXT, GROUP_GUEST, TEXT(uuid), GUEST_COLUMN("uuid"), .json = "uuid"},
@@ -127,7 +127,7 @@ static const struct field of_sample[] = {
     {FIELD_WINDOWS, GROUP_WINDOWS, COLUMN("windows"), .json = "windows"},
     {FIELD_REAL, GROUP_COST, AT(cpu_s), COLUMN("cpu_s"), .json = "cpu_seconds", .digit = 0.0001,
      .csv = "cpu_seconds", ROLLED(SUM, cpu_s), .metric = "vmwss_scan_cpu_seconds",
-     .help = "CPU time that the last look took."},
+     .help = "CPU time of the last scan."},
     {FIELD_REAL, GROUP_COST, AT(paused_s), COLUMN("paused_s"), .json = "pause_seconds",
      .digit = 0.0001, ROLLED(SUM, paused_s)},
     {FIELD_SET, GROUP_FLAGS, AT(flags), .names = &flag_names, COLUMN("flags"), .json = "flags",

@@ -156,7 +156,7 @@ static void print_claim(const struct trace_printer *printer)
 
     if (printer->reader->head.census)
         puts(
-            "A census: each period looked at every page; figures are counts of pages, not estimates.");
+            "A census: each period sampled every page; figures are counts of pages, not estimates.");
     else if (printer->reader->periods > 0)
         printf("A panel of %llu pages, the same in each period: one stands for about %s, and ± is "
                "the 95 %% interval.\n",

@@ -115,7 +115,7 @@ check "no capability is left" test "$(capabilities "$daemon")" = 000000000000000
 check "but for the scanner's few" test "$(capabilities "$scanner")" = 0000000000a84006
 
 check "the service manager hears of it" notified '^READY=1'
-check "how it goes" eventually notified '^STATUS=2 guests .*0 not measurable.*, 1 connection; a look every'
+check "how it goes" eventually notified '^STATUS=2 guests .*0 not measurable.*, 1 connection; a scan every'
 check "and that it lives" eventually notified '^WATCHDOG=1'
 
 echo "# guests come, go, stand still"

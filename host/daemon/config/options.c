@@ -28,7 +28,7 @@ static void print_help(void)
           "  -V, --version            version\n\n"
           "Each key of the configuration file is an option of the same name, which prevails.\n"
           "SIGHUP: read the configuration again. SIGTERM: restore all and end,\n"
-          "within a second, unless libvirt or a look at a guest hangs.\n"
+          "within a second, unless libvirt or a scan hangs.\n"
           "Exit status: 0 ended by a signal, 1 usage, 2 cannot work. See vmwssd(8).\n",
           stdout);
 }

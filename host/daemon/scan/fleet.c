@@ -531,7 +531,7 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
     int rc = fleet->epoll_fd < 0 ? fleet->epoll_fd : fleet_start_workers(fleet);
 
     if (rc < 0) {
-        error_set(error, rc, "the threads that look at guests: %s", strerror(-rc));
+        error_set(error, rc, "the threads that scan guests: %s", strerror(-rc));
         fleet_stop_workers(fleet);
         fleet_free(fleet);
         return rc;

@@ -96,7 +96,7 @@ void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
         hanging++;
         if (!worker->logged)
             log_line(LOG_CLASS_GUEST, LOG_WARNING,
-                     "domain %s: looking at it hangs; others are looked at meanwhile",
+                     "domain %s: its scan hangs; other guests are scanned meanwhile",
                      worker->at->name);
         worker->logged = true;
     }

@@ -100,7 +100,7 @@ static void plan_anew(struct fleet *fleet, uint64_t now_ns)
     free(costs);
     if (fabs(fleet->plan.period_s - before_s) > before_s / 4 && before_s > 0)
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE,
-                 "%zu guest%s: a look at each every %.3g s, for the budget", fleet->n,
+                 "%zu guest%s: a scan of each every %.3g s, for the budget", fleet->n,
                  plural((double)fleet->n), fleet->plan.period_s);
 }
 
@@ -455,8 +455,7 @@ static struct fleet_guest *next_guest(struct fleet *fleet, uint64_t now_ns, uint
 
     if (wait_s > 0 && !fleet->over)
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
-                 "the CPU budget of %g %% is used up: looks at guests come late",
-                 fleet->config.budget * 100);
+                 "the CPU budget of %g %% is used up: scans come late", fleet->config.budget * 100);
     /* Of a budget that is just used up every scan would say so. */
     fleet->over = wait_s > 0 || (fleet->over && fleet->ledger.credit_s < LEDGER_BURST_S);
     if (wait_s == 0)
