@@ -33,7 +33,7 @@ set(CPACK_RPM_HOST_POST_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_BINARY_DIR}/rpm-po
 set(CPACK_RPM_GUEST_PACKAGE_NAME vmwss-guest)
 set(CPACK_RPM_GUEST_PACKAGE_SUMMARY "Memory of this guest as it sees it, for its host and its shell")
 set(CPACK_RPM_GUEST_PACKAGE_DESCRIPTION
-    "Says by whom the memory of this machine is used, for what, and whether it
-hurts: a command, and an agent that the host's vmwss asks through a
+    "Shows which processes and files use the memory of this machine, and whether
+it is short: a command, and an agent that the host's vmwss asks through a
 virtio-serial port. One static program.")
 set(CPACK_RPM_GUEST_PACKAGE_AUTOREQPROV OFF)
