@@ -304,7 +304,7 @@ START_TEST(growth_has_two_phases_when_the_host_is_short)
     ck_assert_uint_eq(g[1].target_bytes,
                       g[1].input.actual_bytes); /* nothing from what is pending */
     ck_assert_int_eq(g[1].hold, HOLD_ROOM);
-    ck_assert_ptr_nonnull(strstr(why(&h, &g[1]), "until others have returned memory"));
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[1]), "until other guests have returned memory"));
     resize(&g[0], 3892 * MIB, 3892 * MIB); /* the donor has returned */
     h.free_bytes += 204 * MIB;
     run(&h, g, 2);
