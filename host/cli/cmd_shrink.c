@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_shrink.c  vmwss shrink: the memory shrinking experiment on a running guest. */
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/guest_kept.h"
 #include "cli/shrink_guest.h"
@@ -25,6 +27,8 @@
 #define RESTORE_S 30.0
 /* A driver works in pieces: this near counts as reached. */
 #define NEAR_BYTES (1 << 20)
+/* A step may be a smaller one, so there is room for more. */
+#define STEPS_MOST (SHRINK_STEPS_MAX / 2)
 
 struct options {
     const char *uri, *domain, *database;
@@ -79,6 +83,8 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a reader that has gone shall not keep us from restoring */
+    signal(SIGTSTP, SIG_IGN); /* nobody would watch a guest that stays small */
 }
 
 static int parse_options(struct options *options, int argc, char **argv)
@@ -131,8 +137,7 @@ static void say(struct experiment *experiment)
 {
     char text[96], size[32];
 
-    snprintf(text, sizeof(text), "%s: step %zu, it has %s", experiment->report.domain,
-             experiment->report.n,
+    snprintf(text, sizeof(text), "step %zu, it has %s", experiment->report.n,
              show_bytes(size, sizeof(size), experiment->guest.memory.current_bytes));
     progress_say(now_s() - experiment->began_s, text, &experiment->progress);
 }
@@ -182,6 +187,18 @@ static int wait_for_size(struct experiment *experiment, uint64_t target, unsigne
     return rc;
 }
 
+static int reported_nothing(const struct experiment *experiment, struct error *error)
+{
+    if (experiment->guest.source == GUEST_STATS_AGENT)
+        return error_set(error, -ENODATA,
+                         "domain %s: its agent's reports start anew: was the guest rebooted?",
+                         experiment->name);
+    return error_set(error, -ENODATA,
+                     "domain %s: no new report for %.0f s: have its balloon driver report more "
+                     "often (virsh dommemstat %s --period 1)",
+                     experiment->name, experiment->options->settle_s, experiment->name);
+}
+
 /* Watches the guest for the time of a step, and judges all of that time; a step that has alarmed
  * already is judged from @p before on, when its size was set. */
 static int watch(struct experiment *experiment, const struct guest_report *before,
@@ -200,10 +217,7 @@ static int watch(struct experiment *experiment, const struct guest_report *befor
     step->reading = shrink_guest_reading(&experiment->guest, &first, &experiment->last);
     step->complaints = alarms;
     if (rc == 0 && !interrupted && !alarms && !guest_report_follows(&first, &experiment->last))
-        return error_set(error, -ENODATA,
-                         "domain %s: no new report for %.0f s: have its balloon driver report more "
-                         "often (virsh dommemstat %s --period 1)",
-                         experiment->name, experiment->options->settle_s, experiment->name);
+        return reported_nothing(experiment, error);
     return rc;
 }
 
@@ -223,7 +237,9 @@ static int first_step(struct experiment *experiment, struct error *error)
 
     if (rc == 0)
         rc = watch(experiment, &experiment->last, step, error);
-    if (rc == 0 && step->complaints)
+    if (rc < 0 || interrupted)
+        experiment->report.n--; /* it was not watched for its time */
+    else if (step->complaints)
         experiment->report.end = SHRINK_COMPLAINT;
     return rc;
 }
@@ -240,7 +256,7 @@ static int shrink_once(struct experiment *experiment, uint64_t target, struct er
     if (rc == 0)
         rc = watch(experiment, &before, step, error);
     if (rc < 0 || interrupted) {
-        report->n--; /* not watched for the whole time */
+        report->n--;
         return rc;
     }
     step->complaints |= shrink_complaints(&experiment->rules, &report->steps[0].reading,
@@ -274,23 +290,49 @@ static int step_down(struct experiment *experiment, struct error *error)
     return rc;
 }
 
-/* Waits for the guest, which takes memory back at its own pace; a signal ends only the wait. */
-static int restore(struct experiment *experiment, struct error *error)
+/* Waits for the guest, which takes memory back at its own pace. */
+static int wait_for_full(struct experiment *experiment, double until_s, struct error *error)
 {
     struct shrink_guest *guest = &experiment->guest;
-    const double until_s = now_s() + RESTORE_S;
-    int rc = shrink_guest_restore(guest, error);
+    int rc = 0;
 
-    interrupted = 0;
     while (rc == 0 && !interrupted && now_s() < until_s &&
-           guest->memory.current_bytes + NEAR_BYTES < guest->full_bytes) {
+           less(guest->full_bytes, guest->memory.current_bytes) > NEAR_BYTES) {
         sleep_s(LOOK_S / 4);
-        rc = domain_memory_fetch(guest->libvirt, guest->memory.uuid, &guest->memory, error);
+        rc = shrink_guest_refresh(guest, error);
         say(experiment);
     }
-    progress_clear(&experiment->progress);
-    experiment->report.restored_bytes = guest->memory.current_bytes;
     return rc;
+}
+
+/* A signal ends only the waiting, for another job, then for the guest. */
+static int restore(struct experiment *experiment, struct error *error)
+{
+    const double until_s = now_s() + RESTORE_S;
+    bool is_set;
+    int rc;
+
+    interrupted = 0;
+    while ((rc = shrink_guest_restore(&experiment->guest, error)) == -EBUSY && !interrupted &&
+           now_s() < until_s)
+        sleep_s(LOOK_S);
+    is_set = rc == 0;
+    if (is_set)
+        rc = wait_for_full(experiment, until_s, error);
+    progress_clear(&experiment->progress);
+    experiment->report.restored_bytes = is_set ? experiment->guest.memory.current_bytes
+                                               : DECIDE_UNKNOWN;
+    return rc;
+}
+
+/* Whatever else there is to say: this has to be known. */
+static void warn_not_restored(const struct experiment *experiment, const char *why)
+{
+    command_error("domain %s: its balloon is not restored yet (%s): another process goes on "
+                  "trying, for a minute, and while another job runs on it; by hand: virsh setmem "
+                  "%s %llu --live",
+                  experiment->name, why, experiment->name,
+                  (unsigned long long)(experiment->guest.full_bytes / 1024));
 }
 
 /* --- confirmation ----------------------------------------------------------------------------- */
@@ -298,7 +340,7 @@ static int restore(struct experiment *experiment, struct error *error)
 static int confirm(const struct experiment *experiment, struct error *error)
 {
     const struct shrink_rules *rules = &experiment->rules;
-    char full[32], step[32], least[32], line[16] = "";
+    char name[sizeof(experiment->name)], full[32], step[32], least[32], line[16] = "";
 
     if (experiment->options->yes)
         return 0;
@@ -310,7 +352,8 @@ static int confirm(const struct experiment *experiment, struct error *error)
     fprintf(stderr,
             "%s has %s, and is shrunk in steps of %s until it complains, at most down to %s; "
             "it may become slow. Type yes: ",
-            experiment->report.domain, show_bytes(full, sizeof(full), experiment->guest.full_bytes),
+            utf8_printable_copy(name, sizeof(name), experiment->name),
+            show_bytes(full, sizeof(full), experiment->guest.full_bytes),
             show_bytes(step, sizeof(step), rules->step_bytes),
             show_bytes(least, sizeof(least), rules->floor_bytes));
     if (fgets(line, sizeof(line), stdin) && !strcmp(line, "yes\n"))
@@ -330,10 +373,15 @@ static int set_rules(struct experiment *experiment, struct error *error)
         experiment->rules.step_bytes = options->step_bytes;
     if (options->min_bytes)
         experiment->rules.floor_bytes = options->min_bytes;
-    if (experiment->rules.floor_bytes < full && experiment->rules.step_bytes < full)
+    if (experiment->rules.floor_bytes >= full || experiment->rules.step_bytes >= full)
+        return error_set(error, -EINVAL, "domain %s: it has %llu bytes, less than --min or --step",
+                         experiment->report.domain, (unsigned long long)full);
+    if (experiment->rules.step_bytes >= SHRINK_STEP_MIN_BYTES &&
+        (full - experiment->rules.floor_bytes) / experiment->rules.step_bytes < STEPS_MOST)
         return 0;
-    return error_set(error, -EINVAL, "domain %s: it has %llu bytes, less than --min or --step",
-                     experiment->report.domain, (unsigned long long)full);
+    return error_set(error, -EINVAL,
+                     "domain %s: --step is too small: at least 4M, and at most %d steps",
+                     experiment->report.domain, STEPS_MOST);
 }
 
 /* There may be no history, or none that this user may read. */
@@ -368,8 +416,14 @@ static int begin(struct experiment *experiment, struct error *error)
     experiment->report.source = guest_stats_source_name(guest->source);
     experiment->report.full_bytes = experiment->report.restored_bytes = guest->full_bytes;
     rc = set_rules(experiment, error);
-    if (rc == 0)
-        rc = confirm(experiment, error);
+    if (rc < 0)
+        return rc;
+    catch_signals();
+    rc = confirm(experiment, error);
+    if (interrupted) {
+        experiment->report.end = SHRINK_INTERRUPTED;
+        return error_set(error, -EINTR, "interrupted");
+    }
     if (rc == 0)
         read_kept(experiment);
     return rc;
@@ -383,7 +437,6 @@ static int run(struct experiment *experiment, struct error *error)
 
     if (rc < 0)
         return rc;
-    catch_signals();
     progress_init(&experiment->progress, experiment->name);
     experiment->began_s = now_s();
     rc = step_down(experiment, error);
@@ -392,6 +445,8 @@ static int run(struct experiment *experiment, struct error *error)
         shrink_json_print(&experiment->report);
     else
         shrink_print(&experiment->report);
+    if (experiment->report.restored_bytes == DECIDE_UNKNOWN && restored != -ENOENT)
+        warn_not_restored(experiment, while_restoring.text);
     /* A guest that is just ending may make libvirt fail otherwise first. */
     if (restored == -ENOENT || (rc == 0 && restored < 0))
         rc = error_set(error, restored, "%s", while_restoring.text);
@@ -404,7 +459,7 @@ static int exit_code(const struct experiment *experiment, int rc, const struct e
         return EXIT_PIPE;
     if (experiment->report.end == SHRINK_INTERRUPTED)
         return EXIT_INTERRUPTED;
-    if (rc == -ENOENT && experiment->report.n > 0) {
+    if (rc == -ENOENT && experiment->began_s > 0) {
         command_error("%s", error->text);
         return EXIT_VANISHED;
     }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A migration, a snapshot may hold the domain. */
+/* Of libvirt that does not answer. A job that holds the domain, as a migration, is waited for. */
 #define RESTORE_TRIES 60
 
 /* --- the balloon ------------------------------------------------------------------------------ */
@@ -25,44 +25,63 @@ struct shared {
     char uri[1024];
 };
 
+/* Not of another run, which may have another size. */
+static int set_full(struct domain_connection *libvirt, const struct shared *shared,
+                    struct error *error)
+{
+    struct domain_memory memory;
+    int rc = domain_memory_fetch(libvirt, shared->uuid, &memory, error);
+
+    if (rc < 0)
+        return rc;
+    if (memory.id != shared->id)
+        return error_set(error, -ENOENT, "domain %s: it was restarted meanwhile", memory.name);
+    return domain_memory_set(libvirt, shared->uuid, shared->full_bytes, error);
+}
+
 static int give_back(const struct shared *shared)
 {
     struct domain_connection *libvirt = NULL;
-    struct domain_memory memory;
     int rc = domain_connect_writable(*shared->uri ? shared->uri : NULL, &libvirt, NULL);
 
     if (rc < 0)
         return rc;
-    rc = domain_memory_fetch(libvirt, shared->uuid, &memory, NULL);
-    if (rc == 0 && memory.id == shared->id)
-        rc = domain_memory_set(libvirt, shared->uuid, shared->full_bytes, NULL);
+    rc = set_full(libvirt, shared, NULL);
     domain_disconnect(libvirt);
     return rc;
 }
 
+/* The lock was taken before the guardian was posted, so its copy is the one that is held. */
 static void undo(void *area, void *context)
 {
     const struct shared *shared = area;
+    struct shrink_guest *guest = context;
 
-    (void)context;
-    for (int i = 0; shared->armed && i < RESTORE_TRIES; i++) {
+    for (int failed = 0; shared->armed && failed < RESTORE_TRIES;) {
         int rc = give_back(shared);
 
         if (rc == 0 || rc == -ENOENT)
-            return;
+            break;
+        failed += rc != -EBUSY;
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     }
+    run_lock_release(&guest->lock);
 }
 
 int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *error)
 {
     struct shared *shared = guardian_shared(guest->guardian);
+    const bool was_armed = shared->armed;
+    int rc;
 
     shared->full_bytes = guest->full_bytes;
     shared->id = guest->memory.id;
     snprintf(shared->uuid, sizeof(shared->uuid), "%s", guest->memory.uuid);
     shared->armed = true;
-    return domain_memory_set(guest->libvirt, guest->memory.uuid, bytes, error);
+    rc = domain_memory_set(guest->libvirt, guest->memory.uuid, bytes, error);
+    if (rc == -EBUSY || rc == -EOPNOTSUPP || rc == -ENOENT) /* it changed nothing */
+        shared->armed = was_armed;
+    return rc;
 }
 
 int shrink_guest_restore(struct shrink_guest *guest, struct error *error)
@@ -72,7 +91,7 @@ int shrink_guest_restore(struct shrink_guest *guest, struct error *error)
 
     if (!shared || !shared->armed)
         return 0;
-    rc = domain_memory_set(guest->libvirt, guest->memory.uuid, guest->full_bytes, error);
+    rc = set_full(guest->libvirt, shared, error);
     if (rc == 0 || rc == -ENOENT)
         shared->armed = false;
     return rc;
@@ -91,7 +110,13 @@ static int ask_agent(struct shrink_guest *guest, struct guest_report *report)
     return rc;
 }
 
-int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, struct error *error)
+/* Without that a guest that has no swap is shrunk until it kills. */
+static bool tells_available(const struct guest_report *report)
+{
+    return report->report.memory.available_bytes != AGENT_UNKNOWN;
+}
+
+int shrink_guest_refresh(struct shrink_guest *guest, struct error *error)
 {
     struct domain_memory memory;
     int rc = domain_memory_fetch(guest->libvirt, guest->memory.uuid, &memory, error);
@@ -101,16 +126,41 @@ int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, s
     if (memory.id != guest->memory.id)
         return error_set(error, -ENOENT, "domain %s: it was restarted meanwhile", memory.name);
     guest->memory = memory;
+    return 0;
+}
+
+static int look_at_agent(struct shrink_guest *guest, struct guest_report *report,
+                         struct error *error)
+{
+    if (ask_agent(guest, report) < 0)
+        return error_set(error, -ENODATA, "domain %s: %s", guest->memory.name,
+                         guest->way.missing.text);
+    return tells_available(report)
+               ? 0
+               : error_set(error, -ENODATA,
+                           "domain %s: its agent does not report any more what is "
+                           "available",
+                           guest->memory.name);
+}
+
+int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, struct error *error)
+{
+    const struct domain_memory *memory = &guest->memory;
+    int rc = shrink_guest_refresh(guest, error);
+
+    if (rc < 0)
+        return rc;
     if (guest->source == GUEST_STATS_AGENT)
-        return ask_agent(guest, report) == 0 ? 0
-                                             : error_set(error, -ENODATA, "domain %s: %s",
-                                                         memory.name, guest->way.missing.text);
-    if (guest_report_of_balloon(report, &memory, (double)clock_ns() / 1e9))
+        return look_at_agent(guest, report, error);
+    if (memory->busy) /* libvirt tells no statistics then */
+        return error_set(error, -EBUSY, "domain %s: another job runs on it", memory->name);
+    if (guest_report_of_balloon(report, memory, (double)clock_ns() / 1e9) &&
+        tells_available(report))
         return 0;
     return error_set(error, -ENODATA,
                      "domain %s: its balloon driver stopped reporting: have it report (virsh "
                      "dommemstat %s --period 1)",
-                     memory.name, memory.name);
+                     memory->name, memory->name);
 }
 
 struct shrink_reading shrink_guest_reading(const struct shrink_guest *guest,
@@ -140,16 +190,18 @@ static int find_source(struct shrink_guest *guest, struct error *error)
     struct guest_report report;
 
     guest->source = GUEST_STATS_AGENT;
-    if (ask_agent(guest, &report) == 0)
+    if (ask_agent(guest, &report) == 0 && tells_available(&report))
         return 0;
     guest->source = GUEST_STATS_BALLOON;
-    if (guest_report_of_balloon(&report, &guest->memory, 0))
+    if (guest_report_of_balloon(&report, &guest->memory, 0) && tells_available(&report))
         return 0;
     return error_set(error, -ENODATA,
-                     "domain %s: it reports no statistics, so it cannot complain: have its balloon "
-                     "driver report (virsh dommemstat %s --period 1), or run its agent, see "
-                     "vmwss-guest(1) (%s)",
-                     guest->memory.name, guest->memory.name, guest->way.missing.text);
+                     "domain %s: it does not report what is available to it, so it cannot "
+                     "complain in time: have its balloon driver report (virsh dommemstat %s "
+                     "--period 1), or run its agent, see vmwss-guest(1) (%s)",
+                     guest->memory.name, guest->memory.name,
+                     guest->way.missing.code < 0 ? guest->way.missing.text
+                                                 : "its agent does not report it");
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */
@@ -175,7 +227,7 @@ static int secure(struct shrink_guest *guest, const struct fsroot *root, struct 
     int rc = run_lock_host(&guest->lock, root, "balloond", &at_once, error);
 
     if (rc == 0)
-        rc = guardian_post(&guest->guardian, sizeof(struct shared), undo, NULL, error);
+        rc = guardian_post(&guest->guardian, sizeof(struct shared), undo, guest, error);
     if (rc < 0)
         return rc;
 

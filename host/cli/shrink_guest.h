@@ -29,8 +29,13 @@ struct shrink_guest {
 int shrink_guest_begin(struct shrink_guest *guest, const struct fsroot *root, const char *domain,
                        struct error *error);
 
-/** Reads guest->memory and a report of the guest's source once. 0; -ENODATA: there is no report; or
- * libvirt's error. */
+/** Reads guest->memory anew. 0; -ENOENT: the guest is gone, or was restarted; or libvirt's error.
+ */
+int shrink_guest_refresh(struct shrink_guest *guest, struct error *error);
+
+/** Reads guest->memory and a report of the guest's source once. 0; -ENODATA: there is no report, or
+ * none of what is available; -EBUSY: another job on the domain, so libvirt reports no statistics;
+ * or as above. */
 int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, struct error *error);
 
 /** What the guest reported between @p before (NULL: only now) and @p now. */
@@ -41,8 +46,9 @@ struct shrink_reading shrink_guest_reading(const struct shrink_guest *guest,
 /** Sets the balloon's target; from then on the guardian restores. As domain_memory_set(). */
 int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *error);
 
-/** Sets the target that it had; nothing when nothing was changed. As domain_memory_set(); then
- * shrink_guest_end() leaves it to the guardian, which tries for a minute. */
+/** Sets the target that it had; nothing when nothing was changed, or the guest was restarted
+ * (-ENOENT). As domain_memory_set(): but for -ENOENT then shrink_guest_end() leaves it to the
+ * guardian, which tries for a minute, and as long as another job runs on the domain. */
 int shrink_guest_restore(struct shrink_guest *guest, struct error *error);
 
 void shrink_guest_end(struct shrink_guest *guest);

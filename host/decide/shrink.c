@@ -7,8 +7,6 @@
 
 #define MIB 1048576.0
 #define STEPS 20
-/* Smaller steps are noise: libvirt counts in KiB, the balloon in pages, people in MiB. */
-#define STEP_MIN_BYTES (1 << 20)
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -21,7 +19,7 @@ struct shrink_rules shrink_rules_default(uint64_t full_bytes)
     double available = (double)full_bytes * policy->available_share_panic;
 
     return (struct shrink_rules){
-        .step_bytes = larger(full_bytes / STEPS, STEP_MIN_BYTES),
+        .step_bytes = larger(full_bytes / STEPS, SHRINK_STEP_MIN_BYTES),
         .floor_bytes = full_bytes / 4,
         .psi_some = 0.01,
         .paging_bytes_s = MIB,
@@ -89,5 +87,5 @@ uint64_t shrink_next(const struct shrink_rules *rules, uint64_t actual_bytes,
         step = available_bytes / 2;
     if (step > room)
         step = room;
-    return step < STEP_MIN_BYTES ? 0 : actual_bytes - step;
+    return step < SHRINK_STEP_MIN_BYTES ? 0 : actual_bytes - step;
 }

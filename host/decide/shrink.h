@@ -16,6 +16,9 @@
 
 #include "decide/decide.h"
 
+/** Smaller steps are noise: a balloon driver works in pieces of 1 MiB. */
+#define SHRINK_STEP_MIN_BYTES (4U << 20)
+
 struct shrink_rules {
     uint64_t step_bytes;
     uint64_t floor_bytes;     /* never smaller */

@@ -2,6 +2,7 @@
 /** @file shrink.c  See shrink.h. */
 #include "show/shrink.h"
 
+#include "base/bytes.h"
 #include "show/json.h"
 #include "show/table.h"
 #include "show/units.h"
@@ -32,7 +33,7 @@ uint64_t shrink_knee_low(const struct shrink_report *report)
 {
     const struct shrink_step *last = complaining(report);
 
-    return last ? last->actual_bytes : 0;
+    return last ? smaller(last->actual_bytes, last->target_bytes) : 0;
 }
 
 uint64_t shrink_knee_high(const struct shrink_report *report)
@@ -63,7 +64,7 @@ static const char *rate(char *text, size_t size, double bytes_s)
 {
     if (isnan(bytes_s))
         return "-";
-    show_bytes(text, size, (uint64_t)bytes_s);
+    show_bytes(text, size, bytes_s < 0x1p63 ? (uint64_t)bytes_s : 1ULL << 63); /* the guest's */
     strncat(text, "/s", size - strlen(text) - 1);
     return text;
 }
@@ -103,14 +104,19 @@ static int add_step(struct table *table, const struct shrink_step *step)
 
 static void print_windows(const struct sample_record *record)
 {
+    char flags[SAMPLE_FLAGS_TEXT] = "";
+
+    if (record)
+        sample_flags_text(flags, sizeof(flags), record->flags);
     for (size_t w = 0; record && w < record->n_windows; w++) {
         const struct window_record *window = &record->windows[w];
         char span[32], wss[32], low[32], high[32];
 
-        printf("WSS %s: %s (%s to %s)\n", show_seconds_short(span, sizeof(span), window->window_s),
+        printf("WSS %s: %s (%s to %s)%s%s\n",
+               show_seconds_short(span, sizeof(span), window->window_s),
                show_bytes(wss, sizeof(wss), window->wss_bytes),
                show_bytes(low, sizeof(low), window->wss_low_bytes),
-               show_bytes(high, sizeof(high), window->wss_high_bytes));
+               show_bytes(high, sizeof(high), window->wss_high_bytes), *flags ? " " : "", flags);
     }
 }
 
@@ -135,7 +141,9 @@ static void print_end(const struct shrink_report *report)
     else
         printf("%s\n", why[report->end]);
     print_windows(report->record);
-    if (report->restored_bytes < report->full_bytes)
+    if (report->restored_bytes == DECIDE_UNKNOWN)
+        puts("not restored: the message says why");
+    else if (report->restored_bytes < report->full_bytes)
         printf("restored: %s of %s so far, the rest follows as the guest's driver takes it\n",
                show_bytes(low, sizeof(low), report->restored_bytes),
                show_bytes(high, sizeof(high), report->full_bytes));
@@ -214,8 +222,10 @@ int shrink_json_print(const struct shrink_report *report)
     json_t *object = json_object();
     json_t *steps = json_array();
     json_t *windows = json_array();
-    char time[32];
+    char time[32], flags[SAMPLE_FLAGS_TEXT] = "";
 
+    if (report->record)
+        sample_flags_text(flags, sizeof(flags), report->record->flags);
     for (size_t i = 0; i < report->n; i++)
         json_array_append_new(steps, step_json(&report->steps[i]));
     for (size_t w = 0; report->record && w < report->record->n_windows; w++)
@@ -229,10 +239,11 @@ int shrink_json_print(const struct shrink_report *report)
     json_object_set_new(object, "settle_s", json_real(report->settle_s));
     json_object_set_new(object, "end", json_string(shrink_end_name(report->end)));
     json_object_set_new(object, "full_bytes", json_integer((json_int_t)report->full_bytes));
-    json_object_set_new(object, "restored_bytes", json_integer((json_int_t)report->restored_bytes));
+    json_object_set_new(object, "restored_bytes", known_bytes(report->restored_bytes));
     json_object_set_new(object, "knee_low_bytes", found(shrink_knee_low(report)));
     json_object_set_new(object, "knee_high_bytes", found(shrink_knee_high(report)));
     json_object_set_new(object, "steps", steps);
     json_object_set_new(object, "windows", windows);
+    json_object_set_new(object, "wss_flags", json_text(flags));
     return json_print_line(object);
 }

@@ -36,11 +36,14 @@ struct shrink_report {
     size_t n;
     struct shrink_step steps[SHRINK_STEPS_MAX];
     uint64_t full_bytes;
-    uint64_t restored_bytes;            /* what the guest has again at the end */
+    uint64_t restored_bytes; /* what the guest has again at the end; DECIDE_UNKNOWN: its balloon
+                                could not be set */
     const struct sample_record *record; /* vmwssd's last before it began; NULL: there is none */
 };
 
-/** The smallest size without a complaint, and the one with: the knee is between. 0: not found. */
+/** The size with a complaint, and the smallest without: the knee is between. 0: not found. A guest
+ * that complains before it has the size of its step is somewhere on the way, which libvirt tells a
+ * second late: low is the size that it was to have. */
 uint64_t shrink_knee_low(const struct shrink_report *report);
 uint64_t shrink_knee_high(const struct shrink_report *report);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_shrink.c  The memory shrinking experiment: what counts as a complaint, and how far a
  * step goes. */
-#include "decide/shrink.h"
+#include "show/shrink.h"
 
 #include "fixture.h"
 
@@ -107,6 +107,36 @@ START_TEST(a_step_takes_half_of_what_is_available_at_most)
 }
 END_TEST
 
+START_TEST(steps_of_noise_are_not_taken)
+{
+    const struct shrink_rules rules = shrink_rules_default(2000 * MIB);
+
+    ck_assert_uint_eq(shrink_next(&rules, 2000 * MIB, 8 * MIB), 1996 * MIB);
+    ck_assert_uint_eq(shrink_next(&rules, 2000 * MIB, 8 * MIB - 1), 0);
+    ck_assert_uint_eq(shrink_next(&rules, 503 * MIB, 400 * MIB), 0);
+    ck_assert_uint_eq(shrink_rules_default(40 * MIB).step_bytes, SHRINK_STEP_MIN_BYTES);
+}
+END_TEST
+
+/* The guest complained before it had its size: how far it was is known only roughly. */
+START_TEST(the_knee_is_between_the_target_and_the_last_size)
+{
+    static struct shrink_report report;
+
+    report = (struct shrink_report){.end = SHRINK_COMPLAINT, .n = 2};
+    report.steps[0] = (struct shrink_step){.target_bytes = 1000, .actual_bytes = 1000};
+    report.steps[1] = (struct shrink_step){
+        .target_bytes = 900, .actual_bytes = 1000, .complaints = COMPLAINT_PSI};
+    ck_assert_uint_eq(shrink_knee_low(&report), 900);
+    ck_assert_uint_eq(shrink_knee_high(&report), 1000);
+    report.steps[1].actual_bytes = 890;
+    ck_assert_uint_eq(shrink_knee_low(&report), 890);
+    report.end = SHRINK_INTERRUPTED;
+    ck_assert_uint_eq(shrink_knee_low(&report), 0);
+    ck_assert_uint_eq(shrink_knee_high(&report), 0);
+}
+END_TEST
+
 START_TEST(no_step_goes_below_the_floor)
 {
     const struct shrink_rules rules = shrink_rules_default(2000 * MIB);
@@ -128,6 +158,8 @@ static Suite *suite(void)
     tcase_add_test(tcase, what_is_not_reported_is_no_complaint);
     tcase_add_test(tcase, alarms_are_those_of_a_panic);
     tcase_add_test(tcase, a_step_takes_half_of_what_is_available_at_most);
+    tcase_add_test(tcase, steps_of_noise_are_not_taken);
+    tcase_add_test(tcase, the_knee_is_between_the_target_and_the_last_size);
     tcase_add_test(tcase, no_step_goes_below_the_floor);
     suite_add_tcase(suite, tcase);
     return suite;
