@@ -137,6 +137,7 @@ struct tracing {
     struct trace_writer writer;
     uint64_t tried, periods; /* periods that were begun, and that are in the trace */
     int why_none;            /* of the last one that is not */
+    double clock_s;          /* Unix time less clock_ns(), as of the first period; 0: none yet */
 };
 
 static void note(const struct page_set *set, size_t reading, void *context)
@@ -198,6 +199,27 @@ static int lay_out(struct tracing *tracing, struct error *error)
     return trace_writer_layout(&tracing->writer, &tracing->layout, error);
 }
 
+static double unix_s(const struct timespec *time)
+{
+    return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
+}
+
+/* The length of windows of several periods is the difference of their times: if the clock is set
+ * meanwhile, they go on as it was. */
+static void keep_time(struct tracing *tracing, struct trace_period *period)
+{
+    const double monotonic_s = (double)clock_ns() / 1e9;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+
+    const double set_s = unix_s(&now) - monotonic_s;
+
+    if (tracing->clock_s == 0)
+        tracing->clock_s = set_s;
+    period->end_unix_s += tracing->clock_s - set_s;
+}
+
 static int write_period(struct tracing *tracing, const struct sample_record *record,
                         struct error *error)
 {
@@ -206,6 +228,7 @@ static int write_period(struct tracing *tracing, const struct sample_record *rec
 
     if (rc < 0)
         return no_memory(rc, error);
+    keep_time(tracing, &period);
     if (tracing->options->csv) {
         trace_csv_period(&tracing->layout, &period, tracing->periods + 1);
         rc = command_flush(error);

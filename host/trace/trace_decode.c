@@ -9,6 +9,7 @@
 #define MAX_PAGES (1ULL << 40)
 #define MAX_BYTES (MAX_PAGES * BASE_PAGE_BYTES)
 #define MAX_SECONDS 1e7
+#define MAX_VCPU_S (1e4 * MAX_SECONDS) /* of so many vCPUs */
 #define MAX_UNIX_S 1e11
 #define REGION_LEAST_BYTES 5 /* each of its members has at least one */
 #define RUN_LEAST_BYTES 2
@@ -146,7 +147,7 @@ int trace_decode_period(struct trace_in *in, const struct trace_head *head,
     period->end_unix_s = trace_take_real(in, MAX_UNIX_S);
     period->marking_s = trace_take_real(in, MAX_SECONDS);
     period->reading_s = trace_take_real(in, MAX_SECONDS);
-    period->vcpu_s = trace_take_real(in, MAX_SECONDS);
+    period->vcpu_s = trace_take_real(in, MAX_VCPU_S);
     period->resident_bytes = trace_take_number(in, MAX_BYTES);
     period->unmeasurable_bytes = trace_take_number(in, MAX_BYTES);
     trace_take_text(in, period->flags, sizeof(period->flags));

@@ -29,20 +29,27 @@ static int damaged(const struct trace_reader *reader, const char *what, struct e
                      reader->offset, what);
 }
 
-/* 0 or NO_MORE. */
-static int read_bytes(struct trace_reader *reader, void *bytes, size_t n)
+/* 0, NO_MORE, or -EIO: a disk that cannot be read is not the end of the trace. */
+static int read_bytes(struct trace_reader *reader, void *bytes, size_t n, struct error *error)
 {
-    return fread(bytes, 1, n, reader->file) == n ? 0 : NO_MORE;
+    if (fread(bytes, 1, n, reader->file) == n)
+        return 0;
+    return ferror(reader->file) ? error_set(error, -EIO, "%s: it cannot be read at byte %" PRIu64,
+                                            reader->path, reader->offset)
+                                : NO_MORE;
 }
 
 static int read_payload(struct trace_reader *reader, const uint8_t *head, struct block *block,
                         struct error *error)
 {
+    int rc;
+
     block->payload = malloc(block->n ? block->n : 1);
     if (!block->payload)
         return error_set(error, -ENOMEM, "%s: out of memory", reader->path);
-    if (read_bytes(reader, block->payload, block->n) != 0)
-        return NO_MORE;
+    rc = read_bytes(reader, block->payload, block->n, error);
+    if (rc != 0)
+        return rc;
     if (trace_crc(trace_crc(0, head, 8), block->payload, block->n) != trace_u32(head + 8))
         return damaged(reader, "the checksum differs", error);
     return 0;
@@ -53,10 +60,12 @@ static int read_block(struct trace_reader *reader, struct block *block, struct e
 {
     uint8_t head[TRACE_BLOCK_HEAD_BYTES];
     const uint64_t left = reader->bytes - reader->offset;
+    int rc;
 
     *block = (struct block){0};
-    if (left < sizeof(head) || read_bytes(reader, head, sizeof(head)) != 0)
-        return NO_MORE;
+    rc = left < sizeof(head) ? NO_MORE : read_bytes(reader, head, sizeof(head), error);
+    if (rc != 0)
+        return rc;
     block->kind = trace_u32(head);
     block->n = trace_u32(head + 4);
     /* What a file system leaves of a block that had not reached the disk when power failed. */
@@ -101,6 +110,8 @@ static int take_block(struct trace_reader *reader, const struct block *block, st
         return error_set(error, rc, "%s: out of memory", reader->path);
     if (rc < 0)
         return damaged(reader, whats[block->kind], error);
+    if (block->kind == TRACE_END && reader->end.periods != reader->periods)
+        return damaged(reader, "its end is of another number of periods", error);
     reader->offset += TRACE_BLOCK_HEAD_BYTES + block->n;
     reader->periods += block->kind == TRACE_PERIOD;
     return 0;
@@ -113,8 +124,11 @@ static int read_head(struct trace_reader *reader, struct error *error)
     uint8_t first[TRACE_MAGIC_BYTES + 4];
     struct block block = {0};
 
-    if (read_bytes(reader, first, sizeof(first)) != 0 ||
-        memcmp(first, TRACE_MAGIC, TRACE_MAGIC_BYTES) != 0)
+    int rc = read_bytes(reader, first, sizeof(first), error);
+
+    if (rc < 0)
+        return rc;
+    if (rc == NO_MORE || memcmp(first, TRACE_MAGIC, TRACE_MAGIC_BYTES) != 0)
         return error_set(error, -EBADMSG, "%s: not a trace of vmwss", reader->path);
     if (trace_u32(first + TRACE_MAGIC_BYTES) != TRACE_VERSION)
         return error_set(error, -EBADMSG,
@@ -122,8 +136,7 @@ static int read_head(struct trace_reader *reader, struct error *error)
                          reader->path, trace_u32(first + TRACE_MAGIC_BYTES), TRACE_VERSION);
     reader->offset = sizeof(first);
 
-    int rc = read_block(reader, &block, error);
-
+    rc = read_block(reader, &block, error);
     if (rc == 0 && block.kind != TRACE_HEAD)
         rc = damaged(reader, "no head", error);
     if (rc == 0)

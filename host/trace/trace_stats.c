@@ -38,7 +38,8 @@ struct sums {
 struct trace_stats {
     const struct trace_head *head;
     const struct trace_layout *layout;
-    uint32_t t; /* the period's number since the layout */
+    uint32_t t;          /* the period's number since the layout */
+    double draws, units; /* that were touched, since then */
     struct stretches past;
     size_t n_moments, room;
     struct moment *moments; /* of period t: moments[t]; moments[0] is empty */
@@ -91,6 +92,7 @@ int trace_stats_layout(struct trace_stats *stats, const struct trace_layout *lay
 {
     stats->layout = layout;
     stats->t = 0;
+    stats->draws = stats->units = 0;
     stats->past.n = 0;
     return append(&stats->past, &(struct stretch){.n = layout->n});
 }
@@ -106,12 +108,6 @@ static bool is_complete(const struct trace_layout *layout)
 static uint64_t whole(double bytes)
 {
     return (uint64_t)llround(fmin(bytes, 1e18));
-}
-
-/* So many draws are one observation. */
-static double design(const struct trace_change *change)
-{
-    return change->units ? (double)change->touched / (double)change->units : 1;
 }
 
 /* @p draws of one observation, @p n draws in all of so large a population. */
@@ -132,7 +128,7 @@ struct trace_bytes trace_stats_bytes(const struct trace_layout *layout,
         return (struct trace_bytes){whole(bytes), whole(bytes), whole(bytes)};
 
     struct interval share = share_of((double)pages, (double)layout->n, (double)layout->ram_pages,
-                                     design(change));
+                                     change->design);
 
     return (struct trace_bytes){whole(bytes), whole(floor(share.low * all_bytes)),
                                 whole(ceil(share.high * all_bytes))};
@@ -149,7 +145,7 @@ struct interval trace_stats_share(const struct trace_layout *layout,
         return (struct interval){exact, exact};
     /* Of the pages like these in all of RAM so many were drawn. */
     return share_of((double)part, (double)of,
-                    (double)of * (double)layout->ram_pages / (double)layout->n, design(change));
+                    (double)of * (double)layout->ram_pages / (double)layout->n, change->design);
 }
 
 /* --- a period --------------------------------------------------------------------------------- */
@@ -268,6 +264,15 @@ static uint64_t count_units(const struct trace_layout *layout, const struct trac
     return units;
 }
 
+static double design(struct trace_stats *stats, const struct trace_change *change)
+{
+    if (change->units == 0)
+        return stats->units > 0 ? stats->draws / stats->units : 1;
+    stats->draws += (double)change->touched;
+    stats->units += (double)change->units;
+    return fmax((double)change->touched / (double)change->units, stats->draws / stats->units);
+}
+
 static double page_bytes(const struct trace_layout *layout, const struct trace_period *period,
                          uint64_t touched)
 {
@@ -377,8 +382,10 @@ static void add_spans(struct trace_stats *stats, const struct trace_period *peri
                                  least);
         if (s == 0)
             bytes = bytes_of_reading(&period->readings[period->n_readings - 1]);
-        add(&stats->spans[s], now->end_s - first->begin_s, now->watched_s - before->watched_s,
-            &bytes);
+        /* Periods do not overlap, whatever the clock says that they were begun by. */
+        const double watched_s = now->watched_s - before->watched_s;
+
+        add(&stats->spans[s], fmax(now->end_s - first->begin_s, watched_s), watched_s, &bytes);
         if (1ULL << s < stats->t)
             add_missed(&stats->spans[s], again, change->touched);
     }
@@ -398,6 +405,7 @@ int trace_stats_period(struct trace_stats *stats, const struct trace_period *per
     int rc = take_runs(stats, period, &counts, change);
 
     change->units = count_units(stats->layout, period);
+    change->design = design(stats, change);
     change->page_bytes = page_bytes(stats->layout, period, change->touched);
     if (rc < 0)
         return rc;

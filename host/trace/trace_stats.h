@@ -32,6 +32,8 @@ struct trace_change {
     uint64_t gone;                  /* touched within the period, but not resident at its end */
     uint64_t unmeasurable, missing;
     uint64_t units;    /* distinct observations among what is touched: a huge page is one */
+    double design;     /* draws per observation, of these or of all so far, whichever is more: what
+                          is in the set of several periods need not be touched in this one */
     double page_bytes; /* what a page that was looked at stands for, as the period's own estimate
                           has it */
     bool has_before;   /* there is a period before, with the same layout */

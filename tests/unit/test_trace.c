@@ -395,6 +395,40 @@ START_TEST(runs_are_of_the_pages_of_the_layout)
 }
 END_TEST
 
+/* Whole blocks are missing, or were written twice. */
+START_TEST(an_end_of_other_periods_is_refused)
+{
+    struct error error = {0};
+    struct trace_out payload = {0};
+
+    trace_put_text(&payload, "complete");
+    trace_put_number(&payload, 1);
+    ck_assert_int_eq(read_blocks(TRACE_END, &payload, &error), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(error.text, "another number of periods"));
+    free(payload.bytes);
+}
+END_TEST
+
+START_TEST(a_day_of_many_vcpus_is_read)
+{
+    struct trace_period period = period_of("1", 1);
+    struct trace_out block_of = {0};
+    struct trace_period back = {0};
+
+    period.vcpu_s = 86400.0 * 512;
+    trace_encode_period(&block_of, &period);
+
+    struct trace_in in = {block_of.bytes + TRACE_BLOCK_HEAD_BYTES, block_of.bytes + block_of.n,
+                          false};
+
+    ck_assert_int_eq(trace_decode_period(&in, &head, &layout, &back), 0);
+    ck_assert_double_eq(back.vcpu_s, period.vcpu_s);
+    trace_period_free(&period);
+    trace_period_free(&back);
+    free(block_of.bytes);
+}
+END_TEST
+
 START_TEST(the_file_ends_before_its_limit)
 {
     struct trace_writer writer;
@@ -605,6 +639,56 @@ START_TEST(a_panel_has_intervals)
 }
 END_TEST
 
+START_TEST(a_clock_that_was_set_back_makes_no_short_window)
+{
+    struct trace_stats *stats = trace_stats_new(&head);
+    struct trace_change change;
+    struct trace_span span[16];
+    size_t n;
+
+    ck_assert_int_eq(trace_stats_layout(stats, &layout), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        struct trace_period period = period_of("1111", 1 - i);
+
+        ck_assert_int_eq(trace_stats_period(stats, &period, &change), 0);
+        trace_period_free(&period);
+    }
+    n = trace_stats_spans(stats, span, 16);
+    ck_assert_uint_eq(span[n - 1].periods, 2);
+    ck_assert_double_eq(span[n - 1].watched_s, 4);
+    ck_assert_double_eq(span[n - 1].window_s, 4);
+    trace_stats_free(stats);
+}
+END_TEST
+
+/* Draws of a huge page are one observation, also of a set of which nothing is touched any more. */
+START_TEST(a_panel_remembers_huge_pages)
+{
+    struct trace_change change;
+    struct trace_stats *stats = trace_stats_new(&head);
+    const char *const texts[] = {"11111111", "........"};
+
+    page_set_free(&set);
+    trace_layout_free(&layout);
+    block.bytes = ram.bytes = 1024 * 4096;
+    ram.n_pages = 1024;
+    ck_assert_int_eq(page_set_panel(&set, &ram, 32, 1), 0);
+    ck_assert_int_eq(trace_layout_of(&layout, &set, NULL), 0);
+    ck_assert_int_eq(trace_stats_layout(stats, &layout), 0);
+    for (unsigned k = 0; k < 2; k++) {
+        struct trace_period period = period_of(texts[k], k);
+
+        for (size_t r = 0; r < period.n_runs; r++)
+            period.runs[r].order = 9; /* of 1024 pages these are two */
+        ck_assert_int_eq(trace_stats_period(stats, &period, &change), 0);
+        ck_assert_double_ge(change.design, 4);
+        trace_period_free(&period);
+    }
+    ck_assert_uint_eq(change.units, 0);
+    trace_stats_free(stats);
+}
+END_TEST
+
 /* Other pages after RAM was plugged: nothing of before is of these. */
 START_TEST(a_new_layout_forgets)
 {
@@ -645,6 +729,10 @@ int main(void)
     tcase_add_test(tc, what_is_touched_need_not_be_measurable);
     tcase_add_test(tc, what_flags_hide_is_in_the_bounds);
     tcase_add_test(tc, a_panel_has_intervals);
+    tcase_add_test(tc, a_panel_remembers_huge_pages);
+    tcase_add_test(tc, a_clock_that_was_set_back_makes_no_short_window);
+    tcase_add_test(tc, an_end_of_other_periods_is_refused);
+    tcase_add_test(tc, a_day_of_many_vcpus_is_read);
     tcase_add_test(tc, a_new_layout_forgets);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
