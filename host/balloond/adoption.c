@@ -57,16 +57,23 @@ static bool is_there(const struct journal_balloon *row, uint64_t current_bytes)
            current_bytes + balloon_policy_default.still_bytes >= row->set_bytes;
 }
 
-static bool is_of(const struct journal_balloon *row, const struct domain_memory *memory)
+/* @p saved: a run that goes on under another id, with its balloon as it was. */
+static bool is_of(const struct journal_balloon *row, const struct domain_memory *memory, bool saved)
 {
     char boot_id[JOURNAL_BOOT_ID];
     const struct journal_run run = {.boot_id = boot_id,
                                     .domain_id = memory->id,
-                                    .saved = memory->saved,
+                                    .saved = saved,
                                     .current_bytes = memory->current_bytes};
 
     journal_boot_id(boot_id);
     return journal_balloon_is_of(row, &run, balloond_wall_s());
+}
+
+/* The size of its balloon is not known before it has arrived. */
+static bool is_to_look_up(const struct balloon_guest *member)
+{
+    return member->fresh && !member->memory.arriving;
 }
 
 static int adopt(const struct journal_balloon *row, void *context)
@@ -74,7 +81,7 @@ static int adopt(const struct journal_balloon *row, void *context)
     struct balloond *balloond = context;
     ssize_t i = members_find(&balloond->members, row->uuid);
 
-    if (i < 0 || !balloond->members.members[i].fresh)
+    if (i < 0 || !is_to_look_up(&balloond->members.members[i]))
         return 0;
 
     struct balloon_guest *member = &balloond->members.members[i];
@@ -82,7 +89,8 @@ static int adopt(const struct journal_balloon *row, void *context)
 
     learn(&guest->state.pace, row);
     member->owned = true;
-    if (is_there(row, member->memory.current_bytes) || !is_of(row, &member->memory))
+    if (is_there(row, member->memory.current_bytes) ||
+        !is_of(row, &member->memory, member->memory.saved))
         return 0;
     if (balloond->config->act)
         take_over(balloond, guest, row);
@@ -143,27 +151,32 @@ static bool can_be(const struct domain_mark *mark, const struct domain_memory *m
     return mark->before_bytes <= memory->maximum_bytes && mark->set_bytes <= memory->maximum_bytes;
 }
 
-/* A guest that came from another host, whose journal knows it. */
-static void adopt_by_mark(struct balloond *balloond, size_t i)
+/* A guest that came from another host, whose journal knows it. If it came with its balloon on its
+ * way, any size between the mark's two is of that. Negative: the mark is to be read again. */
+static int adopt_by_mark(struct balloond *balloond, size_t i, struct error *error)
 {
     struct balloon_guest *member = &balloond->members.members[i];
+    const struct domain_memory *memory = &member->memory;
     struct journal_balloon row = {.domain_id = -1};
     struct domain_mark mark;
-    struct error error = {0};
-    int rc = domain_mark_get(balloond->libvirt, member->uuid, &mark, &error);
+    struct error failed = {0};
+    int rc = domain_mark_get(balloond->libvirt, member->uuid, &mark, &failed);
 
+    if (rc == -ENOTCONN)
+        return error_set(error, rc, "%s", failed.text);
     if (rc < 0)
         log_line(LOG_CLASS_GUEST, LOG_WARNING,
                  "domain %s: its former size on another host is not known: %s", member->name,
-                 error.text);
+                 failed.text);
     if (rc < 0 || mark.before_bytes == 0)
-        return;
+        return 0;
     memcpy(row.name, member->name, sizeof(row.name));
     row.before_bytes = mark.before_bytes;
     row.set_bytes = mark.set_bytes;
     member->owned = true; /* or it is given up, with the mark */
-    if (can_be(&mark, &member->memory) && is_of(&row, &member->memory))
+    if (can_be(&mark, memory) && is_of(&row, memory, memory->saved || memory->migrated))
         take_over(balloond, &balloond->members.guests[i], &row);
+    return 0;
 }
 
 /* --- a guest that is new ---------------------------------------------------------------------- */
@@ -177,6 +190,23 @@ static void refuse_two_sections(const struct balloon_guest *member)
                  member->name, member->name, member->uuid);
 }
 
+/* After the journal was asked. */
+static int look_up_mark(struct balloond *balloond, size_t i, struct error *error)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    const struct balloon_state *state = &balloond->members.guests[i].state;
+    int rc = balloond->config->act && state->before_bytes == 0 ? adopt_by_mark(balloond, i, error)
+                                                               : 0;
+
+    if (rc < 0)
+        return rc;
+    member->fresh = false;
+    refuse_two_sections(member);
+    if (member->owned && balloond->config->act)
+        adoption_renew(balloond, i);
+    return 0;
+}
+
 int adoption_run(struct balloond *balloond, struct error *error)
 {
     struct members *members = &balloond->members;
@@ -184,21 +214,12 @@ int adoption_run(struct balloond *balloond, struct error *error)
     int rc = 0;
 
     for (size_t i = 0; i < members->n; i++)
-        fresh = fresh || members->members[i].fresh;
+        fresh = fresh || is_to_look_up(&members->members[i]);
     if (fresh)
         rc = journal_balloons(balloond->journal, adopt, balloond, error);
-    for (size_t i = 0; rc == 0 && i < members->n; i++) {
-        struct balloon_guest *member = &members->members[i];
-
-        if (!member->fresh)
-            continue;
-        member->fresh = false;
-        refuse_two_sections(member);
-        if (balloond->config->act && members->guests[i].state.before_bytes == 0)
-            adopt_by_mark(balloond, i);
-        if (member->owned && balloond->config->act)
-            adoption_renew(balloond, i);
-    }
+    for (size_t i = 0; rc == 0 && i < members->n; i++)
+        if (is_to_look_up(&members->members[i]))
+            rc = look_up_mark(balloond, i, error);
     return rc;
 }
 

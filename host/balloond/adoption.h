@@ -6,8 +6,9 @@
  * A row is of the guest's present run if host and libvirt have not been started anew and the
  * domain's id is the same, or if its balloon is as it was set: a guest that was saved and restored,
  * or has migrated away and back, has another id. One that has come from another host is known by
- * its mark (domain_mark.h), in the same way. What its last panic taught is the guest's,
- * whatever the run, and stays in the row when there is nothing to restore.
+ * its mark (domain_mark.h), in the same way, also with its balloon on its way. One that is still
+ * to arrive is looked up when it has. What its last panic taught is the guest's, whatever the run,
+ * and stays in the row when there is nothing to restore.
  */
 #pragma once
 

@@ -76,7 +76,9 @@ static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
         guest->state.unsure = rc < 0;
         return rc;
     }
-    adoption_renew(balloond, i); /* it says what is set */
+    adoption_renew(balloond, i); /* it says what is set, ... */
+    if (guest->state.before_bytes > 0)
+        adoption_mark(balloond, i, guest->state.set_bytes); /* ... and so does its mark */
     if (rc == -EOPNOTSUPP)
         count_refusal(balloond, i);
     return rc;

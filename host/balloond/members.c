@@ -139,7 +139,8 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
                            memory, wall_s);
     input->stalled = fabs(wall_s - member->stalled_s) <= MEMBER_STALL_S;
     input->assigned_bytes = memory->maximum_bytes;
-    input->actual_bytes = memory->current_bytes;
+    input->actual_bytes = member->fresh && memory->arriving ? DECIDE_UNKNOWN
+                                                            : memory->current_bytes;
     input->reserved_bytes = own ? own->reserved_bytes : 0;
     input->shares = own ? own->shares : 0;
     if (memory->suspended)

@@ -92,14 +92,30 @@ static bool has_field(const virDomainStatsRecord *record, const char *field)
     return false;
 }
 
+/* A reason belongs to a state. While a guest arrives from a file or from another host, it is held
+ * by a job that allows no other (qemu_migration.c, qemuMigrationJobStart()); one that was restored
+ * suspended is not. */
+static void read_state(struct domain_memory *memory, int state, int reason)
+{
+    memory->suspended = state == VIR_DOMAIN_PAUSED || state == VIR_DOMAIN_PMSUSPENDED;
+    memory->arriving = state == VIR_DOMAIN_PAUSED && memory->busy &&
+                       (reason == VIR_DOMAIN_PAUSED_MIGRATION ||
+                        reason == VIR_DOMAIN_PAUSED_STARTING_UP);
+    memory->saved = state == VIR_DOMAIN_RUNNING && (reason == VIR_DOMAIN_RUNNING_RESTORED ||
+                                                    reason == VIR_DOMAIN_RUNNING_FROM_SNAPSHOT);
+    memory->migrated = state == VIR_DOMAIN_RUNNING && (reason == VIR_DOMAIN_RUNNING_MIGRATED ||
+                                                       reason == VIR_DOMAIN_RUNNING_POSTCOPY);
+}
+
 /* False when it has gone meanwhile. */
 static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord *record)
 {
     const char *name = virDomainGetName(record->dom);
+    int state = VIR_DOMAIN_NOSTATE;
+    int reason = 0;
 
     memset(memory, 0xff, sizeof(*memory));
     memory->updated_s = 0;
-    memory->suspended = memory->saved = false;
     memory->busy = !has_field(record, "balloon.rss");
     memory->id = (int)virDomainGetID(record->dom);
     snprintf(memory->name, sizeof(memory->name), "%s", name ? name : "");
@@ -109,16 +125,14 @@ static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord
         const virTypedParameter *parameter = &record->params[i];
 
         if (!strcmp(parameter->field, "state.state") && parameter->type == VIR_TYPED_PARAM_INT)
-            memory->suspended = parameter->value.i == VIR_DOMAIN_PAUSED ||
-                                parameter->value.i == VIR_DOMAIN_PMSUSPENDED;
+            state = parameter->value.i;
         else if (!strcmp(parameter->field, "state.reason") &&
                  parameter->type == VIR_TYPED_PARAM_INT)
-            memory->saved = parameter->value.i == VIR_DOMAIN_RUNNING_RESTORED ||
-                            parameter->value.i == VIR_DOMAIN_RUNNING_FROM_SNAPSHOT;
+            reason = parameter->value.i;
         else
             read_field(memory, parameter);
     }
-    memory->saved = memory->saved && !memory->suspended; /* a reason is of a state */
+    read_state(memory, state, reason);
     domain_memory_check(memory, (uint64_t)time(NULL));
     return true;
 }

@@ -19,14 +19,17 @@
 
 #define DOMAIN_MEMORY_UNKNOWN UINT64_MAX
 
-/** All but the first six DOMAIN_MEMORY_UNKNOWN when not reported. */
+/** All but the first eight DOMAIN_MEMORY_UNKNOWN when not reported. */
 struct domain_memory {
     char name[256];
     char uuid[37];
     int id; /* another one: another run */
     bool suspended;
-    bool busy;  /* with another job, so that only its sizes are known */
-    bool saved; /* it was restored from a file or a snapshot, and has not been suspended since */
+    bool busy;     /* with another job, so that only its sizes are known */
+    bool arriving; /* it is being migrated here or restored, and has not run yet: its sizes are
+                      those of where it comes from */
+    bool saved;    /* it was restored from a file or a snapshot, and has not been suspended since */
+    bool migrated; /* likewise, it has come from another host */
     uint64_t current_bytes; /* what its balloon leaves it, as it says; at most maximum_bytes */
     uint64_t maximum_bytes; /* what it has, with the DIMMs that are plugged */
     /* By the balloon's driver in the guest; total, free, available as in meminfo. */

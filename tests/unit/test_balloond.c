@@ -607,6 +607,43 @@ START_TEST(a_mark_that_does_not_fit_is_removed)
 }
 END_TEST
 
+/* Its balloon was on its way; until it runs here its size is that of before. */
+START_TEST(a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had)
+{
+    marked = (struct domain_mark){4096 * MIB, 900 * MIB};
+    appear(3, 2000 * MIB);
+    one.memory.arriving = true;
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    members_take_sizes(&one, &one_guest, &one.memory, &config);
+    ck_assert_uint_eq(one_guest.input.actual_bytes, DECIDE_UNKNOWN);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 0);
+    ck_assert_uint_eq(marked.before_bytes, 4096 * MIB);
+
+    one.memory.arriving = false;
+    one.memory.migrated = true;
+    one.memory.current_bytes = 1000 * MIB;
+    members_take_sizes(&one, &one_guest, &one.memory, &config);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+    ck_assert(one_guest.state.moving);
+    ck_assert_int_eq(adoption_count(&controller, &error), 1);
+}
+END_TEST
+
+/* libvirtd was restarted just then. */
+START_TEST(a_mark_that_cannot_be_read_is_read_again)
+{
+    marked = (struct domain_mark){4096 * MIB, 900 * MIB};
+    appear(3, 900 * MIB);
+    mark_rc = -ENOTCONN;
+    ck_assert_int_eq(adoption_run(&controller, &error), -ENOTCONN);
+    mark_rc = 0;
+    error = (struct error){0};
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
+}
+END_TEST
+
 START_TEST(of_another_run_only_what_was_learned_is_left)
 {
     own_now();
@@ -907,6 +944,27 @@ START_TEST(a_balloon_that_is_not_set_is_not_to_be_restored)
 }
 END_TEST
 
+/* Another host adopts it only if its size is the one in the mark. */
+START_TEST(a_mark_says_what_is_set)
+{
+    struct balloon_state *state;
+
+    begin_order(0);
+    tick_now();
+    ck_assert_uint_eq(marked.set_bytes, 128 * MIB);
+    state = &controller.members.guests[0].state;
+    state->set_bytes = needy.current_bytes; /* it came no further, and needs more, ... */
+    state->moving = false;
+    set_rc = -EBUSY;
+    tick_now(); /* ... which it does not get */
+    ck_assert_uint_eq(n_set, 2);
+    ck_assert_sql(dir.path, ROWS, "128 64");
+    ck_assert_uint_eq(marked.before_bytes, 128 * MIB);
+    ck_assert_uint_eq(marked.set_bytes, 64 * MIB);
+    end_order();
+}
+END_TEST
+
 /* As with a full disk: nothing can be added, what is there stays, and later it goes on. */
 START_TEST(a_full_journal_is_an_error_and_no_more)
 {
@@ -988,6 +1046,8 @@ int main(void)
     tcase_add_test(all, a_balloon_is_adopted_with_what_was_learned);
     tcase_add_test(all, a_guest_from_another_host_is_adopted_by_its_mark);
     tcase_add_test(all, a_mark_that_does_not_fit_is_removed);
+    tcase_add_test(all, a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had);
+    tcase_add_test(all, a_mark_that_cannot_be_read_is_read_again);
     tcase_add_test(all, of_another_run_only_what_was_learned_is_left);
     tcase_add_test(all, what_is_being_restored_is_not_what_it_has);
     tcase_add_test(all, who_cannot_be_served_does_not_fill_the_journal);
@@ -998,6 +1058,7 @@ int main(void)
     tcase_add_test(all, a_decision_is_made_though_no_room_can_be_read);
     tcase_add_loop_test(all, a_balloon_that_may_be_set_is_to_be_restored, 0, 2);
     tcase_add_test(all, a_balloon_that_is_not_set_is_not_to_be_restored);
+    tcase_add_test(all, a_mark_says_what_is_set);
     tcase_add_test(all, sections_by_name_and_uuid);
     tcase_add_test(all, a_full_journal_is_an_error_and_no_more);
     tcase_add_test(all, root_follows_no_link_at_its_name);
