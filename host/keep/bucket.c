@@ -134,19 +134,22 @@ char *bucket_windows_text(const struct bucket *bucket)
 /* Weights are bounded so that no sum of them overflows: a thousand years. */
 #define WEIGHT_MAX 31557600000000ULL
 
-/* "[bin, weight, ...]", into an empty sketch; NULL: nowhere. */
+/* "[bin, weight, ...]", ascending, so that each weight counts once in the total, into an empty
+ * sketch; NULL: nowhere. */
 static bool parse_bins(struct numbers *numbers, struct sketch *sketch)
 {
     uint64_t bin;
     uint64_t weight;
+    uint64_t least = 0;
 
     if (!numbers_take(numbers, '['))
         return false;
     do {
         if (!numbers_whole(numbers, &bin) || !numbers_take(numbers, ',') ||
-            !numbers_whole(numbers, &weight) || bin >= SKETCH_BINS || weight == 0 ||
+            !numbers_whole(numbers, &weight) || bin < least || bin >= SKETCH_BINS || weight == 0 ||
             weight > WEIGHT_MAX)
             return false;
+        least = bin + 1;
         if (sketch) {
             sketch->weight[bin] = weight;
             sketch->total += weight;

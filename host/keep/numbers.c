@@ -126,6 +126,8 @@ bool numbers_real(struct numbers *numbers, double *value)
         if (!take_exponent(numbers, &exponent))
             return false;
     }
+    if (digits == 0)
+        exponent = 0; /* no power of ten is too large for it */
     /* Both are exact in 64 bits of mantissa for the numbers that are kept. */
     *value = (double)(exponent < 0 ? (long double)digits / ten_to(-exponent)
                                    : (long double)digits * ten_to(exponent));
