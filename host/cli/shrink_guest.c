@@ -68,17 +68,30 @@ static void undo(void *area, void *context)
     run_lock_release(&guest->lock);
 }
 
+/* Jobs of others that ask or set something, as vmwssd's when it publishes, are over sooner. */
+#define JOB_TRIES 20
+
+static void wait_for_job(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 250000000}, NULL);
+}
+
 int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *error)
 {
     struct shared *shared = guardian_shared(guest->guardian);
     const bool was_armed = shared->armed;
-    int rc;
+    int rc = -EBUSY;
 
     shared->full_bytes = guest->full_bytes;
     shared->id = guest->memory.id;
     snprintf(shared->uuid, sizeof(shared->uuid), "%s", guest->memory.uuid);
     shared->armed = true;
-    rc = domain_memory_set(guest->libvirt, guest->memory.uuid, bytes, error);
+    for (int i = 0; i < JOB_TRIES; i++) {
+        rc = domain_memory_set(guest->libvirt, guest->memory.uuid, bytes, error);
+        if (rc != -EBUSY)
+            break;
+        wait_for_job();
+    }
     if (rc == -EBUSY || rc == -EOPNOTSUPP || rc == -ENOENT) /* it changed nothing */
         shared->armed = was_armed;
     return rc;
@@ -152,7 +165,13 @@ int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, s
         return rc;
     if (guest->source == GUEST_STATS_AGENT)
         return look_at_agent(guest, report, error);
-    if (memory->busy) /* libvirt tells no statistics then */
+    for (int i = 0; rc == 0 && memory->busy && i < JOB_TRIES; i++) {
+        wait_for_job();
+        rc = shrink_guest_refresh(guest, error);
+    }
+    if (rc < 0)
+        return rc;
+    if (memory->busy) /* libvirt has no statistics of it then */
         return error_set(error, -EBUSY, "domain %s: another job runs on it", memory->name);
     if (guest_report_of_balloon(report, memory, (double)clock_ns() / 1e9) &&
         tells_available(report))
