@@ -71,7 +71,10 @@ static void undo(void *area, void *context)
 /* Jobs of others that ask or set something, as vmwssd's when it publishes, are over sooner. */
 #define JOB_TRIES 20
 
-static void wait_for_job(void)
+/* Three seconds, and the deadlines of two questions. */
+#define AGENT_TRIES 12
+
+static void wait_a_while(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = 250000000}, NULL);
 }
@@ -90,7 +93,7 @@ int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *e
         rc = domain_memory_set(guest->libvirt, guest->memory.uuid, bytes, error);
         if (rc != -EBUSY)
             break;
-        wait_for_job();
+        wait_a_while();
     }
     if (rc == -EBUSY || rc == -EOPNOTSUPP || rc == -ENOENT) /* it changed nothing */
         shared->armed = was_armed;
@@ -145,7 +148,14 @@ int shrink_guest_refresh(struct shrink_guest *guest, struct error *error)
 static int look_at_agent(struct shrink_guest *guest, struct guest_report *report,
                          struct error *error)
 {
-    if (ask_agent(guest, report) < 0)
+    int rc = ask_agent(guest, report);
+
+    /* After a failure it is not asked for two seconds: one answer may be late on a busy host. */
+    for (int i = 0; rc < 0 && i < AGENT_TRIES; i++) {
+        wait_a_while();
+        rc = ask_agent(guest, report);
+    }
+    if (rc < 0)
         return error_set(error, -ENODATA, "domain %s: %s", guest->memory.name,
                          guest->way.missing.text);
     return tells_available(report)
@@ -166,7 +176,7 @@ int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, s
     if (guest->source == GUEST_STATS_AGENT)
         return look_at_agent(guest, report, error);
     for (int i = 0; rc == 0 && memory->busy && i < JOB_TRIES; i++) {
-        wait_for_job();
+        wait_a_while();
         rc = shrink_guest_refresh(guest, error);
     }
     if (rc < 0)

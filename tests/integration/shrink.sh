@@ -29,8 +29,17 @@ has() { test "$(kib "$1")" "$2" $(($3 * 1024)); }
 oom='Out of memory|oom-kill|Kernel panic'
 lives() { ! grep -qE "$oom" "$embed_dir/$1.out"; }
 shrink() { "$vmwss" shrink -c "$embed_uri" "$@"; }
-shrink_json() { # ARG...: into $json
-	json=$(shrink --json --yes "$@" 2>"$guests_dir/messages" </dev/null) || { cat "$guests_dir/messages" >&2; return 1; }
+# shrink_json ARG...: into $json. An agent that a busy machine keeps from answering ends the experiment: then once more.
+shrink_json() {
+	local status
+	for _ in 1 2 3; do
+		status=0
+		json=$(shrink --json --yes "$@" 2>"$guests_dir/messages" </dev/null) || status=$?
+		if ((status == 0)); then break; fi
+		sed 's/^/# /' "$guests_dir/messages"
+		jq -e '.end == "silent"' <<<"$json" >/dev/null || return 1
+	done
+	((status == 0)) || return 1
 	jq -r '.steps[] | "# \(.actual_bytes / 1048576 | floor) MiB: available \((.available_bytes // 0) / 1048576 | floor) MiB, psi \(.psi_some
 		), refaults \(.refault_bytes_s), swap-in \(.swap_in_bytes_s), \(.complaints | join(","))"' <<<"$json"
 }
