@@ -90,15 +90,26 @@ if start_in_group aged kvm "$params"; then
 	done
 
 	echo "# followed over time"
-	"$vmwss" ages --json --pid "$pid" -m idle -w 2,8 >"$guests_dir/ages" &
-	measuring=$!
-	settles measured_by "$pid" "$measuring"
-	sleep 3
-	hmp stop
-	three_times
-	check "ages: measured" wait $measuring
-	hmp cont
-	record=$(<"$guests_dir/ages")
+	# followed: sets record. The last look must not be so late that the short window is left out.
+	followed() {
+		"$vmwss" ages --json --pid "$pid" -m idle -w 2,8 >"$guests_dir/ages" &
+		measuring=$!
+		settles measured_by "$pid" "$measuring"
+		sleep 3
+		hmp stop
+		three_times
+		wait $measuring
+		local status=$?
+		hmp cont
+		record=$(<"$guests_dir/ages")
+		return $status
+	}
+	for _ in 1 2 3 4; do
+		status=0
+		followed || status=$?
+		if ((status != 0)) || record_has '.windows | length == 2'; then break; fi
+	done
+	check "ages: measured" test $status = 0
 	jq -c '[.windows, .ages, .flags]' <<<"$record"
 	check "flag ageing" has_flag ageing
 	check "the window that reaches back over it holds the truth" record_has ".windows[1].wss_high_bytes >= $t"
