@@ -109,7 +109,7 @@ if start_in_group aged kvm "$params"; then
 		followed || status=$?
 		if ((status != 0)) || record_has '.windows | length == 2'; then break; fi
 	done
-	check "ages: measured" test $status = 0
+	check "ages: measured" test "$status" = 0
 	jq -c '[.windows, .ages, .flags]' <<<"$record"
 	check "flag ageing" has_flag ageing
 	check "the window that reaches back over it holds the truth" record_has ".windows[1].wss_high_bytes >= $t"
