@@ -49,7 +49,8 @@ check "so does its balloon driver" eventually driver_tells
 # Another job of the domain, as vmwssd's while it publishes, keeps libvirt from asking QEMU: what the guest uses is then not
 # taken for unknown. A stopped QEMU holds the job of who asks it.
 qemu=$(</run/libvirt/qemu/cold.pid)
-is_held() { ! embed_virsh domstats --nowait --balloon cold | grep -q balloon.rss; }
+# If this asks before the job has begun, it holds the domain itself, and waits for QEMU: libvirt goes on waiting without it.
+is_held() { ! timeout 5 virsh -q -c "$embed_uri" domstats --nowait --balloon cold | grep -q balloon.rss; }
 hold() {
 	kill -STOP "$qemu"
 	embed_virsh dommemstat cold >/dev/null &
