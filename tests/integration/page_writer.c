@@ -13,6 +13,8 @@
  * a third of it after half of the time; 5: has huge pages; 6: cannot be measured; 7: ended after
  * three quarters of the time; 8: began after half of it; 9: idles.
  */
+#include "hostile_names.h"
+
 #include "keep/event.h"
 
 #include <math.h>
@@ -34,21 +36,10 @@ struct writing {
 static const double windows_s[] = {10, 60, 600, 3600};
 #define N_WINDOWS (sizeof(windows_s) / sizeof(windows_s[0]))
 
-static const char *const hostile[] = {
-    "</script><img src=x onerror=alert(1)>",
-    "\"'><svg/onload=alert(2)>",
-    "exe.\xe2\x80\xaegpj",
-    "<!--",
-    "a\x01\x1b[31mb\xff\xc3",
-    "]]>&lt;&amp;",
-    "${7*7}{{constructor}}",
-    "\xe5\xae\xa2 \xd9\x85",
-};
-
 static void name_of(char *name, size_t size, unsigned g)
 {
     if (g % 10 == 1)
-        snprintf(name, size, "%s", hostile[g / 10 % (sizeof(hostile) / sizeof(hostile[0]))]);
+        snprintf(name, size, "%s", hostile_name(g / 10));
     else
         snprintf(name, size, "instance-%08x", g);
 }

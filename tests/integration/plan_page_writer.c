@@ -11,6 +11,8 @@
  * is suspended, the third cannot be measured, the fourth has a right size of ten minutes. Of host 9
  * the fifth and sixth guest are to be apart.
  */
+#include "hostile_names.h"
+
 #include "base/clock.h"
 #include "show/html_plan.h"
 #include "show/plan.h"
@@ -25,22 +27,6 @@
 #define DAYS 28
 /* 2026-01-05T00:00:00Z, a Monday. */
 #define FROM_S 1767571200.0
-
-static const char *const hostile[] = {
-    "</script><img src=x onerror=alert(1)>",
-    "\"'><svg/onload=alert(2)>",
-    "exe.\xe2\x80\xaegpj",
-    "<!--",
-    "a\x01\x1b[31mb\xff\xc3",
-    "]]>&lt;&amp;",
-    "${7*7}{{constructor}}",
-    "\xe5\xae\xa2 \xd9\x85",
-};
-
-static const char *hostile_name(size_t n)
-{
-    return hostile[n % (sizeof(hostile) / sizeof(hostile[0]))];
-}
 
 static void make_host(struct plan_host *host, size_t h, size_t guests)
 {
