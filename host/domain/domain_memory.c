@@ -142,18 +142,26 @@ static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord
 #define BUSY_TRIES 4
 #define BUSY_WAIT_NS 40000000
 
-/* Asks once more for one that was busy. What is known of it stays when that fails. */
-static void read_again(struct domain_memory *memory, virDomainPtr domain)
+/* 1, 0: it does not run; or -1: libvirt failed. */
+static int read_one(struct domain_memory *memory, virDomainPtr domain)
 {
     virDomainPtr one[] = {domain, NULL};
     virDomainStatsRecordPtr *records = NULL;
+    int n = virDomainListGetStats(one, WANTED, &records, VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+
+    if (n == 1)
+        n = read_domain(memory, records[0]);
+    virDomainStatsRecordListFree(records);
+    return n;
+}
+
+/* Asks once more for one that was busy. What is known of it stays when that fails. */
+static void read_again(struct domain_memory *memory, virDomainPtr domain)
+{
     struct domain_memory again;
 
-    if (virDomainListGetStats(one, WANTED, &records, VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT) ==
-            1 &&
-        read_domain(&again, records[0]))
+    if (read_one(&again, domain) == 1)
         *memory = again;
-    virDomainStatsRecordListFree(records);
 }
 
 /* @domains[i] is that of @memory[i]. */
@@ -211,25 +219,20 @@ ssize_t domain_memory_all(struct domain_connection *connection, struct domain_me
 int domain_memory_fetch(struct domain_connection *connection, const char *name,
                         struct domain_memory *out, struct error *error)
 {
-    virDomainStatsRecordPtr *records = NULL;
     struct error missing = {0};
     cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &missing);
 
     if (!domain)
         return error_set(error, missing.code, "%s", missing.text);
 
-    virDomainPtr one[] = {domain, NULL};
-    int n = virDomainListGetStats(one, WANTED, &records, VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+    int n = read_one(out, domain);
 
     if (n < 0)
         return libvirt_failed(connection, name, error);
-
-    bool runs = n == 1 && read_domain(out, records[0]);
-
-    if (runs)
-        read_busy_again(out, one, 1);
-    virDomainStatsRecordListFree(records);
-    return runs ? 0 : error_set(error, -ENOENT, "domain %s: it does not run", name);
+    if (n == 0)
+        return error_set(error, -ENOENT, "domain %s: it does not run", name);
+    read_busy_again(out, &domain, 1);
+    return 0;
 }
 
 /* Of those that keep it from being set: a backup does not. */
