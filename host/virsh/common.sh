@@ -43,12 +43,11 @@ is_busy() {
 # ask_about DOMAIN: sets uuid, and figures and element to what virsh says of it; or ends.
 ask_about() {
 	uuid=$(uuid_of "$1") || exit 2 # virsh has said why
-	figures=$(ask --readonly domstats --nowait --state --balloon "$uuid") || exit 2
 	tries=10
-	while is_busy && [ $((tries -= 1)) -ge 0 ]; do
-		sleep 0.1
+	while
 		figures=$(ask --readonly domstats --nowait --state --balloon "$uuid") || exit 2
-	done
+		is_busy && [ $((tries -= 1)) -ge 0 ]
+	do sleep 0.1; done
 	element=$(ask --readonly metadata "$uuid" "$namespace" 2>/dev/null) ||
 		refuse "domain $1: nothing is published of it; see publish in vmwssd(8)" 2
 }
