@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "cli/cgroup_guests.h"
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 #include "record/disturbance.h"
 #include "sample/ageing.h"
 #include "sample/method/tlb_flush.h"
@@ -13,7 +14,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,23 +55,6 @@ static const struct command_options command_options = {
         "by page_idle.\n",
     .lines = lines,
 };
-
-static volatile int interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
 
 static int check_path(const char *path)
 {
@@ -355,7 +338,7 @@ int cmd_cgroups(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
-    catch_signals();
+    interrupt_catch();
     rc = fsroot_open(&measuring.root, "/");
     if (rc < 0)
         return command_cannot((error_set(&error, rc, "/: %s", strerror(-rc)), &error));

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cli/asking.h"
+#include "cli/interrupt.h"
 #include "cli/session.h"
 #include "estimate/pace.h"
 #include "show/guest_stats.h"
@@ -225,7 +226,7 @@ static int measure_all(struct session *session, const struct options *options,
             return rc;
         if (count == 0 || i + 1 < count)
             session_wait(session, measuring->next_ns);
-        if (session_interrupted())
+        if (interrupted)
             return error_set(error, -EINTR, "interrupted");
     }
     return measuring->shown > 0 ? 0 : measuring->why_none;

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/guest_kept.h"
+#include "cli/interrupt.h"
 #include "cli/shrink_guest.h"
 #include "show/progress.h"
 #include "show/shrink.h"
@@ -68,23 +69,11 @@ static const struct command_options command_options = {
         "Exit status: 0 done, 1 usage, 2 failed or refused, 3 the guest vanished, 130 interrupted.\n",
 };
 
-static volatile int interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    interrupt_catch();
     signal(SIGPIPE, SIG_IGN); /* a reader that has gone shall not keep us from restoring */
-    signal(SIGTSTP, SIG_IGN); /* nobody would watch a guest that stays small */
+    signal(SIGTSTP, SIG_IGN); /* the guest would stay small and unwatched */
 }
 
 static int parse_options(struct options *options, int argc, char **argv)

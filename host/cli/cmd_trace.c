@@ -3,6 +3,7 @@
  * file; and what such a file says. */
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "cli/interrupt.h"
 #include "cli/session.h"
 #include "cli/trace_show.h"
 #include "guest_ram/gpa.h"
@@ -294,7 +295,7 @@ static int trace_all(struct tracing *tracing, struct error *error)
             session_yield(tracing->session);
             session_wait(tracing->session, next_ns);
         }
-        if (session_interrupted())
+        if (interrupted)
             return error_set(error, -EINTR, "interrupted");
     }
 }

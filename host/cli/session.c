@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/random.h"
+#include "cli/interrupt.h"
 #include "cli/unhurried.h"
 #include "estimate/precision.h"
 #include "estimate/wilson.h"
@@ -25,28 +26,11 @@
  * guest. */
 #define CENSUS_UP_TO_BYTES (1ULL << 30)
 
-static volatile int interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waits shall end */
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    interrupt_catch();
     signal(SIGPIPE,
            SIG_IGN); /* a reader that has gone shall not keep us from restoring what was changed */
-}
-
-bool session_interrupted(void)
-{
-    return interrupted;
 }
 
 /* --- options ---------------------------------------------------------------------------------- */

@@ -147,16 +147,13 @@ int session_draw(struct session *session, const struct resident_now *now, struct
 int session_measure_pages(struct session *session, struct page_set *set, struct resident_now *now,
                           struct sample_record *record, struct error *error);
 
-/** Has a signal asked us to end? */
-bool session_interrupted(void);
-
 /** Sleeps until @p until_ns (clock_ns()), a signal, or the end of the guest. */
 void session_wait(const struct session *session, uint64_t until_ns);
 
 /**
  * A command's life with one guest: opens the session, does the command's @p work, prints the error,
  * if any (a guest that is gone is named as the reason), and closes it. Catches SIGINT, SIGTERM and
- * SIGHUP from here on: see session_interrupted().
+ * SIGHUP from here on: see interrupt.h.
  * @param options  the command's own, handed to @p work
  * @return the exit code for main()
  */

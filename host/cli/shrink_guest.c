@@ -3,6 +3,7 @@
 #include "cli/shrink_guest.h"
 
 #include "base/clock.h"
+#include "cli/interrupt.h"
 #include "record/guest_tracker.h"
 
 #include <errno.h>
@@ -151,7 +152,7 @@ static int look_at_agent(struct shrink_guest *guest, struct guest_report *report
     int rc = ask_agent(guest, report);
 
     /* After a failure it is not asked for two seconds: one answer may be late on a busy host. */
-    for (int i = 0; rc < 0 && i < AGENT_TRIES; i++) {
+    for (int i = 0; rc < 0 && !interrupted && i < AGENT_TRIES; i++) {
         wait_a_while();
         rc = ask_agent(guest, report);
     }
@@ -175,7 +176,7 @@ int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, s
         return rc;
     if (guest->source == GUEST_STATS_AGENT)
         return look_at_agent(guest, report, error);
-    for (int i = 0; rc == 0 && memory->busy && i < JOB_TRIES; i++) {
+    for (int i = 0; rc == 0 && memory->busy && !interrupted && i < JOB_TRIES; i++) {
         wait_a_while();
         rc = shrink_guest_refresh(guest, error);
     }
