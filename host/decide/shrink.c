@@ -36,7 +36,7 @@ const char *shrink_complaint_name(unsigned number)
     return number < COMPLAINT_N ? names[number] : NULL;
 }
 
-/* Of what is not reported nothing can be said: false. */
+/* False if the guest does not report it. */
 static bool exceeds(double now, double full, double by)
 {
     return now - (isnan(full) ? 0 : full) >= by;

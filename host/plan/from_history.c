@@ -15,7 +15,7 @@
 
 /* Reading hours takes about so much of the time. */
 #define HOURS_SHARE 0.05
-/* And how much is done is said after so many minutes, for to say it costs as much as one. */
+/* Progress is reported once in so many minutes of history: a report costs as much as a minute. */
 #define REPORT_EACH 1000
 
 struct minutes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fuzz_trace.c  A file that is said to be a trace, and what is made of it. If the first byte
- * is even the rest is the file as it is; else it is payloads, each after its kind and two bytes of
- * length, which become blocks whose checksum is right. */
+/** @file fuzz_trace.c  The parser of traces and their statistics. If the first byte is even, the
+ * rest is the file itself. Otherwise it is a list of payloads, each with a kind and a length of two
+ * bytes before it, which become blocks with a correct checksum. */
 #include "trace/trace_encode.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_stats.h"

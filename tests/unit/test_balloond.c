@@ -586,7 +586,7 @@ START_TEST(a_guest_from_another_host_is_adopted_by_its_mark)
 }
 END_TEST
 
-/* Another hand has moved it since; and what cannot be read keeps nobody from deciding. */
+/* Someone else has moved the balloon since. A mark that cannot be read does not stop decisions. */
 START_TEST(a_mark_that_does_not_fit_is_removed)
 {
     marked = (struct domain_mark){4096 * MIB, 900 * MIB};

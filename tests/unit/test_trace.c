@@ -469,13 +469,13 @@ END_TEST
 
 /* --- what it says ----------------------------------------------------------------------------- */
 
-struct said {
+struct summary {
     struct trace_change change[8];
     struct trace_span span[16];
     size_t n_spans;
 };
 
-static void ask(const char *const *texts, size_t n, struct said *said)
+static void summarize(const char *const *texts, size_t n, struct summary *summary)
 {
     struct trace_stats *stats = trace_stats_new(&head);
 
@@ -484,81 +484,81 @@ static void ask(const char *const *texts, size_t n, struct said *said)
     for (size_t i = 0; i < n; i++) {
         struct trace_period period = period_of(texts[i], (unsigned)i);
 
-        ck_assert_int_eq(trace_stats_period(stats, &period, &said->change[i]), 0);
+        ck_assert_int_eq(trace_stats_period(stats, &period, &summary->change[i]), 0);
         trace_period_free(&period);
     }
-    said->n_spans = trace_stats_spans(stats, said->span, 16);
+    summary->n_spans = trace_stats_spans(stats, summary->span, 16);
     trace_stats_free(stats);
 }
 
 START_TEST(changes_are_counted)
 {
-    struct said said;
+    struct summary summary;
 
-    ask(five, N_FIVE, &said);
-    ck_assert_uint_eq(said.change[0].touched, 4);
-    ck_assert_uint_eq(said.change[0].first, 4);
-    ck_assert_uint_eq(said.change[0].gone, 2);
-    ck_assert_uint_eq(said.change[0].unmeasurable, 2);
-    ck_assert(!said.change[0].has_before);
-    ck_assert_uint_eq(said.change[1].touched, 2);
-    ck_assert_uint_eq(said.change[1].kept, 2);
-    ck_assert_uint_eq(said.change[1].departed, 2);
-    ck_assert_uint_eq(said.change[2].touched, 1);
-    ck_assert_uint_eq(said.change[2].kept, 0);
-    ck_assert_uint_eq(said.change[2].first, 1);
-    ck_assert_uint_eq(said.change[2].departed, 2);
-    ck_assert_uint_eq(said.change[3].touched, 2);
-    ck_assert_uint_eq(said.change[3].kept, 0);
-    ck_assert_uint_eq(said.change[3].first, 0); /* both were touched in the first */
-    ck_assert_uint_eq(said.change[4].kept, 1);
+    summarize(five, N_FIVE, &summary);
+    ck_assert_uint_eq(summary.change[0].touched, 4);
+    ck_assert_uint_eq(summary.change[0].first, 4);
+    ck_assert_uint_eq(summary.change[0].gone, 2);
+    ck_assert_uint_eq(summary.change[0].unmeasurable, 2);
+    ck_assert(!summary.change[0].has_before);
+    ck_assert_uint_eq(summary.change[1].touched, 2);
+    ck_assert_uint_eq(summary.change[1].kept, 2);
+    ck_assert_uint_eq(summary.change[1].departed, 2);
+    ck_assert_uint_eq(summary.change[2].touched, 1);
+    ck_assert_uint_eq(summary.change[2].kept, 0);
+    ck_assert_uint_eq(summary.change[2].first, 1);
+    ck_assert_uint_eq(summary.change[2].departed, 2);
+    ck_assert_uint_eq(summary.change[3].touched, 2);
+    ck_assert_uint_eq(summary.change[3].kept, 0);
+    ck_assert_uint_eq(summary.change[3].first, 0); /* both were touched in the first */
+    ck_assert_uint_eq(summary.change[4].kept, 1);
 }
 END_TEST
 
 START_TEST(departed_pages_say_where_they_are)
 {
     const char *const texts[] = {"11111", ".-u1g"};
-    struct said said;
+    struct summary summary;
 
-    ask(texts, 2, &said);
-    ck_assert_uint_eq(said.change[1].departed, 4);
-    ck_assert_uint_eq(said.change[1].departed_missing, 2);
-    ck_assert_uint_eq(said.change[1].departed_unmeasurable, 1);
+    summarize(texts, 2, &summary);
+    ck_assert_uint_eq(summary.change[1].departed, 4);
+    ck_assert_uint_eq(summary.change[1].departed_missing, 2);
+    ck_assert_uint_eq(summary.change[1].departed_unmeasurable, 1);
 }
 END_TEST
 
 /* By hand: sets {0-3}, {0,2}, {4}, {0,1}, {0} of pages; 6 and 7 unmeasurable in the first. */
 START_TEST(windows_of_several_periods_are_unions)
 {
-    struct said said;
+    struct summary summary;
 
-    ask(five, N_FIVE, &said);
-    ck_assert_uint_eq(said.n_spans, 4);
+    summarize(five, N_FIVE, &summary);
+    ck_assert_uint_eq(summary.n_spans, 4);
     /* First readings: 2 and the 2 that went away, 1, 1, 2, 0. */
-    ck_assert_uint_eq(said.span[0].periods, 0);
-    ck_assert_double_eq(said.span[0].window_s, 1);
-    ck_assert_uint_eq(said.span[0].wss.bytes, (4 + 1 + 1 + 2 + 0) * 4096 / 5 + 1);
+    ck_assert_uint_eq(summary.span[0].periods, 0);
+    ck_assert_double_eq(summary.span[0].window_s, 1);
+    ck_assert_uint_eq(summary.span[0].wss.bytes, (4 + 1 + 1 + 2 + 0) * 4096 / 5 + 1);
     /* One: 4, 2, 1, 2, 1. Missed: 0 of 2, 1 of 1, 2 of 2, 0 of 1. */
-    ck_assert_uint_eq(said.span[1].periods, 1);
-    ck_assert_uint_eq(said.span[1].n, 5);
-    ck_assert_uint_eq(said.span[1].wss.bytes, 10 * 4096 / 5);
-    ck_assert_uint_eq(said.span[1].least_bytes, 4096);
-    ck_assert_uint_eq(said.span[1].most_bytes, 4 * 4096);
-    ck_assert_uint_eq(said.span[1].n_after, 4);
-    ck_assert_double_eq_tol(said.span[1].missed, 0.5, 1e-9);
+    ck_assert_uint_eq(summary.span[1].periods, 1);
+    ck_assert_uint_eq(summary.span[1].n, 5);
+    ck_assert_uint_eq(summary.span[1].wss.bytes, 10 * 4096 / 5);
+    ck_assert_uint_eq(summary.span[1].least_bytes, 4096);
+    ck_assert_uint_eq(summary.span[1].most_bytes, 4 * 4096);
+    ck_assert_uint_eq(summary.span[1].n_after, 4);
+    ck_assert_double_eq_tol(summary.span[1].missed, 0.5, 1e-9);
     /* Two: {0-3} 4, {0,2,4} 3, {0,1,4} 3, {0,1} 2. Missed: 1 of 1; 1 of 2; 0 of 1. */
-    ck_assert_uint_eq(said.span[2].periods, 2);
-    ck_assert_uint_eq(said.span[2].n, 4);
-    ck_assert_uint_eq(said.span[2].wss.bytes, 12 * 4096 / 4);
-    ck_assert_double_eq(said.span[2].window_s, 12);
-    ck_assert_double_eq(said.span[2].watched_s, 4);
-    ck_assert_double_eq_tol(said.span[2].missed, 1.5 / 3, 1e-9);
+    ck_assert_uint_eq(summary.span[2].periods, 2);
+    ck_assert_uint_eq(summary.span[2].n, 4);
+    ck_assert_uint_eq(summary.span[2].wss.bytes, 12 * 4096 / 4);
+    ck_assert_double_eq(summary.span[2].window_s, 12);
+    ck_assert_double_eq(summary.span[2].watched_s, 4);
+    ck_assert_double_eq_tol(summary.span[2].missed, 1.5 / 3, 1e-9);
     /* Unmeasurable: two pages, in the one stretch that has the first period. */
-    ck_assert_uint_eq(said.span[2].wss.low_bytes, 12 * 4096 / 4);
-    ck_assert_uint_eq(said.span[2].wss.high_bytes, (12 + 2) * 4096 / 4);
+    ck_assert_uint_eq(summary.span[2].wss.low_bytes, 12 * 4096 / 4);
+    ck_assert_uint_eq(summary.span[2].wss.high_bytes, (12 + 2) * 4096 / 4);
     /* Four: {0-4}, {0,1,2,4}. Missed: 0 of 1. */
-    ck_assert_uint_eq(said.span[3].wss.bytes, 9 * 4096 / 2);
-    ck_assert_double_eq_tol(said.span[3].missed, 0, 1e-9);
+    ck_assert_uint_eq(summary.span[3].wss.bytes, 9 * 4096 / 2);
+    ck_assert_double_eq_tol(summary.span[3].missed, 0, 1e-9);
 }
 END_TEST
 
@@ -566,12 +566,12 @@ END_TEST
 START_TEST(what_is_touched_need_not_be_measurable)
 {
     const char *const texts[] = {"11", "u1"};
-    struct said said;
+    struct summary summary;
 
-    ask(texts, 2, &said);
-    ck_assert_uint_eq(said.span[2].periods, 2);
-    ck_assert_uint_eq(said.span[2].wss.bytes, 2 * 4096);
-    ck_assert_uint_eq(said.span[2].wss.high_bytes, 2 * 4096);
+    summarize(texts, 2, &summary);
+    ck_assert_uint_eq(summary.span[2].periods, 2);
+    ck_assert_uint_eq(summary.span[2].wss.bytes, 2 * 4096);
+    ck_assert_uint_eq(summary.span[2].wss.high_bytes, 2 * 4096);
 }
 END_TEST
 
