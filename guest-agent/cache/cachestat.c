@@ -2,6 +2,8 @@
 /** @file cachestat.c  cachestat(2), which glibc does not declare yet. See method.h. */
 #include "cache/method.h"
 
+#include "base/page_sizes.h"
+
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,8 +32,8 @@ struct answer {
 static int count_pages(const struct cache_target *target, uint64_t first, uint64_t pages,
                        struct cache_count *count)
 {
-    struct range range = {first * cache_page_bytes(),
-                          pages == CACHE_TO_THE_LAST ? 0 : pages * cache_page_bytes()};
+    struct range range = {first * base_page_bytes(),
+                          pages == CACHE_TO_THE_LAST ? 0 : pages * base_page_bytes()};
     struct answer answer;
 
     if (syscall(SYS_cachestat, target->fd, &range, &answer, 0U) < 0)

@@ -3,6 +3,7 @@
 #include "cache/look.h"
 
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +49,7 @@ static bool is_stacked(long type)
     return among(type, types, sizeof(types) / sizeof(types[0]));
 }
 
-static const char *why(int rc)
+static const char *why_not(int rc)
 {
     switch (rc) {
     case -EPERM:
@@ -122,7 +123,7 @@ static void count_open(const struct cache_question *question, int fd, long type,
     if (method)
         rc = count_places(question, method, &target, file);
     if (rc < 0)
-        set_unknown(file, why(rc));
+        set_unknown(file, why_not(rc));
     else
         file->method = method->name;
 }
@@ -139,7 +140,7 @@ static int reopen(const struct fsroot *root, int path_fd)
 static void set_size(struct cache_file *file, uint64_t size_bytes)
 {
     file->size_bytes = size_bytes;
-    file->pages = (file->size_bytes + cache_page_bytes() - 1) / cache_page_bytes();
+    file->pages = (file->size_bytes + base_page_bytes() - 1) / base_page_bytes();
 }
 
 /* Blocks behind the end (fallocate with FALLOC_FL_KEEP_SIZE) are pages, with tmpfs. */
@@ -153,7 +154,7 @@ static bool is_worth_counting(const struct cache_file *file, const struct stat *
 static void count_hugetlb(const struct stat *stat, struct cache_file *file)
 {
     file->count = CACHE_COUNT_UNKNOWN;
-    file->count.cached = (uint64_t)stat->st_blocks * 512 / cache_page_bytes();
+    file->count.cached = (uint64_t)stat->st_blocks * 512 / base_page_bytes();
     file->count.beyond_eof = 0;
     file->method = "blocks";
 }

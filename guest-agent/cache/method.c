@@ -3,7 +3,6 @@
 #include "cache/method.h"
 
 #include <string.h>
-#include <unistd.h>
 
 const struct cache_method *cache_method_find(const char *name)
 {
@@ -13,11 +12,6 @@ const struct cache_method *cache_method_find(const char *name)
         if (!strcmp(methods[i]->name, name))
             return methods[i];
     return NULL;
-}
-
-static void add(uint64_t *sum, uint64_t value)
-{
-    *sum = *sum == CACHE_UNKNOWN || value == CACHE_UNKNOWN ? CACHE_UNKNOWN : *sum + value;
 }
 
 int cache_count_file(const struct cache_method *method, const struct cache_target *target,
@@ -34,11 +28,11 @@ int cache_count_file(const struct cache_method *method, const struct cache_targe
     if (rc < 0)
         return rc;
     count->beyond_eof = beyond.cached;
-    add(&count->cached, beyond.cached);
-    add(&count->dirty, beyond.dirty);
-    add(&count->writeback, beyond.writeback);
-    add(&count->evicted, beyond.evicted);
-    add(&count->recently_evicted, beyond.recently_evicted);
+    cache_sum(&count->cached, beyond.cached);
+    cache_sum(&count->dirty, beyond.dirty);
+    cache_sum(&count->writeback, beyond.writeback);
+    cache_sum(&count->evicted, beyond.evicted);
+    cache_sum(&count->recently_evicted, beyond.recently_evicted);
     return 0;
 }
 
@@ -50,9 +44,4 @@ uint64_t cache_within_eof(const struct cache_count *count)
 double cache_share(uint64_t part, uint64_t pages)
 {
     return pages > 0 ? (double)part / (double)pages : 0;
-}
-
-uint64_t cache_page_bytes(void)
-{
-    return (uint64_t)sysconf(_SC_PAGESIZE);
 }

@@ -26,6 +26,12 @@
 /** This kernel, or this method, does not say. */
 #define CACHE_UNKNOWN UINT64_MAX
 
+/** Adds to a sum that is unknown as soon as one of its parts is. */
+static inline void cache_sum(uint64_t *sum, uint64_t value)
+{
+    *sum = *sum == CACHE_UNKNOWN || value == CACHE_UNKNOWN ? CACHE_UNKNOWN : *sum + value;
+}
+
 /** Pages of a range of a file. */
 struct cache_count {
     uint64_t cached;
@@ -93,6 +99,3 @@ uint64_t cache_within_eof(const struct cache_count *count);
 
 /** Share of 0 .. 1, of nothing 0. */
 double cache_share(uint64_t part, uint64_t pages);
-
-/** The kernel's page size. */
-uint64_t cache_page_bytes(void);

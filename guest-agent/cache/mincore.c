@@ -11,6 +11,8 @@
  */
 #include "cache/method.h"
 
+#include "base/page_sizes.h"
+
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdbool.h>
@@ -23,17 +25,17 @@
 #define BEHIND_BYTES ((uint64_t)1 << 30)
 
 /* A page table's worth: 512 of 4 KiB. */
-static uint64_t huge_page_pages(void)
+static uint64_t page_table_pages(void)
 {
-    return cache_page_bytes() / sizeof(uint64_t);
+    return base_page_bytes() / sizeof(uint64_t);
 }
 
 static int read_vector(const struct cache_target *target, uint64_t first, uint64_t pages,
                        unsigned char *vector)
 {
-    size_t bytes = (size_t)(pages * cache_page_bytes());
+    size_t bytes = (size_t)(pages * base_page_bytes());
     void *at = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, target->fd,
-                    (off_t)(first * cache_page_bytes()));
+                    (off_t)(first * base_page_bytes()));
 
     if (at == MAP_FAILED)
         return -errno;
@@ -56,12 +58,12 @@ static int truthful(const struct cache_target *target)
         return -errno;
 
     /* Of a block device stat has no size. */
-    uint64_t size_bytes = target->pages * cache_page_bytes();
+    uint64_t size_bytes = target->pages * base_page_bytes();
     uint64_t behind;
 
     size_bytes = (uint64_t)stat.st_size > size_bytes ? (uint64_t)stat.st_size : size_bytes;
     behind = (size_bytes / BEHIND_BYTES + 2) * BEHIND_BYTES;
-    int rc = read_vector(target, behind / cache_page_bytes(), 1, &resident);
+    int rc = read_vector(target, behind / base_page_bytes(), 1, &resident);
 
     return rc < 0 ? rc : resident ? -EPERM : 0;
 }
@@ -91,9 +93,9 @@ static bool reaches_behind(int fd, uint64_t end)
     if (fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC || fstat(fd, &stat) < 0)
         return false;
 
-    uint64_t pages = (uint64_t)stat.st_blocks * 512 / cache_page_bytes();
+    uint64_t pages = (uint64_t)stat.st_blocks * 512 / base_page_bytes();
 
-    return pages > end || pages >= huge_page_pages();
+    return pages > end || pages >= page_table_pages();
 }
 
 /* Whether the kernel tells the truth was found out when the file itself was counted, if it has any
@@ -104,7 +106,10 @@ static int count_behind(const struct cache_target *target, uint64_t first, uint6
 
     if (rc < 0 || !reaches_behind(target->fd, first))
         return rc;
-    return count_window(target, first, huge_page_pages() - first % huge_page_pages(), resident);
+
+    const uint64_t end = (first | (page_table_pages() - 1)) + 1; /* a power of two */
+
+    return count_window(target, first, end - first, resident);
 }
 
 /* A window at a time. */

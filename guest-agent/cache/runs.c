@@ -11,7 +11,7 @@ struct search {
     struct cache_runs *runs;
 };
 
-static int append(struct cache_runs *runs, uint64_t first, uint64_t pages)
+static int append_run(struct cache_runs *runs, uint64_t first, uint64_t pages)
 {
     struct cache_run *last = runs->n > 0 ? &runs->run[runs->n - 1] : NULL;
 
@@ -41,7 +41,7 @@ static int halve(const struct search *search, uint64_t first, uint64_t pages)
     if (rc < 0 || count.cached == 0)
         return rc;
     if (count.cached >= pages)
-        return append(search->runs, first, pages);
+        return append_run(search->runs, first, pages);
 
     uint64_t half = pages / 2;
 
@@ -56,7 +56,7 @@ static int append_cached(struct cache_runs *runs, uint64_t first, const unsigned
 
     for (uint64_t i = 0; rc == 0 && i < pages; i++)
         if (vector[i])
-            rc = append(runs, first + i, 1);
+            rc = append_run(runs, first + i, 1);
     return rc;
 }
 

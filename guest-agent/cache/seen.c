@@ -11,7 +11,7 @@ struct identity {
     ino_t inode;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_identities(const void *a, const void *b)
 {
     const struct identity *x = a;
     const struct identity *y = b;
@@ -29,7 +29,7 @@ int seen_add(struct seen *seen, dev_t device, ino_t inode)
         return -ENOMEM;
     *identity = (struct identity){device, inode};
 
-    void *node = tsearch(identity, &seen->tree, compare);
+    void *node = tsearch(identity, &seen->tree, compare_identities);
 
     if (!node) {
         free(identity);

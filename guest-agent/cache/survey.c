@@ -57,7 +57,7 @@ static bool is_ignored(const struct survey *survey, const char *name)
     return false;
 }
 
-static int add(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
+static int add_file(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
 {
     /* Grows to the powers of two. */
     if ((survey->n & (survey->n - 1)) == 0) {
@@ -94,7 +94,7 @@ int survey_add(struct survey *survey, int path_fd, const struct stat *stat, cons
 
     int rc = seen_add(&survey->seen, stat->st_dev, stat->st_ino);
 
-    return rc > 0 ? add(survey, path_fd, stat, name) : rc;
+    return rc > 0 ? add_file(survey, path_fd, stat, name) : rc;
 }
 
 /* Opens the directory itself, not by its name, which may be another's by now. */
@@ -117,8 +117,8 @@ static int survey_below(struct survey *survey, int path_fd, const struct level *
 
 /* A file or directory that was found, or named; only what is one of them costs more than a look at
  * its inode. */
-static int visit(struct survey *survey, int path_fd, const struct stat *stat,
-                 const struct level *level)
+static int visit_path(struct survey *survey, int path_fd, const struct stat *stat,
+                      const struct level *level)
 {
     if (!S_ISDIR(stat->st_mode))
         return survey_add(survey, path_fd, stat, level->name);
@@ -153,7 +153,8 @@ static int visit_entry(struct survey *survey, int dir_fd, const char *entry,
                  level->name[strlen(level->name) - 1] == '/' ? "" : "/", entry) < 0)
         return -ENOMEM;
     if (found)
-        return visit(survey, fd, &stat, &(struct level){name, level->device, level->depth + 1});
+        return visit_path(survey, fd, &stat,
+                          &(struct level){name, level->device, level->depth + 1});
     survey_fault(survey, name, strerror(reason));
     return 0;
 }
@@ -252,7 +253,7 @@ static int add_device(struct survey *survey, int path_fd, const struct stat *sta
 
     int rc = seen_add(&survey->seen, stat->st_rdev, 0);
 
-    return rc > 0 ? add(survey, path_fd, stat, name) : rc;
+    return rc > 0 ? add_file(survey, path_fd, stat, name) : rc;
 }
 
 int survey_path(struct survey *survey, const char *path)
@@ -265,7 +266,7 @@ int survey_path(struct survey *survey, const char *path)
         return 0;
     }
     if (S_ISDIR(stat.st_mode) || S_ISREG(stat.st_mode))
-        return visit(survey, fd, &stat, &(struct level){path, stat.st_dev, 0});
+        return visit_path(survey, fd, &stat, &(struct level){path, stat.st_dev, 0});
     if (S_ISBLK(stat.st_mode))
         return add_device(survey, fd, &stat, path);
     survey_fault(survey, path,

@@ -2,13 +2,10 @@
 /** @file total.c  See total.h. */
 #include "cache/total.h"
 
+#include "cache/method.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static void add(uint64_t *sum, uint64_t value)
-{
-    *sum = *sum == CACHE_UNKNOWN || value == CACHE_UNKNOWN ? CACHE_UNKNOWN : *sum + value;
-}
 
 static void add_unknown(struct cache_total *total, const struct cache_file *file)
 {
@@ -34,12 +31,12 @@ void cache_total_add(struct cache_total *total, const struct cache_file *file)
     }
     total->size_bytes += file->size_bytes;
     total->pages += file->pages;
-    add(&total->count.cached, file->count.cached);
-    add(&total->count.dirty, file->count.dirty);
-    add(&total->count.writeback, file->count.writeback);
-    add(&total->count.evicted, file->count.evicted);
-    add(&total->count.recently_evicted, file->count.recently_evicted);
-    add(&total->count.beyond_eof, file->count.beyond_eof);
+    cache_sum(&total->count.cached, file->count.cached);
+    cache_sum(&total->count.dirty, file->count.dirty);
+    cache_sum(&total->count.writeback, file->count.writeback);
+    cache_sum(&total->count.evicted, file->count.evicted);
+    cache_sum(&total->count.recently_evicted, file->count.recently_evicted);
+    cache_sum(&total->count.beyond_eof, file->count.beyond_eof);
 }
 
 static int by_name(const void *a, const void *b)

@@ -13,40 +13,19 @@
 
 #define PARTS_DEFAULT 10
 
-static const char help[] =
-    "Usage: vmwss-guest cache [FILE|DIRECTORY|DEVICE]... [OPTIONS]\n\n"
-    "How much of files is in the page cache. Reads no file, and leaves the cache as it is.\n\n"
-    "  -p, --pid PID           all files that the process has mapped or open; may be repeated\n"
-    "  -f, --files-from LIST   the files and directories that stand in LIST, one a line; \"-\": standard input\n"
-    "  -0, --null              the names in LIST end with a NUL, as of find -print0\n"
-    "  -i, --ignore PATTERN    leave out what matches, by its name or its whole path (fnmatch(3)); may be repeated\n"
-    "      --follow            symbolic links that are named, and those of the kernel in /proc/PID/fd\n"
-    "      --all-file-systems  also those mounted below a directory that is named\n"
-    "  -m, --method METHOD     auto, cachestat (Linux 6.5) or mincore (auto)\n"
-    "      --histogram[=N]     also the share of each of N equal parts of a file, 2 .. 16 (10)\n"
-    "      --map               which pages of each file, instead of the table; not with --csv\n"
-    "  -c, --cached            only files of which something is in the cache; the total is of all\n"
-    "  -s, --sort KEY          name, size, cached or percent (name)\n"
-    "  -n, --top N             only the first N files, by default sorted by cached; the total covers all files\n"
-    "  -b, --bytes             exact bytes\n"
-    "      --basename          names without their directories\n"
-    "      --no-header         without the heading\n"
-    "      --csv, --terse      comma-separated values, without the total\n"
-    "  -j, --json              one JSON object, schema vmwss.guest_cache.v1\n"
-    "  -h, --help              this text\n\n"
-    "CACHED and the columns after it are pages; a dash is an unknown value. \"unknown\" marks a file about which the\n"
-    "kernel answers only those who may write it.\n";
-
-static int set_method(struct cache_options *options, const char *value)
+static int set_method(void *at, const char *value)
 {
+    struct cache_options *options = at;
+
     options->survey.question.method = cache_method_find(value);
     if (options->survey.question.method || !strcmp(value, "auto"))
         return 0;
     return command_bad_value("--method", value, "auto, cachestat or mincore");
 }
 
-static int set_histogram(struct cache_options *options, const char *value)
+static int set_histogram(void *at, const char *value)
 {
+    struct cache_options *options = at;
     uint64_t parts = PARTS_DEFAULT;
 
     if (value && parse_u64(value, 2, CACHE_PARTS_MAX, &parts) < 0)
@@ -55,23 +34,19 @@ static int set_histogram(struct cache_options *options, const char *value)
     return 0;
 }
 
-static int set_sort(struct cache_options *options, const char *value)
+static int set_sort(void *at, const char *value)
 {
+    struct cache_options *options = at;
+
     if (!cache_sort(NULL, 0, value))
         return command_bad_value("--sort", value, "name, size, cached or percent");
     options->sort = value;
     return 0;
 }
 
-static int set_top(struct cache_options *options, const char *value)
+static int add_pid(void *at, const char *value)
 {
-    if (parse_u64(value, 0, SIZE_MAX - 1, &options->top) < 0)
-        return command_bad_value("--top", value, "a number of files");
-    return 0;
-}
-
-static int add_pid(struct cache_options *options, const char *value)
-{
+    struct cache_options *options = at;
     uint64_t pid;
 
     if (parse_u64(value, 1, INT_MAX, &pid) < 0)
@@ -82,74 +57,94 @@ static int add_pid(struct cache_options *options, const char *value)
     return 0;
 }
 
-static int add_ignore(struct cache_options *options, const char *value)
+static int add_ignore(void *at, const char *value)
 {
+    struct cache_options *options = at;
+
     if (options->n_ignore == CACHE_IGNORE_MAX)
         return command_bad_value("--ignore", value, "64 patterns at most");
     options->ignore[options->n_ignore++] = value;
     return 0;
 }
 
-static int set_flag(struct cache_options *options, int option)
+static int set_map(void *at, const char *none)
 {
-    switch (option) {
-    case 'F':
-        options->survey.follow = true;
-        return 0;
-    case 'A':
-        options->survey.all_file_systems = true;
-        return 0;
-    case 'M':
-        options->format.map = options->survey.question.runs = true;
-        return 0;
-    case '0':
-        options->delimiter = '\0';
-        return 0;
-    case 'c':
-        options->survey.cached_only = true;
-        return 0;
-    case 'b':
-        options->format.bytes = true;
-        return 0;
-    case 'B':
-        options->format.basename = true;
-        return 0;
-    case 'N':
-        options->format.no_header = true;
-        return 0;
-    case 'C':
-        options->output = CACHE_CSV;
-        return 0;
-    case 'j':
-        options->output = CACHE_JSON;
-        return 0;
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
+    struct cache_options *options = at;
+
+    (void)none;
+    options->format.map = options->survey.question.runs = true;
+    return 0;
 }
 
-static int set_option(struct cache_options *options, int option, const char *value)
+static int set_null(void *delimiter, const char *none)
 {
-    switch (option) {
-    case 'p':
-        return add_pid(options, value);
-    case 'f':
-        options->files_from = value;
-        return 0;
-    case 'i':
-        return add_ignore(options, value);
-    case 'm':
-        return set_method(options, value);
-    case 'H':
-        return set_histogram(options, value);
-    case 's':
-        return set_sort(options, value);
-    case 'n':
-        return set_top(options, value);
-    default:
-        return set_flag(options, option);
-    }
+    (void)none;
+    *(int *)delimiter = '\0';
+    return 0;
 }
+
+static int set_csv(void *output, const char *none)
+{
+    (void)none;
+    *(enum cache_output *)output = CACHE_CSV;
+    return 0;
+}
+
+static int set_json(void *output, const char *none)
+{
+    (void)none;
+    *(enum cache_output *)output = CACHE_JSON;
+    return 0;
+}
+
+#define AT(member) offsetof(struct cache_options, member)
+static const struct option_line lines[] = {
+    {OPTION_CALL, 'p', "pid", "PID", 0,
+     .help = "all files that the process has mapped or open; may be repeated", .call = add_pid},
+    {OPTION_TEXT, 'f', "files-from", "LIST", AT(files_from),
+     .help = "the files and directories that stand in LIST, one a line; \"-\": standard input"},
+    {OPTION_CALL, '0', "null", NULL, AT(delimiter),
+     .help = "the names in LIST end with a NUL, as of find -print0", .call = set_null},
+    {OPTION_CALL, 'i', "ignore", "PATTERN", 0,
+     .help = "leave out what matches, by its name or its whole path (fnmatch(3)); may be repeated",
+     .call = add_ignore},
+    {OPTION_FLAG, 0, "follow", NULL, AT(survey.follow),
+     .help = "symbolic links that are named, and those of the kernel in /proc/PID/fd"},
+    {OPTION_FLAG, 0, "all-file-systems", NULL, AT(survey.all_file_systems),
+     .help = "also those mounted below a directory that is named"},
+    {OPTION_CALL, 'm', "method", "METHOD", 0,
+     .help = "auto, cachestat (Linux 6.5) or mincore (auto)", .call = set_method},
+    {OPTION_CALL, 0, "histogram", "[=N]", 0,
+     .help = "also the share of each of N equal parts of a file, 2 .. 16 (10)",
+     .call = set_histogram},
+    {OPTION_CALL, 0, "map", NULL, 0,
+     .help = "which pages of each file, instead of the table; not with --csv", .call = set_map},
+    {OPTION_FLAG, 'c', "cached", NULL, AT(survey.cached_only),
+     .help = "only files of which something is in the cache; the total is of all"},
+    {OPTION_CALL, 's', "sort", "KEY", 0, .help = "name, size, cached or percent (name)",
+     .call = set_sort},
+    {OPTION_COUNT, 'n', "top", "N", AT(top),
+     .help = "only the first N files, by default sorted by cached; the total covers all files", 0,
+     SIZE_MAX - 1, "a number of files"},
+    {OPTION_FLAG, 'b', "bytes", NULL, AT(format.bytes), .help = "exact bytes"},
+    {OPTION_FLAG, 0, "basename", NULL, AT(format.basename),
+     .help = "names without their directories"},
+    {OPTION_FLAG, 0, "no-header", NULL, AT(format.no_header), .help = "without the heading"},
+    {OPTION_CALL, 0, "csv", NULL, AT(output), .help = "comma-separated values, without the total",
+     .call = set_csv, .also = "terse"},
+    {OPTION_CALL, 'j', "json", NULL, AT(output),
+     .help = "one JSON object, schema vmwss.guest_cache.v1", .call = set_json},
+    {.type = OPTION_END},
+};
+static const struct command_options command_line = {
+    .usage =
+        "Usage: vmwss-guest cache [FILE|DIRECTORY|DEVICE]... [OPTIONS]\n\n"
+        "How much of files is in the page cache. Reads no file, and leaves the cache as it is.\n",
+    .lines = lines,
+    .after =
+        "CACHED and the columns after it are pages; a dash is an unknown value. \"unknown\" marks a file about which the\n"
+        "kernel answers only those who may write it.\n",
+};
 
 /* What does not go together. */
 static int check_options(const struct cache_options *options)
@@ -180,41 +175,12 @@ static void set_bound(struct cache_options *options)
     options->survey.order = asked ? options->sort : "cached";
 }
 
-/* 0, 1 for "help was shown", or -EINVAL. */
-int cache_options_parse(struct cache_options *options, int argc, char **argv)
+int cache_options_read(struct cache_options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"pid", required_argument, NULL, 'p'},
-        {"files-from", required_argument, NULL, 'f'},
-        {"null", no_argument, NULL, '0'},
-        {"ignore", required_argument, NULL, 'i'},
-        {"cached", no_argument, NULL, 'c'},
-        {"follow", no_argument, NULL, 'F'},
-        {"all-file-systems", no_argument, NULL, 'A'},
-        {"method", required_argument, NULL, 'm'},
-        {"histogram", optional_argument, NULL, 'H'},
-        {"map", no_argument, NULL, 'M'},
-        {"sort", required_argument, NULL, 's'},
-        {"top", required_argument, NULL, 'n'},
-        {"bytes", no_argument, NULL, 'b'},
-        {"basename", no_argument, NULL, 'B'},
-        {"no-header", no_argument, NULL, 'N'},
-        {"csv", no_argument, NULL, 'C'},
-        {"terse", no_argument, NULL, 'C'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    int option;
+    int rc = options_read(&command_line, options, argc, argv);
 
-    while ((option = getopt_long(argc, argv, "p:f:0i:cm:s:n:bjh", longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (set_option(options, option, optarg) < 0)
-            return -EINVAL;
-    }
+    if (rc != 0)
+        return rc;
     options->path = argv + optind;
     options->survey.ignore = options->ignore;
     set_bound(options);

@@ -26,6 +26,6 @@ struct cache_options {
     size_t n_ignore;
 };
 
-/** 0, 1 for "help was shown", or -EINVAL after saying why. The options stay where they are: the
+/** As options_read(). The options stay where they are: the
  * survey points into them. */
-int cache_options_parse(struct cache_options *options, int argc, char **argv);
+int cache_options_read(struct cache_options *options, int argc, char **argv);

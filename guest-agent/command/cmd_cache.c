@@ -87,7 +87,7 @@ static void tell_unknown(const struct cache_total *total)
 }
 
 /* Of those kept, as many as are wanted. */
-static size_t shown(const struct cache_options *options)
+static size_t files_shown(const struct cache_options *options)
 {
     const struct survey *survey = &options->survey;
     uint64_t most = options->top < survey->at_most ? options->top : survey->at_most;
@@ -103,10 +103,10 @@ static void tell_bound(const struct cache_options *options)
                       CACHE_SHOWN_MAX);
 }
 
-static int print(struct cache_options *options, const struct cache_total *total)
+static int print_total(struct cache_options *options, const struct cache_total *total)
 {
     struct survey *survey = &options->survey;
-    size_t n = shown(options);
+    size_t n = files_shown(options);
 
     if (options->output == CACHE_JSON)
         return cache_print_json(&options->format, survey->file, n, total);
@@ -121,15 +121,15 @@ static int print(struct cache_options *options, const struct cache_total *total)
     return 0;
 }
 
-static int show(struct cache_options *options)
+static int show_files(struct cache_options *options)
 {
     struct survey *survey = &options->survey;
     const struct cache_total *total = &survey->total;
 
     /* First which, then in which order. */
     cache_sort(survey->file, survey->n, survey->order);
-    cache_sort(survey->file, shown(options), options->sort);
-    if (print(options, total) < 0)
+    cache_sort(survey->file, files_shown(options), options->sort);
+    if (print_total(options, total) < 0)
         return EXIT_CANNOT;
     fflush(stdout);
     tell_bound(options);
@@ -155,7 +155,7 @@ static int look_and_show(struct cache_options *options)
     options->survey.total.interrupted = rc == -EINTR;
     if (rc == -EINTR)
         command_error("interrupted: this is what was looked at until then");
-    return rc < 0 && rc != -EINTR ? command_cannot(&error) : show(options);
+    return rc < 0 && rc != -EINTR ? command_cannot(&error) : show_files(options);
 }
 
 int cmd_cache(int argc, char **argv)
@@ -163,10 +163,10 @@ int cmd_cache(int argc, char **argv)
     struct cache_options options = {
         .survey.fault = tell_fault, .top = UINT64_MAX, .delimiter = '\n'};
     struct fsroot root;
-    int rc = cache_options_parse(&options, argc, argv);
+    int rc = cache_options_read(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+        return options_exit(rc);
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
     options.survey.question.root = &root;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_memory.c  vmwss-guest memory: meminfo for people, and what the kernel itself takes. */
-#include "base/parse.h"
 #include "command/command.h"
 #include "print/columns.h"
 #include "print/record.h"
@@ -10,22 +9,29 @@
 #include "show/units.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "Usage: vmwss-guest memory [OPTIONS]\n\n"
-    "The guest's memory as its kernel counts it; the largest of the kernel's slab caches; and, where the kernel has\n"
-    "memory allocation profiling, the lines of its code that hold most memory. The latter two are root's to see.\n\n"
-    "  -n, --top N  that many of the largest (10)\n"
-    "  -j, --json   one JSON object, schema vmwss.guest_memory.v1\n"
-    "  -h, --help   this text\n";
-
 struct options {
     uint64_t top;
     bool json;
+};
+
+#define AT(member) offsetof(struct options, member)
+static const struct option_line lines[] = {
+    {OPTION_COUNT, 'n', "top", "N", AT(top), .help = "that many of the largest (10)", 1, INT32_MAX,
+     "a number from 1"},
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object, schema vmwss.guest_memory.v1"},
+    {.type = OPTION_END},
+};
+static const struct command_options command_line = {
+    .usage =
+        "Usage: vmwss-guest memory [OPTIONS]\n\n"
+        "The guest's memory as its kernel counts it; the largest of the kernel's slab caches; and, where the kernel has\n"
+        "memory allocation profiling, the lines of its code that hold most memory. The latter two are root's to see.\n",
+    .lines = lines,
 };
 
 /* Where the kernel's own memory goes: a list, or why there is none. */
@@ -35,33 +41,6 @@ struct list {
 };
 static const struct list lists[] = {{"slab", slab_read}, {"allocations", allocinfo_read}};
 #define N_LISTS (sizeof(lists) / sizeof(lists[0]))
-
-/* 0, 1 for "help was shown", or -EINVAL. */
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    static const struct option longs[] = {{"top", required_argument, NULL, 'n'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
-    int option;
-
-    while ((option = getopt_long(argc, argv, "n:jh", longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (option == 'j')
-            options->json = true;
-        else if (option != 'n')
-            return -EINVAL; /* getopt has said why */
-        else if (parse_u64(optarg, 1, INT32_MAX, &options->top) < 0)
-            return command_bad_value("--top", optarg, "a number from 1");
-    }
-    if (optind == argc)
-        return 0;
-    command_error("memory takes no argument: '%s'", argv[optind]);
-    return -EINVAL;
-}
 
 static int print_memory(json_t *memory)
 {
@@ -165,10 +144,10 @@ int cmd_memory(int argc, char **argv)
     struct error error = {0};
     struct meminfo meminfo;
     struct fsroot root;
-    int rc = parse_options(&options, argc, argv);
+    int rc = command_options_alone(&command_line, &options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+        return options_exit(rc);
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
     rc = meminfo_read(&root, &meminfo, &error);

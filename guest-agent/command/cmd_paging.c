@@ -11,49 +11,34 @@
 #include "show/json.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "Usage: vmwss-guest paging [OPTIONS]\n\n"
-    "Swapping, reclaim and refaults a second over an interval, and what follows from them: is the working set below the\n"
-    "memory, near it, or above it? The rule: who looks for pages to take (" PAGING_NEAR_TEXT
-    " scanned a second) while pages come\n"
-    "back (" PAGING_ABOVE_TEXT
-    " a second swapped in, or wanted again) has more than fits; who looks for pages, but has none come\n"
-    "back, is near; who does not is below.\n\n"
-    "  -i, --interval S  over S seconds (1)\n"
-    "  -k, --count N     N times (1)\n"
-    "  -j, --json        one JSON object a line, schema vmwss.guest_paging.v1\n"
-    "  -h, --help        this text\n";
+struct options {
+    struct repeat repeat;
+    bool json;
+};
 
-/* 0, 1 for "help was shown", or -EINVAL. */
-static int parse_options(struct repeat *repeat, bool *json, int argc, char **argv)
-{
-    static const struct option longs[] = {{"interval", required_argument, NULL, 'i'},
-                                          {"count", required_argument, NULL, 'k'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
-    int option, rc = 0;
-
-    while (rc == 0 && (option = getopt_long(argc, argv, "i:k:jh", longs, NULL)) >= 0) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (option == 'j')
-            *json = true;
-        else
-            rc = option == '?' ? -EINVAL : repeat_option(repeat, option, optarg);
-    }
-    if (rc < 0 || optind == argc)
-        return rc;
-    command_error("paging takes no argument: '%s'", argv[optind]);
-    return -EINVAL;
-}
+#define AT(member) offsetof(struct options, member)
+static const struct option_line lines[] = {
+    REPEAT_INTERVAL(AT(repeat), "over S seconds (1)"),
+    REPEAT_COUNT(AT(repeat), "N times (1)"),
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object a line, schema vmwss.guest_paging.v1"},
+    {.type = OPTION_END},
+};
+static const struct command_options command_line = {
+    .usage =
+        "Usage: vmwss-guest paging [OPTIONS]\n\n"
+        "Swapping, reclaim and refaults a second over an interval, and what follows from them: is the working set below the\n"
+        "memory, near it, or above it? The rule: who looks for pages to take (" PAGING_NEAR_TEXT
+        " scanned a second) while pages come\n"
+        "back (" PAGING_ABOVE_TEXT
+        " a second swapped in, or wanted again) has more than fits; who looks for pages, but has none come\n"
+        "back, is near; who does not is below.\n",
+    .lines = lines,
+};
 
 static int print_table(const struct paging_rates *rates)
 {
@@ -94,14 +79,14 @@ static int print_json(const struct paging_rates *rates, const struct paging *tot
                                      "reason", paging_reason(rates, reason, sizeof(reason))));
 }
 
-static int watch(const struct fsroot *root, const struct repeat *repeat, bool json,
-                 struct error *error)
+static int watch_paging(const struct fsroot *root, const struct options *options,
+                        struct error *error)
 {
     struct paging before, now;
     uint64_t before_ns = clock_ns();
     int rc = paging_read(root, &before, error);
 
-    for (uint64_t i = 0; rc == 0 && repeat_again(repeat, i); i++) {
+    for (uint64_t i = 0; rc == 0 && repeat_again(&options->repeat, i); i++) {
         uint64_t now_ns = clock_ns();
         struct paging_rates rates;
 
@@ -109,7 +94,7 @@ static int watch(const struct fsroot *root, const struct repeat *repeat, bool js
         if (rc < 0)
             break;
         paging_rates(&before, &now, (double)(now_ns - before_ns) / 1e9, &rates);
-        rc = json ? print_json(&rates, &now) : print_table(&rates);
+        rc = options->json ? print_json(&rates, &now) : print_table(&rates);
         before = now;
         before_ns = now_ns;
     }
@@ -118,17 +103,16 @@ static int watch(const struct fsroot *root, const struct repeat *repeat, bool js
 
 int cmd_paging(int argc, char **argv)
 {
-    struct repeat repeat = {.interval_s = 1, .count = 1};
+    struct options options = {.repeat = {.interval_s = 1, .count = 1}};
     struct error error = {0};
     struct fsroot root;
-    bool json = false;
-    int rc = parse_options(&repeat, &json, argc, argv);
+    int rc = command_options_alone(&command_line, &options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+        return options_exit(rc);
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
-    rc = watch(&root, &repeat, json, &error);
+    rc = watch_paging(&root, &options, &error);
     fsroot_close(&root);
     if (rc < 0 && !error.code)
         error_set(&error, rc, "%s", strerror(-rc));

@@ -8,24 +8,8 @@
 #include "command/triggers.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-
-static const char help[] =
-    "Usage: vmwss-guest pressure [OPTIONS]\n\n"
-    "The share of the time in which at least one task (some), or every one that could have run (full), waited for\n"
-    "memory, io or a CPU: over the last 10, 60 and 300 s, the total since boot, and over an interval.\n\n"
-    "  -g, --cgroup PATH   one control group (version 2), as in /system.slice/redis.service\n"
-    "  -G, --cgroups       the whole guest and all its control groups\n"
-    "  -s, --sort RESOURCE[:KIND]  with -G: those groups first that waited most for memory, io or cpu; some (or full)\n"
-    "  -n, --top N         with -G: only N groups, by default sorted by memory\n"
-    "  -i, --interval S    every S seconds, over these\n"
-    "  -k, --count N       end after N of them, or of the stalls\n"
-    "  -t, --trigger RESOURCE:KIND:THRESHOLD_US:WINDOW_US\n"
-    "                      wait, and print each window with a stall longer than this at once; may be given again\n"
-    "  -j, --json          one JSON object a line, schema vmwss.guest_pressure.v1\n"
-    "  -h, --help          this text\n";
 
 struct options {
     struct pressure_scope scope;
@@ -34,8 +18,9 @@ struct options {
     struct pressure_format format;
 };
 
-static int parse_top(struct pressure_format *format, const char *value)
+static int set_top(void *at, const char *value)
 {
+    struct pressure_format *format = at;
     uint64_t top;
 
     if (parse_u64(value, 1, INT32_MAX, &top) < 0)
@@ -45,34 +30,40 @@ static int parse_top(struct pressure_format *format, const char *value)
     return 0;
 }
 
-static int parse_option(struct options *options, int option)
+static int set_sort(void *at, const char *value)
 {
-    switch (option) {
-    case 'g':
-        options->scope.cgroup = optarg;
-        return 0;
-    case 'G':
-        options->scope.all = true;
-        return 0;
-    case 'i':
-    case 'k':
-        return repeat_option(&options->repeat, option, optarg);
-    case 's':
-        return pressure_format_sort(&options->format, optarg);
-    case 'n':
-        return parse_top(&options->format, optarg);
-    case 't':
-        return triggers_option(&options->triggers, optarg);
-    case 'j':
-        options->format.json = true;
-        return 0;
-    case 'h':
-        fputs(help, stdout);
-        return 1;
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
+    return pressure_format_sort(at, value);
 }
+
+#define AT(member) offsetof(struct options, member)
+static const struct option_line lines[] = {
+    {OPTION_TEXT, 'g', "cgroup", "PATH", AT(scope.cgroup),
+     .help = "one control group (version 2), as in /system.slice/redis.service"},
+    {OPTION_FLAG, 'G', "cgroups", NULL, AT(scope.all),
+     .help = "the whole guest and all its control groups"},
+    {OPTION_CALL, 's', "sort", "RESOURCE[:KIND]", AT(format),
+     .help = "with -G: those groups first that waited most for memory, io or cpu; some (or full)",
+     .call = set_sort},
+    {OPTION_CALL, 'n', "top", "N", AT(format),
+     .help = "with -G: only N groups, by default sorted by memory", .call = set_top},
+    REPEAT_INTERVAL(AT(repeat), "every S seconds, over these"),
+    REPEAT_COUNT(AT(repeat), "end after N of them, or of the stalls"),
+    {OPTION_CALL, 't', "trigger", TRIGGERS_VALUE, AT(triggers),
+     .help =
+         "\nwait, and print each window with a stall longer than this at once; may be given again",
+     .call = triggers_add},
+    {OPTION_FLAG, 'j', "json", NULL, AT(format.json),
+     .help = "one JSON object a line, schema vmwss.guest_pressure.v1"},
+    {.type = OPTION_END},
+};
+static const struct command_options command_line = {
+    .usage =
+        "Usage: vmwss-guest pressure [OPTIONS]\n\n"
+        "The share of the time in which at least one task (some), or every one that could have run (full), waited for\n"
+        "memory, io or a CPU: over the last 10, 60 and 300 s, the total since boot, and over an interval.\n",
+    .lines = lines,
+    .column = 20,
+};
 
 static int complain(const char *what)
 {
@@ -80,23 +71,13 @@ static int complain(const char *what)
     return -EINVAL;
 }
 
-/* 0, 1 for "help was shown", or -EINVAL. */
-static int parse_options(struct options *options, int argc, char **argv)
+/* As options_read(). */
+static int read_options(struct options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"cgroup", required_argument, NULL, 'g'},   {"cgroups", no_argument, NULL, 'G'},
-        {"sort", required_argument, NULL, 's'},     {"top", required_argument, NULL, 'n'},
-        {"interval", required_argument, NULL, 'i'}, {"count", required_argument, NULL, 'k'},
-        {"trigger", required_argument, NULL, 't'},  {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},           {0}};
-    int option, rc = 0;
+    int rc = command_options_alone(&command_line, options, argc, argv);
 
-    while (rc == 0 && (option = getopt_long(argc, argv, "g:Gs:n:i:k:t:jh", longs, NULL)) >= 0)
-        rc = parse_option(options, option);
     if (rc != 0)
         return rc;
-    if (optind < argc)
-        return complain("pressure takes no argument");
     if (options->scope.all && (options->scope.cgroup || options->triggers.n))
         return complain("--cgroups goes with neither --cgroup nor --trigger");
     if (options->format.sorted && !options->scope.all)
@@ -131,10 +112,10 @@ int cmd_pressure(int argc, char **argv)
     struct options options = {0};
     struct error error = {0};
     struct fsroot root;
-    int rc = parse_options(&options, argc, argv);
+    int rc = read_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+        return options_exit(rc);
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
     if (options.triggers.n > 0)

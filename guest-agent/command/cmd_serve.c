@@ -9,7 +9,6 @@
 #include "wire/wire.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,28 +24,6 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-static const char help[] =
-    "Usage: vmwss-guest serve [OPTIONS]\n\n"
-    "The agent: tells the host, when it asks, how the guest's memory is used.\n\n"
-    "  -p, --port DEVICE    virtio-serial port (" DEVICE ")\n"
-    "  -s, --vsock[=PORT]   instead of it: AF_VSOCK, port " TEXT(
-        WIRE_VSOCK_PORT) " by default;\n"
-                         "                       only the host may connect\n"
-                         "  -l, --listen SOCKET  instead of both: a Unix socket, which is made\n"
-                         "  -t, --trigger RESOURCE:KIND:THRESHOLD_US:WINDOW_US\n"
-                         "                       tell the host at once when tasks wait for a resource (memory, io, cpu), some or\n"
-                         "                       full, longer than this; may be given again. Default: " TRIGGER
-                         ",\n"
-                         "                       or without CAP_SYS_RESOURCE " TRIGGER_UNPRIVILEGED
-                         "\n"
-                         "  -n, --no-triggers    tell nothing unasked\n"
-                         "  -w, --working-set[=PERIOD]\n"
-                         "                       tell also what processes touched in the last PERIOD seconds (60), by clearing their\n"
-                         "                       referenced bits once a period. That disturbs reclaim in this guest: it takes pages\n"
-                         "                       for unused that are not, which costs reads from the disk where memory is short.\n"
-                         "                       Takes at most 0.5 % of a CPU; a large guest is looked at less often for that\n"
-                         "  -h, --help           this text\n";
-
 struct options {
     const char *device;
     const char *socket;
@@ -59,60 +36,61 @@ struct options {
 
 _Static_assert(TRIGGERS_MAX <= AGENT_TRIGGERS_MAX, "the agent watches all that can be given");
 
-static int parse_option(struct options *options, int option)
+static int set_vsock(void *port, const char *value)
 {
-    switch (option) {
-    case 'p':
-        options->device = optarg;
+    *(uint64_t *)port = WIRE_VSOCK_PORT;
+    if (!value || parse_u64(value, 1, UINT32_MAX - 1, port) == 0)
         return 0;
-    case 'l':
-        options->socket = optarg;
-        return 0;
-    case 's':
-        options->vsock_port = WIRE_VSOCK_PORT;
-        if (!optarg || parse_u64(optarg, 1, UINT32_MAX - 1, &options->vsock_port) == 0)
-            return 0;
-        return command_bad_value("--vsock", optarg, "a port");
-    case 't':
-        return triggers_option(&options->triggers, optarg);
-    case 'w':
-        options->period_s = PERIOD_S;
-        if (!optarg || parse_u64(optarg, 1, PERIOD_MAX_S, &options->period_s) == 0)
-            return 0;
-        return command_bad_value("--working-set", optarg, "seconds, 1 to " TEXT(PERIOD_MAX_S));
-    case 'n':
-        options->no_triggers = true;
-        return 0;
-    case 'h':
-        fputs(help, stdout);
-        return 1;
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
+    return command_bad_value("--vsock", value, "a port");
 }
 
-/* 0, 1 for "help was shown", or -EINVAL. */
-static int parse_options(struct options *options, int argc, char **argv)
+static int set_period(void *period_s, const char *value)
 {
-    static const struct option longs[] = {
-        {"port", required_argument, NULL, 'p'},   {"vsock", optional_argument, NULL, 's'},
-        {"listen", required_argument, NULL, 'l'}, {"trigger", required_argument, NULL, 't'},
-        {"no-triggers", no_argument, NULL, 'n'},  {"working-set", optional_argument, NULL, 'w'},
-        {"help", no_argument, NULL, 'h'},         {0}};
-    int option;
+    *(uint64_t *)period_s = PERIOD_S;
+    if (!value || parse_u64(value, 1, PERIOD_MAX_S, period_s) == 0)
+        return 0;
+    return command_bad_value("--working-set", value, "seconds, 1 to " TEXT(PERIOD_MAX_S));
+}
 
-    while ((option = getopt_long(argc, argv, "p:s::l:t:nw::h", longs, NULL)) >= 0) {
-        int rc = parse_option(options, option);
+#define AT(member) offsetof(struct options, member)
+static const struct option_line lines[] = {
+    {OPTION_TEXT, 'p', "port", "DEVICE", AT(device), .help = "virtio-serial port (" DEVICE ")"},
+    {OPTION_CALL, 's', "vsock", "[=PORT]", AT(vsock_port),
+     .help = "instead of it: AF_VSOCK, port " TEXT(WIRE_VSOCK_PORT) " by default;\n"
+                                                                    "only the host may connect",
+     .call = set_vsock},
+    {OPTION_TEXT, 'l', "listen", "SOCKET", AT(socket),
+     .help = "instead of both: a Unix socket, which is made"},
+    {OPTION_CALL, 't', "trigger", TRIGGERS_VALUE, AT(triggers),
+     .help = "\ntell the host at once when tasks wait for a resource (memory, io, cpu), some or\n"
+             "full, longer than this; may be given again. Default: " TRIGGER ",\n"
+             "or without CAP_SYS_RESOURCE " TRIGGER_UNPRIVILEGED,
+     .call = triggers_add},
+    {OPTION_FLAG, 'n', "no-triggers", NULL, AT(no_triggers), .help = "tell nothing unasked"},
+    {OPTION_CALL, 'w', "working-set", "[=PERIOD]", AT(period_s),
+     .help =
+         "\ntell also what processes touched in the last PERIOD seconds (60), by clearing their\n"
+         "referenced bits once a period. That disturbs reclaim in this guest: it takes pages\n"
+         "for unused that are not, which costs reads from the disk where memory is short.\n"
+         "Takes at most 0.5 % of a CPU; a large guest is looked at less often for that",
+     .call = set_period},
+    {.type = OPTION_END},
+};
+static const struct command_options command_line = {
+    .usage = "Usage: vmwss-guest serve [OPTIONS]\n\n"
+             "The agent: tells the host, when it asks, how the guest's memory is used.\n",
+    .lines = lines,
+};
 
-        if (rc != 0)
-            return rc;
-    }
-    if (optind == argc) {
-        options->default_trigger = options->triggers.n == 0 && !options->no_triggers;
-        return options->default_trigger ? triggers_option(&options->triggers, TRIGGER) : 0;
-    }
-    command_error("serve takes no argument: '%s'", argv[optind]);
-    return -EINVAL;
+/* As options_read(). */
+static int read_options(struct options *options, int argc, char **argv)
+{
+    int rc = command_options_alone(&command_line, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    options->default_trigger = options->triggers.n == 0 && !options->no_triggers;
+    return options->default_trigger ? triggers_add(&options->triggers, TRIGGER) : 0;
 }
 
 /* What --listen has made, for the signals that end us. */
@@ -208,7 +186,7 @@ static void not_measured(const char *why)
 }
 
 /* As with triggers. */
-static void measure(struct agent *agent, const struct options *options)
+static void measure_own_set(struct agent *agent, const struct options *options)
 {
     struct error error = {0};
 
@@ -239,7 +217,7 @@ static void reopen(struct agent *agent, const struct options *options)
 }
 
 /* Ends by a signal, or when its own means fail. */
-static int serve(struct agent *agent, const struct options *options, struct error *error)
+static int serve_host(struct agent *agent, const struct options *options, struct error *error)
 {
     int rc = connect_agent(agent, options, error);
 
@@ -261,18 +239,18 @@ int cmd_serve(int argc, char **argv)
     struct error error = {0};
     struct agent *agent;
     struct fsroot root;
-    int rc = parse_options(&options, argc, argv);
+    int rc = read_options(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+        return options_exit(rc);
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
     signal(SIGPIPE, SIG_IGN);
     if (agent_new(&agent, &root, &error) == 0) {
         stay_resident();
         arm(agent, &root, &options);
-        measure(agent, &options);
-        serve(agent, &options, &error);
+        measure_own_set(agent, &options);
+        serve_host(agent, &options, &error);
         agent_free(agent);
         if (made)
             unlink(made);

@@ -13,28 +13,13 @@
 
 #define TOP 20
 
-static const char help[] =
-    "Usage: vmwss-guest smaps [OPTIONS] [PID...]\n\n"
-    "The memory of processes, by their page tables: RSS, PSS (each page divided by the number of its mappings),\n"
-    "USS (pages that no other process maps), REF (touched since that mark was last cleared; see vmwss-guest wss) and swap.\n"
-    "Without PIDs the 20 largest.\n\n"
-    "  -a, --all       all processes that have memory of their own\n"
-    "  -n, --top N     the N largest of them (20)\n"
-    "  -s, --sort KEY  rss, pss, uss, referenced or swap (pss)\n"
-    "      --split     also PSS by what it is: anonymous, pages of files, shared memory (Linux 5.3)\n"
-    "      --by GROUP  sums instead of processes: of each program or of each user\n"
-    "  -j, --json      one JSON object, schema vmwss.guest_smaps.v1\n"
-    "  -h, --help      this text\n\n"
-    "Page tables are walked for it: some ms for each GiB. What may not be looked at is shown by its RSS and swap alone,\n"
-    "and stands where its RSS belongs.\n";
-
 struct options {
     struct smaps_output output;
     enum process_key key;
     bool named; /* PIDs were given */
 };
 
-static int parse_key(const char *text, enum process_key *key)
+static int set_key(void *key, const char *text)
 {
     static const char *const names[] = {[PROCESS_RSS] = "rss",
                                         [PROCESS_PSS] = "pss",
@@ -44,72 +29,66 @@ static int parse_key(const char *text, enum process_key *key)
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (!strcmp(text, names[i])) {
-            *key = (enum process_key)i;
+            *(enum process_key *)key = (enum process_key)i;
             return 0;
         }
     return command_bad_value("--sort", text, "rss, pss, uss, referenced or swap");
 }
 
-static int parse_grouping(const char *text, enum process_grouping *by)
+static int set_grouping(void *at, const char *text)
 {
+    enum process_grouping *by = at;
+
     *by = !strcmp(text, "program") ? GROUP_PROGRAM
           : !strcmp(text, "user")  ? GROUP_USER
                                    : GROUP_NONE;
     return *by != GROUP_NONE ? 0 : command_bad_value("--by", text, "program or user");
 }
 
-static int parse_top(const char *text, size_t *top)
+static int set_all(void *output, const char *none)
+{
+    (void)none;
+    ((struct smaps_output *)output)->top = 0;
+    return 0;
+}
+
+static int set_top(void *output, const char *text)
 {
     uint64_t value;
 
     if (parse_u64(text, 1, INT_MAX, &value) < 0)
         return command_bad_value("--top", text, "a number of processes");
-    *top = (size_t)value;
+    ((struct smaps_output *)output)->top = (size_t)value;
     return 0;
 }
 
-static int parse_option(struct options *options, int option)
-{
-    switch (option) {
-    case 'a':
-        options->output.top = 0;
-        return 0;
-    case 'n':
-        return parse_top(optarg, &options->output.top);
-    case 's':
-        return parse_key(optarg, &options->key);
-    case 'S':
-        options->output.split = true;
-        return 0;
-    case 'B':
-        return parse_grouping(optarg, &options->output.by);
-    case 'j':
-        options->output.json = true;
-        return 0;
-    case 'h':
-        fputs(help, stdout);
-        return 1;
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
-}
-
-/* 0, 1 for "help was shown", or -EINVAL. */
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    static const struct option longs[] = {
-        {"all", no_argument, NULL, 'a'},        {"top", required_argument, NULL, 'n'},
-        {"sort", required_argument, NULL, 's'}, {"split", no_argument, NULL, 'S'},
-        {"by", required_argument, NULL, 'B'},   {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},       {0}};
-    int option;
-    int rc = 0;
-
-    while (rc == 0 && (option = getopt_long(argc, argv, "an:s:jh", longs, NULL)) >= 0)
-        rc = parse_option(options, option);
-    options->named = optind < argc;
-    return rc;
-}
+#define AT(member) offsetof(struct options, member)
+static const struct option_line lines[] = {
+    {OPTION_CALL, 'a', "all", NULL, AT(output),
+     .help = "all processes that have memory of their own", .call = set_all},
+    {OPTION_CALL, 'n', "top", "N", AT(output), .help = "the N largest of them (20)",
+     .call = set_top},
+    {OPTION_CALL, 's', "sort", "KEY", AT(key), .help = "rss, pss, uss, referenced or swap (pss)",
+     .call = set_key},
+    {OPTION_FLAG, 0, "split", NULL, AT(output.split),
+     .help = "also PSS by what it is: anonymous, pages of files, shared memory (Linux 5.3)"},
+    {OPTION_CALL, 0, "by", "GROUP", AT(output.by),
+     .help = "sums instead of processes: of each program or of each user", .call = set_grouping},
+    {OPTION_FLAG, 'j', "json", NULL, AT(output.json),
+     .help = "one JSON object, schema vmwss.guest_smaps.v1"},
+    {.type = OPTION_END},
+};
+static const struct command_options command_line = {
+    .usage =
+        "Usage: vmwss-guest smaps [OPTIONS] [PID...]\n\n"
+        "The memory of processes, by their page tables: RSS, PSS (each page divided by the number of its mappings),\n"
+        "USS (pages that no other process maps), REF (touched since that mark was last cleared; see vmwss-guest wss) and swap.\n"
+        "Without PIDs the 20 largest.\n",
+    .lines = lines,
+    .after =
+        "Page tables are walked for it: some ms for each GiB. What may not be looked at is shown by its RSS and swap alone,\n"
+        "and stands where its RSS belongs.\n",
+};
 
 static bool is_among(const struct processes *processes, pid_t pid)
 {
@@ -168,8 +147,8 @@ static void tell_failures(const struct processes *processes)
                       processes->failure.text);
 }
 
-static int show(const struct fsroot *root, const struct options *options,
-                struct processes *processes, struct error *error)
+static int show_processes(const struct fsroot *root, const struct options *options,
+                          struct processes *processes, struct error *error)
 {
     struct process_groups groups = {0};
     bool grouped = options->output.by != GROUP_NONE;
@@ -193,7 +172,7 @@ static int survey(const struct fsroot *root, const struct options *options, char
         rc = processes_read(root, processes, error);
     if (rc == 0 && !options->named)
         processes_sort(processes, options->key);
-    return rc == 0 ? show(root, options, processes, error) : rc;
+    return rc == 0 ? show_processes(root, options, processes, error) : rc;
 }
 
 /* What was named and is not fully known is a failure. */
@@ -208,12 +187,13 @@ int cmd_smaps(int argc, char **argv)
     struct processes processes = {0};
     struct error error = {0};
     struct fsroot root;
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_line, &options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+        return options_exit(rc);
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
+    options.named = optind < argc;
     if (options.named)
         options.output.top = 0;
     rc = survey(&root, &options, argv + optind, (size_t)(argc - optind), &processes, &error);

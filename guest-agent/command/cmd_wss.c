@@ -151,7 +151,7 @@ static int check_dropped(struct session *session, struct error *error)
     return rc;
 }
 
-static int mark(struct session *session, struct error *error)
+static int mark_processes(struct session *session, struct error *error)
 {
     int rc = watch_mark(&session->watch, error);
 
@@ -206,7 +206,7 @@ static int pause_and_mark(struct session *session, struct error *error)
 
     int rc = sleep_until(session, session->options->plan.pause_s, "until the next snapshot");
 
-    return rc < 0 ? rc : mark(session, error);
+    return rc < 0 ? rc : mark_processes(session, error);
 }
 
 static int panel_plan(struct session *session, struct error *error)
@@ -226,13 +226,13 @@ static int panel_plan(struct session *session, struct error *error)
     return rc;
 }
 
-static int measure(struct session *session, struct error *error)
+static int measure_processes(struct session *session, struct error *error)
 {
     const struct watch *watch = &session->watch;
     int rc;
 
     session->began_ns = clock_ns();
-    rc = mark(session, error);
+    rc = mark_processes(session, error);
     if (rc < 0)
         return rc;
     if (watch->n == 1)
@@ -259,7 +259,7 @@ static int wss_run(const struct fsroot *root, const struct wss_options *options,
     if (rc == 0) {
         interrupt_catch();
         session.watch.interrupted = interrupt_flag();
-        rc = measure(&session, error);
+        rc = measure_processes(&session, error);
     }
     watch_end(&session.watch);
     *incomplete = session.incomplete;
@@ -272,10 +272,10 @@ int cmd_wss(int argc, char **argv)
     struct error error = {0};
     struct fsroot root;
     bool incomplete = false;
-    int rc = wss_options_parse(&options, argc, argv);
+    int rc = wss_options_read(&options, argc, argv);
 
     if (rc != 0)
-        return rc > 0 ? EXIT_DONE : EXIT_USAGE;
+        return options_exit(rc);
     if (command_root(&root) != EXIT_DONE)
         return EXIT_CANNOT;
     rc = wss_run(&root, &options, &incomplete, &error);

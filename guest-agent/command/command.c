@@ -2,8 +2,21 @@
 /** @file command.c  See command.h. */
 #include "command/command.h"
 
+#include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+
+int command_options_alone(const struct command_options *options, void *base, int argc, char **argv)
+{
+    int rc = options_read(options, base, argc, argv);
+    const char *name = strrchr(argv[0], ' '); /* "vmwss-guest memory" */
+
+    if (rc != 0 || optind == argc)
+        return rc;
+    command_error("%s takes no argument: '%s'", name ? name + 1 : argv[0], argv[optind]);
+    return -EINVAL;
+}
 
 int command_root(struct fsroot *root)
 {

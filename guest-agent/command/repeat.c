@@ -2,21 +2,7 @@
 /** @file repeat.c  See repeat.h. */
 #include "command/repeat.h"
 
-#include "base/parse.h"
-#include "command/command.h"
-
 #include <time.h>
-
-int repeat_option(struct repeat *repeat, int option, const char *value)
-{
-    if (option == 'k')
-        return parse_u64(value, 1, UINT32_MAX, &repeat->count) == 0
-                   ? 0
-                   : command_bad_value("--count", value, "a number from 1");
-    return parse_seconds(value, &repeat->interval_s) == 0
-               ? 0
-               : command_bad_value("--interval", value, PARSE_SECONDS_EXPECTED);
-}
 
 bool repeat_again(const struct repeat *repeat, uint64_t done)
 {

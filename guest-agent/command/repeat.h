@@ -2,6 +2,8 @@
 /** @file repeat.h  --interval and --count, which several commands have. */
 #pragma once
 
+#include "base/option.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -10,8 +12,17 @@ struct repeat {
     uint64_t count;    /* 0: for ever */
 };
 
-/** Takes the value of 'i' or 'k'. 0, or -EINVAL after printing why. */
-int repeat_option(struct repeat *repeat, int option, const char *value);
+/* The lines of the options; @p at: the offset of the struct repeat. */
+#define REPEAT_INTERVAL(at, text)                                                         \
+    {                                                                                     \
+        OPTION_SECONDS, 'i', "interval", "S", (at) + offsetof(struct repeat, interval_s), \
+            .help = (text)                                                                \
+    }
+#define REPEAT_COUNT(at, text)                                                  \
+    {                                                                           \
+        OPTION_COUNT, 'k', "count", "N", (at) + offsetof(struct repeat, count), \
+            .help = (text), 1, UINT32_MAX, "a number from 1"                    \
+    }
 
 /** Sleeps an interval and is true, unless there is none, or @p done are enough. */
 bool repeat_again(const struct repeat *repeat, uint64_t done);

@@ -40,13 +40,13 @@ static bool is_shown(const struct smaps_output *output, size_t i)
     return output->split || !values[i].split;
 }
 
-static size_t shown(const struct smaps_output *output, size_t n)
+static size_t rows_shown(const struct smaps_output *output, size_t n)
 {
     return output->top > 0 && output->top < n ? output->top : n;
 }
 
-static struct columns *heading(const struct smaps_output *output,
-                               struct column column[N_VALUES + 2])
+static struct columns *make_columns(const struct smaps_output *output,
+                                    struct column column[N_VALUES + 2])
 {
     size_t n = 0;
 
@@ -96,15 +96,15 @@ static int print_table(const struct smaps_output *output, const struct processes
                        const struct process_groups *groups)
 {
     struct column column[N_VALUES + 2];
-    struct columns *columns = heading(output, column);
+    struct columns *columns = make_columns(output, column);
     int rc = columns ? 0 : -ENOMEM;
 
-    for (size_t i = 0; rc == 0 && groups && i < shown(output, groups->n); i++) {
+    for (size_t i = 0; rc == 0 && groups && i < rows_shown(output, groups->n); i++) {
         const struct process_group *group = &groups->group[i];
 
         rc = add_row(columns, output, group->n, &group->memory, group->name, group->unread > 0);
     }
-    for (size_t i = 0; rc == 0 && !groups && i < shown(output, processes->n); i++) {
+    for (size_t i = 0; rc == 0 && !groups && i < rows_shown(output, processes->n); i++) {
         const struct process *process = &processes->process[i];
 
         rc = add_row(columns, output, (size_t)process->pid, &process->memory, process->name, false);
@@ -129,7 +129,7 @@ static json_t *processes_list_json(const struct smaps_output *output,
 {
     json_t *array = json_array();
 
-    for (size_t i = 0; i < shown(output, processes->n); i++) {
+    for (size_t i = 0; i < rows_shown(output, processes->n); i++) {
         const struct process *process = &processes->process[i];
 
         json_array_append_new(array, with_memory(json_pack("{si ss}", "pid", (int)process->pid,
@@ -144,7 +144,7 @@ static json_t *groups_list_json(const struct smaps_output *output,
 {
     json_t *array = json_array();
 
-    for (size_t i = 0; i < shown(output, groups->n); i++) {
+    for (size_t i = 0; i < rows_shown(output, groups->n); i++) {
         const struct process_group *group = &groups->group[i];
 
         json_array_append_new(array,

@@ -7,8 +7,10 @@
 #define TEXT_OF(value) #value
 #define TEXT(value) TEXT_OF(value)
 
-int triggers_option(struct triggers *triggers, const char *value)
+int triggers_add(void *at, const char *value)
 {
+    struct triggers *triggers = at;
+
     if (triggers->n == TRIGGERS_MAX)
         return command_bad_value("--trigger", value, "at most " TEXT(TRIGGERS_MAX) " triggers");
     if (stall_trigger_parse(value, &triggers->trigger[triggers->n]) < 0)

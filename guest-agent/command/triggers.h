@@ -6,11 +6,12 @@
 #include "proc/stall.h"
 
 #define TRIGGERS_MAX 8
+#define TRIGGERS_VALUE "RESOURCE:KIND:THRESHOLD_US:WINDOW_US"
 
 struct triggers {
     unsigned n;
     struct stall_trigger trigger[TRIGGERS_MAX];
 };
 
-/** Takes another value of the option. 0, or -EINVAL after printing why. */
-int triggers_option(struct triggers *triggers, const char *value);
+/** Takes another value of the option, into a struct triggers. 0, or -EINVAL after printing why. */
+int triggers_add(void *triggers, const char *value);

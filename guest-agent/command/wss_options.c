@@ -15,38 +15,6 @@
 #define TOP 20
 #define STEPS_MAX 30
 
-static const char help[] =
-    "Usage: vmwss-guest wss [OPTIONS] PID[,PID...] [DURATION]\n"
-    "       vmwss-guest wss [OPTIONS] --all [DURATION]\n\n"
-    "The working set of processes: what they touch within DURATION seconds (10).\n\n"
-    "  -C, --cumulative      growth: read every DURATION, counting from one begin\n"
-    "  -P, --profile STEPS   read after DURATION, then after times that double, counting from one begin\n"
-    "  -s, --snapshot SECS   again and again, each for DURATION, with a pause of SECS (may be 0) between\n"
-    "  -d, --total SECS      end -C or -s after so long; without it Ctrl-C does\n"
-    "  -t, --times           also: how long was slept, and from the begin of marking to the end of reading\n"
-    "  -a, --all             all processes; the 20 with the largest working set are shown\n"
-    "  -n, --top N           show the N largest\n"
-    "  -m, --method NAME     page_idle, clear_refs or auto: page_idle where the kernel has it\n"
-    "  -b, --bytes           bytes instead of MiB\n"
-    "  -j, --json            one object a reading, schema vmwss.guest_wss.v1\n"
-    "  -h, --help            this text\n\n"
-    "Est(s) is what was really measured: from the middle of marking a process to the middle of reading it.\n\n"
-    "What it costs: two walks through the page tables, in which the process waits with changes of its mappings and page faults; some ms\n"
-    "for each GiB, for page_idle some hundred. clear_refs clears the bits by which this kernel chooses what to reclaim: for a\n"
-    "while it takes pages for unused that are not, which hurts when memory is short or swap is in use. page_idle\n"
-    "does not; but where others map a page too, it counts their touches. After marking, each CPU switches between some\n"
-    "processes of ours, so that it forgets its translations: what it touches through one does not show.\n";
-
-static int parse_count(const char *option, const char *text, uint64_t max, size_t *count)
-{
-    uint64_t value;
-
-    if (parse_u64(text, 1, max, &value) < 0)
-        return command_bad_value(option, text, "a number of 1 or more, and not too large");
-    *count = (size_t)value;
-    return 0;
-}
-
 static int parse_time(const char *option, const char *text, double *seconds)
 {
     return parse_seconds(text, seconds) < 0
@@ -65,55 +33,81 @@ static int set_kind(struct plan *plan, enum plan_kind kind)
     return 0;
 }
 
-static int parse_plan_option(struct plan *plan, int option)
+static int set_growth(void *plan, const char *none)
 {
-    size_t steps = 0;
-    int rc;
-
-    switch (option) {
-    case 'C':
-        return set_kind(plan, PLAN_GROWTH);
-    case 'P':
-        rc = parse_count("--profile", optarg, STEPS_MAX, &steps);
-        plan->steps = (unsigned)steps;
-        return rc < 0 ? rc : set_kind(plan, PLAN_PROFILE);
-    case 's':
-        rc = strcmp(optarg, "0") == 0 ? 0 : parse_time("--snapshot", optarg, &plan->pause_s);
-        return rc < 0 ? rc : set_kind(plan, PLAN_SNAPSHOTS);
-    case 'd':
-        return parse_time("--total", optarg, &plan->total_s);
-    default:
-        return -EINVAL; /* getopt has said why */
-    }
+    (void)none;
+    return set_kind(plan, PLAN_GROWTH);
 }
 
-static int parse_option(struct wss_options *options, int option)
+#define COUNT_EXPECTED "a number of 1 or more, and not too large"
+
+static int set_profile(void *at, const char *value)
 {
-    switch (option) {
-    case 't':
-        options->output.times = true;
-        return 0;
-    case 'a':
-        options->all = true;
-        return 0;
-    case 'n':
-        return parse_count("--top", optarg, INT_MAX, &options->output.top);
-    case 'm':
-        options->method = optarg;
-        return 0;
-    case 'b':
-        options->output.bytes = true;
-        return 0;
-    case 'j':
-        options->output.json = true;
-        return 0;
-    case 'h':
-        fputs(help, stdout);
-        return 1;
-    default:
-        return parse_plan_option(&options->plan, option);
-    }
+    struct plan *plan = at;
+    uint64_t steps;
+
+    if (parse_u64(value, 1, STEPS_MAX, &steps) < 0)
+        return command_bad_value("--profile", value, COUNT_EXPECTED);
+    plan->steps = (unsigned)steps;
+    return set_kind(plan, PLAN_PROFILE);
 }
+
+static int set_snapshot(void *at, const char *value)
+{
+    struct plan *plan = at;
+    int rc = strcmp(value, "0") == 0 ? 0 : parse_time("--snapshot", value, &plan->pause_s);
+
+    return rc < 0 ? rc : set_kind(plan, PLAN_SNAPSHOTS);
+}
+
+static int set_top(void *output, const char *value)
+{
+    uint64_t top;
+
+    if (parse_u64(value, 1, INT_MAX, &top) < 0)
+        return command_bad_value("--top", value, COUNT_EXPECTED);
+    ((struct wss_output *)output)->top = (size_t)top;
+    return 0;
+}
+
+#define AT(member) offsetof(struct wss_options, member)
+static const struct option_line lines[] = {
+    {OPTION_CALL, 'C', "cumulative", NULL, AT(plan),
+     .help = "growth: read every DURATION, counting from one begin", .call = set_growth},
+    {OPTION_CALL, 'P', "profile", "STEPS", AT(plan),
+     .help = "read after DURATION, then after times that double, counting from one begin",
+     .call = set_profile},
+    {OPTION_CALL, 's', "snapshot", "SECS", AT(plan),
+     .help = "again and again, each for DURATION, with a pause of SECS (may be 0) between",
+     .call = set_snapshot},
+    {OPTION_SECONDS, 'd', "total", "SECS", AT(plan.total_s),
+     .help = "end -C or -s after so long; without it Ctrl-C does"},
+    {OPTION_FLAG, 't', "times", NULL, AT(output.times),
+     .help = "also: how long was slept, and from the begin of marking to the end of reading"},
+    {OPTION_FLAG, 'a', "all", NULL, AT(all),
+     .help = "all processes; the 20 with the largest working set are shown"},
+    {OPTION_CALL, 'n', "top", "N", AT(output), .help = "show the N largest", .call = set_top},
+    {OPTION_TEXT, 'm', "method", "NAME", AT(method),
+     .help = "page_idle, clear_refs or auto: page_idle where the kernel has it"},
+    {OPTION_FLAG, 'b', "bytes", NULL, AT(output.bytes), .help = "bytes instead of MiB"},
+    {OPTION_FLAG, 'j', "json", NULL, AT(output.json),
+     .help = "one object a reading, schema vmwss.guest_wss.v1"},
+    {.type = OPTION_END},
+};
+static const struct command_options command_line = {
+    .usage = "Usage: vmwss-guest wss [OPTIONS] PID[,PID...] [DURATION]\n"
+             "       vmwss-guest wss [OPTIONS] --all [DURATION]\n\n"
+             "The working set of processes: what they touch within DURATION seconds (10).\n",
+    .lines = lines,
+    .after =
+        "Est(s) is what was really measured: from the middle of marking a process to the middle of reading it.\n\n"
+        "What it costs: two walks through the page tables, in which the process waits with changes of its mappings and page faults; some ms\n"
+        "for each GiB, for page_idle some hundred. clear_refs clears the bits by which this kernel chooses what to reclaim: for a\n"
+        "while it takes pages for unused that are not, which hurts when memory is short or swap is in use. page_idle\n"
+        "does not; but where others map a page too, it counts their touches. After marking, each CPU switches between some\n"
+        "processes of ours, so that it forgets its translations: what it touches through one does not show.\n",
+    .column = 22,
+};
 
 static bool is_named(const struct wss_options *options, pid_t pid)
 {
@@ -158,7 +152,7 @@ static int parse_operands(struct wss_options *options, int n, char **operand)
     return rc;
 }
 
-static int check(struct wss_options *options)
+static int check_options(struct wss_options *options)
 {
     const struct plan *plan = &options->plan;
 
@@ -172,22 +166,13 @@ static int check(struct wss_options *options)
     return 0;
 }
 
-int wss_options_parse(struct wss_options *options, int argc, char **argv)
+int wss_options_read(struct wss_options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"cumulative", no_argument, NULL, 'C'},     {"profile", required_argument, NULL, 'P'},
-        {"snapshot", required_argument, NULL, 's'}, {"total", required_argument, NULL, 'd'},
-        {"times", no_argument, NULL, 't'},          {"all", no_argument, NULL, 'a'},
-        {"top", required_argument, NULL, 'n'},      {"method", required_argument, NULL, 'm'},
-        {"bytes", no_argument, NULL, 'b'},          {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},           {0}};
-    int option;
-    int rc = 0;
+    int rc;
 
     *options = (struct wss_options){.plan.duration_s = DURATION_S, .method = "auto"};
-    while (rc == 0 && (option = getopt_long(argc, argv, "CP:s:d:tan:m:bjh", longs, NULL)) >= 0)
-        rc = parse_option(options, option);
+    rc = options_read(&command_line, options, argc, argv);
     if (rc == 0)
         rc = parse_operands(options, argc - optind, argv + optind);
-    return rc != 0 ? rc : check(options);
+    return rc != 0 ? rc : check_options(options);
 }

@@ -16,5 +16,5 @@ struct wss_options {
     size_t n_pids;
 };
 
-/** 0, 1 for "help was shown", or -EINVAL after saying why. */
-int wss_options_parse(struct wss_options *options, int argc, char **argv);
+/** As options_read(). */
+int wss_options_read(struct wss_options *options, int argc, char **argv);

@@ -18,7 +18,7 @@ static bool has_unmeasurable(const struct watch *watch)
     return !watch->method->reads_memory;
 }
 
-static size_t shown(const struct wss_output *output, const struct watch *watch)
+static size_t rows_shown(const struct wss_output *output, const struct watch *watch)
 {
     return output->top > 0 && output->top < watch->n ? output->top : watch->n;
 }
@@ -126,7 +126,7 @@ static int print_json(const struct wss_output *output, const struct watch *watch
     json_t *array = json_array();
     char time[RECORD_TIME];
 
-    for (size_t i = 0; array && i < shown(output, watch); i++)
+    for (size_t i = 0; array && i < rows_shown(output, watch); i++)
         json_array_append_new(array, watched_json(watch, &watch->watched[i]));
     return json_print_line(json_pack("{ss ss ss sf so si si si so}", "schema", "vmwss.guest_wss.v1",
                                      "time", record_time(time), "method", watch->method->name,
@@ -139,7 +139,7 @@ int wss_output_reading(const struct wss_output *output, const struct watch *watc
 {
     if (output->json)
         return print_json(output, watch, slept_s);
-    for (size_t i = 0; i < shown(output, watch); i++)
+    for (size_t i = 0; i < rows_shown(output, watch); i++)
         print_row(output, watch, &watch->watched[i], slept_s);
     fflush(stdout); /* a reader at the other end of a pipe wants it now */
     return 0;

@@ -3,6 +3,7 @@
 #include "print/cache.h"
 
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 #include "print/record.h"
 #include "show/csv.h"
 #include "show/json.h"
@@ -77,7 +78,7 @@ static void csv_file(const struct cache_format *format, const struct cache_file 
         csv_nothing(&csv);
         csv_nothing(&csv);
     } else {
-        csv_whole(&csv, file->count.cached * cache_page_bytes());
+        csv_whole(&csv, file->count.cached * base_page_bytes());
         csv_number(&csv, 100 * cache_share(cache_within_eof(&file->count), file->pages));
     }
     csv_text(&csv, file->method);
@@ -99,26 +100,21 @@ void cache_print_csv(const struct cache_format *format, const struct cache_file 
         csv_file(format, &file[i]);
 }
 
-static json_t *whole(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
-
 static void set_counts(json_t *object, uint64_t pages, const struct cache_count *count)
 {
     uint64_t value[N_COUNTS];
 
     list_counts(count, value);
-    json_object_set_new(object, "pages", whole(pages));
+    json_object_set_new(object, "pages", json_u64(pages));
     for (size_t i = 0; i < N_COUNTS; i++)
         if (value[i] != CACHE_UNKNOWN)
-            json_object_set_new(object, count_name[i], whole(value[i]));
+            json_object_set_new(object, count_name[i], json_u64(value[i]));
     if (count->cached == CACHE_UNKNOWN)
         return;
-    json_object_set_new(object, "cached_bytes", whole(count->cached * cache_page_bytes()));
+    json_object_set_new(object, "cached_bytes", json_u64(count->cached * base_page_bytes()));
     json_object_set_new(object, "cached_percent",
                         json_real(100 * cache_share(cache_within_eof(count), pages)));
-    json_object_set_new(object, beyond_name, whole(count->beyond_eof));
+    json_object_set_new(object, beyond_name, json_u64(count->beyond_eof));
 }
 
 static void set_parts(json_t *object, const struct cache_format *format,
@@ -139,8 +135,8 @@ static void set_runs(json_t *object, const struct cache_runs *runs)
     json_t *list = json_array();
 
     for (size_t i = 0; i < runs->n; i++)
-        json_array_append_new(list, json_pack("{so so}", "first_page", whole(runs->run[i].first),
-                                              "pages", whole(runs->run[i].pages)));
+        json_array_append_new(list, json_pack("{so so}", "first_page", json_u64(runs->run[i].first),
+                                              "pages", json_u64(runs->run[i].pages)));
     json_object_set_new(object, "runs", list);
 }
 
@@ -153,7 +149,7 @@ static json_t *file_json(const struct cache_format *format, const struct cache_f
     json_object_set_new(object, "name", json_text(name));
     if (escaped)
         json_object_set_new(object, "name_escaped", json_true());
-    json_object_set_new(object, "size_bytes", whole(file->size_bytes));
+    json_object_set_new(object, "size_bytes", json_u64(file->size_bytes));
     set_counts(object, file->pages, &file->count);
     if (*file->method)
         json_object_set_new(object, "method", json_string(file->method));
@@ -170,10 +166,10 @@ static json_t *total_json(const struct cache_total *total)
 {
     json_t *object = json_object();
 
-    json_object_set_new(object, "files", whole(total->files));
-    json_object_set_new(object, "unknown_files", whole(total->unknown_files));
-    json_object_set_new(object, "unknown_bytes", whole(total->unknown_bytes));
-    json_object_set_new(object, "size_bytes", whole(total->size_bytes));
+    json_object_set_new(object, "files", json_u64(total->files));
+    json_object_set_new(object, "unknown_files", json_u64(total->unknown_files));
+    json_object_set_new(object, "unknown_bytes", json_u64(total->unknown_bytes));
+    json_object_set_new(object, "size_bytes", json_u64(total->size_bytes));
     set_counts(object, total->pages, &total->count);
     if (total->interrupted)
         json_object_set_new(object, "interrupted", json_true());
@@ -189,6 +185,6 @@ int cache_print_json(const struct cache_format *format, const struct cache_file 
     for (size_t i = 0; i < n; i++)
         json_array_append_new(files, file_json(format, &file[i]));
     return json_print_line(json_pack("{ss ss so so so}", "schema", "vmwss.guest_cache.v1", "time",
-                                     record_time(time), "page_bytes", whole(cache_page_bytes()),
+                                     record_time(time), "page_bytes", json_u64(base_page_bytes()),
                                      "files", files, "total", total_json(total)));
 }

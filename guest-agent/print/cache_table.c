@@ -3,6 +3,7 @@
 #include "print/cache.h"
 
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 #include "print/columns.h"
 #include "print/escape.h"
 #include "show/units.h"
@@ -117,7 +118,7 @@ static void add_row(struct table *table, const struct row *row)
     number_cell(cell[n++], row->pages);
     number_cell(cell[n++], row->count.cached);
     if (known)
-        bytes_cell(format, cell[n], row->count.cached * cache_page_bytes());
+        bytes_cell(format, cell[n], row->count.cached * base_page_bytes());
     else
         snprintf(cell[n], CELL, "unknown");
     percent_cell(cell[++n], cache_within_eof(&row->count), known ? row->pages : 0, "%");
@@ -235,7 +236,7 @@ static void print_runs(const struct cache_format *format, const struct cache_run
         number_cell(cell[0], run->first);
         number_cell(cell[1], run->first + run->pages - 1);
         number_cell(cell[2], run->pages);
-        bytes_cell(format, cell[3], run->pages * cache_page_bytes());
+        bytes_cell(format, cell[3], run->pages * base_page_bytes());
         columns_row(columns, (const char *[]){cell[0], cell[1], cell[2], cell[3]});
     }
     if (columns)

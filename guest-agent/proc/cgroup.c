@@ -43,7 +43,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int add(struct cgroups *cgroups, const char *parent, const char *name)
+static int add_cgroup(struct cgroups *cgroups, const char *parent, const char *name)
 {
     /* Grows to the powers of two. */
     if ((cgroups->n & (cgroups->n - 1)) == 0) {
@@ -76,22 +76,22 @@ static int children(const struct fsroot *root, const char *mount, const char *pa
     }
     while (rc == 0 && (entry = readdir(dir)))
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-            rc = add(found, parent, entry->d_name);
+            rc = add_cgroup(found, parent, entry->d_name);
     if (found->n > 1)
         qsort(found->path, found->n, sizeof(*found->path), by_name);
     return rc;
 }
 
-static int walk(const struct fsroot *root, const char *mount, const char *parent, int depth,
-                struct cgroups *all)
+static int walk_cgroups(const struct fsroot *root, const char *mount, const char *parent, int depth,
+                        struct cgroups *all)
 {
     struct cgroups found = {0};
     int rc = depth < DEPTH_MAX ? children(root, mount, parent, &found) : 0;
 
     for (size_t i = 0; rc == 0 && i < found.n && all->n < GROUPS_MAX; i++) {
-        rc = add(all, "", found.path[i] + 1);
+        rc = add_cgroup(all, "", found.path[i] + 1);
         if (rc == 0)
-            rc = walk(root, mount, found.path[i], depth + 1, all);
+            rc = walk_cgroups(root, mount, found.path[i], depth + 1, all);
     }
     cgroups_free(&found);
     return rc;
@@ -105,7 +105,7 @@ int cgroups_list(const struct fsroot *root, struct cgroups *cgroups, struct erro
     *cgroups = (struct cgroups){0};
     if (!mount)
         return -ENOTSUP;
-    rc = walk(root, mount, "", 0, cgroups);
+    rc = walk_cgroups(root, mount, "", 0, cgroups);
     if (rc < 0)
         cgroups_free(cgroups);
     return rc < 0 ? error_set(error, rc, "/%s: %s", mount, strerror(-rc)) : 0;

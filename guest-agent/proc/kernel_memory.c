@@ -3,6 +3,7 @@
 #include "proc/kernel_memory.h"
 
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 #include "proc/rights.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ static bool parse_slab(const char *line, struct kernel_item *item)
                " : tunables %*u %*u %*u : slabdata %*u %" SCNu64,
                item->name, &item->count, &pages, &slabs) != 4)
         return false;
-    item->bytes = pages * slabs * (uint64_t)sysconf(_SC_PAGESIZE);
+    item->bytes = pages * slabs * base_page_bytes();
     return true;
 }
 

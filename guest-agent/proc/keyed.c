@@ -16,7 +16,7 @@ static uint64_t *field_at(void *out, const struct keyed_field *field)
     return (uint64_t *)(void *)((char *)out + field->offset);
 }
 
-static void forget(const struct keyed_field *fields, size_t n, void *out)
+static void forget_fields(const struct keyed_field *fields, size_t n, void *out)
 {
     for (size_t i = 0; i < n; i++)
         *field_at(out, &fields[i]) = KEYED_UNKNOWN;
@@ -54,7 +54,7 @@ size_t keyed_parse(const char *text, const struct keyed_field *fields, size_t n,
 {
     size_t found = 0;
 
-    forget(fields, n, out);
+    forget_fields(fields, n, out);
     for (; *text; text += *text == '\n') {
         size_t key = strcspn(text, ": \t\n");
         const struct keyed_field *field = field_of(fields, n, text, key);
@@ -78,7 +78,7 @@ int keyed_read(const struct fsroot *root, const struct keyed_field *fields, size
     ssize_t rc = fsroot_read_all(root, &text, FILE_MAX, "%s", path);
 
     if (rc < 0) {
-        forget(fields, n, out);
+        forget_fields(fields, n, out);
         return (int)rc;
     }
     return keyed_parse(text, fields, n, out) > 0 ? 0 : -ENODATA;

@@ -58,7 +58,8 @@ static struct member *members_of(const struct fsroot *root, const struct process
     return member;
 }
 
-static void add(struct process_group *group, const struct process *process, enum process_key key)
+static void add_process(struct process_group *group, const struct process *process,
+                        enum process_key key)
 {
     group->n++;
     group->unread += process->memory.pss_bytes == KEYED_UNKNOWN;
@@ -90,7 +91,7 @@ static void sum_up(const struct member *member, size_t n, enum process_key key,
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || by_group(&member[i], &member[i - 1]) != 0)
             begin_group(groups, member[i].group);
-        add(&groups->group[groups->n - 1], member[i].process, key);
+        add_process(&groups->group[groups->n - 1], member[i].process, key);
     }
     if (groups->n > 0)
         qsort(groups->group, groups->n, sizeof(*groups->group), by_rank);

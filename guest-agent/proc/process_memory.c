@@ -3,6 +3,7 @@
 #include "proc/process_memory.h"
 
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static const struct keyed_field fields[] = {
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t known_sum(uint64_t a, uint64_t b)
 {
     if (a == KEYED_UNKNOWN || b == KEYED_UNKNOWN)
         return a == KEYED_UNKNOWN ? b : a;
@@ -39,15 +40,15 @@ static uint64_t sum(uint64_t a, uint64_t b)
 
 void process_memory_add(struct process_memory *all, const struct process_memory *part)
 {
-    all->rss_bytes = sum(all->rss_bytes, part->rss_bytes);
-    all->pss_bytes = sum(all->pss_bytes, part->pss_bytes);
-    all->referenced_bytes = sum(all->referenced_bytes, part->referenced_bytes);
-    all->swap_bytes = sum(all->swap_bytes, part->swap_bytes);
-    all->huge_bytes = sum(all->huge_bytes, part->huge_bytes);
-    all->uss_bytes = sum(all->uss_bytes, part->uss_bytes);
-    all->pss_anon_bytes = sum(all->pss_anon_bytes, part->pss_anon_bytes);
-    all->pss_file_bytes = sum(all->pss_file_bytes, part->pss_file_bytes);
-    all->pss_shmem_bytes = sum(all->pss_shmem_bytes, part->pss_shmem_bytes);
+    all->rss_bytes = known_sum(all->rss_bytes, part->rss_bytes);
+    all->pss_bytes = known_sum(all->pss_bytes, part->pss_bytes);
+    all->referenced_bytes = known_sum(all->referenced_bytes, part->referenced_bytes);
+    all->swap_bytes = known_sum(all->swap_bytes, part->swap_bytes);
+    all->huge_bytes = known_sum(all->huge_bytes, part->huge_bytes);
+    all->uss_bytes = known_sum(all->uss_bytes, part->uss_bytes);
+    all->pss_anon_bytes = known_sum(all->pss_anon_bytes, part->pss_anon_bytes);
+    all->pss_file_bytes = known_sum(all->pss_file_bytes, part->pss_file_bytes);
+    all->pss_shmem_bytes = known_sum(all->pss_shmem_bytes, part->pss_shmem_bytes);
 }
 
 /* Adds up the whole lines in text[0 .. have); what is left moves to its begin. Returns how much
@@ -99,7 +100,8 @@ static int read_file(const struct fsroot *root, pid_t pid, const char *name,
 
 /* Nothing could be read: there is no such process, or it has no memory, or we may not, or
  * cannot. */
-static int explain(const struct fsroot *root, pid_t pid, int rc, struct process_memory *memory)
+static int explain_failure(const struct fsroot *root, pid_t pid, int rc,
+                           struct process_memory *memory)
 {
     struct process_statm statm;
     int there = process_statm(root, pid, &statm);
@@ -121,7 +123,7 @@ int process_memory_read(const struct fsroot *root, pid_t pid, struct process_mem
     if (rc == 0 && memory->rss_bytes != KEYED_UNKNOWN)
         return 0;
     *memory = PROCESS_MEMORY_UNKNOWN;
-    return explain(root, pid, rc == 0 ? -ENODATA : rc, memory);
+    return explain_failure(root, pid, rc == 0 ? -ENODATA : rc, memory);
 }
 
 uint64_t process_swap_bytes(const struct fsroot *root, pid_t pid)
@@ -137,7 +139,6 @@ uint64_t process_swap_bytes(const struct fsroot *root, pid_t pid)
 
 int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *statm)
 {
-    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     char text[256];
     ssize_t n = fsroot_read(root, text, sizeof(text), "proc/%d/statm", (int)pid);
 
@@ -145,7 +146,7 @@ int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *st
         return n == -ENOENT ? -ESRCH : (int)n;
     if (sscanf(text, "%" SCNu64 " %" SCNu64, &statm->size_bytes, &statm->rss_bytes) != 2)
         return -EBADMSG;
-    statm->size_bytes *= page_bytes;
-    statm->rss_bytes *= page_bytes;
+    statm->size_bytes *= base_page_bytes();
+    statm->rss_bytes *= base_page_bytes();
     return 0;
 }

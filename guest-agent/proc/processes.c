@@ -16,8 +16,8 @@ void processes_free(struct processes *processes)
     *processes = (struct processes){0};
 }
 
-static int identify(const struct fsroot *root, pid_t pid, struct process *process,
-                    struct process_statm *statm)
+static int identify_process(const struct fsroot *root, pid_t pid, struct process *process,
+                            struct process_statm *statm)
 {
     char text[2048];
     struct proc_stat stat = {0};
@@ -43,7 +43,7 @@ int process_identify(const struct fsroot *root, pid_t pid, struct process *proce
 {
     struct process_statm statm = {0};
 
-    return identify(root, pid, process, &statm);
+    return identify_process(root, pid, process, &statm);
 }
 
 void processes_count_failure(struct processes *processes, pid_t pid, int rc)
@@ -69,7 +69,7 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
         return error_set(error, -ENOMEM, "out of memory");
     for (ssize_t i = 0; i < n; i++) {
         struct process_statm statm = {0};
-        int rc = identify(root, pid[i], &processes->process[processes->n], &statm);
+        int rc = identify_process(root, pid[i], &processes->process[processes->n], &statm);
 
         if (rc < 0)
             processes_count_failure(processes, pid[i], rc);

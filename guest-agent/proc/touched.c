@@ -9,7 +9,7 @@ static uint64_t part_of(uint64_t bytes, uint64_t part, uint64_t whole)
     return part < whole ? (uint64_t)((double)bytes * (double)part / (double)whole) : bytes;
 }
 
-static int add(const struct vma *vma, void *context)
+static int add_vma(const struct vma *vma, void *context)
 {
     struct touched *all = context;
     uint64_t share = part_of(vma->referenced_bytes, vma->pss_bytes, vma->rss_bytes);
@@ -27,5 +27,5 @@ static int add(const struct vma *vma, void *context)
 int touched_read(const struct fsroot *root, pid_t pid, struct touched *touched)
 {
     *touched = (struct touched){0};
-    return smaps_walk(root, pid, add, touched, NULL);
+    return smaps_walk(root, pid, add_vma, touched, NULL);
 }

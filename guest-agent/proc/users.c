@@ -21,7 +21,7 @@ static FILE *open_passwd(const struct fsroot *root)
     return file;
 }
 
-static int append(struct users *users, const struct passwd *entry)
+static int append_user(struct users *users, const struct passwd *entry)
 {
     /* Grows to the powers of two. */
     if ((users->n & (users->n - 1)) == 0) {
@@ -52,7 +52,7 @@ int users_read(const struct fsroot *root, struct users *users)
 
         if (!entry)
             break;
-        rc = append(users, entry);
+        rc = append_user(users, entry);
     }
     if (rc < 0)
         users_free(users);

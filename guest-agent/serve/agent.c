@@ -66,7 +66,7 @@ struct agent {
     struct outbox outbox;
 };
 
-static int watch(const struct agent *agent, int fd, uint32_t events, unsigned source)
+static int watch_fd(const struct agent *agent, int fd, uint32_t events, unsigned source)
 {
     struct epoll_event event = {.events = events, .data.u32 = source};
 
@@ -146,19 +146,19 @@ int agent_attach(struct agent *agent, int fd)
     agent->readable = true;
     /* Only a device goes on where another host left off. */
     agent->outbox.cut = agent->outbox.cut && agent->is_device;
-    return watch(agent, fd, EPOLLIN | EPOLLOUT | EPOLLET, SOURCE_HOST);
+    return watch_fd(agent, fd, EPOLLIN | EPOLLOUT | EPOLLET, SOURCE_HOST);
 }
 
 int agent_listen(struct agent *agent, int listener)
 {
     agent->listener = listener;
-    return watch(agent, listener, EPOLLIN, SOURCE_LISTENER);
+    return watch_fd(agent, listener, EPOLLIN, SOURCE_LISTENER);
 }
 
 int agent_watch(struct agent *agent, const struct stall_trigger *trigger, int fd)
 {
     unsigned i = agent->n_watched;
-    int rc = i < AGENT_TRIGGERS_MAX ? watch(agent, fd, EPOLLPRI, SOURCE_TRIGGER + i) : -E2BIG;
+    int rc = i < AGENT_TRIGGERS_MAX ? watch_fd(agent, fd, EPOLLPRI, SOURCE_TRIGGER + i) : -E2BIG;
 
     if (rc == 0) {
         agent->watched[i] = (struct watched_trigger){.trigger = *trigger, .fd = fd};
@@ -330,7 +330,7 @@ static void happened(struct agent *agent, const struct epoll_event *event)
 static void turn_own_set(const struct agent *agent)
 {
     if (agent->own_set && own_set_turn(agent->own_set))
-        watch(agent, own_set_fd(agent->own_set), EPOLLIN, SOURCE_OWN_SET);
+        watch_fd(agent, own_set_fd(agent->own_set), EPOLLIN, SOURCE_OWN_SET);
 }
 
 static int sooner_ms(int a, int b)

@@ -29,7 +29,7 @@ int own_round_check(const struct fsroot *root, struct error *why)
 }
 
 /* All but ourselves. */
-static int begin(struct round *round, struct error *error)
+static int begin_round(struct round *round, struct error *error)
 {
     struct processes all;
     size_t kept = 0;
@@ -45,7 +45,7 @@ static int begin(struct round *round, struct error *error)
     return rc;
 }
 
-static int mark(struct round *round, struct error *error)
+static int mark_processes(struct round *round, struct error *error)
 {
     int rc;
 
@@ -119,7 +119,7 @@ static json_int_t at_most(uint64_t bytes, uint64_t total_bytes)
     return (json_int_t)(bytes < total_bytes ? bytes : total_bytes);
 }
 
-static json_t *tell(struct round *round)
+static json_t *round_json(struct round *round)
 {
     struct processes *touching = &round->touching;
     struct meminfo meminfo = {.total_bytes = KEYED_UNKNOWN};
@@ -139,21 +139,21 @@ static json_t *tell(struct round *round)
 json_t *own_round(const struct fsroot *root, double window_s, struct error *error)
 {
     struct round round = {.root = root};
-    json_t *told = NULL;
-    int rc = begin(&round, error);
+    json_t *json = NULL;
+    int rc = begin_round(&round, error);
 
     if (rc == 0)
-        rc = mark(&round, error);
+        rc = mark_processes(&round, error);
     if (rc == 0) {
         sleep_until(round.mark_end_ns + (uint64_t)(window_s * 1e9));
         rc = read_all(&round, error);
     }
     if (rc == 0) {
-        told = tell(&round);
-        if (!told)
+        json = round_json(&round);
+        if (!json)
             error_set(error, -ENOMEM, "out of memory");
     }
     processes_free(&round.touching);
     watch_end(&round.watch);
-    return told;
+    return json;
 }

@@ -83,7 +83,7 @@ static void __attribute__((noreturn)) run_round(const struct own_set *own, int f
 
 /* --- its life --------------------------------------------------------------------------------- */
 
-static void failed(struct own_set *own, const char *why)
+static void round_failed(struct own_set *own, const char *why)
 {
     json_decref(own->told);
     own->told = NULL;
@@ -98,7 +98,7 @@ static void hang_up(struct own_set *own)
     own->fd = -1;
 }
 
-static bool begin(struct own_set *own)
+static bool begin_child(struct own_set *own)
 {
     pid_t parent = getpid();
     int ends[2];
@@ -106,7 +106,7 @@ static bool begin(struct own_set *own)
     own->began_s = now_s();
     own->next_s = own->began_s + own->period_s; /* if this fails */
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
-        failed(own, strerror(errno));
+        round_failed(own, strerror(errno));
         return false;
     }
     own->child = fork();
@@ -118,7 +118,7 @@ static bool begin(struct own_set *own)
     own->fd = ends[0];
     if (own->child > 0)
         return true;
-    failed(own, strerror(errno));
+    round_failed(own, strerror(errno));
     own->child = 0;
     hang_up(own);
     return false;
@@ -130,9 +130,9 @@ static void own_set_take(struct own_set *own)
     const char *why = json_string_value(json_object_get(told, "error"));
 
     if (!told || why) {
-        failed(own, why           ? why
-                    : own->killed ? "it took too long: is a process's mapping lock held?"
-                                  : "it came to no end");
+        round_failed(own, why           ? why
+                          : own->killed ? "it took too long: is a process's mapping lock held?"
+                                        : "it came to no end");
         json_decref(told);
         return;
     }
@@ -187,7 +187,7 @@ bool own_set_turn(struct own_set *own)
     }
     if (own->child > 0 && own->fd < 0)
         reap(own);
-    return own->child == 0 && now_s() >= own->next_s && begin(own);
+    return own->child == 0 && now_s() >= own->next_s && begin_child(own);
 }
 
 int own_set_fd(const struct own_set *own)

@@ -3,6 +3,7 @@
 #include "serve/report.h"
 
 #include "base/error.h"
+#include "base/page_sizes.h"
 #include "proc/meminfo.h"
 #include "proc/paging.h"
 #include "proc/pressure.h"
@@ -11,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* At most WIRE_TEXT_MAX bytes of ASCII: the texts here are the kernel's or ours, so there is
  * nothing else. */
@@ -39,7 +39,7 @@ json_t *report_hello(const struct fsroot *root)
         return NULL;
     add_file(hello, "kernel", root, "proc/sys/kernel/osrelease");
     add_file(hello, "boot_id", root, "proc/sys/kernel/random/boot_id");
-    json_object_set_new(hello, "page_bytes", json_integer(sysconf(_SC_PAGESIZE)));
+    json_object_set_new(hello, "page_bytes", json_integer((json_int_t)base_page_bytes()));
     return hello;
 }
 

@@ -26,7 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static int check(const struct fsroot *root, struct error *why)
+static int check_clear_refs(const struct fsroot *root, struct error *why)
 {
     if (fsroot_exists(root, "proc/self/clear_refs"))
         return 0;
@@ -35,7 +35,7 @@ static int check(const struct fsroot *root, struct error *why)
         "this kernel has no /proc/PID/clear_refs: it needs CONFIG_PROC_PAGE_MONITOR=y");
 }
 
-static int mark(const struct wss_subject *subject, void **state)
+static int mark_process(const struct wss_subject *subject, void **state)
 {
     (void)state;
     cleanup_close int fd = fsroot_openf(subject->root, O_WRONLY, "proc/%d/clear_refs",
@@ -56,8 +56,8 @@ static int read_referenced(const struct wss_subject *subject, void *state,
 
 const struct wss_method wss_clear_refs = {
     .name = "clear_refs",
-    .check = check,
-    .mark = mark,
+    .check = check_clear_refs,
+    .mark = mark_process,
     .read = read_referenced,
     .reads_memory = true,
 };

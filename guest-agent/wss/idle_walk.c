@@ -3,6 +3,7 @@
 #include "wss/idle_walk.h"
 
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 #include "guest_ram/smaps.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/pagemap_entry.h"
@@ -13,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HUGE_ORDER 9 /* 2 MiB */
-#define BRIDGE 8     /* reading so many unwanted flags costs less than a system call */
+#define BRIDGE 8 /* reading so many unwanted flags costs less than a system call */
 
 /* Virtual pages. */
 struct range {
@@ -88,8 +88,7 @@ static int note_vma(const struct vma *vma, void *context)
             return -ENOMEM;
         visit->range = grown;
     }
-    visit->range[visit->n_ranges++] = (struct range){vma->start / IDLE_WALK_PAGE_BYTES,
-                                                     vma->end / IDLE_WALK_PAGE_BYTES};
+    visit->range[visit->n_ranges++] = (struct range){base_pages(vma->start), base_pages(vma->end)};
     return 0;
 }
 
@@ -137,7 +136,7 @@ static int open_walk(const struct wss_subject *subject, struct idle_walk *walk)
         .late = malloc(IDLE_WALK_BATCH * sizeof(*walk->late)),
         .flags = malloc(IDLE_WALK_BATCH * sizeof(*walk->flags)),
         .bit = malloc(IDLE_WALK_BATCH),
-        .guess = HUGE_ORDER,
+        .guess = huge_page_order(),
     };
     if (walk->pagemap_fd < 0)
         return walk->pagemap_fd == -ENOENT ? -ESRCH : walk->pagemap_fd;

@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** page_idle and kpageflags are about base pages; on x86-64 these. */
-#define IDLE_WALK_PAGE_BYTES 4096ULL
-/** 128 MiB of memory, for some 1 MiB of ours. */
+/** Base pages: of 4 KiB 128 MiB of memory, for some 1 MiB of ours. */
 #define IDLE_WALK_BATCH 32768
 
 struct idle_walk {
@@ -32,7 +30,7 @@ struct idle_walk {
 /**
  * Calls @p work for each batch of present pages, with their frames in walk->pfn, ascending. hugetlb
  * pages are left out, as they are from RSS; a page that the process maps twice is there twice, as
- * it is in RSS. Between two pieces of the pagemap, of 128 MiB each, it looks whether it was
+ * it is in RSS. Between two pieces of the pagemap, of a batch each, it looks whether it was
  * interrupted: address space may be reserved by the terabyte, and what is behind it, most of it
  * nothing, takes the kernel a while to say.
  * @return 0; -ESRCH when the process is gone, -EACCES when we may not look, -EPERM when we see no

@@ -19,6 +19,7 @@
 #include "wss/idle_walk.h"
 #include "wss/method.h"
 
+#include "base/page_sizes.h"
 #include "sample/kernel/idle_bitmap.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static bool is_lost(const struct lost *lost, uint64_t head)
     return lost->n > 0 && bsearch(&head, lost->head, lost->n, sizeof(head), by_number);
 }
 
-static void forget(void *state)
+static void forget_marks(void *state)
 {
     struct lost *lost = state;
 
@@ -88,7 +89,7 @@ static int mark_batch(struct idle_walk *walk, void *context)
     return rc;
 }
 
-static int mark(const struct wss_subject *subject, void **state)
+static int mark_frames(const struct wss_subject *subject, void **state)
 {
     struct lost *lost = *state ? *state : calloc(1, sizeof(*lost));
 
@@ -131,12 +132,12 @@ static int read_touched(const struct wss_subject *subject, void *state, struct w
     struct counting counting = {.lost = state};
     int rc = idle_walk(subject, count_batch, &counting);
 
-    reading->memory.referenced_bytes = counting.touched_pages * IDLE_WALK_PAGE_BYTES;
-    reading->unmeasurable_bytes = counting.unmeasurable_pages * IDLE_WALK_PAGE_BYTES;
+    reading->memory.referenced_bytes = counting.touched_pages * base_page_bytes();
+    reading->unmeasurable_bytes = counting.unmeasurable_pages * base_page_bytes();
     return rc;
 }
 
-static int check(const struct fsroot *root, struct error *why)
+static int check_page_idle(const struct fsroot *root, struct error *why)
 {
     int fd = idle_bitmap_open(root, why);
 
@@ -152,8 +153,8 @@ static int check(const struct fsroot *root, struct error *why)
 
 const struct wss_method wss_page_idle = {
     .name = "page_idle",
-    .check = check,
-    .mark = mark,
+    .check = check_page_idle,
+    .mark = mark_frames,
     .read = read_touched,
-    .forget = forget,
+    .forget = forget_marks,
 };

@@ -19,7 +19,7 @@
 
 /* sched_setaffinity() returns on each CPU only when we run there. At once if we may have real-time
  * priority, which is for microseconds; otherwise a busy CPU lets us wait for a time slice. */
-static void visit(const cpu_set_t *cpus)
+static void visit_cpus(const cpu_set_t *cpus)
 {
     const struct sched_param first = {.sched_priority = 1};
 
@@ -64,7 +64,7 @@ int tlb_evict(const volatile int *interrupted)
         if (child[n] == 0) {
             sched_setaffinity(0, sizeof(cpus), &cpus);
             sched_getaffinity(0, sizeof(cpus), &cpus);
-            visit(&cpus);
+            visit_cpus(&cpus);
             _exit(0);
         }
         rc = child[n] < 0 ? -errno : 0;

@@ -24,7 +24,7 @@ int watch_begin(struct watch *watch, const struct fsroot *root, const struct wss
     return 0;
 }
 
-static void forget(const struct watch *watch, struct watched_process *watched)
+static void forget_process(const struct watch *watch, struct watched_process *watched)
 {
     if (watch->method->forget)
         watch->method->forget(watched->state);
@@ -34,7 +34,7 @@ static void forget(const struct watch *watch, struct watched_process *watched)
 void watch_end(struct watch *watch)
 {
     for (size_t i = 0; i < watch->n; i++)
-        forget(watch, &watch->watched[i]);
+        forget_process(watch, &watch->watched[i]);
     free(watch->watched);
     free(watch->dropped);
     *watch = (struct watch){0};
@@ -105,13 +105,13 @@ static bool is_dropped(const struct watch *watch, int rc)
            (watch->n > 1 && (rc == -EBADMSG || rc == -EFBIG));
 }
 
-static void drop(struct watch *watch, struct watched_process *watched, int rc)
+static void drop_process(struct watch *watch, struct watched_process *watched, int rc)
 {
     watch->gone += rc == -ESRCH;
     watch->refused += rc == -EACCES || rc == -EPERM;
     watch->unread += rc == -EBADMSG || rc == -EFBIG;
     watch->dropped[watch->n_dropped++] = (struct dropped){watched->process, rc};
-    forget(watch, watched);
+    forget_process(watch, watched);
 }
 
 static int for_each(struct watch *watch,
@@ -126,7 +126,7 @@ static int for_each(struct watch *watch,
         int one = rc == 0 ? attempt(watch, watched, act) : 0;
 
         if (is_dropped(watch, one)) {
-            drop(watch, watched, one);
+            drop_process(watch, watched, one);
             continue;
         }
         if (one < 0)

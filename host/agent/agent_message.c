@@ -74,7 +74,7 @@ static const char *what_is_wrong(const json_error_t *error)
     }
 }
 
-static int load(const char *line, size_t length, json_t **out, struct error *error)
+static int load_line(const char *line, size_t length, json_t **out, struct error *error)
 {
     json_error_t failed;
 
@@ -309,7 +309,7 @@ int agent_message_parse(const char *line, size_t length, uint64_t ram_bytes,
     __attribute__((cleanup(cleanup_json_at))) json_t *root = NULL;
     struct agent_message message = {0};
     const json_t *content;
-    int rc = load(line, length, &root, error);
+    int rc = load_line(line, length, &root, error);
 
     if (rc == 0)
         rc = find_kind(root, &message.kind, &content, error);

@@ -7,8 +7,8 @@
  * most AGENT_MESSAGE_DEPTH levels and AGENT_MESSAGE_VALUES values are let through to jansson), and
  * a message with anything wrong in it is refused as a whole. No byte of the guest's gets into an
  * error's text: that goes to logs and terminals. What is known of jansson's strictness (duplicate
- * keys, 1e999, NUL escapes, invalid UTF-8 refused) is held by tests/unit/test_agent_message.c and
- * tests/fuzz.
+ * keys, 1e999, NUL escapes, invalid UTF-8 refused) is held by
+ * tests/unit/agent/test_agent_message.c and tests/fuzz.
  */
 #pragma once
 

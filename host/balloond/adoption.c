@@ -254,7 +254,7 @@ int adoption_restored(struct balloond *balloond, size_t i, struct error *error)
     return rc;
 }
 
-static int count(const struct journal_balloon *row, void *context)
+static int count_balloon(const struct journal_balloon *row, void *context)
 {
     *(ssize_t *)context += row->before_bytes > 0 && row->restored_s == 0;
     return 0;
@@ -263,7 +263,7 @@ static int count(const struct journal_balloon *row, void *context)
 ssize_t adoption_count(struct balloond *balloond, struct error *error)
 {
     ssize_t n = 0;
-    int rc = journal_balloons(balloond->journal, count, &n, error);
+    int rc = journal_balloons(balloond->journal, count_balloon, &n, error);
 
     return rc < 0 ? rc : n;
 }

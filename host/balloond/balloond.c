@@ -3,6 +3,7 @@
 #include "balloond/balloond.h"
 
 #include "balloond/adoption.h"
+#include "balloond/reclaiming.h"
 #include "balloond/recording.h"
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -95,6 +96,7 @@ static int carry_out(struct balloond *balloond, const struct control_host *host,
 {
     struct balloon_guest *member = &balloond->members.members[i];
     bool orders = balloond->members.guests[i].action != CONTROL_NONE;
+    bool is_reclaim = balloond->members.guests[i].action == CONTROL_RECLAIM;
     struct journal_entry entry = recording_entry(balloond, host, i);
     struct error error = {0};
     int rc = 0;
@@ -102,20 +104,23 @@ static int carry_out(struct balloond *balloond, const struct control_host *host,
     if (balloond->alive)
         balloond->alive();
     if (orders && balloond->config->act) {
-        rc = set_balloon(balloond, i, &error);
-        entry.acted = rc == 0;
+        rc = is_reclaim ? reclaiming_order(balloond, i, &error) : set_balloon(balloond, i, &error);
+        entry.acted = rc >= 0;
         if (rc < 0 && !member->failing)
-            log_failure(member, "its balloon was not set", &error);
+            log_failure(member, is_reclaim ? "nothing is reclaimed" : "its balloon was not set",
+                        &error);
         member->failing = rc < 0;
     }
-    recording_add(balloond, i, &entry);
-    return rc;
+    if (rc <= 0) /* else it is the order of an earlier row */
+        recording_add(balloond, i, &entry);
+    reclaiming_journalled(balloond, i, entry.id);
+    return rc < 0 ? rc : 0;
 }
 
 /* --- a decision ------------------------------------------------------------------------------- */
 
 /* Without the history there is still libvirt, which says when a guest has nothing left. */
-static void measure(struct balloond *balloond)
+static void measure_members(struct balloond *balloond)
 {
     struct error error = {0};
     int rc = members_measure(&balloond->members, balloond->config, &error);
@@ -170,7 +175,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
 
     if (rc == 0) {
         host->room_bytes = read_room(balloond);
-        measure(balloond);
+        measure_members(balloond);
         rc = adoption_run(balloond, error);
     }
     if (rc < 0)
@@ -214,7 +219,7 @@ static void note_loss(struct balloond *balloond, size_t i)
         log_failure(member, "not journalled", &error);
 }
 
-static int tick(struct balloond *balloond, struct error *error)
+static int decide_once(struct balloond *balloond, struct error *error)
 {
     struct control_host host = {0};
     int rc;
@@ -257,9 +262,12 @@ void balloond_tick(struct balloond *balloond)
     struct error error = {0};
     int rc;
 
-    if (!stalls && !is_due(balloond))
+    if (!stalls && !is_due(balloond)) {
+        reclaiming_tick(balloond);
         return;
-    rc = tick(balloond, &error);
+    }
+    rc = decide_once(balloond, &error);
+    reclaiming_tick(balloond);
     if (rc < 0 && !balloond->was_down)
         log_line(LOG_CLASS_CONNECTION, LOG_ERR, "nothing is decided: %s", error.text);
     if (rc == 0 && balloond->was_down)
@@ -350,7 +358,7 @@ static int follow_once_more(struct balloond *balloond, struct error *error)
     return rc;
 }
 
-static int restore(struct balloond *balloond)
+static int restore_balloons(struct balloond *balloond)
 {
     struct control_host host = {.level = balloond->level, .now_s = balloond_now_s()};
     struct error error = {0};
@@ -382,8 +390,10 @@ static int restore(struct balloond *balloond)
 
 int balloond_end(struct balloond *balloond)
 {
-    int rc = balloond->config->act ? restore(balloond) : 0;
+    int rc;
 
+    reclaiming_end(balloond); /* what was reclaimed comes back when it is touched */
+    rc = balloond->config->act ? restore_balloons(balloond) : 0;
     if (balloond->libvirt)
         domain_disconnect(balloond->libvirt);
     members_free(&balloond->members);

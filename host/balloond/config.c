@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <ini.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -112,6 +113,17 @@ static int set_restore(struct balloond_config *config, const char *value)
     return rc;
 }
 
+static int set_reclaim(struct balloond_config *config, const char *value)
+{
+    static const char *const words[] = {"no", "zram", "swap"};
+    unsigned number = 0;
+    int rc = set_word(&number, words, 3, value);
+
+    config->policy.reclaim.on = number > 0;
+    config->reclaim_any_swap = number == 2;
+    return rc;
+}
+
 static int set_interval(struct balloond_config *config, const char *value)
 {
     return parse_seconds(value, &config->interval_s);
@@ -137,6 +149,21 @@ static int set_prove_after(struct balloond_config *config, const char *value)
     return parse_seconds(value, &config->policy.balloon.return_s);
 }
 
+static int set_after_panic(struct balloond_config *config, const char *value)
+{
+    struct decide_policy *policy = &config->policy.decide;
+    double most = policy->panic_pause_max_s / policy->panic_pause_s;
+    int rc = parse_seconds(value, &policy->panic_pause_s);
+
+    policy->panic_pause_max_s = most * policy->panic_pause_s;
+    return rc;
+}
+
+static int set_after_growth(struct balloond_config *config, const char *value)
+{
+    return parse_seconds(value, &config->policy.decide.turn_pause_s);
+}
+
 static int set_without_statistics(struct balloond_config *config, const char *value)
 {
     bool allowed = false;
@@ -157,11 +184,14 @@ static const struct key {
     {"mode", "lazy or proactive", set_mode},
     {"act", "yes or no", set_act},
     {"restore", "before, max or hold", set_restore},
+    {"reclaim", "no, zram or swap", set_reclaim},
     {"interval", PARSE_SECONDS_EXPECTED, set_interval},
     {"window", DECIDE_WINDOWS_EXPECTED, set_window},
     {"shrink-after", PARSE_SECONDS_EXPECTED, set_after},
     {"min-uptime", PARSE_SECONDS_EXPECTED, set_min_uptime},
     {"prove-after", PARSE_SECONDS_EXPECTED, set_prove_after},
+    {"pause-after-panic", PARSE_SECONDS_EXPECTED, set_after_panic},
+    {"pause-after-growth", PARSE_SECONDS_EXPECTED, set_after_growth},
     {"shrink-without-statistics", "yes or no", set_without_statistics},
 };
 
@@ -266,6 +296,7 @@ int balloond_config_load(struct balloond_config *config, const char *path, struc
 
     int bad_line = ini_parse_file(file, take_key, &loading);
 
+    config->policy.reclaim.stale_s = fmax(config->policy.reclaim.stale_s, 2 * config->interval_s);
     if (bad_line == 0)
         return 0;
     return error_set(error, -EINVAL, "%s:%d: %s", path, bad_line,

@@ -32,7 +32,8 @@ struct balloond_config {
     enum control_restore restore;
     double interval_s; /* from one decision to the next */
     struct decide_windows windows;
-    struct control_policy policy; /* its mode and times are configured */
+    struct control_policy policy; /* its mode and times, and whether it reclaims, are configured */
+    bool reclaim_any_swap;        /* false: into compressed memory (zram) only */
     size_t n_guests;
     struct balloond_guest_config guests[BALLOOND_MAX_GUESTS];
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "balloond/members.h"
+#include "balloond/reclaimer.h"
 #include "base/clock.h"
 
 struct balloond {
@@ -10,6 +11,7 @@ struct balloond {
     struct journal *journal;
     struct domain_connection *libvirt; /* NULL: not connected */
     struct members members;
+    struct reclaimer reclaimer; /* unused where reclaim is off */
     enum control_level level;
     double followed_s, decided_s, trimmed_s; /* when, by the monotonic clock */
     double host_noted_s;                     /* likewise, in the journal */
@@ -17,6 +19,7 @@ struct balloond {
     bool was_down;         /* libvirt, and it was logged */
     bool was_blind;        /* likewise, the history */
     bool was_roomless;     /* likewise, what make-room asks for */
+    bool reclaim_hangs;    /* likewise, the kernel's reclaim */
     bool sections_checked; /* those that match no guest were logged */
     void (*alive)(void);   /* called before each guest: a watchdog waits */
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file main.c  vmwss-balloond: sets the balloons of guests by their working sets; a dry run unless
- * its configuration says act = yes. One thread; a signal ends it.
+ * its configuration says act = yes. One thread; a signal ends it. With reclaim, a process of its
+ * own writes to memory.reclaim (reclaimer.h).
  */
 #include "balloond/balloond.h"
+#include "balloond/reclaiming.h"
 #include "base/parse.h"
 #include "base/run_lock.h"
 #include "service/log.h"
@@ -70,7 +72,8 @@ static int parse(struct options *options, int argc, char **argv)
     return -EINVAL;
 }
 
-static int load(const struct options *options, struct balloond_config *config, struct error *error)
+static int load_config(const struct options *options, struct balloond_config *config,
+                       struct error *error)
 {
     int rc = 0;
 
@@ -118,7 +121,7 @@ static void stay_alive(void)
     sd_notify(0, "WATCHDOG=1");
 }
 
-static int tick(sd_event_source *timer, uint64_t now_us, void *context)
+static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
 {
     struct balloond *balloond = context;
 
@@ -129,7 +132,7 @@ static int tick(sd_event_source *timer, uint64_t now_us, void *context)
 
 static int balloond_run(struct balloond *balloond, sd_event *loop, struct error *error)
 {
-    int rc = main_loop_add(loop, tick, balloond, error);
+    int rc = main_loop_add(loop, on_timer, balloond, error);
 
     if (rc < 0)
         return rc;
@@ -163,6 +166,8 @@ static int lock_and_run(const struct balloond_config *config, struct error *erro
     if (rc == 0)
         rc = state_dir_make(config->journal, JOURNAL_DEFAULT_PATH, &account, error);
     if (rc == 0)
+        rc = reclaiming_begin(&balloond, &account, error);
+    if (rc == 0)
         rc = give_up_privileges(config, &account, error);
     if (rc == 0)
         rc = journal_open(config->journal, &balloond.journal, error);
@@ -184,7 +189,7 @@ int main(int argc, char **argv)
 
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
-    rc = load(&options, &config, &error);
+    rc = load_config(&options, &config, &error);
     if (rc == 0 && !options.check)
         rc = lock_and_run(&config, &error);
     if (rc == 0)

@@ -86,7 +86,7 @@ static void begin_run(struct balloon_guest *member, struct control_guest *guest,
 
 /* --- who runs --------------------------------------------------------------------------------- */
 
-static int grow(struct members *members)
+static int grow_arrays(struct members *members)
 {
     size_t room = members->room ? 2 * members->room : 16;
     struct balloon_guest *more = realloc(members->members, room * sizeof(*more));
@@ -103,16 +103,16 @@ static int grow(struct members *members)
     return 0;
 }
 
-static ssize_t add(struct members *members, const struct domain_memory *memory)
+static ssize_t add_member(struct members *members, const struct domain_memory *memory)
 {
-    if (members->n == members->room && grow(members) < 0)
+    if (members->n == members->room && grow_arrays(members) < 0)
         return -ENOMEM;
 
     begin_run(&members->members[members->n], &members->guests[members->n], memory);
     return (ssize_t)members->n++;
 }
 
-static void forget(struct members *members, size_t i)
+static void remove_member(struct members *members, size_t i)
 {
     members->n--;
     members->members[i] = members->members[members->n];
@@ -133,6 +133,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     member->memory = *memory;
     member->seen = true;
     member->ambiguous = balloond_config_is_ambiguous(config, memory->name, memory->uuid);
+    guest->busy = memory->busy || member->reclaim.sent_bytes > 0;
     guest->excluded = member->ambiguous || (own && own->excluded);
     *input = members_input(&member->measured,
                            member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
@@ -163,14 +164,14 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
         if (all[k].maximum_bytes == DOMAIN_MEMORY_UNKNOWN || all[k].maximum_bytes == 0)
             continue;
         if (i < 0)
-            i = add(members, &all[k]);
+            i = add_member(members, &all[k]);
         if (i < 0)
             return error_set(error, (int)i, "out of memory");
         members_take_sizes(&members->members[i], &members->guests[i], &all[k], config);
     }
     for (size_t i = members->n; i-- > 0;)
         if (!members->members[i].seen)
-            forget(members, i);
+            remove_member(members, i);
     return 0;
 }
 
@@ -219,8 +220,8 @@ bool members_hear_stalls(struct members *members, const struct balloond_config *
 /* --- what they need --------------------------------------------------------------------------- */
 
 /* The advice of what is kept; none for a guest without history. */
-static int measure(struct advising *advising, struct store *store, const char *uuid,
-                   struct decide_input *input, struct error *error)
+static int read_history(struct advising *advising, struct store *store, const char *uuid,
+                        struct decide_input *input, struct error *error)
 {
     struct history_guest found;
     struct advice advice = {0};
@@ -252,7 +253,7 @@ static int measure_all(struct members *members, struct store *store, struct advi
     for (size_t i = 0; i < members->n; i++) {
         struct balloon_guest *member = &members->members[i];
         struct error why = {0};
-        int rc = measure(advising, store, member->uuid, &member->measured, &why);
+        int rc = read_history(advising, store, member->uuid, &member->measured, &why);
 
         if (rc < 0 && first == 0)
             first = error_set(error, rc, "domain %s: %s", member->name, why.text);

@@ -36,6 +36,14 @@ struct balloon_guest {
         double short_s;      /* when the guest was short of memory last; 0: never */
     } recorded;
     struct {
+        uint64_t order_bytes;        /* to be asked for; 0: nothing */
+        double ordered_s, renewed_s; /* by the first and the last decision */
+        uint64_t sent_bytes;         /* asked for, and not answered yet */
+        int64_t id;                  /* of that order in the journal; 0: it is not there */
+        double asked_s;              /* when its group was asked about last; 0: never */
+        bool failing;                /* nothing could be reclaimed, and that was logged */
+    } reclaim;
+    struct {
         int64_t id; /* of the journal; 0: none */
         double at_s;
         unsigned step; /* 0, 1, 2: 5, 30, 60 s */

@@ -32,6 +32,8 @@ struct journal_entry recording_entry(const struct balloond *balloond,
         .wss_high_bytes = input->mid_wss.window_s > 0 ? input->mid_wss.high_bytes : DECIDE_UNKNOWN,
         .floor_bytes = guest->decision.floor_bytes,
         .free_bytes = host->free_bytes,
+        .reclaim_bytes = guest->action == CONTROL_RECLAIM ? guest->reclaim_bytes : DECIDE_UNKNOWN,
+        .reclaimed_bytes = DECIDE_UNKNOWN,
     };
 
     memcpy(entry.uuid, member->uuid, sizeof(entry.uuid));
@@ -88,9 +90,12 @@ static bool is_news(struct balloon_guest *member, const struct control_guest *gu
     char key[sizeof(member->recorded.key)];
     bool always = entry->panic || entry->acted;
 
-    snprintf(key, sizeof(key), "%s %s %s %llu %x %x", entry->action, entry->hold, entry->level,
+    /* The wait for a record after a reclaim is part of that. */
+    if (!always && guest->reclaim_hold == RECLAIM_SETTLING)
+        return false;
+    snprintf(key, sizeof(key), "%s %s %s %llu %x %x %u", entry->action, entry->hold, entry->level,
              (unsigned long long)entry->target_bytes, guest->decision.vetoes,
-             guest->decision.panics);
+             guest->decision.panics, (unsigned)guest->reclaim_hold);
     if (!always && (!strcmp(key, member->recorded.key) || !is_paid_for(member)))
         return false;
     memcpy(member->recorded.key, key, sizeof(key));
@@ -109,6 +114,12 @@ static bool goes_on(const struct balloon_guest *member, const struct control_gue
 
 static void log_order(const struct journal_entry *entry)
 {
+    if (entry->reclaim_bytes != DECIDE_UNKNOWN) {
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %sreclaim %llu MiB: %s", entry->name,
+                 entry->acted ? "" : "would ",
+                 (unsigned long long)(entry->reclaim_bytes / DECIDE_MIB), entry->why);
+        return;
+    }
     log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s%s from %llu to %llu MiB: %s", entry->name,
              entry->acted ? "" : "would ", entry->action,
              (unsigned long long)(entry->actual_bytes / DECIDE_MIB),

@@ -9,7 +9,7 @@
 /* Of the dynamic linker, and of a shell whose command is missing. */
 #define STATUS_NOT_FOUND 127
 
-static void missing(void)
+static void library_missing(void)
 {
     fprintf(stderr, "vmwss: %s\n", dlerror());
     fflush(stderr);
@@ -25,7 +25,7 @@ static void *handle_of(struct late_library *library)
         return handle;
     handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
-        missing();
+        library_missing();
     atomic_store(&library->handle, handle);
     return handle;
 }
@@ -35,7 +35,7 @@ void *late_library_find(struct late_library *library, const char *name, _Atomic(
     void *found = dlsym(handle_of(library), name);
 
     if (!found)
-        missing();
+        library_missing();
     atomic_store(at, found);
     return found;
 }

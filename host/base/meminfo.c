@@ -25,6 +25,7 @@ int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct e
         .available_bytes = value_of(text, "MemAvailable:"),
         .swap_total_bytes = value_of(text, "SwapTotal:"),
         .swap_free_bytes = value_of(text, "SwapFree:"),
+        .anon_huge_bytes = value_of(text, "AnonHugePages:"),
     };
     return memory->total_bytes > 0 ? 0 : error_set(error, -EINVAL, "/proc/meminfo: no MemTotal");
 }

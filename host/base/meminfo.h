@@ -10,6 +10,7 @@ struct host_memory {
     uint64_t total_bytes;     /* MemTotal: without what firmware and the kernel's image keep */
     uint64_t available_bytes; /* MemAvailable: what programs could have without swapping */
     uint64_t swap_total_bytes, swap_free_bytes;
+    uint64_t anon_huge_bytes; /* AnonHugePages: anonymous memory that is mapped by huge pages */
 };
 
 /** @return 0; -EINVAL when it has no MemTotal; or the error of reading it */

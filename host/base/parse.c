@@ -2,6 +2,8 @@
 /** @file parse.c  See parse.h. */
 #include "base/parse.h"
 
+#include "base/compare.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -95,14 +97,6 @@ int parse_size(const char *text, uint64_t *bytes)
         return -EINVAL;
     *bytes = (uint64_t)value;
     return 0;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 static int split_list(const char *list, double *value, size_t max, size_t *n)

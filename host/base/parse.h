@@ -17,6 +17,19 @@ int parse_seconds(const char *text, double *seconds);
 /** A stretch of history: above 0, at most a century, with the same units. */
 int parse_span(const char *text, double *seconds);
 
+#define PARSE_MOMENT_EXPECTED                                                            \
+    "how long ago, with a unit, as in 90m or 7d, or a time, as in 20:45, 2026-01-31 or " \
+    "2026-01-31T20:45"
+
+/**
+ * A moment: a stretch before @p now_s as parse_span() takes it; or a day, a time of it with or
+ * without seconds, or both with T or a blank between. A day begins at midnight, a time is of today.
+ * In local time, unless Z stands behind it: UTC; the hour that autumn has twice is the one that
+ * mktime(3) takes. Numbers of 8 digits and those above 10^6 need a unit. @p now_s, @p unix_s: Unix
+ * time.
+ */
+int parse_moment(const char *text, double now_s, double *unix_s);
+
 /** A number of bytes, at least 1 and at most 2^60, as in 512, 1.5G, 2TiB; units are powers of
  * 1024. */
 int parse_size(const char *text, uint64_t *bytes);

@@ -74,7 +74,8 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static int append(struct proc_number **numbers, size_t *n, size_t *room, struct proc_number number)
+static int append_number(struct proc_number **numbers, size_t *n, size_t *room,
+                         struct proc_number number)
 {
     if (*n == *room) {
         size_t larger_room = *room ? *room * 2 : 64;
@@ -115,7 +116,8 @@ ssize_t proc_numbers_inodes(const struct fsroot *root, const char *path,
         long number = whole_number(entry->d_name);
 
         if (number >= 0)
-            rc = append(&found, &n, &room, (struct proc_number){(pid_t)number, entry->d_ino});
+            rc = append_number(&found, &n, &room,
+                               (struct proc_number){(pid_t)number, entry->d_ino});
     }
     if (rc < 0)
         return rc;

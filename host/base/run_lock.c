@@ -132,9 +132,19 @@ static int busy(const struct fsroot *root, const struct run_lock *lock, const ch
                      what, holder);
 }
 
+/* Also true of a file without a pid, or a removed one: the pid is written right after locking, and
+ * the file removed last, so the lock is about to change hands. */
+static bool holder_ended(const struct run_lock *lock)
+{
+    cleanup_close int fd = openat(lock->dir_fd, lock->file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    pid_t holder = fd < 0 ? 0 : read_pid(fd);
+
+    return holder == 0 || (kill(holder, 0) < 0 && errno == ESRCH);
+}
+
 static int try_until(struct run_lock *lock, const struct lock_wait *wait)
 {
-    uint64_t until_ns = clock_ns() + (uint64_t)(wait->seconds * 1e9);
+    uint64_t began_ns = clock_ns();
     int rc;
 
     while ((rc = try_lock(lock)) == -EWOULDBLOCK) {
@@ -142,7 +152,11 @@ static int try_until(struct run_lock *lock, const struct lock_wait *wait)
 
         if (wait->interrupted && *wait->interrupted)
             return -EINTR;
-        if (clock_ns() >= until_ns)
+
+        uint64_t waited_ns = clock_ns() - began_ns;
+
+        if (waited_ns >= (uint64_t)(wait->seconds * 1e9) &&
+            (waited_ns >= (uint64_t)(wait->ended_seconds * 1e9) || !holder_ended(lock)))
             break;
         if (poll(&end, 1, TRY_AGAIN_MS) > 0)
             return -ESRCH;

@@ -34,6 +34,8 @@ struct run_lock {
 /** How to wait for a lock that another process holds. */
 struct lock_wait {
     double seconds;                  /* 0: not at all */
+    double ended_seconds;            /* so long, if more, where the holder's process has ended, and
+                                        what it left to restore things has not */
     const volatile int *interrupted; /* not 0: give up; may be NULL */
     int pidfd;                       /* of the guest: readable when it ends; -1: none */
 };

@@ -5,16 +5,23 @@
 #include "agent/agent_channel.h"
 #include "record/guest_tracker.h"
 
+#include <stdbool.h>
+
 struct asking {
     struct agent_channel *channel; /* NULL: the guest has none */
     struct guest_tracker tracker;
+    bool held;         /* another program has the channel, or no agent has the guest's port open */
+    char instead[256]; /* whose statistics they are that the last record has, how old, and why; "":
+                          the guest was asked */
 };
 
 /** Finds the guest's channel, and asks for the first time: rates need two answers. */
 void asking_begin(struct asking *asking, const struct guest *guest);
 
-/** Asks again, and puts what it says, or why it says nothing, into the record. Waits for no more
- * than some seconds. */
+/** Asks again, and puts what it says into the record; where another program has the channel,
+ * for QEMU serves one at a time, what vmwssd has of it, if that is of its last period; or why there
+ * is nothing. Waits for no more than
+ * some seconds. */
 void asking_annotate(struct asking *asking, struct sample_record *record);
 
 void asking_end(struct asking *asking);

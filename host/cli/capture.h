@@ -37,5 +37,12 @@ void capture_each(struct capture *capture, const char *directory,
 /** Writes @p text as file @p name. */
 void capture_text(struct capture *capture, const char *name, const char *text, size_t length);
 
+/** Runs a program, found as execvp(3) does, and writes what it prints as file @p name, errors as
+ * file @p errors; NULL: among the rest. At most CAPTURE_WAIT_S and 16 MiB; of one that is not
+ * there, or prints nothing, nothing is left. How each ended stands in the file programs/ended. */
+void capture_output(struct capture *capture, const char *name, const char *errors,
+                    const char *const *argv);
+#define CAPTURE_WAIT_S 10
+
 /** Closes; 0 or the first error. */
 int capture_end(struct capture *capture, struct error *error);

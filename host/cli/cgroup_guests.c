@@ -57,7 +57,7 @@ static uint64_t page_at(const struct guest_ram *ram, uint64_t hva)
         const struct ram_block *block = &ram->blocks[b];
 
         if (hva >= block->hva && hva - block->hva < block->bytes)
-            return block->first_page + (hva - block->hva) / BASE_PAGE_BYTES;
+            return block->first_page + base_pages(hva - block->hva);
     }
     return ram->n_pages;
 }
@@ -73,7 +73,7 @@ static int take_panel(struct cgroup_guests *guests, const struct cgroup_guest *g
 
     for (uint64_t i = 0; rc == 0 && i < taken->n; i++)
         for (uint64_t offset = 0; rc == 0 && offset < taken->spans[i].bytes;
-             offset += BASE_PAGE_BYTES) {
+             offset += base_page_bytes()) {
             uint64_t page = page_at(ram, taken->spans[i].hva + offset);
             uint64_t entry = 0;
 

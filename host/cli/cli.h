@@ -7,7 +7,7 @@
 
 #include "base/command.h"
 #include "base/fsroot.h"
-#include "cli/option.h"
+#include "base/option.h"
 #include "domain/domain.h"
 
 #include <getopt.h>
@@ -18,6 +18,7 @@ int cmd_status(int argc, char **argv);
 int cmd_map(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_cgroups(int argc, char **argv);
+int cmd_cache(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_grow(int argc, char **argv);

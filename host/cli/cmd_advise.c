@@ -81,8 +81,8 @@ static int parse_options(struct options *options, int argc, char **argv)
 
 /* --- which guests ----------------------------------------------------------------------------- */
 
-static int choose(struct store *store, const struct options *options, struct history_guest **out,
-                  size_t *n, struct error *error)
+static int choose_guests(struct store *store, const struct options *options,
+                         struct history_guest **out, size_t *n, struct error *error)
 {
     ssize_t found;
 
@@ -207,7 +207,7 @@ static int advise_run(struct options *options, struct store *store, struct error
     if (rc == 0)
         rc = advising_begin(&options->advising, options->uri, error);
     if (rc == 0)
-        rc = choose(store, options, &guests, &n, error);
+        rc = choose_guests(store, options, &guests, &n, error);
     if (rc == 0)
         rc = (options->backtest_s > 0 ? backtest : advise)(store, options, guests, n, error);
     advising_end(&options->advising);

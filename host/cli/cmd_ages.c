@@ -36,7 +36,7 @@ static const struct option_line lines[] = {
     {OPTION_COUNT, 'k', "count", "N", AT(count),
      .help = "how often (with --interval; default: until interrupted)", 1, UINT64_MAX,
      "a whole number above 0"},
-    SAMPLING_METHOD("auto, @followers@: one that can follow pages"),
+    SAMPLING_METHOD("auto, @names@: one that can follow pages", sampling_names_following),
     SAMPLING_SAMPLES("pages in the panel (2000)"),
     SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),
     SAMPLING_CENSUS(NULL), /* the answer is that there is none */
@@ -207,9 +207,7 @@ static int tick(struct watch *watch, struct error *error)
         return begin_anew(watch, error);
     session_size_panel(session, &watch->now);
     watch->n_ticks++;
-    rc = panel_tick(watch->panel, session->plan.presence, error);
-    if (rc == 0)
-        rc = subject_refresh_read(&session->subject, &watch->now, error);
+    rc = panel_tick(watch->panel, session->plan.presence, &watch->now, error);
     if (rc == 0 && panel_read_all(watch->panel))
         session->subject.guest.jobs |= QEMU_JOB_DUMP;
     return rc == 0 ? qemu_process_verify(&session->root, &session->subject.guest.process, error)

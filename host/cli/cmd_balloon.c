@@ -2,10 +2,11 @@
 /** @file cmd_balloon.c  vmwss balloon: what vmwss-balloond decided and why, from its journal; and
  * giving back what it took, when it does not run. */
 #include "base/clock.h"
+#include "base/option.h"
 #include "base/parse.h"
 #include "base/run_lock.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
-#include "cli/option.h"
 #include "domain/domain_mark.h"
 #include "domain/domain_memory.h"
 #include "journal/journal.h"
@@ -75,7 +76,7 @@ static int parse_options(struct options *options, int argc, char **argv)
 
 /* --- what it decided -------------------------------------------------------------------------- */
 
-static const char *bytes(char *text, size_t size, uint64_t value)
+static const char *bytes_text(char *text, size_t size, uint64_t value)
 {
     return value == DECIDE_UNKNOWN ? "-" : show_bytes(text, size, value);
 }
@@ -88,18 +89,21 @@ struct listing {
 static int add_row(const struct journal_entry *entry, void *context)
 {
     struct listing *listing = context;
-    char time[32], actual[24], resident[24], target[24], action[32];
+    char time[32], actual[24], resident[24], target[24], action[64], reclaim[24];
+    bool reclaims = entry->reclaim_bytes != DECIDE_UNKNOWN;
 
-    snprintf(action, sizeof(action), "%s%s",
-             entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action);
+    snprintf(action, sizeof(action), "%s%s%s%s",
+             entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
+             reclaims ? " " : "",
+             reclaims ? show_bytes(reclaim, sizeof(reclaim), entry->reclaim_bytes) : "");
 
     const char *const cells[] = {
         show_time(time, sizeof(time), entry->time_s, 0),
         entry->name,
         entry->level,
-        bytes(actual, sizeof(actual), entry->actual_bytes),
-        bytes(resident, sizeof(resident), entry->resident_bytes),
-        bytes(target, sizeof(target), entry->target_bytes),
+        bytes_text(actual, sizeof(actual), entry->actual_bytes),
+        bytes_text(resident, sizeof(resident), entry->resident_bytes),
+        bytes_text(target, sizeof(target), entry->target_bytes),
         action,
         entry->why,
     };
@@ -116,9 +120,14 @@ static int no_decision(const char *domain, struct error *error)
 static int print_table(const struct options *options, struct journal *journal, struct error *error)
 {
     static const struct table_column columns[] = {
-        {"TIME", false, false},   {"DOMAIN", false, false},  {"HOST", false, false},
-        {"ACTUAL", true, false},  {"RESIDENT", true, false}, {"TARGET", true, false},
-        {"ACTION", false, false}, {"WHY", false, true},
+        {.name = "TIME", .rank = 2},
+        {.name = "DOMAIN", .cut = true},
+        {.name = "HOST", .rank = 4},
+        {.name = "ACTUAL", .right = true, .rank = 1},
+        {.name = "RESIDENT", .right = true, .rank = 3},
+        {.name = "TARGET", .right = true},
+        {.name = "ACTION"},
+        {.name = "WHY", .last = true},
     };
     struct listing listing = {table_new(columns, sizeof(columns) / sizeof(columns[0])), 0};
     bool status = !strcmp(options->verb, "status") || !strcmp(options->verb, "make-room");
@@ -136,7 +145,7 @@ static int print_table(const struct options *options, struct journal *journal, s
     return rc;
 }
 
-static int explain(const struct journal_entry *entry, void *context)
+static int explain_entry(const struct journal_entry *entry, void *context)
 {
     const struct {
         const char *name;
@@ -149,28 +158,31 @@ static int explain(const struct journal_entry *entry, void *context)
         {"floor", entry->floor_bytes},
         {"wished, without the host's limits", entry->wish_bytes},
         {"target", entry->target_bytes},
+        {"to be reclaimed", entry->reclaim_bytes},
+        {"reclaimed", entry->reclaimed_bytes},
         {"free on the host", entry->free_bytes},
         {"actual after 5 s", entry->after_actual_bytes[0]},
         {"actual after 30 s", entry->after_actual_bytes[1]},
         {"actual after 60 s", entry->after_actual_bytes[2]},
         {"resident after 60 s", entry->after_resident_bytes[2]},
     };
-    char text[32];
+    char text[32], name[sizeof(entry->name)], why[sizeof(entry->why)];
 
     *(unsigned *)context += 1;
-    printf("%s: %s%s at %s, host %s, %s\n%s\n", entry->name,
+    utf8_printable_copy(why, sizeof(why), *entry->why ? entry->why : "it has what it needs");
+    printf("%s: %s%s at %s, host %s, %s\n%s\n",
+           utf8_printable_copy(name, sizeof(name), entry->name),
            entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
-           show_time(text, sizeof(text), entry->time_s, 0), entry->level, entry->mode,
-           *entry->why ? entry->why : "it has what it needs");
+           show_time(text, sizeof(text), entry->time_s, 0), entry->level, entry->mode, why);
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
-        printf("  %-38s %12s\n", terms[i].name, bytes(text, sizeof(text), terms[i].value));
+        printf("  %-38s %12s\n", terms[i].name, bytes_text(text, sizeof(text), terms[i].value));
     return 0;
 }
 
-static int why(const struct options *options, struct journal *journal, struct error *error)
+static int print_why(const struct options *options, struct journal *journal, struct error *error)
 {
     unsigned n = 0;
-    int rc = journal_entries(journal, options->domain, 1, explain, &n, error);
+    int rc = journal_entries(journal, options->domain, 1, explain_entry, &n, error);
 
     if (rc == 0 && n == 0)
         return no_decision(options->domain, error);
@@ -269,8 +281,8 @@ static int release_one(const struct journal_balloon *balloon, void *context)
 }
 
 /* What its last panic taught stays. */
-static int forget(struct journal *journal, const struct journal_balloon *balloon,
-                  struct error *error)
+static int forget_balloon(struct journal *journal, const struct journal_balloon *balloon,
+                          struct error *error)
 {
     return balloon->before_bytes > 0 || balloon->panic_bytes > 0
                ? journal_own(journal, balloon, error)
@@ -288,7 +300,7 @@ static int release_from(struct journal *journal, struct releasing *releasing, st
     rc = journal_balloons(journal, release_one, releasing, error);
     domain_disconnect(releasing->libvirt);
     for (size_t i = 0; rc == 0 && i < releasing->n; i++)
-        rc = forget(journal, &releasing->done[i], error);
+        rc = forget_balloon(journal, &releasing->done[i], error);
     if (rc == 0 && releasing->error.code)
         rc = error_set(error, releasing->error.code, "%s", releasing->error.text);
     if (rc == 0 && domain && releasing->found == 0)
@@ -398,13 +410,13 @@ static int make_room(const struct options *options, struct error *error)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int show(const struct options *options, struct error *error)
+static int show_journal(const struct options *options, struct error *error)
 {
     struct journal *journal = NULL;
     int rc = journal_open_read(options->journal, &journal, error);
 
     if (rc == 0)
-        rc = (!strcmp(options->verb, "why") ? why : print_table)(options, journal, error);
+        rc = (!strcmp(options->verb, "why") ? print_why : print_table)(options, journal, error);
     journal_close(journal);
     return rc;
 }
@@ -423,7 +435,7 @@ int cmd_balloon(int argc, char **argv)
         rc = make_room(&options, &error);
     else if (!strcmp(options.verb, "status") || !strcmp(options.verb, "log") ||
              (!strcmp(options.verb, "why") && options.domain))
-        rc = show(&options, &error);
+        rc = show_journal(&options, &error);
     else {
         command_error("balloon %s: expected status, why DOMAIN, log, make-room SIZE or release",
                       options.verb);

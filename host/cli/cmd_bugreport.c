@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_bugreport.c  vmwss bugreport: a captured tree of what this host shows of a guest. */
+#include "arch/arch.h"
 #include "base/cleanup.h"
 #include "cli/capture.h"
 #include "cli/cli.h"
@@ -35,11 +36,10 @@ static void capture_host(struct capture *capture)
         "proc/sys/kernel/numa_balancing",
         "sys/kernel/mm/ksm/run",
         "sys/kernel/mm/transparent_hugepage/enabled",
+        "sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
         "sys/kernel/mm/transparent_hugepage/shmem_enabled",
         "sys/kernel/mm/lru_gen/enabled",
         "sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds",
-        "sys/kernel/tracing/events/kvm/kvm_page_fault/format",
-        "sys/kernel/debug/tracing/events/kvm/kvm_page_fault/format",
     };
     static const char *const directories[] = {
         "sys/module/kvm/parameters",
@@ -49,8 +49,39 @@ static void capture_host(struct capture *capture)
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         capture_file(capture, "%s", files[i]);
+    capture_file(capture, "sys/kernel/tracing/events/%s/format", arch_host()->fault_event);
+    capture_file(capture, "sys/kernel/debug/tracing/events/%s/format", arch_host()->fault_event);
     for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
         capture_each(capture, directories[i], capture_entry);
+}
+
+/* Versions, configuration and logs. */
+static void capture_programs(struct capture *capture)
+{
+    static const char *const files[] = {"etc/os-release", "etc/vmwss/vmwssd.conf",
+                                        "etc/vmwss/vmwss-balloond.conf"};
+    static const char *const libvirt[] = {"virsh", "--version=long", NULL};
+    static const char *const libvirtd[] = {"libvirtd", "--version", NULL};
+    static const char *const qemu[] = {"sh", "-c",
+                                       "for q in qemu-system-x86_64 qemu-system-aarch64 "
+                                       "/usr/libexec/qemu-kvm; do $q --version; done 2>/dev/null",
+                                       NULL};
+    static const char *const doctor[] = {"/proc/self/exe", "doctor", NULL};
+    static const char *const status[] = {"/proc/self/exe", "status", "--json", NULL};
+    static const char *const log[] = {"journalctl",     "--no-pager", "--quiet",        "--lines",
+                                      "2000",           "--unit",     "vmwssd",         "--unit",
+                                      "vmwss-balloond", "--unit",     "vmwss-exporter", NULL};
+    static const char version[] = "vmwss " VMWSS_VERSION "\n";
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        capture_file(capture, "%s", files[i]);
+    capture_text(capture, "programs/vmwss-version", version, strlen(version));
+    capture_output(capture, "programs/virsh-version", NULL, libvirt);
+    capture_output(capture, "programs/libvirtd-version", NULL, libvirtd);
+    capture_output(capture, "programs/qemu-version", NULL, qemu);
+    capture_output(capture, "programs/vmwss-doctor", NULL, doctor);
+    capture_output(capture, "programs/vmwss-status.json", "programs/vmwss-status.errors", status);
+    capture_output(capture, "programs/journal", NULL, log);
 }
 
 static void capture_guest(struct capture *capture, pid_t pid)
@@ -118,6 +149,7 @@ static int write_report(const struct choice *choice, struct error *error)
         rc = capture_begin(&capture, &root, path, error);
     if (rc == 0) {
         capture_host(&capture);
+        capture_programs(&capture);
         if (pid)
             capture_guest(&capture, pid);
         if (xml)
@@ -142,7 +174,8 @@ static const struct command_options command_options = {
     .usage =
         "Usage: vmwss bugreport [DOMAIN | --pid PID] [OPTIONS]\n\n"
         "Copies what a bug report or a test fixture needs into a new directory: files of /proc and /sys\n"
-        "about the host, and about one guest if it is named, with its libvirt XML. No guest memory, no\n"
+        "about the host, and about one guest if it is named, with its libvirt XML; versions,\n"
+        "configuration, what doctor and status say, and the log of the daemons. No guest memory, no\n"
         "disk content. Names, paths and the QEMU command line are in it: read it before you send it.\n",
     .lines = lines,
 };

@@ -231,7 +231,7 @@ static void make_row(const struct measuring *measuring, size_t index, bool damon
     const char *path = measuring->tree.groups[index].path;
 
     *row = (struct cgroups_row){.path = path,
-                                .kernel_bytes = seen->kernel_frames * BASE_PAGE_BYTES,
+                                .kernel_bytes = seen->kernel_frames * base_page_bytes(),
                                 .flags = damon ? CGROUPS_DAMON : 0};
     if (ageing_group_odometer(&measuring->root, path) != measuring->odometers[index])
         row->flags |= CGROUPS_AGEING;
@@ -254,7 +254,7 @@ static void make_report(struct measuring *measuring)
     cgroups_sort(report);
 }
 
-static int show(const struct measuring *measuring, struct error *error)
+static int show_groups(const struct measuring *measuring, struct error *error)
 {
     const struct options *options = measuring->options;
     int rc = 0;
@@ -280,7 +280,7 @@ static void read_odometers(struct measuring *measuring)
     }
 }
 
-static int prepare(struct measuring *measuring, struct error *error)
+static int prepare_measuring(struct measuring *measuring, struct error *error)
 {
     const struct lock_wait wait = {
         .seconds = measuring->options->wait_s, .interrupted = &interrupted, .pidfd = -1};
@@ -303,19 +303,19 @@ static int prepare(struct measuring *measuring, struct error *error)
     return 0;
 }
 
-static int measure(struct measuring *measuring, struct error *error)
+static int measure_groups(struct measuring *measuring, struct error *error)
 {
-    int rc = prepare(measuring, error);
+    int rc = prepare_measuring(measuring, error);
 
     if (rc == 0)
         rc = measure_window(measuring, error);
     if (rc < 0)
         return rc;
     make_report(measuring);
-    return show(measuring, error);
+    return show_groups(measuring, error);
 }
 
-static int end(struct measuring *measuring, int rc, const struct error *error)
+static int end_measuring(struct measuring *measuring, int rc, const struct error *error)
 {
     group_scan_free(measuring->scan);
     cgroup_guests_close(&measuring->guests);
@@ -343,5 +343,5 @@ int cmd_cgroups(int argc, char **argv)
     if (rc < 0)
         return command_cannot((error_set(&error, rc, "/: %s", strerror(-rc)), &error));
     measuring.guests.root = &measuring.root;
-    return end(&measuring, measure(&measuring, &error), &error);
+    return end_measuring(&measuring, measure_groups(&measuring, &error), &error);
 }

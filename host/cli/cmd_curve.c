@@ -28,19 +28,21 @@ struct options {
     struct sampling_choice sampling; /* first: see session.h */
     const struct curve_kind *kind;
     double first_s, last_s;
+    bool csv;
 };
 
 #define AT(member) offsetof(struct options, member)
-#define COMMON_LINES                                                                         \
-    SAMPLING_GUEST, SAMPLING_METHOD("auto, @methods@"),                                      \
-        SAMPLING_SAMPLES("pages in the panel (2000)"),                                       \
-        SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"), \
-        SAMPLING_CENSUS("every page; slower to read than a short window is long"),           \
-        SAMPLING_SVG("draw the curve into FILE too"),                                        \
-        SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),        \
-        SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),                            \
-    {                                                                                        \
-        .type = OPTION_END                                                                   \
+#define COMMON_LINES                                                                              \
+    SAMPLING_GUEST, SAMPLING_METHOD("auto, @names@", sampling_names),                             \
+        SAMPLING_SAMPLES("pages in the panel (2000)"),                                            \
+        SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),      \
+        SAMPLING_CENSUS("every page; slower to read than a short window is long"),                \
+        SAMPLING_SVG("draw the curve into FILE too"),                                             \
+        SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),             \
+        SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),                                 \
+        {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, with a heading"}, \
+    {                                                                                             \
+        .type = OPTION_END                                                                        \
     }
 
 static const struct option_line profile_lines[] = {
@@ -100,7 +102,13 @@ static int parse_options(struct options *options, const struct curve_kind *kind,
 
     int rc = options_read(&kind->options, options, argc, argv);
 
-    return rc == 0 ? sampling_check(&options->sampling, argc, argv) : rc;
+    if (rc != 0)
+        return rc;
+    if (options->csv && options->sampling.json) {
+        command_error("--json or --csv, not both");
+        return -EINVAL;
+    }
+    return sampling_check(&options->sampling, argc, argv);
 }
 
 static int make_windows(struct options *options)
@@ -128,8 +136,8 @@ static int make_windows(struct options *options)
     return -EINVAL;
 }
 
-static int show(const struct sample_record *record, const struct options *options,
-                struct error *error)
+static int show_curve(const struct sample_record *record, const struct options *options,
+                      struct error *error)
 {
     const struct curve_kind *kind = options->kind;
     const char *svg = options->sampling.svg;
@@ -137,6 +145,8 @@ static int show(const struct sample_record *record, const struct options *option
 
     if (options->sampling.json)
         rc = sample_json_print(record);
+    else if (options->csv)
+        curve_csv_print(record);
     else
         curve_table_print(record);
     if (rc == 0)
@@ -146,12 +156,12 @@ static int show(const struct sample_record *record, const struct options *option
     return rc;
 }
 
-static int measure(struct session *session, const void *options, struct error *error)
+static int measure_curve(struct session *session, const void *options, struct error *error)
 {
     struct sample_record record;
     int rc = session_measure(session, &record, error);
 
-    return rc == 0 ? show(&record, options, error) : rc;
+    return rc == 0 ? show_curve(&record, options, error) : rc;
 }
 
 static int curve_run(const struct curve_kind *kind, int argc, char **argv)
@@ -163,7 +173,7 @@ static int curve_run(const struct curve_kind *kind, int argc, char **argv)
         rc = make_windows(&options);
     if (rc != 0)
         return options_exit(rc);
-    return session_run(&options.sampling, measure, &options);
+    return session_run(&options.sampling, measure_curve, &options);
 }
 
 int cmd_profile(int argc, char **argv)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_doctor.c  vmwss doctor: what can be measured here, and the remedy for what cannot. */
+#include "base/distribution.h"
+#include "cache/measure.h"
 #include "cli/cli.h"
 #include "cli/survey.h"
 #include "record/disturbance.h"
@@ -32,7 +34,8 @@ struct report {
     struct finding findings[MAX_FINDINGS];
 };
 
-static void add(struct report *report, const char *what, enum outcome outcome, const char *text)
+static void add_finding(struct report *report, const char *what, enum outcome outcome,
+                        const char *text)
 {
     if (report->n == MAX_FINDINGS)
         return;
@@ -62,31 +65,50 @@ static bool check_methods(struct report *report, const struct fsroot *root)
 
     for (size_t i = 0; methods[i]; i++) {
         struct error why = {0};
-        int rc = methods[i]->host(root, &why);
+        int rc = method_host(methods[i], root, &why);
 
         any |= rc == 0;
-        add(report, methods[i]->name, rc == 0 ? OUTCOME_YES : OUTCOME_NO,
-            rc == 0 ? methods[i]->summary : why.text);
+        add_finding(report, methods[i]->name, rc == 0 ? OUTCOME_YES : OUTCOME_NO,
+                    rc == 0 ? methods[i]->summary : why.text);
         if (rc == 0 && geteuid() != 0)
             limit_to_own(report);
     }
     return any;
 }
 
+/* For vmwss cache, which does not say how much memory is used: it is no method. */
+static void check_cache(struct report *report, const struct fsroot *root)
+{
+    struct error no_counters = {0};
+    struct error no_monitor = {0};
+    const bool any = cache_check_host(root, &no_counters, &no_monitor) == 0;
+    const bool both = !no_counters.code && !no_monitor.code;
+    char text[sizeof(report->findings[0].text)];
+
+    snprintf(text, sizeof(text), "%s%s%s",
+             both ? "last-level cache: performance counters and resctrl" : no_counters.text,
+             *no_counters.text && *no_monitor.text ? "; " : "", no_monitor.text);
+    add_finding(report, "cache", both ? OUTCOME_YES : any ? OUTCOME_WARNING : OUTCOME_NO, text);
+}
+
 static void check_disturbances(struct report *report, const struct fsroot *root)
 {
     if (geteuid() != 0)
-        add(report, "root", OUTCOME_WARNING,
+        add_finding(
+            report, "root", OUTCOME_WARNING,
             "not run as root: frame numbers, page flags and other users' processes are not visible");
     if (disturbance_damon(root))
-        add(report, "damon-active", OUTCOME_WARNING,
+        add_finding(
+            report, "damon-active", OUTCOME_WARNING,
             "a kdamond runs: it clears accessed bits too if it watches the same memory; `idle` may "
             "read low");
     if (numa_balancing_on(root))
-        add(report, "numa-balancing", OUTCOME_WARNING,
+        add_finding(
+            report, "numa-balancing", OUTCOME_WARNING,
             "NUMA balancing is on: it unmaps pages now and then (sysctl kernel.numa_balancing)");
     if (disturbance_ksm(root))
-        add(report, "ksm", OUTCOME_WARNING,
+        add_finding(
+            report, "ksm", OUTCOME_WARNING,
             "KSM runs: merged pages are counted as unmeasurable, for others touch them too");
 }
 
@@ -97,11 +119,11 @@ static int add_verdicts(struct report *report, const struct survey *survey, stru
     for (size_t v = 0; v < survey->n_verdicts; v++) {
         const struct method_verdict *verdict = &survey->verdicts[v];
 
-        add(report, verdict->method->name, verdict->rc == 0 ? OUTCOME_YES : OUTCOME_NO,
-            verdict->rc == 0 ? verdict->method->summary : verdict->why.text);
+        add_finding(report, verdict->method->name, verdict->rc == 0 ? OUTCOME_YES : OUTCOME_NO,
+                    verdict->rc == 0 ? verdict->method->summary : verdict->why.text);
     }
-    add(report, "auto", survey->chosen ? OUTCOME_YES : OUTCOME_NO,
-        survey->chosen ? survey->chosen->name : "no method can see this guest");
+    add_finding(report, "auto", survey->chosen ? OUTCOME_YES : OUTCOME_NO,
+                survey->chosen ? survey->chosen->name : "no method can see this guest");
     return survey->chosen ? 0 : -ENOTSUP;
 }
 
@@ -160,8 +182,22 @@ static void print_json(const struct report *report)
         json_array_append_new(array, item);
     }
     json_object_set_new(object, "schema", json_string("vmwss.doctor.v1"));
+    json_set_here_and_now(object);
     json_object_set_new(object, "findings", array);
     json_print_line(object);
+}
+
+static bool check_host(struct report *report, const struct fsroot *root)
+{
+    bool works = check_methods(report, root);
+    char remedy[DISTRIBUTION_TEXT];
+
+    /* Whoever lacks the most accurate method most of all wants to know which kernel has it. */
+    if (!fsroot_exists(root, "sys/kernel/mm/page_idle/bitmap") &&
+        *distribution_remedy(root, remedy))
+        add_finding(report, "kernel", OUTCOME_WARNING, remedy);
+    check_cache(report, root);
+    return works;
 }
 
 static int examine(struct report *report, const struct guest_choice *choice)
@@ -175,11 +211,11 @@ static int examine(struct report *report, const struct guest_choice *choice)
     if (choice->domain || choice->pid)
         works = check_guest(report, &root, choice, &error) == 0;
     else
-        works = check_methods(report, &root);
+        works = check_host(report, &root);
     check_disturbances(report, &root);
     fsroot_close(&root);
     if (*error.text) {
-        add(report, "guest", OUTCOME_NO, error.text);
+        add_finding(report, "guest", OUTCOME_NO, error.text);
         command_error("%s", error.text);
     }
     return works ? 0 : EXIT_CANNOT;

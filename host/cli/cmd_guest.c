@@ -120,7 +120,7 @@ static void take_last_report(struct guest_view *view, const struct guest_kept *k
 
 /* --- together --------------------------------------------------------------------------------- */
 
-static void show(const struct choice *choice, const struct guest_view *view)
+static void show_guest(const struct choice *choice, const struct guest_view *view)
 {
     if (choice->json)
         guest_view_print_json(view);
@@ -168,7 +168,7 @@ static int inquire(struct inquiry *inquiry, struct error *error)
         guest_stats_unavailable(&view.stats, "%s", view.unavailable);
         command_error("domain %s: %s", view.domain, view.unavailable);
     }
-    show(inquiry->choice, &view);
+    show_guest(inquiry->choice, &view);
     inquiry->reported |= view.report || domain_memory_is_reported(&view.memory);
     if (rc == 0) {
         inquiry->before = now;

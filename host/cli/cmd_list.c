@@ -22,17 +22,19 @@ struct row {
     struct error problem;
 };
 
+/* Of a guest that can be measured, REASON is there with --verbose only: of each method that cannot
+ * see it, in one cell. */
 static const struct table_column columns[] = {
-    {.name = "DOMAIN"},
-    {.name = "PID", .right = true},
-    {.name = "STATE"},
-    {.name = "ACCEL"},
-    {.name = "RAM", .right = true},
-    {.name = "RESIDENT", .right = true},
-    {.name = "BACKING"},
-    {.name = "PAGE", .right = true},
+    {.name = "DOMAIN", .cut = true},
+    {.name = "PID", .right = true, .rank = 4},
+    {.name = "STATE", .rank = 2},
+    {.name = "ACCEL", .rank = 5},
+    {.name = "RAM", .right = true, .rank = 1},
+    {.name = "RESIDENT", .right = true, .rank = 3},
+    {.name = "BACKING", .rank = 6},
+    {.name = "PAGE", .right = true, .rank = 6},
     {.name = "METHOD"},
-    {.name = "WHY NOT THE OTHERS", .last = true},
+    {.name = "REASON", .last = true},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -87,7 +89,7 @@ static void join_reasons(char *text, size_t size, const struct survey *survey)
                                      survey->verdicts[v].why.text);
 }
 
-static void add_row(struct table *table, const struct row *row)
+static void add_row(struct table *table, const struct row *row, bool verbose)
 {
     char cell[N_COLUMNS][2048] = {{0}};
     const char *cells[N_COLUMNS];
@@ -105,7 +107,8 @@ static void add_row(struct table *table, const struct row *row)
         snprintf(cell[7], size, "%lluK%s", (unsigned long long)(largest_page_bytes(ram) >> 10),
                  has_thp(ram) ? "+THP" : "");
         snprintf(cell[8], size, "%s", chosen_name(&row->survey));
-        join_reasons(cell[9], size, &row->survey);
+        if (verbose || row->survey.busy.code || !row->survey.chosen)
+            join_reasons(cell[9], size, &row->survey);
     } else {
         snprintf(cell[9], size, "%s", row->problem.text);
     }
@@ -132,6 +135,7 @@ static void print_json(const struct row *row)
     char backing[64] = "";
 
     json_object_set_new(object, "schema", json_string("vmwss.list.v1"));
+    json_set_here_and_now(object);
     json_object_set_new(object, "domain", json_text(row->name));
     json_object_set_new(object, "uuid", json_text(row->uuid));
     json_object_set_new(object, "pid", row->pid ? json_integer(row->pid) : json_null());
@@ -168,7 +172,7 @@ static void survey_row(const struct fsroot *root, struct row *row, int opened, s
 }
 
 struct output {
-    bool json;
+    bool json, verbose;
     struct table *table;
 };
 
@@ -177,7 +181,7 @@ static void emit(const struct output *output, struct row *row)
     if (output->json)
         print_json(row);
     else
-        add_row(output->table, row);
+        add_row(output->table, row, output->verbose);
     if (row->surveyed)
         survey_free(&row->survey);
 }
@@ -236,7 +240,7 @@ static int list_domains(const struct fsroot *root, const char *uri, const struct
 
 struct choice {
     const char *uri;
-    bool processes, json;
+    bool processes, verbose, json;
 };
 
 #define AT(member) offsetof(struct choice, member)
@@ -245,6 +249,8 @@ static const struct option_line lines[] = {
     {OPTION_TEXT, 'c', "connect", "URI", AT(uri), .help = "libvirt connection (qemu:///system)"},
     {OPTION_FLAG, 'P', "processes", NULL, AT(processes),
      .help = "look for QEMU processes instead of asking libvirt"},
+    {OPTION_FLAG, 'v', "verbose", NULL, AT(verbose),
+     .help = "of guests that can be measured too, why not by the other methods"},
     {OPTION_FLAG, 'j', "json", NULL, AT(json),
      .help = "one JSON object per line, schema vmwss.list.v1"},
     {.type = OPTION_END},
@@ -277,6 +283,7 @@ int cmd_list(int argc, char **argv)
     struct error error = {0};
 
     output.json = choice.json;
+    output.verbose = choice.verbose;
     output.table = table_new(columns, N_COLUMNS);
     if (!output.table || fsroot_open(&root, "/") < 0)
         return EXIT_CANNOT;

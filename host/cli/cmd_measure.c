@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_measure.c  vmwss measure: find → locate → sample → estimate → record → show, once or
  * repeatedly. */
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cli/asking.h"
 #include "cli/interrupt.h"
 #include "cli/session.h"
+#include "cli/several.h"
 #include "estimate/pace.h"
 #include "show/guest_stats.h"
 #include "show/sample_json.h"
 #include "show/sample_table.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define DEFAULT_WINDOW_S 10.0
 
@@ -32,6 +36,10 @@ struct options {
     uint64_t count;                  /* 0: until interrupted */
     uint64_t stretch;                /* up to so many intervals from one measurement to the next */
     bool agent;                      /* ask the guest, too */
+    bool all;                        /* --all */
+    char **domains;                  /* of several */
+    size_t n_domains;                /* 0: one, of .sampling */
+    atomic_flag *headed;             /* of several, which share it: the heading was printed */
 };
 
 static int set_fine(void *base, const char *value)
@@ -60,7 +68,7 @@ static int set_pause(void *base, const char *value)
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
     SAMPLING_WINDOWS("windows in seconds (10); several are answered by one run"),
-    SAMPLING_METHOD("auto, @methods@ (auto)"),
+    SAMPLING_METHOD("auto, @names@ (auto)", sampling_names),
     SAMPLING_CENSUS("look at every page"),
     SAMPLING_SAMPLES(
         "look at a panel of N pages chosen at random\n"
@@ -83,6 +91,8 @@ static const struct option_line lines[] = {
      .help = "suspend the guest while it is marked and while it is read, each time for at\n"
              "most MS milliseconds (100): no touch falls in between",
      .call = set_pause},
+    {OPTION_FLAG, 'a', "all", NULL, AT(all),
+     .help = "every running guest of the libvirt connection"},
     {OPTION_FLAG, 0, "agent", NULL, AT(agent),
      .help = "ask the agent in the guest, too, and show what it says"},
     {OPTION_COUNT, 'k', "count", "N", AT(count),
@@ -94,17 +104,39 @@ static const struct option_line lines[] = {
 
 static const struct command_options command_options = {
     .usage =
-        "Usage: vmwss measure (DOMAIN | --pid PID) [OPTIONS]\n\n"
-        "Measures the working set size of a running guest: bytes of its RAM touched within a window.\n\n"
+        "Usage: vmwss measure (DOMAIN... | --all | --pid PID) [OPTIONS]\n\n"
+        "Measures the working set size of a running guest: bytes of its RAM touched within a window;\n"
+        "of several at the same time, each printed when it is done.\n\n"
         "  DOMAIN              name, UUID or id of a libvirt domain",
     .lines = lines,
     .after = "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
              "130 interrupted.\n",
 };
 
+/* Several are left to options->domains; the checks are those of one. */
+static int take_domains(struct options *options, int argc, char **argv)
+{
+    const int n = argc - optind;
+
+    if (options->all && (n > 0 || options->sampling.guest.pid)) {
+        command_error("--all, DOMAIN or --pid, not two of them");
+        return -EINVAL;
+    }
+    if (options->all) {
+        options->sampling.guest.domain = "all";
+        return sampling_check(&options->sampling, argc, argv);
+    }
+    if (n > 1) {
+        options->domains = argv + optind;
+        options->n_domains = (size_t)n;
+        argc = optind + 1;
+    }
+    return sampling_check(&options->sampling, argc, argv);
+}
+
 static int check_options(struct options *options, int argc, char **argv)
 {
-    if (sampling_check(&options->sampling, argc, argv) < 0)
+    if (take_domains(options, argc, argv) < 0)
         return -EINVAL;
     /* The second measurement cannot be paused alike, and of two guardians one would wait for the
      * other. */
@@ -155,18 +187,30 @@ static void say_missing(const struct guest_stats *stats)
         command_error("the guest says nothing: %s", stats->unavailable);
 }
 
-static int show(const struct sample_record *record, const struct options *options, bool heading,
-                struct error *error)
+static bool is_of_several(const struct options *options)
 {
+    return options->all || options->n_domains > 0;
+}
+
+/* Of several, it stands above the first that is done. */
+static bool needs_heading(const struct options *options, bool heading)
+{
+    return is_of_several(options) ? !atomic_flag_test_and_set(options->headed) : heading;
+}
+
+static int show_record(const struct sample_record *record, const struct options *options,
+                       bool first, struct error *error)
+{
+    const bool heading = !options->sampling.json && needs_heading(options, first);
     int rc = 0;
 
     if (options->sampling.json)
         rc = sample_json_print(record);
-    else if (options->interval_s > 0)
+    else if (options->interval_s > 0 || is_of_several(options))
         sample_table_print_series(record, heading);
     else
         sample_table_print(record, heading);
-    if (!options->sampling.json && heading)
+    if (!options->sampling.json && first)
         say_missing(&record->guest);
     return rc == 0 ? command_flush(error) : rc;
 }
@@ -205,7 +249,9 @@ static int measure_period(struct session *session, const struct options *options
     } else if (rc == 0) {
         if (options->agent)
             asking_annotate(&measuring->asking, &record);
-        rc = show(&record, options, measuring->shown % 20 == 0, error);
+        rc = show_record(&record, options, measuring->shown % 20 == 0, error);
+        if (options->agent && *measuring->asking.instead)
+            command_error("the guest's statistics are %s", measuring->asking.instead);
         period_s = next_period(&measuring->pace, &record);
         measuring->shown++;
     }
@@ -249,6 +295,79 @@ static int measure_repeatedly(struct session *session, const void *context, stru
     return rc;
 }
 
+/* --- several ---------------------------------------------------------------------------------- */
+
+static int measure_one(const char *name, void *context)
+{
+    struct options options = *(struct options *)context;
+
+    options.sampling.guest.domain = name;
+    options.sampling.quiet = true;
+    return session_run(&options.sampling, measure_repeatedly, &options);
+}
+
+/* By UUID, which no rename in between makes another's. The names are infos', which the caller
+ * frees. */
+static int name_all(struct options *options, struct domain_info **infos, struct error *error)
+{
+    struct domain_connection *connection;
+    struct fsroot root;
+    int rc = domain_connect(options->sampling.guest.uri, &connection, error);
+
+    if (rc < 0)
+        return rc;
+    if (fsroot_open(&root, "/") < 0) {
+        domain_disconnect(connection);
+        return error_set(error, -errno, "/: %s", strerror(errno));
+    }
+
+    const ssize_t n = domain_list(connection, &root, infos, error);
+
+    fsroot_close(&root);
+    domain_disconnect(connection);
+    if (n < 0)
+        return (int)n;
+    options->domains = calloc((size_t)n + 1, sizeof(*options->domains));
+    if (!options->domains)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (ssize_t i = 0; i < n; i++)
+        if ((*infos)[i].state == DOMAIN_RUNNING)
+            options->domains[options->n_domains++] = (*infos)[i].uuid;
+    return options->n_domains > 0 ? 0 : error_set(error, -ENOENT, "no guest runs");
+}
+
+static int measure_several(struct options *options)
+{
+    /* An embedded driver's root belongs to one process at a time. */
+    const char *uri = options->sampling.guest.uri ? options->sampling.guest.uri
+                                                  : domain_default_uri();
+
+    int code;
+
+    options->headed = mmap(NULL, sizeof(*options->headed), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (options->headed == MAP_FAILED) {
+        command_error("mmap: %s", strerror(errno));
+        return EXIT_CANNOT;
+    }
+    atomic_flag_clear(options->headed);
+    code = several_run(options->domains, options->n_domains, strstr(uri, ":///embed"), measure_one,
+                       options);
+    munmap(options->headed, sizeof(*options->headed));
+    return code;
+}
+
+static int measure_all_guests(struct options *options)
+{
+    cleanup_free struct domain_info *infos = NULL;
+    struct error error = {0};
+    int rc = name_all(options, &infos, &error);
+    int code = rc < 0 ? command_cannot(&error) : measure_several(options);
+
+    free(options->domains);
+    return code;
+}
+
 int cmd_measure(int argc, char **argv)
 {
     struct options options;
@@ -256,5 +375,9 @@ int cmd_measure(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
+    if (options.all)
+        return measure_all_guests(&options);
+    if (options.n_domains > 0)
+        return measure_several(&options);
     return session_run(&options.sampling, measure_repeatedly, &options);
 }

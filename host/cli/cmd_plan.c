@@ -94,8 +94,8 @@ static void showing_free(struct showing *showing)
         free(showing->warned[--showing->n_warned]);
 }
 
-static int print(const struct plan_choice *choice, const struct plan_shown *shown,
-                 const struct showing *showing, struct error *error)
+static int print_plan(const struct plan_choice *choice, const struct plan_shown *shown,
+                      const struct showing *showing, struct error *error)
 {
     const struct html_plan page = {.shown = shown,
                                    .warnings = showing->warned,
@@ -126,7 +126,7 @@ static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
 
     const struct plan_shown shown = {fleet, &choice->request, &result, choice->kept.window_s};
 
-    rc = print(choice, &shown, showing, error);
+    rc = print_plan(choice, &shown, showing, error);
     plan_result_free(&result);
     return rc;
 }
@@ -138,6 +138,7 @@ static int plan_run(struct plan_choice *choice, struct error *error)
     struct plan_reading reading = {
         .sources = choice->sources,
         .n_sources = choice->n_sources,
+        .step_s = choice->step_s,
         .window_s = choice->kept.window_s,
         .prometheus = &prometheus,
         .warn = show_warning,

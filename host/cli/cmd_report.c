@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/own_memory.h"
 #include "cli/kept.h"
-#include "keep/report.h"
+#include "keep/report_timeline.h"
 #include "show/html_report.h"
 #include "show/progress.h"
 #include "show/report.h"
@@ -80,7 +80,7 @@ static int parse_options(struct options *options, int argc, char **argv)
         command_error("--html, --json or --csv, not two of them");
         return -EINVAL;
     }
-    return 0;
+    return kept_span_check(&options->kept);
 }
 
 /* The host whose history it is: named, or the one of the first guest. */
@@ -113,34 +113,16 @@ static void show_reading(double done, void *context)
     progress_say((double)(clock_ns() - reading->began_ns) / 1e9, text, &reading->progress);
 }
 
-/* Every guest of the report over time. */
-static int read_cells(struct store *store, const struct report *report,
-                      const struct timeline_span *span, struct timeline_cell **cells,
-                      struct error *error)
-{
-    int rc = 0;
-
-    *cells = calloc(report->n_guests * span->n_cells + 1, sizeof(**cells));
-    if (!*cells)
-        return error_set(error, -ENOMEM, "out of memory for the page");
-    for (size_t g = 0; rc == 0 && g < report->n_guests; g++)
-        rc = timeline_read(store, &report->guests[g].guest, span, *cells + g * span->n_cells,
-                           error);
-    return rc;
-}
-
 static int write_page(struct store *store, const struct options *options,
                       const struct report *report, struct error *error)
 {
     struct timeline_span span;
-    struct timeline_cell *cells = NULL;
-    int rc = timeline_span(store, report->from_s, report->to_s, report->options.window_s, &span,
-                           error);
+    struct timeline_cell *cells;
+    int rc = report_timeline(store, report, &span, &cells, error);
 
-    if (rc == 0)
-        rc = read_cells(store, report, &span, &cells, error);
     if (rc == 0) {
-        const struct html_report page = {report, &span, cells, options->report.to_s};
+        const struct html_report page = {
+            .report = report, .span = &span, .cells = cells, .now_s = options->report.to_s};
 
         rc = html_report_write(&page, options->html, error);
     }
@@ -148,8 +130,8 @@ static int write_page(struct store *store, const struct options *options,
     return rc;
 }
 
-static int show(struct store *store, const struct options *options, const struct report *report,
-                struct error *error)
+static int show_report(struct store *store, const struct options *options,
+                       const struct report *report, struct error *error)
 {
     int rc;
 
@@ -159,13 +141,15 @@ static int show(struct store *store, const struct options *options, const struct
     return rc == 0 ? report_print(report, options->kept.format) : rc;
 }
 
-static int print(struct store *store, struct options *options, struct error *error)
+static int make_and_show(struct store *store, struct options *options, struct error *error)
 {
     struct reading reading = {.began_ns = clock_ns()};
     struct report report;
     int rc;
 
-    options->report.window_s = options->kept.window_s;
+    rc = kept_window(store, 0, &options->kept, &options->report.window_s, error);
+    if (rc < 0)
+        return rc;
     kept_span(&options->kept, &options->report.from_s, &options->report.to_s);
     if (!options->report.capacity_bytes && is_this_host(store, options->report.host))
         options->report.capacity_bytes = own_memory_for_guests();
@@ -180,7 +164,7 @@ static int print(struct store *store, struct options *options, struct error *err
     progress_clear(&reading.progress);
     if (rc < 0)
         return rc;
-    rc = show(store, options, &report, error);
+    rc = show_report(store, options, &report, error);
     report_free(&report);
     return rc;
 }
@@ -196,6 +180,6 @@ int cmd_report(int argc, char **argv)
         return options_exit(rc);
     rc = kept_open(&options.kept, &store, &error);
     if (rc == 0)
-        rc = print(store, &options, &error);
+        rc = make_and_show(store, &options, &error);
     return kept_end(store, rc, &error);
 }

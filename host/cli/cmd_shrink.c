@@ -190,8 +190,8 @@ static int reported_nothing(const struct experiment *experiment, struct error *e
 
 /* Watches the guest for the time of a step, and judges all of that time; a step that has alarmed
  * already is judged from @p before on, when its size was set. */
-static int watch(struct experiment *experiment, const struct guest_report *before,
-                 struct shrink_step *step, struct error *error)
+static int watch_step(struct experiment *experiment, const struct guest_report *before,
+                      struct shrink_step *step, struct error *error)
 {
     const struct guest_report first = step->complaints ? *before : experiment->last;
     const double until_s = now_s() + experiment->options->settle_s;
@@ -225,7 +225,7 @@ static int first_step(struct experiment *experiment, struct error *error)
     int rc = shrink_guest_look(&experiment->guest, &experiment->last, error);
 
     if (rc == 0)
-        rc = watch(experiment, &experiment->last, step, error);
+        rc = watch_step(experiment, &experiment->last, step, error);
     if (rc < 0 || interrupted)
         experiment->report.n--; /* it was not watched for its time */
     else if (step->complaints)
@@ -243,7 +243,7 @@ static int shrink_once(struct experiment *experiment, uint64_t target, struct er
     if (rc == 0)
         rc = wait_for_size(experiment, target, &step->complaints, error);
     if (rc == 0)
-        rc = watch(experiment, &before, step, error);
+        rc = watch_step(experiment, &before, step, error);
     if (rc < 0 || interrupted) {
         report->n--;
         return rc;
@@ -295,7 +295,7 @@ static int wait_for_full(struct experiment *experiment, double until_s, struct e
 }
 
 /* A signal ends only the waiting, for another job, then for the guest. */
-static int restore(struct experiment *experiment, struct error *error)
+static int restore_balloon(struct experiment *experiment, struct error *error)
 {
     const double until_s = now_s() + RESTORE_S;
     bool is_set;
@@ -388,7 +388,7 @@ static void read_kept(struct experiment *experiment)
         experiment->report.record = &experiment->kept->sample.record.sample;
 }
 
-static int begin(struct experiment *experiment, struct error *error)
+static int begin_experiment(struct experiment *experiment, struct error *error)
 {
     struct shrink_guest *guest = &experiment->guest;
     struct timespec now;
@@ -421,7 +421,7 @@ static int begin(struct experiment *experiment, struct error *error)
 static int run(struct experiment *experiment, struct error *error)
 {
     struct error while_restoring = {0};
-    int rc = begin(experiment, error);
+    int rc = begin_experiment(experiment, error);
     int restored;
 
     if (rc < 0)
@@ -429,7 +429,7 @@ static int run(struct experiment *experiment, struct error *error)
     progress_init(&experiment->progress, experiment->name);
     experiment->began_s = now_s();
     rc = step_down(experiment, error);
-    restored = restore(experiment, &while_restoring);
+    restored = restore_balloon(experiment, &while_restoring);
     if (experiment->options->json)
         shrink_json_print(&experiment->report);
     else

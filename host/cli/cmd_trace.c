@@ -47,7 +47,7 @@ static const struct option_line lines[] = {
      "a whole number above 0"},
     {OPTION_SIZE, 0, "max-size", "SIZE", AT(max_bytes),
      .help = "end before FILE is larger than that (256M)", .expect = "a size, as in 64M"},
-    SAMPLING_METHOD("auto, @followers@: a method that sees single pages"),
+    SAMPLING_METHOD("auto, @names@: a method that sees single pages", sampling_names_following),
     SAMPLING_CENSUS("sample every page (the default up to 1 GiB of RAM, except for zap)"),
     SAMPLING_SAMPLES("a panel of N pages chosen at random, the same in each period (2000)"),
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (default: not at\n"
@@ -68,7 +68,7 @@ static const struct command_options command_options = {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static int refuse(const char *what)
+static int refuse_usage(const char *what)
 {
     command_error("%s", what);
     return -EINVAL;
@@ -77,9 +77,9 @@ static int refuse(const char *what)
 static int check_show(const struct options *options, int argc)
 {
     if (options->sampling.guest.pid || optind < argc || options->out)
-        return refuse("--show reads a file: no guest, and no --out");
+        return refuse_usage("--show reads a file: no guest, and no --out");
     if (options->csv && options->sampling.json)
-        return refuse("--json or --csv, not both");
+        return refuse_usage("--json or --csv, not both");
     return 0;
 }
 
@@ -106,9 +106,9 @@ static int check_options(struct options *options, int argc, char **argv)
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
     if (options->sampling.json)
-        return refuse("--json is for --show; a trace is written with --out or --csv");
+        return refuse_usage("--json is for --show; a trace is written with --out or --csv");
     if (!options->out == !options->csv)
-        return refuse("--out FILE or --csv, one of them");
+        return refuse_usage("--out FILE or --csv, one of them");
     return check_interval(options);
 }
 
@@ -164,7 +164,7 @@ static void forget_set(struct tracing *tracing)
 }
 
 /* All other pages, when RAM was plugged. */
-static int prepare(struct tracing *tracing, struct resident_now *now, struct error *error)
+static int prepare_tracing(struct tracing *tracing, struct resident_now *now, struct error *error)
 {
     bool relocated;
     int rc = session_ready(tracing->session, now, &relocated, error);
@@ -251,7 +251,7 @@ static int trace_period(struct tracing *tracing, struct error *error)
 {
     struct sample_record record;
     struct resident_now now = {0};
-    int rc = prepare(tracing, &now, error);
+    int rc = prepare_tracing(tracing, &now, error);
 
     tracing->tried++;
     if (rc == 0)
@@ -323,7 +323,7 @@ static void fill_head(const struct tracing *tracing, struct trace_head *head)
     memcpy(head->window_s, session->plan.window_s, sizeof(head->window_s));
 }
 
-static int begin(struct tracing *tracing, struct error *error)
+static int begin_tracing(struct tracing *tracing, struct error *error)
 {
     struct trace_head head;
 
@@ -354,7 +354,7 @@ static void find_reason(const struct tracing *tracing, int rc, const struct erro
 }
 
 /* A trace that is full is as complete as it was to be. @p rc: of tracing. */
-static int end(struct tracing *tracing, int rc, struct error *error)
+static int end_tracing(struct tracing *tracing, int rc, struct error *error)
 {
     struct trace_writer *writer = &tracing->writer;
     char reason[100];
@@ -377,7 +377,7 @@ static int end(struct tracing *tracing, int rc, struct error *error)
     return rc < 0 ? rc : ended;
 }
 
-static int work(struct session *session, const void *context, struct error *error)
+static int trace_guest(struct session *session, const void *context, struct error *error)
 {
     struct tracing tracing = {
         .session = session,
@@ -394,9 +394,9 @@ static int work(struct session *session, const void *context, struct error *erro
                          session->plan.method->name);
     session->plan.collected = note;
     session->plan.collected_context = &tracing;
-    rc = begin(&tracing, error);
+    rc = begin_tracing(&tracing, error);
     if (rc == 0)
-        rc = end(&tracing, trace_all(&tracing, error), error);
+        rc = end_tracing(&tracing, trace_all(&tracing, error), error);
     session->plan.collected = NULL;
     forget_set(&tracing);
     trace_recorder_free(&tracing.recorder);
@@ -414,5 +414,5 @@ int cmd_trace(int argc, char **argv)
         return trace_show(options.show, options.csv             ? TRACE_CSV
                                         : options.sampling.json ? TRACE_JSON
                                                                 : TRACE_TABLES);
-    return session_run(&options.sampling, work, &options);
+    return session_run(&options.sampling, trace_guest, &options);
 }

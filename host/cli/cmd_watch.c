@@ -85,7 +85,7 @@ static bool is_enough(const struct printing *printing)
 }
 
 /* 1 when there are enough. */
-static int print(struct printing *printing, const struct kept_sample *kept)
+static int print_sample(struct printing *printing, const struct kept_sample *kept)
 {
     int rc = 0;
 
@@ -99,7 +99,7 @@ static int print(struct printing *printing, const struct kept_sample *kept)
     return rc == 0 && is_enough(printing) ? 1 : rc;
 }
 
-static int collect(const struct kept_sample *kept, void *context)
+static int collect_sample(const struct kept_sample *kept, void *context)
 {
     struct printing *printing = context;
 
@@ -122,7 +122,7 @@ static int collect(const struct kept_sample *kept, void *context)
 static int collect_new(const struct kept_sample *kept, void *context)
 {
     const struct printing *printing = context;
-    int rc = collect(kept, context);
+    int rc = collect_sample(kept, context);
 
     return rc == 0 ? printing->n_collected >= COLLECT_MAX : rc;
 }
@@ -137,7 +137,7 @@ static int print_collected(struct printing *printing, struct stream *stream, int
     if (rc >= 0 && stream_store(stream))
         rc = history_refresh(stream_store(stream), printing->error);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = print(printing, &printing->collected[i]);
+        rc = print_sample(printing, &printing->collected[i]);
     return rc;
 }
 
@@ -153,14 +153,14 @@ static void tell_unknown(struct store *store, const struct options *options)
     }
 }
 
-static int watch(struct stream *stream, const struct options *options, struct error *error)
+static int watch_stream(struct stream *stream, const struct options *options, struct error *error)
 {
     struct printing printing = {.options = options, .error = error};
     const struct timespec pause = {.tv_nsec = POLL_NS};
     int rc;
 
     tell_unknown(stream_store(stream), options);
-    rc = history_latest(stream_store(stream), collect, &printing, error);
+    rc = history_latest(stream_store(stream), collect_sample, &printing, error);
     rc = print_collected(&printing, stream, rc);
     while (rc == 0) {
         bool more;
@@ -186,7 +186,7 @@ int cmd_watch(int argc, char **argv)
         return options_exit(rc);
     rc = stream_open(options.database, &stream, &error);
     if (rc == 0)
-        rc = watch(stream, &options, &error);
+        rc = watch_stream(stream, &options, &error);
     stream_close(stream);
     return kept_end(NULL, rc, &error);
 }

@@ -128,7 +128,7 @@ static void read_times(const struct fsroot *root, struct status_daemon *daemon)
 
 /* --- its budget ------------------------------------------------------------------------------- */
 
-static int split(char *cmdline, size_t bytes, char **argv)
+static int split_words(char *cmdline, size_t bytes, char **argv)
 {
     int argc = 0;
 
@@ -154,7 +154,7 @@ static void read_budget(const struct fsroot *root, struct status_daemon *daemon)
     if (n <= 0)
         return;
 
-    int argc = split(cmdline, (size_t)n, argv);
+    int argc = split_words(cmdline, (size_t)n, argv);
 
     optind = 0; /* getopt_long(3): begins anew */
     opterr = 0;

@@ -13,6 +13,7 @@ static const struct command commands[] = {
     {"trace", "which pages of one guest were touched, period after period, in a file", cmd_trace},
     {"cgroups", "how much memory control groups touch: those of guests and all others",
      cmd_cgroups},
+    {"cache", "what a guest does to the last-level cache, and whether it fits into it", cmd_cache},
     {"profile", "the working set of one guest over windows that double", cmd_profile},
     {"grow", "the cumulative growth of the working set of one guest", cmd_grow},
     {"top", "the daemon's last record of every guest, on the whole screen", cmd_top},

@@ -130,6 +130,16 @@ static int set_risk(void *base, const char *value)
     return 0;
 }
 
+static int set_step(void *base, const char *value)
+{
+    double step_s;
+
+    if (parse_span(value, &step_s) < 0 || !plan_is_step(step_s))
+        return command_bad_value("--step", value, "1m, 2m, 3m, 5m, 10m, 15m, 30m or 1h");
+    ((struct plan_choice *)base)->step_s = (int)step_s;
+    return 0;
+}
+
 static int add_apart(void *base, const char *value)
 {
     struct plan_choice *choice = base;
@@ -181,7 +191,11 @@ static const struct option_line lines[] = {
      .help = "how far ahead trends are followed (14d)"},
     {OPTION_SPAN, 's', "since", "TIME", AT(kept.since_s),
      .help = "how far back: 12h, 7d, 4w (28d)"},
-    KEPT_WINDOW,
+    {OPTION_CALL, 0, "step", "TIME", 0,
+     .help = "of which the largest needs are added up: 1m to 1h (as short as 320 MiB allow)",
+     .call = set_step},
+    {OPTION_SECONDS, 'w', "window", "S", AT(kept.window_s),
+     .help = "the window, among those that are kept (60)"},
     {OPTION_TEXT, 0, "html", "FILE", AT(html),
      .help = "instead, write a page with the fleet in pictures into FILE"},
     KEPT_JSON("one JSON object, schema vmwss.plan.v1"),
@@ -271,8 +285,8 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
 }
 
 /* All guests of that name or UUID. */
-static int mark(struct plan_fleet *fleet, const char *option, const char *name, size_t n,
-                uint64_t apart, struct error *error)
+static int mark_guests(struct plan_fleet *fleet, const char *option, const char *name, size_t n,
+                       uint64_t apart, struct error *error)
 {
     size_t found = 0;
 
@@ -300,7 +314,7 @@ static int mark_list(struct plan_fleet *fleet, const char *option, const char *l
     for (const char *at = list; rc == 0;) {
         const size_t n = strcspn(at, ",");
 
-        rc = mark(fleet, option, at, n, apart, error);
+        rc = mark_guests(fleet, option, at, n, apart, error);
         at += n;
         if (*at++ == '\0')
             break;

@@ -23,12 +23,13 @@ struct plan_choice {
     size_t n_pinned;
     struct plan_request request;
     struct prom_options prometheus;
+    int step_s;       /* --step; 0: not given */
     const char *html; /* --html */
 };
 
 #define PLAN_CHOICE_DEFAULT                                                                        \
     {                                                                                              \
-        .kept = {.since_s = 28 * 86400, .window_s = 60},                                           \
+        .kept = {.since_s = 28 * 86400, .from_s = NAN, .to_s = NAN, .window_s = 60},               \
         .request = {.options = {.risk = 0.001, .horizon_s = 14 * 86400, .max_moves = (size_t)-1}}, \
         .prometheus = {.timeout_s = PROM_TIMEOUT_S},                                               \
     }

@@ -44,6 +44,16 @@ static int bad_method(const char *name)
     return command_bad_value("--method", name, expected);
 }
 
+char *sampling_names(char *text, size_t size)
+{
+    return method_names(text, size, false);
+}
+
+char *sampling_names_following(char *text, size_t size)
+{
+    return method_names(text, size, true);
+}
+
 static struct sampling_choice *sampling(void *choice)
 {
     return choice;
@@ -356,7 +366,7 @@ void session_size_panel(struct session *session, const struct resident_now *now)
     plan->presence = (double)bytes / (double)session->subject.ram.bytes;
     if (session->precision > 0 && !plan->census)
         plan->samples = precision_samples(session->precision, session->likely_fraction,
-                                          bytes / BASE_PAGE_BYTES + 1, session->design);
+                                          base_pages(bytes) + 1, session->design);
 }
 
 /* What the next panel of a precision can rely on. */
@@ -405,6 +415,7 @@ static int run(struct session *session, struct page_set *set, struct sample_resu
     int rc;
 
     progress_init(&session->progress, "measuring");
+    session->progress.enabled &= !session->choice->quiet;
     if (set)
         rc = sample_run_set(&target, plan, set, result, error);
     else if (session->fine > 0)
@@ -429,12 +440,12 @@ static int measure(struct session *session, struct page_set *set, struct residen
         learn(session, &result.windows[plan->n_windows - 1].tally);
     if (rc == 0)
         rc = sample_record_fill(record, &session->root, &session->subject.guest,
-                                &session->subject.ram, plan, &result, now, error);
+                                &session->subject.ram, plan, &result, error);
     if (rc == 0)
         flag_memory_apply_own(record);
     session->subject.guest.migrating = false; /* as of when it was opened */
     if (rc == 0 && session->fine > 0)
-        rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine, now);
+        rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine);
     if (rc == 0)
         rc = qemu_process_verify(&session->root, &session->subject.guest.process, error);
     return rc;

@@ -33,6 +33,7 @@ struct sampling_choice {
                         moves: it is not kept off */
     bool follow;     /* the command follows a panel over time */
     bool json;       /* --json */
+    bool quiet;      /* no progress on standard error: others are at work beside */
     size_t n_windows; /* ascending; the command's to set */
     double window_s[RUN_MAX_WINDOWS];
     const char *svg; /* --svg; NULL: no picture */
@@ -46,9 +47,11 @@ struct sampling_choice {
     {                                                                                        \
         OPTION_CALL, 'w', "window", "S,...", 0, .help = (text), .call = sampling_set_windows \
     }
-#define SAMPLING_METHOD(text)                                                              \
-    {                                                                                      \
-        OPTION_CALL, 'm', "method", "NAME", 0, .help = (text), .call = sampling_set_method \
+/* In the text, @names@ stands for those of all methods, or of those that can follow a panel. */
+#define SAMPLING_METHOD(text, which)                                          \
+    {                                                                         \
+        OPTION_CALL, 'm', "method", "NAME", .help = (text), .names = (which), \
+                                            .call = sampling_set_method       \
     }
 #define SAMPLING_CENSUS(text)                                               \
     {                                                                       \
@@ -79,6 +82,8 @@ struct sampling_choice {
 int sampling_set_windows(void *choice, const char *value);
 int sampling_set_method(void *choice, const char *value);
 int sampling_set_precision(void *choice, const char *value);
+char *sampling_names(char *text, size_t size);
+char *sampling_names_following(char *text, size_t size);
 
 /** Takes DOMAIN from what getopt left, and checks that the choices go together. 0; -EINVAL after
  * printing. */

@@ -236,7 +236,7 @@ static int find_source(struct shrink_guest *guest, struct error *error)
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
-static int check(const struct shrink_guest *guest, struct error *error)
+static int check_balloon(const struct shrink_guest *guest, struct error *error)
 {
     const struct domain_memory *memory = &guest->memory;
 
@@ -281,7 +281,7 @@ int shrink_guest_begin(struct shrink_guest *guest, const struct fsroot *root, co
     if (rc == 0)
         rc = domain_memory_fetch(guest->libvirt, domain, &guest->memory, error);
     if (rc == 0)
-        rc = check(guest, error);
+        rc = check_balloon(guest, error);
     if (rc < 0)
         return rc;
     guest->full_bytes = guest->memory.current_bytes;

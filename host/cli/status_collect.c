@@ -6,7 +6,7 @@
 #include "cli/daemon_process.h"
 #include "domain/domain_memory.h"
 #include "keep/event.h"
-#include "screen/rows.h"
+#include "keep/kept_age.h"
 #include "show/units.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct collecting {
 };
 
 /* NULL: out of memory. */
-static struct status_guest *append(struct status *status)
+static struct status_guest *append_guest(struct status *status)
 {
     struct status_guest *more = reallocarray(status->guests, status->n + 1, sizeof(*more));
 
@@ -49,14 +49,14 @@ static int add_record(const struct kept_sample *kept, void *context)
     /* The history of another host, copied here, says nothing of this one. */
     if (kept->ended_s > 0 || strcmp(sample->host, status->host) != 0)
         return 0;
-    guest = append(status);
+    guest = append_guest(status);
     if (!guest)
         return error_set(collecting->error, -ENOMEM, "out of memory");
     snprintf(guest->name, sizeof(guest->name), "%s", sample->domain);
     snprintf(guest->uuid, sizeof(guest->uuid), "%s", sample->uuid);
     guest->has_record = true;
     guest->assigned_bytes = sample->ram_bytes;
-    guest->age_s = row_age_s(kept, status->now_s);
+    guest->age_s = kept_age_s(kept, status->now_s);
     guest->kept = *kept;
     if (status->newest_s < status->now_s - guest->age_s)
         status->newest_s = status->now_s - guest->age_s;
@@ -89,7 +89,7 @@ static bool is_another(const struct status_guest *known, const struct guest *gue
 }
 
 /* By the process that its record names, else by UUID: a guest may have been started again. */
-static struct status_guest *find(struct status *status, const struct guest *guest)
+static struct status_guest *find_guest(struct status *status, const struct guest *guest)
 {
     for (size_t i = 0; i < status->n; i++)
         if (status->guests[i].has_record &&
@@ -123,7 +123,7 @@ static bool is_no_guest(int rc, const struct error *why)
 /* A guest all the same, though it cannot be understood: its error is why it has no number. */
 static int add_unreadable(struct status *status, pid_t pid, const struct error *why)
 {
-    struct status_guest *guest = append(status);
+    struct status_guest *guest = append_guest(status);
 
     if (!guest)
         return -ENOMEM;
@@ -142,9 +142,9 @@ static int add_process(struct status *status, const struct fsroot *root, pid_t p
 
     if (rc < 0)
         return is_no_guest(rc, &why) ? 0 : add_unreadable(status, pid, &why);
-    found = find(status, &guest);
+    found = find_guest(status, &guest);
     if (!found) {
-        found = append(status);
+        found = append_guest(status);
         if (found)
             name_process(found, &guest);
     }
@@ -173,7 +173,7 @@ static int add_processes(struct status *status, const struct fsroot *root, struc
 static bool has_ended(const struct status *status, const struct status_guest *guest)
 {
     return status->sees_processes && guest->pid == 0 &&
-           !row_is_current(&guest->kept, status->now_s);
+           !kept_is_current(&guest->kept, status->now_s);
 }
 
 static void drop_ended(struct status *status)
@@ -249,7 +249,7 @@ static void judge(const struct collecting *collecting, struct status_guest *gues
         return;
     guest->suspended = is_suspended(collecting, guest, &since_s);
     guest->measured = !guest->suspended && guest->has_record &&
-                      row_is_current(&guest->kept, status->now_s) &&
+                      kept_is_current(&guest->kept, status->now_s) &&
                       guest->kept.record.sample.n_windows > 0;
     if (guest->measured)
         return;
@@ -258,7 +258,7 @@ static void judge(const struct collecting *collecting, struct status_guest *gues
                  show_seconds(age, sizeof(age), (double)(long)(status->now_s - since_s)));
     else if (!guest->has_record)
         explain_missing(status, guest);
-    else if (!row_is_current(&guest->kept, status->now_s))
+    else if (!kept_is_current(&guest->kept, status->now_s))
         explain_old(status, guest);
     else
         snprintf(guest->reason, sizeof(guest->reason),
@@ -302,8 +302,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->uuid, y->uuid);
 }
 
-static int collect(struct collecting *collecting, const struct fsroot *root,
-                   const struct status_choice *choice, struct error *error)
+static int collect_all(struct collecting *collecting, const struct fsroot *root,
+                       const struct status_choice *choice, struct error *error)
 {
     struct status *status = collecting->status;
     int rc = meminfo_read(root, &status->memory, error);
@@ -337,7 +337,7 @@ int status_collect(const struct status_choice *choice, struct status *status, st
     snprintf(status->database, sizeof(status->database), "%s", choice->database);
     if (gethostname(status->host, sizeof(status->host) - 1) < 0)
         status->host[0] = '\0';
-    rc = collect(&collecting, &root, choice, error);
+    rc = collect_all(&collecting, &root, choice, error);
     free(collecting.rows);
     store_close(collecting.store);
     fsroot_close(&root);

@@ -58,7 +58,7 @@ static void say_cut(const struct trace_reader *reader)
                   reader->path, reader->offset, reader->bytes, reader->periods);
 }
 
-static int show(struct showing *showing, struct error *error)
+static int show_trace(struct showing *showing, struct error *error)
 {
     int end;
     int rc = 0;
@@ -77,7 +77,7 @@ static int show(struct showing *showing, struct error *error)
     return command_flush(error);
 }
 
-static int begin(struct showing *showing, struct error *error)
+static int begin_showing(struct showing *showing, struct error *error)
 {
     if (showing->format == TRACE_CSV)
         return 0;
@@ -96,9 +96,9 @@ int trace_show(const char *path, enum trace_format format)
 
     if (rc < 0)
         return command_cannot(&error);
-    rc = begin(&showing, &error);
+    rc = begin_showing(&showing, &error);
     if (rc == 0)
-        rc = show(&showing, &error);
+        rc = show_trace(&showing, &error);
     trace_printer_free(showing.printer);
     trace_stats_free(showing.stats);
     trace_reader_close(&showing.reader);

@@ -73,7 +73,7 @@ static void *unhurried_ask(void *context)
 }
 
 /* Signals are for the thread that can do something about them. */
-static int begin(struct inquiry *inquiry)
+static int begin_inquiry(struct inquiry *inquiry)
 {
     pthread_t thread;
     sigset_t all;
@@ -108,7 +108,7 @@ int guest_choice_open_unhurried(const struct guest_choice *choice, const volatil
                                 struct guest *guest, struct error *error)
 {
     struct inquiry *inquiry = inquiry_new(choice);
-    int rc = inquiry ? begin(inquiry) : -ENOMEM;
+    int rc = inquiry ? begin_inquiry(inquiry) : -ENOMEM;
 
     if (rc < 0) {
         if (inquiry)

@@ -121,11 +121,23 @@ static void note_rest(struct balloon_state *state, const struct balloon_policy *
 static void prove(struct balloon_state *state, const struct balloon_policy *policy,
                   const struct decide_input *input, double now_s)
 {
-    if (now_s - input->age_s < state->settled_at_s + policy->return_s)
+    if (now_s - fmax(input->age_s, 0) < state->settled_at_s + policy->return_s)
         return;
     state->proving = false;
     if (input->resident_bytes > state->set_bytes + policy->return_bytes)
         state->trouble = TROUBLE_NO_RETURN;
+}
+
+/* A record of before the order says nothing of what came after it: while a balloon that was going
+ * down is given memory at once, what was resident then has gone since, and is not what is touched.
+ */
+static void note_touched(struct balloon_state *state, const struct decide_input *input,
+                         uint64_t actual, double now_s)
+{
+    uint64_t given = state->moving ? larger(state->set_bytes, actual) : actual;
+
+    if (now_s - fmax(input->age_s, 0) > state->issued_at_s) /* a clock may be set back */
+        state->pending_bytes = smaller(state->pending_bytes, less(given, input->resident_bytes));
 }
 
 void balloon_observe(struct balloon_state *state, const struct balloon_policy *policy,
@@ -148,9 +160,7 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
         state->quiet = false;
     if (state->proving)
         prove(state, policy, input, now_s);
-    state->pending_bytes = smaller(
-        state->pending_bytes,
-        less(state->moving ? larger(state->set_bytes, actual) : actual, input->resident_bytes));
+    note_touched(state, input, actual, now_s);
     state->seen_bytes = actual;
 }
 

@@ -16,6 +16,7 @@ void control_policy_init(struct control_policy *policy)
                    .low_share = 0.16,
                    .leave_factor = 1.25},
         .balloon = balloon_policy_default,
+        .reclaim = reclaim_policy_default,
     };
     policy->decide.needs_statistics = true;
 }
@@ -210,7 +211,7 @@ static uint64_t proven(const struct control_guest *guest)
                    input->assigned_bytes);
 }
 
-static void grow(struct control_guest *guest, struct budgets *budgets)
+static void grow_guest(struct control_guest *guest, struct budgets *budgets)
 {
     uint64_t given = balloon_given(&guest->state, &guest->input);
     uint64_t firm_most = larger(given, larger(proven(guest), guest->share_bytes));
@@ -261,7 +262,8 @@ static uint64_t missing(const struct control_policy *policy, const struct contro
     return less(less(wanted, host->free_bytes) + waiting, returning_bytes);
 }
 
-static void give(struct control_host *host, struct control_guest *guests, size_t n)
+/* Returns what is still missing. */
+static uint64_t give(struct control_host *host, struct control_guest *guests, size_t n)
 {
     const enum control_hold hold = host->missing_bytes == 0 && host->level == LEVEL_AMPLE
                                        ? HOLD_AMPLE
@@ -280,6 +282,98 @@ static void give(struct control_host *host, struct control_guest *guests, size_t
         if (wanted != UINT64_MAX)
             wanted = less(wanted, decide_actual(&guest->input) - guest->wish_bytes);
     }
+    return wanted;
+}
+
+/* --- reclaim ---------------------------------------------------------------------------------- */
+
+/* Has its balloon nothing to give, or does it not work? While it moves there is a veto. */
+static bool may_be_reclaimed(const struct control_guest *guest)
+{
+    return guest->action == CONTROL_NONE &&
+           (guest->hold == HOLD_DECISION || guest->hold == HOLD_INHIBITED);
+}
+
+/* How much each guest could give: in reclaim_bytes. */
+static void offer_reclaim(const struct control_policy *policy, struct control_guest *guest,
+                          double now_s)
+{
+    struct reclaim_state *state = &guest->reclaim;
+
+    guest->reclaim_bytes = 0;
+    guest->reclaim_hold = policy->reclaim.on ? RECLAIM_BALLOON : RECLAIM_OFF;
+    if (!policy->reclaim.on)
+        return;
+    reclaim_observe(state, &policy->reclaim, &guest->group, &guest->input, now_s);
+    reclaim_pause_until(state, guest->state.pace.paused_until_s);
+    if (!may_be_reclaimed(guest))
+        state->n_lower = 0;
+    else
+        guest->reclaim_bytes = reclaim_step(state, &policy->reclaim, &policy->decide, &guest->group,
+                                            &guest->input, &guest->decision, now_s,
+                                            &guest->reclaim_hold);
+    if (guest->reclaim_bytes > 0 && guest->busy) {
+        guest->reclaim_bytes = 0;
+        guest->reclaim_hold = RECLAIM_BUSY;
+    }
+}
+
+static struct control_guest *next_to_be_reclaimed(struct control_guest *guests, size_t n)
+{
+    struct control_guest *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (guests[i].action == CONTROL_NONE && guests[i].reclaim_bytes > 0 &&
+            (!best || guests[i].decision.rho < best->decision.rho))
+            best = &guests[i];
+    return best;
+}
+
+/* What all of them may take together: the host's room in swap, which a group's own limit may hide.
+ */
+static uint64_t room_in_swap(const struct reclaim_policy *policy,
+                             const struct control_guest *guests, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (guests[i].reclaim_bytes > 0)
+            bytes = larger(bytes, reclaim_room(policy, &guests[i].group));
+    return bytes;
+}
+
+static void order_reclaim(struct control_guest *guest, uint64_t most_bytes)
+{
+    uint64_t bytes = smaller(guest->reclaim_bytes, most_bytes);
+
+    guest->reclaim_bytes = bytes - bytes % DECIDE_MIB;
+    if (guest->reclaim_bytes > 0)
+        guest->action = CONTROL_RECLAIM;
+    else
+        guest->reclaim_hold = RECLAIM_SWAP;
+}
+
+static void reclaim_missing(const struct control_policy *policy, struct control_guest *guests,
+                            size_t n, uint64_t wanted, double now_s)
+{
+    struct control_guest *guest;
+    uint64_t room;
+
+    for (size_t i = 0; i < n; i++)
+        offer_reclaim(policy, &guests[i], now_s);
+    room = room_in_swap(&policy->reclaim, guests, n);
+    while (wanted > 0 && (guest = next_to_be_reclaimed(guests, n)) != NULL) {
+        if (wanted != UINT64_MAX)
+            guest->reclaim_bytes = whole_mib_up(wanted, guest->reclaim_bytes);
+        order_reclaim(guest, room);
+        room -= guest->reclaim_bytes;
+        if (wanted != UINT64_MAX)
+            wanted = less(wanted, guest->reclaim_bytes);
+    }
+    while ((guest = next_to_be_reclaimed(guests, n)) != NULL) {
+        guest->reclaim_bytes = 0;
+        guest->reclaim_hold = RECLAIM_OTHERS;
+    }
 }
 
 /* --- together --------------------------------------------------------------------------------- */
@@ -292,8 +386,10 @@ void control_run(const struct control_policy *policy, struct control_host *host,
 
     host->levels = levels_of(&policy->levels, host->total_bytes, host->growth_bytes);
     host->level = levels_next(&policy->levels, &host->levels, host->level, host->free_bytes);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        guests[i].input.host_short = host->level >= LEVEL_SOFT;
         decide_one(policy, &guests[i], host->now_s);
+    }
     share_out(host, guests, n);
     budgets.firm = budget_above(host, LEVEL_HARD, pending(guests, n));
     /* Not above high, nor of the room that was asked for: what donors give until that is left again
@@ -303,10 +399,10 @@ void control_run(const struct control_policy *policy, struct control_host *host,
                              less(host->room_bytes, host->levels.threshold_bytes[LEVEL_AMPLE]));
     host->budget_bytes = budgets.firm;
     while ((guest = next_to_grow(guests, n)) != NULL)
-        grow(guest, &budgets);
+        grow_guest(guest, &budgets);
     host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n),
                                   pending(guests, n));
-    give(host, guests, n);
+    reclaim_missing(policy, guests, n, give(host, guests, n), host->now_s);
 }
 
 /* Never less than it has: what it uses by now would be killed, and by then no controller watches.
@@ -334,6 +430,8 @@ void control_restore(const struct control_host *host, enum control_restore resto
         uint64_t granted = smaller(less(wanted, given), budget);
 
         guest->action = CONTROL_NONE;
+        guest->reclaim_bytes = 0;
+        guest->reclaim_hold = RECLAIM_BALLOON;
         guest->hold = obstacle; /* not that of the last decision */
         guest->target_bytes = decide_actual(&guest->input);
         if (!ours || (wanted == guest->target_bytes && !guest->state.moving))

@@ -11,7 +11,8 @@
  *               missing: to the level's end, to the room that was asked for, to the growth that
  *               waits. What balloons on their way down will return counts as there.
  *   how fast    decide_step(): three decisions and ten minutes, then at most 5 %, 256 MiB and half
- *               of what is available to the guest, each time.
+ *               of what is available to the guest, each time. Not within an hour of its growth,
+ *               unless less than the level soft is free.
  *   growth      At once and all of it, but never from the last free memory: the sum of what is
  *               given, and was given and is not touched yet, leaves the threshold hard free. What
  *               does not fit waits until free memory shows that the donors' resident memory has
@@ -22,6 +23,9 @@
  *               what is free above 1.25 times high, and nothing while the host is short. So a guest
  *               that lies cannot bring others to be asked. Statistics that contradict the host's
  *               numbers give a guest no more than it had before our first target.
+ *   reclaim     Where it is on: what balloons did not give of what is missing is asked of the
+ *               control groups of guests whose balloons had nothing to give, or do not work, lowest
+ *               rho first (reclaim.h). Never of a guest whose balloon is used in this decision.
  *   never       below the decision's target, its floor and the reservation; above M; a guest that
  *               is excluded, inhibited or moved by another hand (balloon_state.h).
  *
@@ -33,6 +37,7 @@
 
 #include "control/balloon_state.h"
 #include "control/levels.h"
+#include "control/reclaim.h"
 
 /** What is to be done with one balloon. */
 enum control_action {
@@ -42,8 +47,9 @@ enum control_action {
     CONTROL_FULL,    /* all that is assigned, at once */
     CONTROL_SETTLE,  /* it does not come further: what it has becomes its target */
     CONTROL_RESTORE, /* what it had before our first target */
+    CONTROL_RECLAIM, /* its balloon is left as it is, and reclaim_bytes are reclaimed */
 };
-#define N_CONTROL_ACTIONS 6
+#define N_CONTROL_ACTIONS 7
 
 /** Why it is no more than that. */
 enum control_hold {
@@ -67,6 +73,7 @@ struct control_policy {
     struct decide_policy decide;
     struct levels_policy levels;
     struct balloon_policy balloon;
+    struct reclaim_policy reclaim;
     bool proactive; /* false: lazy, takes only what is missing */
 };
 
@@ -86,18 +93,23 @@ struct control_host {
 };
 
 struct control_guest {
-    /* In. panic_bytes and panic_age_s of the input are taken from the state. */
+    /* In. panic_bytes, panic_age_s and host_short of the input are set here. */
     struct decide_input input;
     bool excluded;
-    bool served;                /* out, within a decision; here, where it adds no padding */
-    struct balloon_state state; /* kept from one decision to the next */
+    bool busy;                    /* with a job, or the last reclaim: nothing is reclaimed */
+    bool served;                  /* out, within a decision; here, where it adds no padding */
+    struct balloon_state state;   /* kept from one decision to the next */
+    struct reclaim_group group;   /* in; unused where reclaim is off */
+    struct reclaim_state reclaim; /* kept, likewise */
     /* Out. */
     struct decide_decision decision;
     enum control_action action;
     enum control_hold hold;
-    uint64_t target_bytes; /* what its balloon is to be set to; with CONTROL_NONE what it has */
-    uint64_t wish_bytes;   /* what it would be without the host's limits */
-    uint64_t share_bytes;  /* what it may claim while the host is short */
+    uint64_t target_bytes;  /* what its balloon is to be set to; with CONTROL_NONE what it has */
+    uint64_t reclaim_bytes; /* of CONTROL_RECLAIM; else 0 */
+    enum reclaim_hold reclaim_hold;
+    uint64_t wish_bytes;  /* what it would be without the host's limits */
+    uint64_t share_bytes; /* what it may claim while the host is short */
 };
 
 /** One decision for the whole host. Sets the fields that are out, and advances the states. */

@@ -8,7 +8,8 @@
 
 const char *control_action_name(enum control_action action)
 {
-    static const char *const names[] = {"none", "shrink", "grow", "full", "settle", "restore"};
+    static const char *const names[] = {"none",   "shrink",  "grow",   "full",
+                                        "settle", "restore", "reclaim"};
 
     return names[action];
 }
@@ -97,6 +98,85 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
     }
 }
 
+/* --- reclaim ---------------------------------------------------------------------------------- */
+
+static void write_reclaim_pause(char *text, size_t size, const struct control_host *host,
+                                const struct reclaim_state *state)
+{
+    int n = snprintf(text, size,
+                     "nothing is reclaimed for %.0f s: ", state->paused_until_s - host->now_s);
+
+    text += n;
+    size -= (size_t)n;
+    switch (state->pause) {
+    case RECLAIM_PAUSE_PANIC:
+        snprintf(text, size, "it was short of memory");
+        return;
+    case RECLAIM_PAUSE_REFAULTS:
+        snprintf(text, size, "%.1f MiB of what was taken came back", mib(state->refault_bytes));
+        return;
+    case RECLAIM_PAUSE_PRESSURE:
+        snprintf(text, size, "its control group waited %.2f s for memory", state->waited_s);
+        return;
+    case RECLAIM_PAUSE_LITTLE:
+        snprintf(text, size, "the kernel found little, three times in a row");
+        return;
+    }
+}
+
+static void write_reclaim(char *text, size_t size, const struct control_policy *policy,
+                          const struct control_host *host, const struct control_guest *guest)
+{
+    const struct reclaim_state *state = &guest->reclaim;
+    double resident = mib(guest->input.resident_bytes);
+    double keep = mib(reclaim_keep(&guest->input, &guest->decision));
+
+    switch (guest->reclaim_hold) {
+    case RECLAIM_NONE:
+        snprintf(text, size,
+                 "memory.reclaim of %.0f MiB: %.0f are resident, %.0f are kept, and %.0f fit into "
+                 "swap",
+                 mib(guest->reclaim_bytes), resident, keep, mib(guest->group.swap_room_bytes));
+        return;
+    case RECLAIM_UNKNOWN:
+        snprintf(text, size, "its control group has not been read");
+        return;
+    case RECLAIM_REFUSED:
+        snprintf(text, size, "nothing is reclaimed: %s", guest->group.refused);
+        return;
+    case RECLAIM_PAUSE:
+        return write_reclaim_pause(text, size, host, state);
+    case RECLAIM_SWAP:
+        snprintf(text, size, "nothing is reclaimed: %.0f MiB fit into swap%s",
+                 mib(guest->group.swap_room_bytes),
+                 reclaim_room(&policy->reclaim, &guest->group) >= DECIDE_MIB
+                     ? ", and other guests take what that allows"
+                     : "");
+        return;
+    case RECLAIM_SETTLING:
+        snprintf(text, size, "the next reclaim waits for a record that began after the last one");
+        return;
+    case RECLAIM_WAITING:
+        snprintf(text, size, "reclaim: %.0f of %.0f MiB are kept, for %.0f s of %.0f so far", keep,
+                 resident, host->now_s - state->lower_since_s, policy->decide.down_after_s);
+        return;
+    case RECLAIM_ENOUGH:
+        snprintf(text, size, "reclaim: of %.0f MiB resident it keeps %.0f", resident, keep);
+        return;
+    case RECLAIM_BUSY:
+        snprintf(text, size,
+                 "nothing is reclaimed: a job runs on the domain, or the last reclaim goes on");
+        return;
+    case RECLAIM_OTHERS:
+        snprintf(text, size, "nothing is reclaimed: the host misses nothing");
+        return;
+    case RECLAIM_OFF:
+    case RECLAIM_BALLOON:
+    case RECLAIM_VETO:
+        text[0] = 0;
+    }
+}
+
 static const char *action_text(const struct control_guest *guest)
 {
     if (guest->action == CONTROL_SETTLE)
@@ -107,12 +187,14 @@ static const char *action_text(const struct control_guest *guest)
 char *control_why(char *text, const struct control_policy *policy, const struct control_host *host,
                   const struct control_guest *guest)
 {
-    char hold[256], decision[DECIDE_WHY_TEXT];
+    char hold[256], decision[DECIDE_WHY_TEXT], reclaim[256];
     const char *first = action_text(guest);
 
     write_hold(hold, sizeof(hold), policy, host, guest);
     decide_why(decision, sizeof(decision), &policy->decide, &guest->input, &guest->decision);
-    snprintf(text, CONTROL_WHY_TEXT, "%s%s%s%s%s", first, first[0] && hold[0] ? "; " : "", hold,
-             (first[0] || hold[0]) && decision[0] ? "; " : "", decision);
+    write_reclaim(reclaim, sizeof(reclaim), policy, host, guest);
+    snprintf(text, CONTROL_WHY_TEXT, "%s%s%s%s%s%s%s", first, first[0] && hold[0] ? "; " : "", hold,
+             (first[0] || hold[0]) && decision[0] ? "; " : "", decision,
+             (first[0] || hold[0] || decision[0]) && reclaim[0] ? "; " : "", reclaim);
     return text;
 }

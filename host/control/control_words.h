@@ -6,12 +6,12 @@
 #include "control/control.h"
 #include "decide/words.h"
 
-/** "none", "shrink", "grow", "full", "settle", "restore". */
+/** "none", "shrink", "grow", "full", "settle", "restore", "reclaim". */
 const char *control_action_name(enum control_action action);
 /** "none", "decision", "unknown", ... */
 const char *control_hold_name(enum control_hold hold);
 
-#define CONTROL_WHY_TEXT (DECIDE_WHY_TEXT + 256)
+#define CONTROL_WHY_TEXT (DECIDE_WHY_TEXT + 512)
 
 /** Why a guest is ordered what it is, or why nothing; after control_run(). Returns @p text, of
  * CONTROL_WHY_TEXT bytes. */

@@ -356,15 +356,8 @@ static int start_fleet(struct daemon *daemon, struct error *error)
 /* The scanner of a vmwssd that was killed restores guests yet: that is waited for. */
 static int lock_host(struct daemon *daemon, struct error *error)
 {
-    struct lock_wait wait = {.pidfd = -1};
-    uint64_t holder;
-    int rc = run_lock_host(&daemon->lock, &daemon->root, LOCK_NAME, &wait, error);
+    static const struct lock_wait wait = {.ended_seconds = RESTORE_S, .pidfd = -1};
 
-    if (rc != -EBUSY ||
-        fsroot_read_u64(&daemon->root, &holder, "run/vmwss/" LOCK_NAME ".lock") < 0 ||
-        holder > INT_MAX || kill((pid_t)holder, 0) == 0)
-        return rc;
-    wait.seconds = RESTORE_S;
     return run_lock_host(&daemon->lock, &daemon->root, LOCK_NAME, &wait, error);
 }
 

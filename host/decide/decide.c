@@ -50,7 +50,7 @@ static uint64_t scaled(uint64_t bytes, double factor, uint64_t most)
     return value < (double)most ? (uint64_t)value : most;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b, uint64_t most)
+static uint64_t sum_bounded(uint64_t a, uint64_t b, uint64_t most)
 {
     return a > most || b > most - a ? most : a + b;
 }
@@ -130,7 +130,7 @@ static uint64_t floor_of_distrusted(const struct decide_policy *policy,
     if (!is_reported(policy, input) || input->guest.available_bytes == DECIDE_UNKNOWN)
         return half;
     return larger(half, smaller(decide_actual(input),
-                                sum(used_of(input, reserve_bytes), reserve_bytes, most)));
+                                sum_bounded(used_of(input, reserve_bytes), reserve_bytes, most)));
 }
 
 /* What of it the guest's swap can take: half of what is free there, for the rest is for what
@@ -157,7 +157,8 @@ uint64_t decide_floor(const struct decide_policy *policy, const struct decide_in
     decision->used_bytes = used_of(input, decision->reserve_bytes);
     decision->droppable_bytes = smaller(droppable(&input->guest), decision->used_bytes);
     decision->floor_kind = decision->droppable_bytes > 0 ? FLOOR_SWAP : FLOOR_SWAPLESS;
-    return sum(decision->used_bytes - decision->droppable_bytes, decision->reserve_bytes, most);
+    return sum_bounded(decision->used_bytes - decision->droppable_bytes, decision->reserve_bytes,
+                       most);
 }
 
 uint64_t decide_learned(const struct decide_policy *policy, const struct decide_input *input)
@@ -318,7 +319,7 @@ static uint64_t whole_mib(uint64_t bytes, uint64_t most)
 {
     uint64_t over = bytes % DECIDE_MIB;
 
-    return over == 0 ? smaller(bytes, most) : sum(bytes - over, DECIDE_MIB, most);
+    return over == 0 ? smaller(bytes, most) : sum_bounded(bytes - over, DECIDE_MIB, most);
 }
 
 static void raise(struct decide_decision *decision, uint64_t bytes, enum decide_term term)
@@ -346,7 +347,7 @@ static void want(const struct decide_input *input, struct decide_decision *decis
         raise(decision, most, TERM_ASSIGNED);
 }
 
-static void choose(const struct decide_input *input, struct decide_decision *decision)
+static void choose_target(const struct decide_input *input, struct decide_decision *decision)
 {
     uint64_t actual = decide_actual(input);
 
@@ -378,7 +379,7 @@ void decide(const struct decide_policy *policy, const struct decide_input *input
     decision->confidence = confidence(input, decision);
     decision->rho = decide_rho(policy, input);
     want(input, decision);
-    choose(input, decision);
+    choose_target(input, decision);
     if (decision->action == ACTION_SHRINK)
         decision->give_back_bytes = less(input->resident_bytes, decision->target_bytes);
 }

@@ -187,6 +187,7 @@ struct decide_input {
                              not proven to have come back */
     bool stalled;         /* it waited for memory a moment ago, as its agent reported at once; with
                              no regard to the statistics */
+    bool host_short;      /* less than the level soft is free: its growth is no reason to wait */
     uint64_t panic_bytes; /* B at its last panic; 0: it had none */
     double panic_age_s;
     struct decide_guest guest;

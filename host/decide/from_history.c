@@ -136,7 +136,7 @@ static void take_last_report(struct decide_guest *guest,
     guest->cold_anon_bytes = memory->inactive_anon_bytes;
 }
 
-static void clear(struct decide_input *input)
+static void clear_input(struct decide_input *input)
 {
     *input = (struct decide_input){.actual_bytes = DECIDE_UNKNOWN, .panic_age_s = NAN};
 }
@@ -166,7 +166,7 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
     const struct sample_record *sample = &kept->record.sample;
     struct windows all = {0};
 
-    clear(input);
+    clear_input(input);
     input->assigned_bytes = sample->ram_bytes;
     input->resident_bytes = sample->resident_bytes;
     input->unmeasurable_bytes = sample->unmeasurable_bytes;
@@ -189,7 +189,7 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
 
 /* --- a minute --------------------------------------------------------------------------------- */
 
-static const struct bucket_window *find(const struct bucket *bucket, double wanted_s)
+static const struct bucket_window *find_window(const struct bucket *bucket, double wanted_s)
 {
     for (size_t w = 0; w < bucket->n_windows; w++)
         if (bucket->windows[w].window_s >= wanted_s - SAME_S)
@@ -211,7 +211,7 @@ static uint64_t above(const struct bucket_window *window)
 void decide_day_from_moment(struct decide_day *day, const struct decide_windows *windows,
                             const struct history_moment *moment)
 {
-    const struct bucket_window *window = find(moment->bucket, windows->mid_s);
+    const struct bucket_window *window = find_window(moment->bucket, windows->mid_s);
 
     if (window)
         decide_day_add(day, moment->start_s, &window->sketch, (double)above(window));
@@ -219,7 +219,7 @@ void decide_day_from_moment(struct decide_day *day, const struct decide_windows 
 
 uint64_t decide_reached(const struct decide_windows *windows, const struct history_moment *moment)
 {
-    const struct bucket_window *window = find(moment->bucket, windows->long_s);
+    const struct bucket_window *window = find_window(moment->bucket, windows->long_s);
 
     return window ? window->sketch.max : DECIDE_UNKNOWN;
 }
@@ -230,7 +230,7 @@ void decide_from_moment(struct decide_input *input, const struct decide_windows 
     const struct bucket *bucket = moment->bucket;
     struct windows all = {0};
 
-    clear(input);
+    clear_input(input);
     input->assigned_bytes = bytes_of(bucket->summary.ram_bytes);
     input->resident_bytes = bytes_of(bucket->summary.resident_bytes);
     input->unmeasurable_bytes = bytes_of(bucket->summary.unmeasurable_bytes);

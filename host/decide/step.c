@@ -45,15 +45,18 @@ static uint64_t step_bytes(const struct decide_policy *policy, const struct deci
 }
 
 /* Has it been lower for long enough? */
-static bool settled(struct decide_pace *pace, const struct decide_policy *policy, double now_s)
+static bool settled(struct decide_pace *pace, const struct decide_policy *policy,
+                    const struct decide_input *input, double now_s)
 {
+    bool grew = pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s;
+
     if (pace->n_lower == 0)
         pace->lower_since_s = now_s;
     if (pace->n_lower < policy->down_decisions)
         pace->n_lower++;
     return pace->n_lower >= policy->down_decisions &&
            now_s - pace->lower_since_s >= policy->down_after_s && now_s >= pace->paused_until_s &&
-           !(pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s);
+           (!grew || input->host_short);
 }
 
 /* While the last step is being proven it is no less so: that does not begin the ten minutes anew.
@@ -95,7 +98,7 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
         pace->n_lower = 0;
         return decision->target_bytes;
     }
-    if (!settled(pace, policy, now_s) || decision->vetoes)
+    if (!settled(pace, policy, input, now_s) || decision->vetoes)
         return actual;
 
     uint64_t step = step_bytes(policy, input);

@@ -11,7 +11,9 @@
  *
  * After growth of more than the band nothing is taken for an hour, so that a balloon turns at most
  * twice an hour: without that a load that comes and goes every half hour is followed up by the
- * factor of the short window, and down by that of the long one, four times an hour.
+ * factor of the short window, and down by that of the long one, four times an hour. While the host
+ * is short that does not hold: what a load left behind that has gone again is what the next one
+ * waits for.
  *
  * A panic teaches a size only where the guest had less than all: at full size no balloon caused it.
  */

@@ -73,10 +73,11 @@ struct text {
     unsigned parts;
 };
 
-static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_words(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Parts after the first are behind "; ". */
-static void add(struct text *text, const char *format, ...)
+static void add_words(struct text *text, const char *format, ...)
 {
     va_list arguments;
     int n = 0;
@@ -109,47 +110,49 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
 
     switch (veto) {
     case VETO_NOT_MEASURED:
-        return add(text, "it is not measured");
+        return add_words(text, "it is not measured");
     case VETO_WINDOW:
-        return add(text, "its long window is not answered, the longest that is has %g s",
-                   input->long_wss.window_s);
+        return add_words(text, "its long window is not answered, the longest that is has %g s",
+                         input->long_wss.window_s);
     case VETO_PAUSED:
-        return add(text, "it is suspended");
+        return add_words(text, "it is suspended");
     case VETO_MIGRATING:
-        return add(text, "it is being migrated or saved");
+        return add_words(text, "it is being migrated or saved");
     case VETO_DUMP:
-        return add(text, "its memory is being dumped");
+        return add_words(text, "its memory is being dumped");
     case VETO_VFIO:
-        return add(text, "VFIO pins its memory, so the host gets none back");
+        return add_words(text, "VFIO pins its memory, so the host gets none back");
     case VETO_HUGETLB:
-        return add(text, "it is on huge pages, of which a balloon frees none");
+        return add_words(text, "it is on huge pages, of which a balloon frees none");
     case VETO_EXCLUDED:
-        return add(text, "it is excluded");
+        return add_words(text, "it is excluded");
     case VETO_STALE:
-        return add(text, "the newest record is %.0f s old, more than %g periods of %.0f s",
-                   input->age_s, policy->stale_periods, input->period_s);
+        return add_words(text, "the newest record is %.0f s old, more than %g periods of %.0f s",
+                         input->age_s, policy->stale_periods, input->period_s);
     case VETO_YOUNG:
         if (isnan(input->up_s))
-            return add(text, "how long it has been up is not known");
-        return add(text, "up for %.0f s, less than %.0f s", input->up_s, policy->young_s);
+            return add_words(text, "how long it has been up is not known");
+        return add_words(text, "up for %.0f s, less than %.0f s", input->up_s, policy->young_s);
     case VETO_UNMEASURABLE:
-        return add(text, "%.0f%% of what is resident could not be measured",
-                   100 * (double)input->unmeasurable_bytes / (double)input->resident_bytes);
+        return add_words(text, "%.0f%% of what is resident could not be measured",
+                         100 * (double)input->unmeasurable_bytes / (double)input->resident_bytes);
     case VETO_PRESSURE:
         if (input->stalled)
-            return add(text, "it waited for memory a moment ago");
-        return add(text, "it waits for memory, PSI some %.2g%%", 100 * guest->psi_some);
+            return add_words(text, "it waited for memory a moment ago");
+        return add_words(text, "it waits for memory, PSI some %.2g%%", 100 * guest->psi_some);
     case VETO_REFAULTS:
-        return add(text, "it refaults or swaps in %.3g MiB a minute",
-                   60 * (or_0(guest->refault_bytes_s) + or_0(guest->swap_in_bytes_s)) /
-                       (double)DECIDE_MIB);
+        return add_words(text, "it refaults or swaps in %.3g MiB a minute",
+                         60 * (or_0(guest->refault_bytes_s) + or_0(guest->swap_in_bytes_s)) /
+                             (double)DECIDE_MIB);
     case VETO_VERDICT:
-        return add(text, "by its statistics it needs about what it has, or more");
+        return add_words(text, "by its statistics it needs about what it has, or more");
     case VETO_UNSETTLED:
-        return add(text, "its statistics are from before its balloon came to rest, or what it gave "
+        return add_words(text,
+                         "its statistics are from before its balloon came to rest, or what it gave "
                          "is not proven yet");
     case VETO_STATISTICS:
-        return add(text, "nothing is taken without fresh statistics of the guest that agree with "
+        return add_words(text,
+                         "nothing is taken without fresh statistics of the guest that agree with "
                          "the host's");
     }
 }
@@ -159,19 +162,19 @@ static void add_panics(struct text *text, const struct decide_input *input, unsi
     const struct decide_guest *guest = &input->guest;
 
     if (panics & PANIC_PSI_SOME && input->stalled)
-        add(text, "all of it at once: it waited for memory a moment ago");
+        add_words(text, "all of it at once: it waited for memory a moment ago");
     else if (panics & PANIC_PSI_SOME)
-        add(text, "all of it at once: PSI some %.2g%%", 100 * guest->psi_some);
+        add_words(text, "all of it at once: PSI some %.2g%%", 100 * guest->psi_some);
     if (panics & PANIC_PSI_FULL)
-        add(text, "all of it at once: PSI full %.2g%%", 100 * guest->psi_full);
+        add_words(text, "all of it at once: PSI full %.2g%%", 100 * guest->psi_full);
     if (panics & PANIC_AVAILABLE)
-        add(text, "all of it at once: only %.1f MiB are available to it",
-            mib(guest->available_bytes));
+        add_words(text, "all of it at once: only %.1f MiB are available to it",
+                  mib(guest->available_bytes));
     if (panics & PANIC_OOM_KILL)
-        add(text, "all of it at once: its OOM killer ran");
+        add_words(text, "all of it at once: its OOM killer ran");
     if (panics & PANIC_WSS)
-        add(text, "all of it at once: at least %.1f MiB of %.1f are touched",
-            mib(input->short_wss.low_bytes), mib(decide_actual(input)));
+        add_words(text, "all of it at once: at least %.1f MiB of %.1f are touched",
+                  mib(input->short_wss.low_bytes), mib(decide_actual(input)));
 }
 
 static const char *term_phrase(enum decide_term term)
@@ -194,10 +197,10 @@ static void add_outcome(struct text *text, const struct decide_input *input,
     if (decision->panics)
         return;
     if (decision->action != ACTION_KEEP || decision->term != TERM_ACTUAL)
-        return add(text, "%s", term_phrase(decision->term));
+        return add_words(text, "%s", term_phrase(decision->term));
     if (decision->wanted_bytes < decide_actual(input))
-        add(text, "kept: the target is less than %.0f MiB below what it has",
-            mib(decision->band_bytes));
+        add_words(text, "kept: the target is less than %.0f MiB below what it has",
+                  mib(decision->band_bytes));
 }
 
 static void add_floor(struct text *text, const struct decide_policy *policy,
@@ -206,12 +209,12 @@ static void add_floor(struct text *text, const struct decide_policy *policy,
     if (decision->floor_kind != FLOOR_HALF)
         return;
     if (input->guest.reported && input->guest.consistency < policy->trust_min)
-        return add(text,
-                   "its statistics contradict the host's (agreement %.2f): floor is half of "
-                   "assigned or more",
-                   input->guest.consistency);
-    add(text, "no %sguest statistics: floor is half of assigned",
-        input->guest.reported ? "fresh " : "");
+        return add_words(text,
+                         "its statistics contradict the host's (agreement %.2f): floor is half of "
+                         "assigned or more",
+                         input->guest.consistency);
+    add_words(text, "no %sguest statistics: floor is half of assigned",
+              input->guest.reported ? "fresh " : "");
 }
 
 char *decide_why(char *text, size_t size, const struct decide_policy *policy,
@@ -228,6 +231,6 @@ char *decide_why(char *text, size_t size, const struct decide_policy *policy,
         add_outcome(&why, input, decision);
     add_floor(&why, policy, input, decision);
     if (decision->claims)
-        add(&why, "it claims to need all of it: no more than it had is given back for that");
+        add_words(&why, "it claims to need all of it: no more than it had is given back for that");
     return text;
 }

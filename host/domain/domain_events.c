@@ -34,7 +34,8 @@ static void hand_on(void *opaque, struct domain_event *event, virDomainPtr domai
     listener->handler(event, listener->context);
 }
 
-static void tell(void *opaque, enum domain_change change, virDomainPtr domain, uint64_t bytes)
+static void tell_change(void *opaque, enum domain_change change, virDomainPtr domain,
+                        uint64_t bytes)
 {
     struct domain_event event = {.change = change, .bytes = bytes};
 
@@ -68,28 +69,28 @@ static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int event, int 
 static void on_reboot(virConnectPtr conn, virDomainPtr domain, void *opaque)
 {
     (void)conn;
-    tell(opaque, DOMAIN_CHANGE_REBOOT, domain, 0);
+    tell_change(opaque, DOMAIN_CHANGE_REBOOT, domain, 0);
 }
 
 static void on_balloon(virConnectPtr conn, virDomainPtr domain, unsigned long long actual_kib,
                        void *opaque)
 {
     (void)conn;
-    tell(opaque, DOMAIN_CHANGE_BALLOON, domain, actual_kib * 1024);
+    tell_change(opaque, DOMAIN_CHANGE_BALLOON, domain, actual_kib * 1024);
 }
 
 static void on_device(virConnectPtr conn, virDomainPtr domain, const char *alias, void *opaque)
 {
     (void)conn;
     (void)alias;
-    tell(opaque, DOMAIN_CHANGE_DEVICES, domain, 0);
+    tell_change(opaque, DOMAIN_CHANGE_DEVICES, domain, 0);
 }
 
 static void on_iteration(virConnectPtr conn, virDomainPtr domain, int iteration, void *opaque)
 {
     (void)conn;
     (void)iteration;
-    tell(opaque, DOMAIN_CHANGE_JOB, domain, 0);
+    tell_change(opaque, DOMAIN_CHANGE_JOB, domain, 0);
 }
 
 static void on_job_completed(virConnectPtr conn, virDomainPtr domain, virTypedParameterPtr params,
@@ -100,14 +101,14 @@ static void on_job_completed(virConnectPtr conn, virDomainPtr domain, virTypedPa
     (void)conn;
     virTypedParamsGetInt(params, n, VIR_DOMAIN_JOB_OPERATION, &operation);
     if (libvirt_reads_ram(operation))
-        tell(opaque, DOMAIN_CHANGE_JOB, domain, 0);
+        tell_change(opaque, DOMAIN_CHANGE_JOB, domain, 0);
 }
 
 static void on_close(virConnectPtr conn, int reason, void *opaque)
 {
     (void)conn;
     (void)reason;
-    tell(opaque, DOMAIN_CHANGE_CLOSED, NULL, 0);
+    tell_change(opaque, DOMAIN_CHANGE_CLOSED, NULL, 0);
 }
 
 int domain_events_init(struct error *error)

@@ -8,8 +8,8 @@
 #include <errno.h>
 
 /* @p element NULL removes it. */
-static int put(const struct domain_connection *connection, virDomainPtr domain, const char *element,
-               struct error *error)
+static int put_element(const struct domain_connection *connection, virDomainPtr domain,
+                       const char *element, struct error *error)
 {
     const char *name = virDomainGetName(domain);
 
@@ -34,12 +34,12 @@ int domain_metadata_set(struct domain_connection *connection, const char *uuid, 
 
     if (!domain)
         return error_set(error, missing.code, "%s", missing.text);
-    return put(connection, domain, element, error);
+    return put_element(connection, domain, element, error);
 }
 
 /* 1: it had the element, and has it no longer. */
-static int clear(const struct domain_connection *connection, virDomainPtr domain,
-                 struct error *error)
+static int clear_element(const struct domain_connection *connection, virDomainPtr domain,
+                         struct error *error)
 {
     cleanup_free char *there = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT,
                                                     DOMAIN_METADATA_URI, VIR_DOMAIN_AFFECT_LIVE);
@@ -47,7 +47,7 @@ static int clear(const struct domain_connection *connection, virDomainPtr domain
     if (!there) /* it has none, or has ended meanwhile */
         return 0;
 
-    int rc = put(connection, domain, NULL, error);
+    int rc = put_element(connection, domain, NULL, error);
 
     return rc < 0 ? rc : 1;
 }
@@ -62,7 +62,7 @@ ssize_t domain_metadata_clear(struct domain_connection *connection, struct error
     if (n < 0)
         return libvirt_failed(connection, NULL, error);
     for (int i = 0; i < n; i++) {
-        int rc = failed == -ENOTCONN ? 0 : clear(connection, domains[i], error);
+        int rc = failed == -ENOTCONN ? 0 : clear_element(connection, domains[i], error);
 
         if (rc < 0)
             failed = rc;

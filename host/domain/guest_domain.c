@@ -59,8 +59,8 @@ int domain_describe_running(const struct domain_connection *connection, const ch
     return rc == -ENOENT ? -ENODEV : rc;
 }
 
-static void fill(struct guest *out, const struct domain_info *info,
-                 struct domain_description *description)
+static void fill_guest(struct guest *out, const struct domain_info *info,
+                       struct domain_description *description)
 {
     memcpy(out->name, info->name, sizeof(out->name));
     memcpy(out->uuid, info->uuid, sizeof(out->uuid));
@@ -90,7 +90,7 @@ int guest_open_domain(struct domain_connection *connection, const struct fsroot 
 
     rc = domain_process_open(root, &called, &out->process, error);
     if (rc == 0)
-        fill(out, &info, &description);
+        fill_guest(out, &info, &description);
     else
         domain_description_free(&description);
     return rc == -ENOENT ? -ENODEV : rc;

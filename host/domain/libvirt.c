@@ -110,7 +110,8 @@ static bool is_remote(const char *uri)
 }
 
 /* Notes the canonical URI (the one given may be an alias) and what follows from it. */
-static int fill(struct domain_connection *connection, const char *uri, struct error *error)
+static int describe_connection(struct domain_connection *connection, const char *uri,
+                               struct error *error)
 {
     cleanup_free char *canonical = virConnectGetURI(connection->conn);
     const char *type = virConnectGetType(connection->conn);
@@ -143,7 +144,8 @@ static int connect_to(const char *uri, bool writable, struct domain_connection *
         return error_set(error, -ENOMEM, "%s: out of memory", uri);
     connection->conn = open_uri(uri, writable);
 
-    int rc = connection->conn ? fill(connection, uri, error) : not_connected(uri, error);
+    int rc = connection->conn ? describe_connection(connection, uri, error)
+                              : not_connected(uri, error);
 
     if (rc < 0) {
         domain_disconnect(connection);

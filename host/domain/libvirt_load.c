@@ -21,7 +21,7 @@
 static void *library;
 static char why_not[256];
 
-static void load(void)
+static void load_library(void)
 {
     library = dlopen("libvirt.so.0", RTLD_LAZY | RTLD_LOCAL);
 
@@ -31,20 +31,20 @@ static void load(void)
         snprintf(why_not, sizeof(why_not), "%s", words);
 }
 
-static void *find(const char *name)
+static void *find_symbol(const char *name)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, load);
+    pthread_once(&once, load_library);
     return library ? dlsym(library, name) : NULL;
 }
 
-#define PASS_ON(type, name, parameters, arguments) \
-    type name parameters                           \
-    {                                              \
-        __typeof__(&(name)) real = find(#name);    \
-                                                   \
-        return real ? real arguments : (type)0;    \
+#define PASS_ON(type, name, parameters, arguments)     \
+    type name parameters                               \
+    {                                                  \
+        __typeof__(&(name)) real = find_symbol(#name); \
+                                                       \
+        return real ? real arguments : (type)0;        \
     }
 
 PASS_ON(int, virConnectClose, (virConnectPtr conn), (conn))
@@ -112,14 +112,14 @@ PASS_ON(int, virGetLastErrorCode, (void), ())
 
 const char *virGetLastErrorMessage(void)
 {
-    __typeof__(&virGetLastErrorMessage) real = find(__func__);
+    __typeof__(&virGetLastErrorMessage) real = find_symbol(__func__);
 
     return real ? real() : why_not;
 }
 
 void virDomainStatsRecordListFree(virDomainStatsRecordPtr *stats)
 {
-    __typeof__(&virDomainStatsRecordListFree) real = find(__func__);
+    __typeof__(&virDomainStatsRecordListFree) real = find_symbol(__func__);
 
     if (real)
         real(stats);
@@ -127,7 +127,7 @@ void virDomainStatsRecordListFree(virDomainStatsRecordPtr *stats)
 
 void virSetErrorFunc(void *userData, virErrorFunc handler)
 {
-    __typeof__(&virSetErrorFunc) real = find(__func__);
+    __typeof__(&virSetErrorFunc) real = find_symbol(__func__);
 
     if (real)
         real(userData, handler);

@@ -147,7 +147,7 @@ static bool take_order(struct child *child, int socket)
     return send(socket, &reply, sizeof(reply), MSG_NOSIGNAL) == (ssize_t)sizeof(reply);
 }
 
-static void serve(int socket, void *shared, void *context)
+static void guard_pause(int socket, void *shared, void *context)
 {
     struct child child = {.shared = shared, .limit_ms = *(const unsigned *)context};
     bool wanted = true;
@@ -179,7 +179,7 @@ int guest_pause_start(struct guest_pause **out, unsigned limit_ms, struct error 
         return error_set(error, -ENOMEM, "out of memory");
     pause->limit_ms = limit_ms;
 
-    int rc = guardian_employ(&pause->guardian, sizeof(struct shared), serve, &pause->limit_ms,
+    int rc = guardian_employ(&pause->guardian, sizeof(struct shared), guard_pause, &pause->limit_ms,
                              error);
 
     if (rc < 0)

@@ -25,7 +25,7 @@ void qemu_option_close(struct qemu_option *option)
 }
 
 /* Copies a C string; 1, or -EOVERFLOW when it had to be cut. */
-static int put(char *value, size_t size, const char *text)
+static int put_value(char *value, size_t size, const char *text)
 {
     int length = snprintf(value, size, "%s", text);
 
@@ -38,13 +38,13 @@ static int json_get(const struct json_t *object, const char *key, char *value, s
     char number[32];
 
     if (json_is_string(item))
-        return put(value, size, json_string_value(item));
+        return put_value(value, size, json_string_value(item));
     if (json_is_boolean(item))
-        return put(value, size, json_is_true(item) ? "on" : "off");
+        return put_value(value, size, json_is_true(item) ? "on" : "off");
     if (!json_is_integer(item))
         return 0;
     snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(item));
-    return put(value, size, number);
+    return put_value(value, size, number);
 }
 
 /* The end of the item at @p at: a comma that is not doubled, or the NUL. */
@@ -104,7 +104,7 @@ static int text_get(const char *text, const char *implied, const char *key, char
         const char *from = item_value(at, end, at == text ? implied : NULL, &name, &length);
 
         if (length == strlen(key) && memcmp(name, key, length) == 0)
-            found = from ? put_unescaped(value, size, from, end) : put(value, size, "on");
+            found = from ? put_unescaped(value, size, from, end) : put_value(value, size, "on");
         at = *end ? end + 1 : end;
     }
     return found;

@@ -59,7 +59,8 @@ static bool is_qemu(const char *exe)
 }
 
 /* A kernel thread has no exe, and is no QEMU. */
-static int identify(const struct fsroot *root, pid_t pid, char exe[256], struct error *error)
+static int identify_process(const struct fsroot *root, pid_t pid, char exe[256],
+                            struct error *error)
 {
     int rc = read_exe(root, pid, exe);
 
@@ -137,7 +138,7 @@ static int read_all(const struct fsroot *root, struct qemu_process *process, str
     int rc = read_start(root, process, error);
 
     if (rc == 0)
-        rc = identify(root, process->pid, process->exe, error);
+        rc = identify_process(root, process->pid, process->exe, error);
     if (rc == 0)
         rc = read_cmdline(root, process, error);
     if (rc < 0)
@@ -220,7 +221,7 @@ bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid)
 int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, struct error *error)
 {
     struct qemu_process process = {.pid = pid, .pidfd = -1};
-    int rc = identify(root, pid, process.exe, error);
+    int rc = identify_process(root, pid, process.exe, error);
 
     if (rc == 0)
         rc = read_cmdline(root, &process, error);

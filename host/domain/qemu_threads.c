@@ -16,7 +16,7 @@ void qemu_threads_free(struct qemu_threads *threads)
     *threads = (struct qemu_threads){0};
 }
 
-static const struct qemu_thread *find(const struct qemu_threads *threads, pid_t tid)
+static const struct qemu_thread *find_thread(const struct qemu_threads *threads, pid_t tid)
 {
     size_t low = 0;
     size_t high = threads->n;
@@ -48,7 +48,7 @@ static void read_name(const struct fsroot *root, pid_t pid, struct qemu_thread *
 static struct qemu_thread see(const struct fsroot *root, pid_t pid, uint64_t now_ns,
                               const struct proc_number *listed, const struct qemu_threads *before)
 {
-    const struct qemu_thread *known = find(before, (pid_t)listed->number);
+    const struct qemu_thread *known = find_thread(before, (pid_t)listed->number);
     struct qemu_thread thread = {
         .tid = (pid_t)listed->number, .inode = listed->inode, .first_ns = now_ns};
 

@@ -95,9 +95,9 @@ bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu
 }
 
 /* The ids of the threads that pick() takes go to @p tids; returns how many. */
-static size_t choose(const struct fsroot *root, struct qemu_process *process, pid_t *tids,
-                     bool (*pick)(const struct fsroot *root, struct qemu_process *process,
-                                  const struct qemu_thread *thread))
+static size_t choose_threads(const struct fsroot *root, struct qemu_process *process, pid_t *tids,
+                             bool (*pick)(const struct fsroot *root, struct qemu_process *process,
+                                          const struct qemu_thread *thread))
 {
     const struct qemu_threads *threads = &process->threads;
     size_t chosen = 0;
@@ -231,16 +231,16 @@ int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)
     if (!tids)
         return -ENOMEM;
 
-    size_t chosen = choose(root, process, tids, is_named);
+    size_t chosen = choose_threads(root, process, tids, is_named);
 
     if (chosen == 0) {
         process->accel = accel_of_files(root, process);
         if (process->accel == ACCEL_KVM)
-            chosen = choose(root, process, tids, is_kicked);
+            chosen = choose_threads(root, process, tids, is_kicked);
     }
     process->vcpus_known = chosen > 0;
     if (chosen == 0)
-        chosen = choose(root, process, tids, is_any);
+        chosen = choose_threads(root, process, tids, is_any);
     return keep(process, tids, chosen);
 }
 

@@ -91,7 +91,7 @@ static int next_object(struct qmp *qmp, uint64_t until_ns, json_t **object)
     return -EPROTO;
 }
 
-static int failed(int rc, const char *what, struct error *error)
+static int socket_failed(int rc, const char *what, struct error *error)
 {
     if (rc == -ETIMEDOUT)
         return error_set(error, rc, "QMP %s: QEMU did not answer in time", what);
@@ -166,7 +166,7 @@ int qmp_execute(struct qmp *qmp, const char *command, int timeout_ms, json_t **r
         if (answer != 0)
             return answer < 0 ? answer : 0;
     }
-    return failed(rc, command, error);
+    return socket_failed(rc, command, error);
 }
 
 /* --- connecting ------------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ int qmp_greet(int fd, int timeout_ms, struct qmp **out, struct error *error)
     if (rc == 0 && !json_object_get(greeting, "QMP"))
         rc = -EPROTO;
     json_decref(greeting);
-    rc = rc < 0 ? failed(rc, "greeting", error)
+    rc = rc < 0 ? socket_failed(rc, "greeting", error)
                 : qmp_execute(qmp, "qmp_capabilities", timeout_ms, NULL, error);
     if (rc < 0)
         qmp_close(qmp);

@@ -69,13 +69,21 @@ static int qmp_ask(struct suspender *suspender, enum run_state *state, struct er
     return rc;
 }
 
+/* The message stays. */
+static int not_sent(struct error *error)
+{
+    if (error)
+        error->code = -ENODEV;
+    return -ENODEV;
+}
+
 static int qmp_suspend(struct suspender *suspender, struct error *error)
 {
     enum run_state state = STATE_ELSE;
     int rc = qmp_ask(suspender, &state, error);
 
     if (rc < 0) /* nothing was sent that stops it */
-        return error ? error_set(error, -ENODEV, "%s", error->text) : -ENODEV;
+        return not_sent(error);
     if (state != STATE_RUNS) {
         qmp_drop(suspender);
         return not_running(suspender, error);
@@ -156,7 +164,7 @@ static int libvirt_suspend(struct suspender *suspender, struct error *error)
     enum run_state state = STATE_ELSE;
 
     if (!domain || libvirt_state(suspender, domain, &state, error) < 0)
-        return error ? error_set(error, -ENODEV, "%s", error->text) : -ENODEV;
+        return not_sent(error);
     if (state != STATE_RUNS)
         return not_running(suspender, error);
     if (virDomainSuspend(domain) < 0)

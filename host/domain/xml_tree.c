@@ -77,7 +77,7 @@ const xmlNode *xml_next(const xmlNode *node)
 }
 
 /* Trims @p value, copies it and frees it. */
-static int put(xmlChar *value, char *text, size_t size)
+static int put_text(xmlChar *value, char *text, size_t size)
 {
     static const char blanks[] = " \t\r\n";
     const char *from = (const char *)value;
@@ -101,12 +101,12 @@ static int put(xmlChar *value, char *text, size_t size)
 
 int xml_text(const xmlNode *node, char *text, size_t size)
 {
-    return node ? put(xmlNodeGetContent(node), text, size) : 0;
+    return node ? put_text(xmlNodeGetContent(node), text, size) : 0;
 }
 
 int xml_attribute(const xmlNode *node, const char *name, char *text, size_t size)
 {
-    return node ? put(xmlGetNoNsProp(node, (const xmlChar *)name), text, size) : 0;
+    return node ? put_text(xmlGetNoNsProp(node, (const xmlChar *)name), text, size) : 0;
 }
 
 bool xml_attribute_is(const xmlNode *node, const char *name, const char *value)

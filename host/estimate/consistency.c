@@ -37,8 +37,8 @@ static void score(struct checking *checking, enum guest_stats_inconsistency inco
 }
 
 /* @p bytes beyond what can be; a share of the RAM, or SMALL_MIB, is forgiven. */
-static void check(struct checking *checking, enum guest_stats_inconsistency inconsistency,
-                  double bytes, double margin)
+static void check_excess(struct checking *checking, enum guest_stats_inconsistency inconsistency,
+                         double bytes, double margin)
 {
     double forgiven = fmax(margin * checking->ram, SMALL_MIB * MIB);
 
@@ -53,19 +53,20 @@ static void check_memory(struct checking *checking, const struct agent_memory *m
 
     if (memory->total_bytes == AGENT_UNKNOWN)
         return;
-    check(checking, INCONSISTENT_TOTAL, total - checking->ram, TOTAL_ABOVE);
-    check(checking, INCONSISTENT_TOTAL, checking->ram - total - KERNEL_MIB * MIB, TOTAL_BELOW);
+    check_excess(checking, INCONSISTENT_TOTAL, total - checking->ram, TOTAL_ABOVE);
+    check_excess(checking, INCONSISTENT_TOTAL, checking->ram - total - KERNEL_MIB * MIB,
+                 TOTAL_BELOW);
     if (memory->free_bytes == AGENT_UNKNOWN)
         return;
     if (memory->free_bytes > memory->total_bytes)
         score(checking, INCONSISTENT_USED, 0);
     else if (host->resident_whole)
-        check(checking, INCONSISTENT_USED, used - (double)host->resident_bytes, USED_ABOVE);
+        check_excess(checking, INCONSISTENT_USED, used - (double)host->resident_bytes, USED_ABOVE);
     /* What is not in MemTotal may be touched as well. */
     if (host->window.window_s > 0)
-        check(checking, INCONSISTENT_TOUCHED,
-              (double)host->window.wss_low_bytes - used - fmax(checking->ram - total, 0),
-              TOUCHED_ABOVE);
+        check_excess(checking, INCONSISTENT_TOUCHED,
+                     (double)host->window.wss_low_bytes - used - fmax(checking->ram - total, 0),
+                     TOUCHED_ABOVE);
 }
 
 static void check_working_set(struct checking *checking, const struct agent_working_set *own,
@@ -74,10 +75,10 @@ static void check_working_set(struct checking *checking, const struct agent_work
     if (isnan(own->window_s) || own->anon_bytes == AGENT_UNKNOWN ||
         own->file_bytes == AGENT_UNKNOWN || host->guest_window.window_s < agent_working_set_s(own))
         return;
-    check(checking, INCONSISTENT_WORKING_SET,
-          (double)own->anon_bytes + (double)own->file_bytes -
-              (double)host->guest_window.wss_high_bytes,
-          OWN_ABOVE);
+    check_excess(checking, INCONSISTENT_WORKING_SET,
+                 (double)own->anon_bytes + (double)own->file_bytes -
+                     (double)host->guest_window.wss_high_bytes,
+                 OWN_ABOVE);
 }
 
 /* How much of @p had_s seconds @p took_s can be, if both are right: a tenth and @p late_s are

@@ -26,13 +26,10 @@
  */
 #include "estimate/fine.h"
 
+#include "base/page_sizes.h"
 #include "estimate/wilson.h"
 
 #include <math.h>
-
-#define HUGE_BYTES (2ULL << 20)
-#define PER_HUGE 512
-#define BASE_BYTES 4096
 
 /* Cornish-Fisher expansion about the normal point (Abramowitz and Stegun, 26.7.5); for 1 and 2 it
  * is too coarse. */
@@ -119,7 +116,7 @@ struct density fine_density(const struct fine_tally *fine, double population)
         density.high = bound(fine, population, 1);
     }
     /* A huge page that was touched has at least one base page that was. */
-    density.low = fmax(density.low, 1.0 / PER_HUGE);
+    density.low = fmax(density.low, 1.0 / (double)huge_page_pages());
     density.high = fmax(density.high, density.value);
     density.low = fmin(density.low, density.value);
     return density;
@@ -137,10 +134,10 @@ static struct tally only(const struct tally *tally, bool huge)
     for (size_t i = 0; i < part.n_strata; i++) {
         struct stratum *stratum = &part.strata[i];
 
-        if ((stratum->granularity_bytes == HUGE_BYTES) != huge)
+        if ((stratum->granularity_bytes == huge_page_bytes()) != huge)
             stratum->touched_units = 0;
         if (part.census)
-            part.touched_bytes += stratum->touched_units * BASE_BYTES;
+            part.touched_bytes += stratum->touched_units * base_page_bytes();
     }
     return part;
 }
@@ -153,7 +150,8 @@ static int estimate_part(const struct tally *tally, bool huge, const struct wss_
     int rc = wss_estimate(&part, memory, out);
 
     for (size_t i = 0; i < part.n_strata; i++)
-        if ((part.strata[i].granularity_bytes == HUGE_BYTES) == huge && part.strata[i].draws > 0)
+        if ((part.strata[i].granularity_bytes == huge_page_bytes()) == huge &&
+            part.strata[i].draws > 0)
             return rc;
     out->wss_bytes = 0;
     out->wss_low_bytes = 0;
@@ -168,8 +166,8 @@ static uint64_t coarsest_left(const struct tally *tally)
     struct wss_estimate estimate;
 
     for (size_t i = 0; i < part.n_strata; i++)
-        if (part.strata[i].granularity_bytes == HUGE_BYTES)
-            part.strata[i].granularity_bytes = BASE_BYTES;
+        if (part.strata[i].granularity_bytes == huge_page_bytes())
+            part.strata[i].granularity_bytes = base_page_bytes();
     wss_estimate(&part, &(struct wss_memory){0}, &estimate);
     return estimate.granularity_bytes;
 }
@@ -192,7 +190,7 @@ int fine_estimate(const struct tally *tally, const struct fine_tally *fine,
     estimate_part(tally, true, memory, &huge);
 
     double touched = (double)huge.wss_bytes;
-    struct density d = fine_density(fine, touched / (double)HUGE_BYTES);
+    struct density d = fine_density(fine, touched / (double)huge_page_bytes());
     double sum = (double)base.wss_bytes + touched * d.value;
     double unmeasurable = (double)base.unmeasurable_bytes;
     double down = squared((double)(base.wss_bytes - base.wss_low_bytes)) +

@@ -5,7 +5,7 @@
  * What was measured gives the huge pages that were touched, T of them; a sample of these, split and
  * measured again, gives their density D: the mean fraction of base pages that a touched huge page
  * has touched. Then
- *   working set = what was in base pages, as measured + T x 2 MiB x D.
+ *   working set = what was in base pages, as measured + T x the huge page x D.
  */
 #pragma once
 
@@ -14,13 +14,13 @@
 struct fine_estimate {
     uint64_t wss_bytes;
     uint64_t wss_low_bytes,
-        wss_high_bytes; /* 95 % interval, and what was unmeasurable, as in wss_estimate */
-    uint64_t
-        granularity_bytes; /* the coarsest that is left: 4096 unless there are folios between */
+        wss_high_bytes;         /* 95 % interval, and what was unmeasurable, as in wss_estimate */
+    uint64_t granularity_bytes; /* the coarsest that is left: a base page unless there are folios
+                                   between */
 };
 
 struct density {
-    double low, value, high; /* 1/512 .. 1 */
+    double low, value, high; /* 1 / huge_page_pages() .. 1 */
 };
 
 /**

@@ -29,7 +29,7 @@ static uint64_t part(uint64_t bytes, double share)
 
 struct group_usage group_usage_of(const struct frames_seen *seen, bool doubt)
 {
-    struct group_usage out = {.bytes = seen->frames * BASE_PAGE_BYTES, .high = 0};
+    struct group_usage out = {.bytes = seen->frames * base_page_bytes(), .high = 0};
     double drawn = (double)seen->drawn;
 
     if (seen->frames == 0)

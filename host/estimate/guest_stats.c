@@ -69,8 +69,8 @@ static double rate(uint64_t before, uint64_t now, double interval_s)
     return (double)(now - before) / interval_s;
 }
 
-static double share(const struct agent_stalled *before, const struct agent_stalled *now,
-                    double interval_s)
+static double stalled_share(const struct agent_stalled *before, const struct agent_stalled *now,
+                            double interval_s)
 {
     double part = rate(before->total_us, now->total_us, interval_s) / 1e6;
 
@@ -105,10 +105,10 @@ static void set_rates(struct guest_stats *stats, const struct guest_report *befo
     stats->major_faults_s = rate(a->major_faults, b->major_faults, s);
     if (!before->report.has_pressure || !now->report.has_pressure)
         return;
-    stats->psi_some = share(&before->report.memory_pressure.some, &now->report.memory_pressure.some,
-                            s);
-    stats->psi_full = share(&before->report.memory_pressure.full, &now->report.memory_pressure.full,
-                            s);
+    stats->psi_some = stalled_share(&before->report.memory_pressure.some,
+                                    &now->report.memory_pressure.some, s);
+    stats->psi_full = stalled_share(&before->report.memory_pressure.full,
+                                    &now->report.memory_pressure.full, s);
 }
 
 /* --- what it has ------------------------------------------------------------------------------ */
@@ -153,8 +153,8 @@ static void bound(const struct host_window *window, uint64_t ram, uint64_t part,
         *low = *high;
 }
 
-static void split(struct guest_stats *stats, const struct agent_memory *memory,
-                  const struct host_sample *host)
+static void split_memory(struct guest_stats *stats, const struct agent_memory *memory,
+                         const struct host_sample *host)
 {
     const struct host_window *window = &host->window;
 
@@ -256,7 +256,7 @@ static void judge(struct guest_stats *stats, const struct guest_report *before,
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void clear(struct guest_stats *stats)
+static void clear_stats(struct guest_stats *stats)
 {
     *stats = (struct guest_stats){
         .total_bytes = AGENT_UNKNOWN,
@@ -287,11 +287,11 @@ static void clear(struct guest_stats *stats)
 void guest_stats_make(struct guest_stats *stats, const struct guest_report *before,
                       const struct guest_report *now, const struct host_sample *host)
 {
-    clear(stats);
+    clear_stats(stats);
     stats->source = now->source;
     set_memory(stats, &now->report.memory);
     set_own(stats, &now->report.working_set);
-    split(stats, &now->report.memory, host);
+    split_memory(stats, &now->report.memory, host);
     if (!guest_report_follows(before, now))
         return;
     set_rates(stats, before, now);
@@ -302,7 +302,7 @@ void guest_stats_unavailable(struct guest_stats *stats, const char *why, ...)
 {
     va_list arguments;
 
-    clear(stats);
+    clear_stats(stats);
     va_start(arguments, why);
     vsnprintf(stats->unavailable, sizeof(stats->unavailable), why, arguments);
     utf8_end(stats->unavailable); /* it may quote an agent */

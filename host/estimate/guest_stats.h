@@ -57,7 +57,8 @@ enum guest_stats_inconsistency {
 };
 
 /** Room for the reason why there are no statistics. */
-#define GUEST_STATS_REASON_TEXT 128
+/* With the remedy: the XML of a channel, and how to add it, take 210 bytes. */
+#define GUEST_STATS_REASON_TEXT 256
 
 struct guest_stats {
     enum guest_stats_source source;

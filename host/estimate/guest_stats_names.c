@@ -17,7 +17,7 @@ static const char *const reasons_by_bit[] = {"swap-in",  "refaults",       "psi-
 static const char *const inconsistencies_by_bit[] = {"total", "used", "touched", "working-set",
                                                      "time"};
 
-static unsigned find(const char *name, size_t length, const char *const *names, size_t n)
+static unsigned find_name(const char *name, size_t length, const char *const *names, size_t n)
 {
     unsigned i = 0;
 
@@ -38,14 +38,14 @@ const char *guest_stats_verdict_name(enum guest_stats_verdict verdict)
 
 enum guest_stats_source guest_stats_source_parse(const char *name)
 {
-    unsigned i = find(name, strlen(name), sources, COUNT(sources));
+    unsigned i = find_name(name, strlen(name), sources, COUNT(sources));
 
     return i < COUNT(sources) ? (enum guest_stats_source)i : GUEST_STATS_NONE;
 }
 
 enum guest_stats_verdict guest_stats_verdict_parse(const char *name)
 {
-    unsigned i = find(name, strlen(name), verdicts, COUNT(verdicts));
+    unsigned i = find_name(name, strlen(name), verdicts, COUNT(verdicts));
 
     return i < COUNT(verdicts) ? (enum guest_stats_verdict)i : VERDICT_UNKNOWN;
 }
@@ -66,7 +66,7 @@ static unsigned bits_parse(const char *text, const char *const *names, size_t n)
 
     while (*text) {
         size_t length = strcspn(text, ",");
-        unsigned i = find(text, length, names, n);
+        unsigned i = find_name(text, length, names, n);
 
         if (i < n)
             bits |= 1U << i;

@@ -10,21 +10,20 @@
  */
 #include "estimate/least.h"
 
+#include "base/page_sizes.h"
 #include "estimate/wilson.h"
 
 #include <math.h>
 
-#define BASE_BYTES 4096
-
-static uint64_t base_pages(const struct stratum *stratum)
+static uint64_t pages_in_unit(const struct stratum *stratum)
 {
-    return stratum->granularity_bytes / BASE_BYTES;
+    return base_pages(stratum->granularity_bytes);
 }
 
 bool least_differs(const struct tally *tally)
 {
     for (size_t i = 0; i < tally->n_strata; i++)
-        if (base_pages(&tally->strata[i]) > 1 && tally->strata[i].draws > 0)
+        if (pages_in_unit(&tally->strata[i]) > 1 && tally->strata[i].draws > 0)
             return true;
     return false;
 }
@@ -33,7 +32,7 @@ bool least_differs(const struct tally *tally)
 
 static uint64_t fewest_units(uint64_t pages, const struct stratum *stratum)
 {
-    uint64_t k = base_pages(stratum);
+    uint64_t k = pages_in_unit(stratum);
 
     return (pages + k - 1) / k;
 }
@@ -55,7 +54,7 @@ static const struct stratum *next_coarsest(const struct tally *tally, uint64_t b
 
 uint64_t least_of_census(const struct tally *tally)
 {
-    uint64_t unknown = tally->touched_bytes / BASE_BYTES;
+    uint64_t unknown = base_pages(tally->touched_bytes);
     uint64_t pages = 0;
 
     for (size_t i = 0; i < tally->n_strata; i++) {
@@ -73,7 +72,7 @@ uint64_t least_of_census(const struct tally *tally)
         pages += fewest_units(stratum->touched_units + here, stratum);
         unknown -= here;
     }
-    return (pages + unknown) * BASE_BYTES;
+    return (pages + unknown) * base_page_bytes();
 }
 
 /* --- panel ------------------------------------------------------------------------------------ */
@@ -88,7 +87,7 @@ struct sums {
 
 static void add_stratum(struct sums *sums, const struct stratum *stratum, double measured_bytes)
 {
-    double k = (double)base_pages(stratum);
+    double k = (double)pages_in_unit(stratum);
     double weight = (double)stratum->draws / sums->draws;
     double units = (double)stratum->units;
     double p = (double)stratum->touched_units / units;
@@ -115,5 +114,5 @@ uint64_t least_of_panel(const struct tally *tally, double measured_bytes)
     double shares = sums.draws > 0 ? fmax(0, sums.square_sum - sums.q * sums.q) / sums.draws : 0;
     double low = sums.q - sqrt(sums.distance2 + (tally->n_strata > 1 ? Z_95 * Z_95 * shares : 0));
 
-    return (uint64_t)llround(fmax(low * measured_bytes, sums.seen * BASE_BYTES));
+    return (uint64_t)llround(fmax(low * measured_bytes, sums.seen * (double)base_page_bytes()));
 }

@@ -2,6 +2,7 @@
 /** @file packing.c  See packing.h. */
 #include "estimate/packing.h"
 
+#include "base/compare.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -47,19 +48,11 @@ unsigned packing_fit(const struct packing_guest *guests, size_t n, double free_b
     return fit;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 double packing_quantile(double *draws, size_t n, double q)
 {
     double rank = ceil(q * (double)n * (1 - 1e-12));
 
-    qsort(draws, n, sizeof(draws[0]), compare);
+    qsort(draws, n, sizeof(draws[0]), compare_doubles);
     return draws[rank < 1 ? 0 : (size_t)fmin(rank, (double)n) - 1];
 }
 
@@ -67,6 +60,6 @@ double packing_reached(double *draws, size_t n, double risk)
 {
     double below = floor(risk * (double)n * (1 + 1e-12));
 
-    qsort(draws, n, sizeof(draws[0]), compare);
+    qsort(draws, n, sizeof(draws[0]), compare_doubles);
     return draws[(size_t)fmin(below, (double)(n - 1))];
 }

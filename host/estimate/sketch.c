@@ -23,7 +23,7 @@ static double value_of(size_t bin)
     return bin == 0 ? 0 : pow(GROWTH, (double)(bin - 1)) * 2 * GROWTH / (1 + GROWTH);
 }
 
-static double within(const struct sketch *sketch, double value)
+static double share_within(const struct sketch *sketch, double value)
 {
     return fmin(fmax(value, (double)sketch->min), (double)sketch->max);
 }
@@ -67,7 +67,7 @@ double sketch_quantile(const struct sketch *sketch, double q)
     for (size_t i = 0; i < SKETCH_BINS; i++) {
         seen += (double)sketch->weight[i];
         if (sketch->weight[i] > 0 && seen >= wanted)
-            return within(sketch, value_of(i));
+            return share_within(sketch, value_of(i));
     }
     return (double)sketch->max;
 }
@@ -82,7 +82,7 @@ size_t sketch_steps(const struct sketch *sketch, struct sketch_step *steps)
             continue;
         seen += (double)sketch->weight[i];
         steps[n++] = (struct sketch_step){
-            .value = within(sketch, value_of(i)),
+            .value = share_within(sketch, value_of(i)),
             .up_to = seen / (double)sketch->total,
         };
     }

@@ -21,6 +21,7 @@
 #include "estimate/wss.h"
 
 #include "base/bytes.h"
+#include "base/page_sizes.h"
 #include "estimate/least.h"
 #include "estimate/wilson.h"
 
@@ -29,7 +30,6 @@
 
 /* Coarse pages must hold this share of what was measured to set the granularity of the whole. */
 #define GRANULARITY_SHARE 0.05
-#define BASE_BYTES 4096
 
 static uint64_t measured_draws(const struct tally *tally)
 {
@@ -43,7 +43,7 @@ static uint64_t measured_draws(const struct tally *tally)
 static uint64_t granularity(const struct tally *tally)
 {
     double draws = (double)measured_draws(tally);
-    uint64_t coarsest = BASE_BYTES;
+    uint64_t coarsest = base_page_bytes();
 
     for (size_t i = 0; i < tally->n_strata; i++) {
         const struct stratum *stratum = &tally->strata[i];
@@ -138,7 +138,8 @@ static double present_n(const struct tally *tally, double population)
 
     for (size_t i = 0; i < tally->n_strata; i++)
         units += (double)tally->strata[i].units;
-    return finite_population_n(present, fmax(present, population / BASE_BYTES)) * units / draws;
+    return finite_population_n(present, fmax(present, population / (double)base_page_bytes())) *
+           units / draws;
 }
 
 /* Of the population: low if nothing of what is unmeasurable (the share u) was touched, high if all
@@ -180,12 +181,15 @@ static uint64_t share_of(double share, uint64_t bytes)
 }
 
 /* What counters say, right within their error. */
-static struct population counted_population(uint64_t bytes, uint64_t error_bytes)
+static struct population counted_population(uint64_t bytes, const struct wss_memory *memory)
 {
+    uint64_t high = bytes + memory->population_error_bytes;
+
     return (struct population){
         .bytes = bytes,
-        .low = bytes - smaller(bytes, error_bytes),
-        .high = bytes + error_bytes,
+        .low = less(bytes, memory->population_error_bytes),
+        /* No more than there can be, whatever counters say. */
+        .high = memory->ram_bytes ? smaller(high, larger(bytes, memory->ram_bytes)) : high,
     };
 }
 
@@ -193,7 +197,7 @@ static struct population counted_population(uint64_t bytes, uint64_t error_bytes
 static struct population check_population(struct population counted, uint64_t ram_bytes,
                                           double present, double draws)
 {
-    double n = finite_population_n(draws, fmax(draws, (double)ram_bytes / BASE_BYTES));
+    double n = finite_population_n(draws, fmax(draws, (double)base_pages(ram_bytes)));
     double share = present / draws;
     struct interval chance = share_interval(share, 0, n, Z_CHANCE);
     struct interval likely = share_interval(share, 0, n, Z_95);
@@ -216,9 +220,9 @@ static struct population panel_population(const struct tally *tally,
     /* Each draw is another page, and was there when it was looked at. What is there now may be
      * less: a guest that ends, or one so young that the change of QEMU's own memory is more than
      * its RAM. */
-    uint64_t bytes = larger(memory->population_bytes, present * BASE_BYTES);
+    uint64_t bytes = larger(memory->population_bytes, present * base_page_bytes());
     uint64_t draws = present + tally->drawn_absent;
-    struct population counted = counted_population(bytes, memory->population_error_bytes);
+    struct population counted = counted_population(bytes, memory);
 
     return memory->ram_bytes == 0 || draws == 0
                ? counted
@@ -233,7 +237,7 @@ static int estimate_panel(const struct tally *tally, const struct wss_memory *me
     struct population population = panel_population(tally, memory);
     double u = present > 0 ? (double)tally->drawn_unmeasurable / (double)present : 0;
 
-    out->resident_bytes = larger(memory->resident_bytes, present * BASE_BYTES);
+    out->resident_bytes = larger(memory->resident_bytes, present * base_page_bytes());
     out->unmeasurable_bytes = (uint64_t)((double)population.bytes * u);
     if (tally->drawn_gone > 0)
         out->gone_bytes = share_of(
@@ -260,7 +264,7 @@ static int estimate_panel(const struct tally *tally, const struct wss_memory *me
 /* As large as any that was looked at: it is for a bound. */
 static uint64_t largest_unit(const struct tally *tally)
 {
-    uint64_t bytes = BASE_BYTES;
+    uint64_t bytes = base_page_bytes();
 
     for (size_t i = 0; i < tally->n_strata; i++)
         if (tally->strata[i].draws > 0)

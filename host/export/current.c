@@ -2,6 +2,7 @@
 /** @file current.c  See current.h. */
 #include "export/current.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "export/exposition.h"
 
@@ -22,20 +23,14 @@ static double time_of(const struct kept_sample *kept)
     return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
 }
 
-static int append(struct current *current, const struct kept_sample *kept)
+static int append_sample(struct current *current, const struct kept_sample *kept)
 {
-    size_t n = current->n;
+    struct current_guest *more = array_grow(current->guests, current->n, sizeof(*more));
 
-    if ((n & (n - 1)) == 0) { /* full at the powers of two */
-        struct current_guest *more = reallocarray(current->guests, n == 0 ? 1 : 2 * n,
-                                                  sizeof(*more));
-
-        if (!more)
-            return -ENOMEM;
-        current->guests = more;
-    }
-    current->guests[n] = (struct current_guest){.kept = *kept};
-    current->n++;
+    if (!more)
+        return -ENOMEM;
+    current->guests = more;
+    more[current->n++] = (struct current_guest){.kept = *kept};
     return 0;
 }
 
@@ -58,7 +53,7 @@ static int current_see(const struct kept_sample *kept, void *context)
     current->newest_s = fmax(current->newest_s, time_of(kept));
     if (kept->ended_s > 0 || reading->now_s - time_of(kept) > stale_s)
         return 0;
-    rc = append(current, kept);
+    rc = append_sample(current, kept);
     if (rc == 0)
         clean(&current->guests[current->n - 1].kept.record.sample);
     return rc;

@@ -25,7 +25,7 @@ struct room {
     size_t size;
 };
 
-static void put(struct room *room, const char *text)
+static void put_text(struct room *room, const char *text)
 {
     size_t n = strlen(text);
 
@@ -43,7 +43,7 @@ static void put_escaped(struct room *room, const char *value)
     for (const char *c = value; *c; c++) {
         const char escaped[] = {'\\', *c == '\n' ? 'n' : *c, '\0'};
 
-        put(room, strchr("\\\"\n", *c) ? escaped : &escaped[1]);
+        put_text(room, strchr("\\\"\n", *c) ? escaped : &escaped[1]);
     }
 }
 
@@ -52,11 +52,11 @@ void exposition_label(char *labels, size_t size, const char *name, const char *v
     size_t used = strlen(labels);
     struct room room = {labels + used, size - used};
 
-    put(&room, used > 0 ? "," : "");
-    put(&room, name);
-    put(&room, "=\"");
+    put_text(&room, used > 0 ? "," : "");
+    put_text(&room, name);
+    put_text(&room, "=\"");
     put_escaped(&room, value);
-    put(&room, "\"");
+    put_text(&room, "\"");
     if (!room.at)
         labels[used] = '\0';
 }

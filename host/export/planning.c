@@ -128,7 +128,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Leaves those that are there. */
-static void choose(struct planning *planning, const struct history_guest *from, size_t n)
+static void choose_guests(struct planning *planning, const struct history_guest *from, size_t n)
 {
     struct planning_guest *guests = planning->guests;
     double newest_s;
@@ -170,7 +170,7 @@ int planning_read(struct store *store, double now_s, double window_s, struct pla
         planning_free(planning);
         return rc;
     }
-    choose(planning, from, (size_t)n);
+    choose_guests(planning, from, (size_t)n);
     return planning_values(store, now_s, planning, error);
 }
 
@@ -187,7 +187,7 @@ struct valuing {
     double start_s; /* of the minute, of the hour */
 };
 
-static struct planning_guest *find(const struct planning *planning, int64_t id)
+static struct planning_guest *find_guest(const struct planning *planning, int64_t id)
 {
     const struct planning_guest key = {.id = id};
 
@@ -198,7 +198,7 @@ static struct planning_guest *find(const struct planning *planning, int64_t id)
 static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     const struct valuing *valuing = context;
-    struct planning_guest *guest = find(valuing->planning, id);
+    struct planning_guest *guest = find_guest(valuing->planning, id);
     double bytes;
 
     if (guest && bucket_need(bucket, &bytes) &&
@@ -210,7 +210,7 @@ static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, 
 static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     const struct valuing *valuing = context;
-    struct planning_guest *guest = find(valuing->planning, id);
+    struct planning_guest *guest = find_guest(valuing->planning, id);
     const struct bucket_window *window;
     uint64_t bytes;
 

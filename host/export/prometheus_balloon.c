@@ -2,6 +2,7 @@
 /** @file prometheus_balloon.c  See prometheus_balloon.h. */
 #include "export/prometheus_balloon.h"
 
+#include "base/array.h"
 #include "export/exposition.h"
 #include "export/prometheus_guest_stats.h"
 
@@ -24,30 +25,27 @@ static const struct field fields[] = {
      .help = DECIDED "what the guest cannot drop, and its reserve."},
     {AT(actual_bytes), .metric = "vmwss_balloon_actual_bytes",
      .help = DECIDED "what the balloon left the guest then."},
+    {AT(reclaim_bytes), .metric = "vmwss_balloon_reclaim_bytes",
+     .help = DECIDED "what memory.reclaim of the guest's control group was asked for; in a dry run "
+                     "what it would be."},
+    {AT(reclaimed_bytes), .metric = "vmwss_balloon_reclaimed_bytes",
+     .help = DECIDED "what memory.reclaim found of that."},
     {FIELD_REAL, GROUP_SIZE, .offset = offsetof(struct journal_entry, time_s), .may_lack = true,
      .metric = "vmwss_balloon_decision_timestamp_seconds",
      .help = DECIDED "when it was another than the one before, Unix time."},
     {FIELD_BOOL, GROUP_SIZE, .offset = offsetof(struct journal_entry, acted),
      .metric = "vmwss_balloon_acted",
      .help = DECIDED
-     "1 if a balloon was set by it; 0 in a dry run, or if there was nothing to do."},
+     "1 if a balloon was set or memory reclaimed by it; 0 in a dry run, or if there was nothing to do."},
     {.type = FIELD_END},
 };
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Makes room for one more; full at the powers of two. */
-static void *grown(void *all, size_t n, size_t size)
-{
-    if ((n & (n - 1)) != 0)
-        return all;
-    return reallocarray(all, n == 0 ? 1 : 2 * n, size);
-}
-
 static int see_entry(const struct journal_entry *entry, void *context)
 {
     struct balloon_metrics *metrics = context;
-    void *more = grown(metrics->entries, metrics->n, sizeof(*entry));
+    void *more = array_grow(metrics->entries, metrics->n, sizeof(*entry));
 
     if (!more)
         return -ENOMEM;
@@ -59,7 +57,7 @@ static int see_entry(const struct journal_entry *entry, void *context)
 static int see_count(const struct journal_count *count, void *context)
 {
     struct balloon_metrics *metrics = context;
-    void *more = grown(metrics->counts, metrics->n_counts, sizeof(*count));
+    void *more = array_grow(metrics->counts, metrics->n_counts, sizeof(*count));
 
     if (!more)
         return -ENOMEM;

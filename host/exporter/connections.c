@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEADLINE_NS (CONNECTION_DEADLINE_S * 1000000000ULL)
+#define NS 1000000000ULL
 
 /* The list begins with the newest. One that was shut down stays until the server has closed it. */
 struct connection_entry {
@@ -16,6 +16,7 @@ struct connection_entry {
     int fd;
     bool shut;
     uint64_t since_ns;
+    uint64_t allowed_s;
     struct in6_addr address; /* zero: of no such family */
 };
 
@@ -91,14 +92,29 @@ struct connection_entry *connections_add(struct connections *connections, int fd
 
     if (!entry)
         return NULL;
-    *entry = (struct connection_entry){
-        .fd = fd, .since_ns = now_ns, .address = address_of(address)};
+    *entry = (struct connection_entry){.fd = fd,
+                                       .since_ns = now_ns,
+                                       .allowed_s = CONNECTION_DEADLINE_S,
+                                       .address = address_of(address)};
     pthread_mutex_lock(&connections->mutex);
     make_room(connections, &entry->address);
     entry->next = connections->newest;
     connections->newest = entry;
     pthread_mutex_unlock(&connections->mutex);
     return entry;
+}
+
+void connections_allow(struct connections *connections, struct connection_entry *entry,
+                       size_t bytes)
+{
+    const uint64_t allowed_s = CONNECTION_DEADLINE_S + bytes / CONNECTION_BYTES_PER_S;
+
+    if (!entry)
+        return;
+    pthread_mutex_lock(&connections->mutex);
+    entry->allowed_s = allowed_s < CONNECTION_DEADLINE_MAX_S ? allowed_s
+                                                             : CONNECTION_DEADLINE_MAX_S;
+    pthread_mutex_unlock(&connections->mutex);
 }
 
 void connections_remove(struct connections *connections, struct connection_entry *entry)
@@ -118,7 +134,7 @@ void connections_expire(struct connections *connections, uint64_t now_ns)
 {
     pthread_mutex_lock(&connections->mutex);
     for (struct connection_entry *one = connections->newest; one; one = one->next)
-        if (!one->shut && now_ns >= one->since_ns + DEADLINE_NS)
+        if (!one->shut && now_ns >= one->since_ns + one->allowed_s * NS)
             shut(one);
     pthread_mutex_unlock(&connections->mutex);
 }

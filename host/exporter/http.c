@@ -6,21 +6,25 @@
 #include "export/exposition.h"
 #include "exporter/connections.h"
 #include "exporter/message.h"
+#include "exporter/reply.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* While one that made room is being closed. */
 #define MHD_CONNECTIONS (2 * CONNECTIONS_MAX)
-#define CONNECTION_BYTES ((size_t)8 << 10) /* a request's headers must fit */
+/* A request's headers must fit. A browser's have the cookies of all that is served under this name,
+ * whatever its port. */
+#define CONNECTION_BYTES ((size_t)8 << 10)
+#define CONNECTION_BYTES_WEB ((size_t)32 << 10)
 
 struct http {
     struct MHD_Daemon *daemon;
     struct connections *connections;
     const struct prometheus_options *metrics;
-    int failing; /* message_outcome(); the thread's own */
+    struct web *web; /* NULL: not asked for */
+    int failing;     /* message_outcome(); the thread's own */
 };
 
 static const char page[] =
@@ -29,30 +33,19 @@ static const char page[] =
     "<p>Working set sizes of this host's virtual machines: <a href=\"/metrics\">metrics</a></p>\n"
     "</body></html>\n";
 
-static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
-                                     const char *type, struct MHD_Response *response)
+static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned status,
+                                 const char *text)
 {
-    enum MHD_Result result = MHD_NO;
-
-    if (!response)
-        return MHD_NO;
-    if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
-        MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") == MHD_YES &&
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES &&
-        (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
-         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES))
-        result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
-    return result;
+    return reply_text(connection, &(struct reply){.status = status, .type = REPLY_PLAIN}, text);
 }
 
-/* The text is copied. */
-static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned status,
-                                 const char *type, const char *text)
+static enum MHD_Result refuse_method(struct MHD_Connection *connection)
 {
-    return send_response(
-        connection, status, type,
-        MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
+    static const struct reply_header headers[] = {{MHD_HTTP_HEADER_ALLOW, "GET, HEAD"}, {0}};
+
+    return reply_text(connection,
+                      &(struct reply){MHD_HTTP_METHOD_NOT_ALLOWED, REPLY_PLAIN, headers},
+                      "GET or HEAD only\n");
 }
 
 static enum MHD_Result send_metrics(struct http *http, struct MHD_Connection *connection)
@@ -66,28 +59,45 @@ static enum MHD_Result send_metrics(struct http *http, struct MHD_Connection *co
     message_outcome(&http->failing, rc, &error);
     if (rc < 0) {
         snprintf(line, sizeof(line), "%s\n", error.text);
-        return send_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
-                         line);
+        return send_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, line);
     }
-    return send_response(connection, MHD_HTTP_OK, EXPOSITION_CONTENT_TYPE,
-                         MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
+    return reply_memory(connection, &(struct reply){MHD_HTTP_OK, EXPOSITION_CONTENT_TYPE, NULL},
+                        text, size);
+}
+
+static enum MHD_Result send_web(struct http *http, struct MHD_Connection *connection,
+                                const char *url)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    size_t size;
+    enum MHD_Result result = web_answer(http->web, connection, url, &size);
+
+    connections_allow(http->connections, info ? info->socket_context : NULL, size);
+    return result;
 }
 
 /* The type is libmicrohttpd's. */
-static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *upload,
-                              size_t *upload_size, void **state)
+static enum MHD_Result answer_request(void *context, struct MHD_Connection *connection,
+                                      const char *url, const char *method, const char *version,
+                                      const char *upload, size_t *upload_size, void **state)
 {
+    struct http *http = context;
+
     (void)version, (void)upload, (void)upload_size, (void)state;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
-                         "GET or HEAD only\n");
+        return refuse_method(connection);
     if (strcmp(url, "/metrics") == 0)
-        return send_metrics(context, connection);
+        return send_metrics(http, connection);
+    if (http->web && web_has(url))
+        return send_web(http, connection, url);
     if (strcmp(url, "/") == 0)
-        return send_text(connection, MHD_HTTP_OK, "text/html; charset=utf-8", page);
-    return send_text(connection, MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8",
-                     "there is /metrics only\n");
+        return reply_text(
+            connection, &(struct reply){.status = MHD_HTTP_OK, .type = "text/html; charset=utf-8"},
+            page);
+    return send_text(connection, MHD_HTTP_NOT_FOUND,
+                     http->web ? "there are /, /status and /metrics only\n"
+                               : "there is /metrics only\n");
 }
 
 static void http_note(void *context, struct MHD_Connection *connection, void **entry,
@@ -111,7 +121,7 @@ void http_expire(struct http *http)
     connections_expire(http->connections, clock_ns());
 }
 
-int http_start(struct http **out, int fd, const struct prometheus_options *metrics,
+int http_start(struct http **out, int fd, const struct prometheus_options *metrics, struct web *web,
                struct error *error)
 {
     struct http *http = calloc(1, sizeof(*http));
@@ -119,16 +129,18 @@ int http_start(struct http **out, int fd, const struct prometheus_options *metri
     if (!http)
         return error_set(error, -ENOMEM, "out of memory");
     http->metrics = metrics;
+    http->web = web;
     http->connections = connections_new();
     if (!http->connections) {
         free(http);
         return error_set(error, -ENOMEM, "out of memory");
     }
     http->daemon = MHD_start_daemon(
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, http,
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer_request, http,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MHD_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_DEADLINE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, http_note, http, MHD_OPTION_END);
+        web ? CONNECTION_BYTES_WEB : CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, http_note,
+        http, MHD_OPTION_END);
     if (!http->daemon) {
         connections_free(http->connections);
         free(http);

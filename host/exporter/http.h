@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file http.h  Answers GET and HEAD of /metrics, and of / with a page that links there; in a
- * thread of its own.
+ * @file http.h  Answers GET and HEAD of /metrics, and of / with a page that links there, or of
+ * what web.h has; in a thread of its own.
  *
  * The history is opened for each request and closed after it: it may come, go or be replaced
  * meanwhile. When it cannot be read the answer is 503 and the reason. A connection serves one
@@ -11,13 +11,14 @@
 #pragma once
 
 #include "export/prometheus.h"
+#include "exporter/web.h"
 
 struct http; /* opaque */
 
-/** Serves on the listening socket @p fd, which is closed at the end. @p metrics must outlive it. 0,
- * or a negative errno. */
+/** Serves on the listening socket @p fd, which is closed at the end. @p metrics and @p web must
+ * outlive it; @p web is NULL where pages are not asked for. 0, or a negative errno. */
 int http_start(struct http **http, int fd, const struct prometheus_options *metrics,
-               struct error *error);
+               struct web *web, struct error *error);
 
 /** Ends connections whose time is over (connections.h): to be called every second or so, from any
  * thread. */

@@ -30,7 +30,7 @@ int listen_passed(struct error *error)
 }
 
 /* Cuts "[ADDRESS]:PORT" in two. */
-static int split(char *text, const char **host, const char **port)
+static int split_address(char *text, const char **host, const char **port)
 {
     char *colon = strrchr(text, ':');
     size_t n;
@@ -66,7 +66,7 @@ static int resolve(const char *address, struct addrinfo **found)
         return -EINVAL;
     snprintf(copy, sizeof(copy), "%s", address);
     /* getaddrinfo() would take 65537 for 1. */
-    if (split(copy, &host, &port) < 0 || parse_u64(port, 0, UINT16_MAX, &number) < 0)
+    if (split_address(copy, &host, &port) < 0 || parse_u64(port, 0, UINT16_MAX, &number) < 0)
         return -EINVAL;
     return getaddrinfo(host, port, &hints, found) == 0 ? 0 : -EINVAL;
 }

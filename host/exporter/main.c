@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file main.c  vmwss-exporter: needs no rights but to read the history, and gives up all others.
- * One thread answers (http.h), or the file is written here; the rest is waiting for a signal.
+ * One thread answers (http.h), or the file is written here; the rest is waiting for a signal. With
+ * --web another thread waits for a process of this program that makes a page (web_report.h).
  */
 #include "exporter/http.h"
 #include "exporter/listen.h"
 #include "exporter/message.h"
 #include "exporter/options.h"
 #include "exporter/textfile.h"
+#include "exporter/web.h"
+#include "exporter/web_report.h"
 #include "service/main_loop.h"
 #include "service/reader_group.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +23,7 @@
 #define EXIT_USAGE 1
 #define EXIT_CANNOT 2
 
-/* --- three ways to work ----------------------------------------------------------------------- */
+/* --- four ways to work ------------------------------------------------------------------------ */
 
 static int expire(sd_event_source *timer, uint64_t now_us, void *http)
 {
@@ -28,9 +32,18 @@ static int expire(sd_event_source *timer, uint64_t now_us, void *http)
     return main_loop_again(timer, 1);
 }
 
-static int serve(const struct exporter_options *options, struct error *error)
+static int start_web(const struct exporter_options *options, struct web **web, struct error *error)
+{
+    if (!options->web)
+        return 0;
+    signal(SIGCHLD, SIG_DFL); /* whoever started us may ignore it: run.h */
+    return web_start(web, &options->pages, error);
+}
+
+static int serve_metrics(const struct exporter_options *options, struct error *error)
 {
     struct http *http = NULL;
+    struct web *web = NULL;
     sd_event *loop;
     int fd = listen_passed(error);
     int rc;
@@ -41,13 +54,16 @@ static int serve(const struct exporter_options *options, struct error *error)
         return fd;
     rc = main_loop_open(&loop, error);
     if (rc == 0)
-        rc = http_start(&http, fd, &options->metrics, error);
+        rc = start_web(options, &web, error);
+    if (rc == 0)
+        rc = http_start(&http, fd, &options->metrics, web, error);
     if (rc == 0)
         rc = main_loop_add(loop, expire, http, error);
     if (rc == 0)
         rc = main_loop_run(loop, error);
     if (http)
         http_stop(http);
+    web_stop(web);
     return rc;
 }
 
@@ -98,11 +114,25 @@ static int keep_file_until_signal(const struct exporter_options *options, struct
     return rc;
 }
 
+static int make_page(const struct exporter_options *options, char **text, size_t *size,
+                     struct error *error)
+{
+    const struct web_report report = {.database = options->metrics.database,
+                                      .since_s = options->web_since_s,
+                                      .window_s = options->metrics.plan_window_s,
+                                      .capacity_bytes = options->metrics.capacity_bytes};
+
+    web_report_bound_process();
+    return web_report_text(&report, text, size, error);
+}
+
 static int print_once(const struct exporter_options *options, struct error *error)
 {
     char *text;
     size_t size;
-    int rc = prometheus_text(&options->metrics, &text, &size, error);
+    int rc = options->mode == EXPORTER_PAGE
+                 ? make_page(options, &text, &size, error)
+                 : prometheus_text(&options->metrics, &text, &size, error);
 
     if (rc < 0)
         return rc;
@@ -112,15 +142,16 @@ static int print_once(const struct exporter_options *options, struct error *erro
     return rc;
 }
 
-static int work(const struct exporter_options *options, struct error *error)
+static int export_metrics(const struct exporter_options *options, struct error *error)
 {
     switch (options->mode) {
     case EXPORTER_TEXTFILE:
         return keep_file_until_signal(options, error);
     case EXPORTER_PRINT:
+    case EXPORTER_PAGE:
         return print_once(options, error);
     default:
-        return serve(options, error);
+        return serve_metrics(options, error);
     }
 }
 
@@ -132,9 +163,11 @@ int main(int argc, char **argv)
 
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
+    options.pages.make = web_report_run;
+    options.pages.context = argv;
     rc = reader_become(false, &error);
     if (rc == 0)
-        rc = work(&options, &error);
+        rc = export_metrics(&options, &error);
     if (rc == 0)
         return 0;
     message("%s", error.text);

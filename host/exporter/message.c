@@ -15,7 +15,7 @@ void message(const char *format, ...)
     va_start(args, format);
     utf8_printable_format(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "vmwss-exporter: %s\n", text);
+    fprintf(stderr, MESSAGE_PREFIX "%s\n", text);
 }
 
 void message_outcome(int *failing, int rc, const struct error *error)

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+#define MESSAGE_PREFIX "vmwss-exporter: "
+
 /** Prints "vmwss-exporter: MESSAGE". */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

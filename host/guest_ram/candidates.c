@@ -77,7 +77,7 @@ static int push(struct candidates *out, const struct candidate *candidate)
     return 0;
 }
 
-static int visit(const struct vma *vma, void *context)
+static int visit_vma(const struct vma *vma, void *context)
 {
     struct walk *walk = context;
     int rc = 0;
@@ -126,7 +126,7 @@ int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *
     struct walk walk = {.out = out, .end = last_guard(root, pid)};
 
     memset(out, 0, sizeof(*out));
-    int rc = smaps_walk(root, pid, visit, &walk, error);
+    int rc = smaps_walk(root, pid, visit_vma, &walk, error);
 
     if (rc == -ENOMEM)
         error_set(error, rc, "/proc/%d/smaps: out of memory", (int)pid);

@@ -2,43 +2,7 @@
 /** @file gpa.c  See gpa.h. */
 #include "guest_ram/gpa.h"
 
-#include "base/cleanup.h"
-
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#define GIB (1ULL << 30)
-#define HOLE_END (4 * GIB)
-
-/* HyperTransport's range, up to 1 TiB: hw/i386/pc.c AMD_HT_START, AMD_ABOVE_1TB_START. */
-#define AMD_HT_BEGIN (1012 * GIB)
-#define AMD_HT_END (1024 * GIB)
-
-static bool is_machine(const char *machine, const char *family)
-{
-    return !strncmp(machine, family, strlen(family));
-}
-
-/* pc_init1(): up to 3.5 GiB all RAM is low; from there on 3 GiB, aligned for huge pages. */
-static uint64_t low_limit_pc(uint64_t boot_bytes, uint64_t max_below_4g)
-{
-    uint64_t limit = max_below_4g ? max_below_4g : 0xe0000000ULL;
-
-    if (boot_bytes >= limit && limit > 3 * GIB)
-        limit = 3 * GIB;
-    return limit;
-}
-
-/* pc_q35_init(): the window for PCI Express begins at 0xb0000000. */
-static uint64_t low_limit_q35(uint64_t boot_bytes, uint64_t max_below_4g)
-{
-    uint64_t limit = boot_bytes >= 0xb0000000ULL ? 2 * GIB : 0xb0000000ULL;
-
-    return max_below_4g && max_below_4g < limit ? max_below_4g : limit;
-}
 
 static uint64_t boot_ram_bytes(const struct guest_ram *ram)
 {
@@ -50,110 +14,18 @@ static uint64_t boot_ram_bytes(const struct guest_ram *ram)
     return bytes;
 }
 
-static int low_limit(const struct qemu_cmdline *config, uint64_t boot_bytes, uint64_t *limit,
-                     struct error *error)
-{
-    const char *machine = config->machine;
-    uint64_t max_below_4g = config->max_ram_below_4g_bytes;
-
-    if (!*machine || !strcmp(machine, "pc") || is_machine(machine, "pc-i440fx"))
-        *limit = low_limit_pc(boot_bytes, max_below_4g);
-    else if (!strcmp(machine, "q35") || is_machine(machine, "pc-q35"))
-        *limit = low_limit_q35(boot_bytes, max_below_4g);
-    else if (is_machine(machine, "microvm"))
-        *limit = max_below_4g ? max_below_4g : 3 * GIB;
-    else
-        return error_set(error, -ENOTSUP,
-                         "machine type %s: where its RAM lies in guest-physical "
-                         "memory is not known",
-                         machine);
-    return 0;
-}
-
-/* --- the move to 1 TiB ------------------------------------------------------------------------ */
-
-static uint64_t round_up(uint64_t bytes, uint64_t unit)
-{
-    return (bytes + unit - 1) / unit * unit;
-}
-
-/* pc_max_used_gpa(): where the map would end. CXL's windows are not counted: who has them may reach
- * anywhere. */
-static uint64_t map_end(const struct qemu_cmdline *config, uint64_t boot_bytes, uint64_t high_bytes)
-{
-    bool q35 = strstr(config->machine, "q35");
-    uint64_t hole = config->pci_hole64_bytes ? config->pci_hole64_bytes : (q35 ? 32 : 2) * GIB;
-    uint64_t end = round_up(HOLE_END + high_bytes, GIB);
-
-    if (config->max_ram_bytes > boot_bytes)
-        end += config->max_ram_bytes - boot_bytes + config->memory_slots * GIB;
-    return config->cxl ? UINT64_MAX : round_up(end, GIB) + hole;
-}
-
-static bool host_is_amd(const struct fsroot *root)
-{
-    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/cpuinfo");
-    char text[512]; /* all CPUs have the same: the first is enough */
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-    text[length > 0 ? length : 0] = '\0';
-    return strstr(text, "AuthenticAMD");
-}
-
-static bool vcpus_are_amd(const struct fsroot *root, const struct qemu_cmdline *config)
-{
-    return *config->cpu_vendor ? !strcmp(config->cpu_vendor, "AuthenticAMD") : host_is_amd(root);
-}
-
-/* By the version in the machine type's name: 1 it moves, 0 it does not, -1 the name does not tell,
- * as a distribution's own or an alias. Set by machine types up to 7.0: pcmc->enforce_amd_1tb_hole =
- * false. */
-static int machine_moves(const char *machine)
-{
-    unsigned major;
-    unsigned minor;
-
-    if (is_machine(machine, "microvm"))
-        return 0;
-    if (sscanf(machine, "pc-i440fx-%u.%u", &major, &minor) != 2 &&
-        sscanf(machine, "pc-q35-%u.%u", &major, &minor) != 2)
-        return -1;
-    return major > 7 || (major == 7 && minor >= 1);
-}
-
-static int find_high_begin(const struct fsroot *root, const struct qemu_cmdline *config,
-                           struct gpa_layout *layout, struct error *error)
-{
-    uint64_t high_bytes = layout->boot_bytes - layout->low_bytes;
-    int moves = machine_moves(config->machine);
-
-    layout->high_begin = HOLE_END;
-    if (high_bytes == 0 || moves == 0 ||
-        map_end(config, layout->boot_bytes, high_bytes) <= AMD_HT_BEGIN ||
-        !vcpus_are_amd(root, config))
-        return 0;
-    if (moves < 0 || config->cxl)
-        return error_set(error, -ENOTSUP,
-                         "machine type %s with an AMD vCPU and a map of 1012 GiB or more: whether "
-                         "its RAM above 4 GiB begins at 1 TiB is not known",
-                         *config->machine ? config->machine : "pc");
-    layout->high_begin = AMD_HT_END;
-    return 0;
-}
-
 int gpa_layout_deduce(const struct fsroot *root, const struct qemu_process *process,
                       const struct guest_ram *ram, struct gpa_layout *out, struct error *error)
 {
-    uint64_t limit = 0;
+    const struct arch *arch = arch_of_emulator(process->exe);
 
-    out->boot_bytes = boot_ram_bytes(ram);
-
-    int rc = low_limit(&process->config, out->boot_bytes, &limit, error);
-
-    if (rc < 0)
-        return rc;
-    out->low_bytes = out->boot_bytes < limit ? out->boot_bytes : limit;
-    return find_high_begin(root, &process->config, out, error);
+    if (!arch)
+        return error_set(
+            error, -ENOTSUP,
+            "%s: where its machine types have RAM in guest-physical memory is not known",
+            process->exe);
+    *out = (struct gpa_layout){.boot_bytes = boot_ram_bytes(ram)};
+    return arch->lay_out(root, &process->config, out, error);
 }
 
 /* --- there and back --------------------------------------------------------------------------- */
@@ -165,7 +37,7 @@ static uint64_t dimm_pages_before(const struct guest_ram *ram, uint64_t page)
 
     for (size_t i = 0; i < ram->n_blocks && ram->blocks[i].first_page <= page; i++)
         if (ram->blocks[i].dimm)
-            pages += ram->blocks[i].bytes / BASE_PAGE_BYTES;
+            pages += base_pages(ram->blocks[i].bytes);
     return pages;
 }
 
@@ -174,17 +46,18 @@ uint64_t gpa_of_page(const struct gpa_layout *layout, const struct guest_ram *ra
     if (guest_ram_block(ram, page)->dimm)
         return GPA_NONE;
 
-    uint64_t offset = (page - dimm_pages_before(ram, page)) * BASE_PAGE_BYTES;
+    uint64_t offset = (page - dimm_pages_before(ram, page)) * base_page_bytes();
 
-    return offset < layout->low_bytes ? offset : offset - layout->low_bytes + layout->high_begin;
+    return offset < layout->low_bytes ? layout->low_begin + offset
+                                      : offset - layout->low_bytes + layout->high_begin;
 }
 
 uint64_t gpa_to_page(const struct gpa_layout *layout, const struct guest_ram *ram, uint64_t gpa)
 {
     uint64_t offset;
 
-    if (gpa < layout->low_bytes)
-        offset = gpa;
+    if (gpa >= layout->low_begin && gpa - layout->low_begin < layout->low_bytes)
+        offset = gpa - layout->low_begin;
     else if (gpa >= layout->high_begin &&
              gpa - layout->high_begin < layout->boot_bytes - layout->low_bytes)
         offset = gpa - layout->high_begin + layout->low_bytes;
@@ -197,7 +70,7 @@ uint64_t gpa_to_page(const struct gpa_layout *layout, const struct guest_ram *ra
         if (block->dimm)
             continue;
         if (offset < block->bytes)
-            return block->first_page + offset / BASE_PAGE_BYTES;
+            return block->first_page + base_pages(offset);
         offset -= block->bytes;
     }
     return GPA_NONE;

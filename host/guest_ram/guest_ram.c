@@ -45,7 +45,7 @@ uint64_t guest_ram_hva(const struct guest_ram *ram, uint64_t page)
 {
     const struct ram_block *block = guest_ram_block(ram, page);
 
-    return block->hva + (page - block->first_page) * BASE_PAGE_BYTES;
+    return block->hva + (page - block->first_page) * base_page_bytes();
 }
 
 uint64_t guest_ram_resident_bytes(const struct guest_ram *ram)

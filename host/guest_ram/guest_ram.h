@@ -3,14 +3,14 @@
  * @file guest_ram.h  Where in the QEMU process the guest's RAM is mapped.
  *
  * Pages of guest RAM are numbered 0 .. n_pages - 1 through the blocks in order; page numbers are in
- * units of the base page (4096 bytes), whatever the block's own page size.
+ * units of the base page (base/page_sizes.h), whatever the block's own page size.
  */
 #pragma once
 
 #include "base/error.h"
+#include "base/page_sizes.h"
 #include "domain/domain.h"
 
-#define BASE_PAGE_BYTES 4096ULL
 #define GUEST_RAM_MAX_BLOCKS RAM_CONFIG_MAX_BACKENDS
 
 enum ram_backing {
@@ -34,7 +34,7 @@ struct ram_block {
     bool locked;    /* mlock: reclaim and MADV_PAGEOUT/COLD leave it alone */
     bool mergeable; /* KSM may merge its pages */
     bool dimm;
-    uint64_t page_bytes;  /* of the mapping: 4096, or the hugetlb page size */
+    uint64_t page_bytes;  /* of the mapping: the base page, or the hugetlb page size */
     uint64_t file_offset; /* where in the backing file the block begins; shmem, hugetlb and file */
     uint64_t inode;
     char path[256];

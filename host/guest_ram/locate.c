@@ -19,7 +19,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define NONE SIZE_MAX
 #define KNOWLEDGE_MAX 2
@@ -47,7 +46,8 @@ static bool is_memfd(const struct candidate *c)
 /* hugetlbfs rounds a block up to its page size (QEMU softmmu/physmem.c file_ram_alloc()). */
 static bool size_fits(const struct ram_backend *b, const struct candidate *c)
 {
-    uint64_t page = c->whole.hugetlb && c->whole.page_bytes ? c->whole.page_bytes : BASE_PAGE_BYTES;
+    uint64_t page = c->whole.hugetlb && c->whole.page_bytes ? c->whole.page_bytes
+                                                            : base_page_bytes();
     uint64_t rest = b->size_bytes % page;
 
     return b->size_bytes + (rest ? page - rest : 0) == bytes_of(c);
@@ -168,8 +168,8 @@ static void describe(const struct candidates *candidates, char *text, size_t siz
     }
 }
 
-static int refuse(const struct match *m, int code, const struct ram_backend *b, const char *problem,
-                  struct error *error)
+static int refuse_backend(const struct match *m, int code, const struct ram_backend *b,
+                          const char *problem, struct error *error)
 {
     char seen[400];
 
@@ -184,14 +184,14 @@ static int check_backend(const struct match *m, size_t backend, struct error *er
     const struct ram_backend *b = &m->config->backends[backend];
 
     if (m->taken_by[backend] == NONE)
-        return b->dimm ? 0 : refuse(m, -ENXIO, b, "not found", error);
+        return b->dimm ? 0 : refuse_backend(m, -ENXIO, b, "not found", error);
     for (size_t i = 0; i < m->candidates->n && !m->by_id[backend]; i++)
         if (!m->candidates->at[i].taken && fits(b, &m->candidates->at[i]))
-            return refuse(m, -ENOTUNIQ, b, "more than one mapping could be it", error);
+            return refuse_backend(m, -ENOTUNIQ, b, "more than one mapping could be it", error);
     return 0;
 }
 
-static int check(const struct match *m, struct error *error)
+static int check_match(const struct match *m, struct error *error)
 {
     for (size_t i = 0; i < m->config->n_backends; i++) {
         int rc = check_backend(m, i, error);
@@ -215,7 +215,7 @@ static void fill_block(const struct fsroot *root, pid_t pid, const struct ram_ba
     block->locked = v->locked;
     block->mergeable = v->mergeable;
     block->dimm = b->dimm;
-    block->page_bytes = v->hugetlb && v->page_bytes ? v->page_bytes : BASE_PAGE_BYTES;
+    block->page_bytes = v->hugetlb && v->page_bytes ? v->page_bytes : base_page_bytes();
     block->file_offset = v->offset;
     block->inode = v->inode;
     block->resident_bytes = v->hugetlb ? v->hugetlb_bytes : v->rss_bytes;
@@ -226,8 +226,8 @@ static void fill_block(const struct fsroot *root, pid_t pid, const struct ram_ba
     ram_backing_find(root, pid, &c->first, block);
 }
 
-static int fill(const struct fsroot *root, pid_t pid, const struct match *m, struct guest_ram *out,
-                struct error *error)
+static int fill_guest_ram(const struct fsroot *root, pid_t pid, const struct match *m,
+                          struct guest_ram *out, struct error *error)
 {
     memset(out, 0, sizeof(*out));
     out->blocks = calloc(m->config->n_backends + 1, sizeof(*out->blocks));
@@ -241,7 +241,7 @@ static int fill(const struct fsroot *root, pid_t pid, const struct match *m, str
         fill_block(root, pid, &m->config->backends[i], &m->candidates->at[m->taken_by[i]], block);
         block->first_page = out->n_pages;
         out->bytes += block->bytes;
-        out->n_pages += block->bytes / BASE_PAGE_BYTES;
+        out->n_pages += base_pages(block->bytes);
         out->n_blocks++;
     }
     return 0;
@@ -260,21 +260,10 @@ static int check_mapped(const struct ram_config *config, struct error *error)
         config->in_guest_memfd);
 }
 
-/* Page numbers, granularities and pagemap are in pages of 4 KiB everywhere. */
-static int check_page_size(uint64_t page_bytes, struct error *error)
-{
-    if (page_bytes == BASE_PAGE_BYTES)
-        return 0;
-    return error_set(error, -ENOTSUP,
-                     "this host's base pages have %" PRIu64
-                     " KiB, and only those of 4 KiB can be measured",
-                     page_bytes / 1024);
-}
-
 /* A power of two, of at least one base page: else it was not the kernel that printed this. */
 static int check_huge_size(uint64_t page_bytes, struct error *error)
 {
-    if (page_bytes >= BASE_PAGE_BYTES && (page_bytes & (page_bytes - 1)) == 0)
+    if (page_bytes >= base_page_bytes() && (page_bytes & (page_bytes - 1)) == 0)
         return 0;
     return error_set(error, -EUCLEAN, "smaps: huge pages of %" PRIu64 " bytes", page_bytes);
 }
@@ -284,14 +273,14 @@ static int check_huge_size(uint64_t page_bytes, struct error *error)
 static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
                             struct error *error)
 {
-    int rc = root->live ? check_page_size((uint64_t)sysconf(_SC_PAGESIZE), error) : 0;
+    int rc = root->live ? page_sizes_check(base_page_bytes(), error) : 0;
 
     for (size_t i = 0; rc == 0 && i < candidates->n; i++) {
         const struct vma *v = &candidates->at[i].whole;
 
         /* Of a device (DAX) its own page size is printed. */
         if (!v->hugetlb && v->inode == 0 && v->page_bytes)
-            rc = check_page_size(v->page_bytes, error);
+            rc = page_sizes_check(v->page_bytes, error);
         else if (v->hugetlb && v->page_bytes)
             rc = check_huge_size(v->page_bytes, error);
     }
@@ -305,7 +294,7 @@ static int match(const struct fsroot *root, struct match *m, struct error *error
     if (rc < 0)
         return rc;
     match_all(m);
-    return check(m, error);
+    return check_match(m, error);
 }
 
 static void note_unclaimed(const struct candidates *candidates, struct guest_ram *out)
@@ -342,7 +331,7 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
         error_prefix(error, "process %d", (int)process->pid);
         return rc;
     }
-    rc = fill(root, process->pid, m, out, error);
+    rc = fill_guest_ram(root, process->pid, m, out, error);
     if (rc == 0)
         note_unclaimed(&candidates, out);
     return rc;

@@ -48,7 +48,7 @@ static bool may_have_pages(const struct vma *vma)
  * is the same. */
 static uint64_t find_zero_pfn(const struct fsroot *root)
 {
-    const size_t size = BASE_PAGE_BYTES;
+    const size_t size = base_page_bytes();
     cleanup_close int fd = root->live ? fsroot_openf(root, O_RDONLY, "proc/self/pagemap") : -1;
     volatile char *page = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint64_t entry = 0;
@@ -73,14 +73,14 @@ static int count_vma(const struct vma *vma, void *context)
 {
     struct count *count = context;
     uint64_t entry[BATCH];
-    uint64_t end = vma->end / BASE_PAGE_BYTES;
+    uint64_t end = base_pages(vma->end);
 
     if (is_ram(count->ram, vma) || !may_have_pages(vma))
         return 0;
     count->checked_bytes += vma->end - vma->start;
     if (count->checked_bytes > SUM_MAX_BYTES)
         return -E2BIG;
-    for (uint64_t page = vma->start / BASE_PAGE_BYTES; page < end;) {
+    for (uint64_t page = base_pages(vma->start); page < end;) {
         uint64_t n = end - page < BATCH ? end - page : BATCH;
         ssize_t got = pread(count->pagemap_fd, entry, n * sizeof(*entry),
                             (off_t)(page * sizeof(*entry)));
@@ -104,6 +104,6 @@ int own_memory_read(const struct fsroot *root, pid_t pid, const struct guest_ram
     int rc = fd < 0 ? fd : maps_walk(root, pid, count_vma, &count, NULL);
 
     if (rc == 0)
-        *bytes = count.pages * BASE_PAGE_BYTES;
+        *bytes = count.pages * base_page_bytes();
     return rc;
 }

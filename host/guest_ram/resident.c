@@ -168,7 +168,7 @@ uint64_t resident_counter_error(const char *release, unsigned cpus)
 
     if (version < KERNEL(6, 2) || version > KERNEL(6, 16))
         return 0;
-    return batch * cpus * BASE_PAGE_BYTES;
+    return batch * cpus * base_page_bytes();
 }
 
 static uint64_t counter_error(const struct fsroot *root)
@@ -285,12 +285,44 @@ static void span(uint64_t before, uint64_t before_error, uint64_t *now, uint64_t
     *now_error = larger(before_error, *now_error) + half;
 }
 
-void resident_now_span(const struct resident_now *before, struct resident_now *now)
+static void span_both(const struct resident_now *before, struct resident_now *now)
 {
     span(before->mapped_bytes, before->mapped_error_bytes, &now->mapped_bytes,
          &now->mapped_error_bytes);
     span(before->resident_bytes, before->resident_error_bytes, &now->resident_bytes,
          &now->resident_error_bytes);
+}
+
+int resident_meter_read_again(const struct resident_meter *meter, const struct fsroot *root,
+                              pid_t pid, struct resident_now *now)
+{
+    const struct resident_now before = *now;
+    int rc = resident_meter_read(meter, root, pid, now);
+
+    if (rc == 0)
+        span_both(&before, now);
+    return rc;
+}
+
+static bool is_at_rest(uint64_t before, uint64_t now)
+{
+    return distance(before, now) <= larger(MOVED_BYTES, before / MOVED_SHARE);
+}
+
+static void settle(uint64_t before, uint64_t *now, uint64_t *now_error)
+{
+    *now_error += distance(before, *now);
+    *now = before;
+}
+
+/* Both or neither: what is mapped is part of what is resident. */
+void resident_now_settle(const struct resident_now *before, struct resident_now *now)
+{
+    if (!is_at_rest(before->mapped_bytes, now->mapped_bytes) ||
+        !is_at_rest(before->resident_bytes, now->resident_bytes))
+        return;
+    settle(before->mapped_bytes, &now->mapped_bytes, &now->mapped_error_bytes);
+    settle(before->resident_bytes, &now->resident_bytes, &now->resident_error_bytes);
 }
 
 int resident_of_process(const struct fsroot *root, pid_t pid, uint64_t *bytes)

@@ -61,9 +61,20 @@ uint64_t resident_counter_error(const char *release, unsigned cpus);
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         struct resident_now *now);
 
-/** Of pages that were read between two readings of the meter: *@p now, the later one, becomes the
- * middle of both, and half of what lies between them is in its errors. */
-void resident_now_span(const struct resident_now *before, struct resident_now *now);
+/**
+ * resident_meter_read() once more, when pages have been read since it set *@p now: that becomes the
+ * middle of both readings, and half of what lies between them is in its errors. While memory moves
+ * a counter of one moment is of another population than the pages: 62.0 MiB where a panel had found
+ * 60.3, of a guest that was being swapped out.
+ * @return 0; -ESRCH, and *@p now is not defined
+ */
+int resident_meter_read_again(const struct resident_meter *meter, const struct fsroot *root,
+                              pid_t pid, struct resident_now *now);
+
+/** Windows that were read one after the other: of a guest at rest *@p now stays what it was @p
+ * before, for touches add up from window to window, and so must shares of one population. What the
+ * meter takes for QEMU's own without looking is no change; it is in the errors. */
+void resident_now_settle(const struct resident_now *before, struct resident_now *now);
 
 /** What all of the process @p pid holds, guest RAM and QEMU's own, in bytes: for RAM that was not
  * located. 0 or -ESRCH. */

@@ -347,8 +347,8 @@ static int parse_file(int fd, vma_visitor visit, void *context, struct error *er
     return rc == 0 && vma.end ? visit(&vma, context) : rc;
 }
 
-static int walk(const struct fsroot *root, pid_t pid, const char *file, vma_visitor visit,
-                void *context, struct error *error)
+static int walk_vmas(const struct fsroot *root, pid_t pid, const char *file, vma_visitor visit,
+                     void *context, struct error *error)
 {
     cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/%s", (int)pid, file);
     struct error failed = {0};
@@ -369,11 +369,11 @@ static int walk(const struct fsroot *root, pid_t pid, const char *file, vma_visi
 int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
                struct error *error)
 {
-    return walk(root, pid, "smaps", visit, context, error);
+    return walk_vmas(root, pid, "smaps", visit, context, error);
 }
 
 int maps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
               struct error *error)
 {
-    return walk(root, pid, "maps", visit, context, error);
+    return walk_vmas(root, pid, "maps", visit, context, error);
 }

@@ -24,7 +24,7 @@ static const char schema[] =
     " resident_bytes INTEGER, wss_high_bytes INTEGER, floor_bytes INTEGER, free_bytes INTEGER,"
     " why TEXT NOT NULL, actual_5s INTEGER, actual_30s INTEGER, actual_60s INTEGER,"
     " resident_5s INTEGER, resident_30s INTEGER, resident_60s INTEGER,"
-    " panic INTEGER NOT NULL DEFAULT 0) STRICT;"
+    " panic INTEGER NOT NULL DEFAULT 0, reclaim_bytes INTEGER, reclaimed_bytes INTEGER) STRICT;"
     "CREATE TABLE IF NOT EXISTS host (id INTEGER PRIMARY KEY CHECK (id = 1),"
     " time_s REAL NOT NULL, level TEXT NOT NULL, free_bytes INTEGER NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS room (id INTEGER PRIMARY KEY CHECK (id = 1),"
@@ -79,6 +79,8 @@ static int add_columns(struct journal *journal, struct error *error)
         {"balloon", "boot_id", "TEXT NOT NULL DEFAULT ''"},
         {"balloon", "restored_s", "REAL NOT NULL DEFAULT 0"},
         {"decision", "panic", "INTEGER NOT NULL DEFAULT 0"},
+        {"decision", "reclaim_bytes", "INTEGER"},
+        {"decision", "reclaimed_bytes", "INTEGER"},
     };
     char sql[128];
     int rc = 0;
@@ -355,8 +357,8 @@ int journal_add(struct journal *journal, struct journal_entry *entry, struct err
         journal,
         "INSERT INTO decision (time_s, uuid, name, mode, acted, level, action, hold,"
         " target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes,"
-        " wss_high_bytes, floor_bytes, free_bytes, why, panic)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " wss_high_bytes, floor_bytes, free_bytes, why, panic, reclaim_bytes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &statement, error);
 
     if (rc < 0)
@@ -371,8 +373,11 @@ int journal_add(struct journal *journal, struct journal_entry *entry, struct err
             sql_bind_u64(statement, 9 + i, bytes[i]);
     sql_bind_text(statement, 17, entry->why);
     sqlite3_bind_int(statement, 18, entry->panic);
+    if (entry->reclaim_bytes != DECIDE_UNKNOWN)
+        sql_bind_u64(statement, 19, entry->reclaim_bytes);
     rc = finish(journal, statement, error);
-    entry->id = sqlite3_last_insert_rowid(journal->db);
+    if (rc == 0)
+        entry->id = sqlite3_last_insert_rowid(journal->db);
     return rc;
 }
 
@@ -396,17 +401,34 @@ int journal_after(struct journal *journal, int64_t id, unsigned step, uint64_t a
     return finish(journal, statement, error);
 }
 
-int journal_amend(struct journal *journal, int64_t id, uint64_t target_bytes, struct error *error)
+static int set_bytes(struct journal *journal, const char *sql, int64_t id, uint64_t bytes,
+                     struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(journal, "UPDATE decision SET target_bytes = ? WHERE id = ?",
-                             &statement, error);
+    int rc = journal_prepare(journal, sql, &statement, error);
 
     if (rc < 0)
         return rc;
-    sql_bind_u64(statement, 1, target_bytes);
+    sql_bind_u64(statement, 1, bytes);
     sqlite3_bind_int64(statement, 2, id);
     return finish(journal, statement, error);
+}
+
+int journal_amend(struct journal *journal, int64_t id, uint64_t target_bytes, struct error *error)
+{
+    return set_bytes(journal, "UPDATE decision SET target_bytes = ? WHERE id = ?", id, target_bytes,
+                     error);
+}
+
+int journal_reclaimed(struct journal *journal, int64_t id, uint64_t bytes, struct error *error)
+{
+    return set_bytes(journal, "UPDATE decision SET reclaimed_bytes = ? WHERE id = ?", id, bytes,
+                     error);
+}
+
+int journal_withdrawn(struct journal *journal, int64_t id, struct error *error)
+{
+    return set_bytes(journal, "UPDATE decision SET acted = ? WHERE id = ?", id, 0, error);
 }
 
 static int run_at(struct journal *journal, const char *sql, double time_s, struct error *error)

@@ -113,6 +113,9 @@ struct journal_entry {
     char level[8], action[12], hold[12];
     uint64_t target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
     uint64_t wss_high_bytes, floor_bytes, free_bytes;
+    uint64_t reclaim_bytes;   /* of the action reclaim; else DECIDE_UNKNOWN */
+    uint64_t reclaimed_bytes; /* of them; DECIDE_UNKNOWN: not known, or not yet; not of
+                                 journal_add() */
     char why[1600];
     /* After 5, 30 and 60 s; DECIDE_UNKNOWN: not known. */
     uint64_t after_actual_bytes[3], after_resident_bytes[3];
@@ -125,6 +128,10 @@ int journal_after(struct journal *journal, int64_t id, unsigned step, uint64_t a
                   uint64_t resident_bytes, struct error *error);
 /** The balloon of a decision has been set anew, to that, for the same reason. */
 int journal_amend(struct journal *journal, int64_t id, uint64_t target_bytes, struct error *error);
+/** So much was reclaimed by a decision. */
+int journal_reclaimed(struct journal *journal, int64_t id, uint64_t bytes, struct error *error);
+/** What was decided has not been done. */
+int journal_withdrawn(struct journal *journal, int64_t id, struct error *error);
 /** Removes decisions older than JOURNAL_KEEP_S, and what was restored JOURNAL_RESTORE_S ago. */
 int journal_trim(struct journal *journal, double now_s, struct error *error);
 

@@ -3,11 +3,20 @@
 #include "journal/journal_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define COLUMNS                                                                                    \
     "id, time_s, uuid, name, mode, acted, level, action, hold, target_bytes, wish_bytes,"          \
     " assigned_bytes, actual_bytes, resident_bytes, wss_high_bytes, floor_bytes, free_bytes, why," \
-    " actual_5s, actual_30s, actual_60s, resident_5s, resident_30s, resident_60s"
+    " actual_5s, actual_30s, actual_60s, resident_5s, resident_30s, resident_60s, "
+
+/* What those have that an earlier version has not begun to write. */
+static const char *later_columns(struct journal *journal)
+{
+    return journal_has_column(journal, "decision", "reclaimed_bytes")
+               ? "reclaim_bytes, reclaimed_bytes"
+               : "NULL AS reclaim_bytes, NULL AS reclaimed_bytes";
+}
 
 static int read_bytes(sqlite3_stmt *statement, int column, uint64_t *bytes)
 {
@@ -43,12 +52,23 @@ static int read_entry(sqlite3_stmt *statement, struct journal_entry *entry)
         rc = read_bytes(statement, 18 + i, &entry->after_actual_bytes[i]);
         rc = rc ? rc : read_bytes(statement, 21 + i, &entry->after_resident_bytes[i]);
     }
-    return rc;
+    rc = rc ? rc : read_bytes(statement, 24, &entry->reclaim_bytes);
+    return rc ? rc : read_bytes(statement, 25, &entry->reclaimed_bytes);
 }
 
-static int walk(struct journal *journal, sqlite3_stmt *statement,
-                int (*see)(const struct journal_entry *entry, void *context), void *context,
-                struct error *error)
+/* @p format has a place for the later columns. */
+static int prepare_decisions(struct journal *journal, const char *format, sqlite3_stmt **statement,
+                             struct error *error)
+{
+    char sql[1024];
+
+    snprintf(sql, sizeof(sql), format, later_columns(journal));
+    return journal_prepare(journal, sql, statement, error);
+}
+
+static int walk_entries(struct journal *journal, sqlite3_stmt *statement,
+                        int (*see)(const struct journal_entry *entry, void *context), void *context,
+                        struct error *error)
 {
     int result;
     int rc = 0;
@@ -71,19 +91,18 @@ int journal_entries(struct journal *journal, const char *guest, unsigned n,
                     struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(
-        journal,
-        "SELECT * FROM (SELECT " COLUMNS " FROM decision"
-        " WHERE ?1 IS NULL OR uuid = ?1 OR name = ?1 ORDER BY id DESC LIMIT ?2)"
-        " ORDER BY id",
-        &statement, error);
+    int rc = prepare_decisions(journal,
+                               "SELECT * FROM (SELECT " COLUMNS "%s FROM decision"
+                               " WHERE ?1 IS NULL OR uuid = ?1 OR name = ?1 ORDER BY id DESC"
+                               " LIMIT ?2) ORDER BY id",
+                               &statement, error);
 
     if (rc < 0)
         return rc;
     if (guest)
         sql_bind_text(statement, 1, guest);
     sqlite3_bind_int64(statement, 2, n);
-    return walk(journal, statement, see, context, error);
+    return walk_entries(journal, statement, see, context, error);
 }
 
 int journal_latest(struct journal *journal,
@@ -91,12 +110,12 @@ int journal_latest(struct journal *journal,
                    struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(journal,
-                             "SELECT " COLUMNS " FROM decision WHERE id IN"
-                             " (SELECT max(id) FROM decision GROUP BY uuid) ORDER BY name",
-                             &statement, error);
+    int rc = prepare_decisions(journal,
+                               "SELECT " COLUMNS "%s FROM decision WHERE id IN"
+                               " (SELECT max(id) FROM decision GROUP BY uuid) ORDER BY name",
+                               &statement, error);
 
-    return rc < 0 ? rc : walk(journal, statement, see, context, error);
+    return rc < 0 ? rc : walk_entries(journal, statement, see, context, error);
 }
 
 #define COUNTED " FROM decision WHERE time_s >= ? GROUP BY uuid, action, hold"

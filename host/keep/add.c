@@ -233,8 +233,10 @@ static int prepare(struct adding *adding, struct error *error)
     return rc;
 }
 
-static void finalize(struct adding *adding)
+void adding_free(struct adding *adding)
 {
+    if (!adding)
+        return;
     sqlite3_finalize(adding->find_guest);
     sqlite3_finalize(adding->add_guest);
     sqlite3_finalize(adding->rename_guest);
@@ -243,6 +245,27 @@ static void finalize(struct adding *adding)
     guest_stats_adding_end(&adding->stats);
     rollup_end(&adding->rollup);
     free(adding->kept);
+    free(adding);
+}
+
+/* To prepare them takes as long as to add ten records. */
+static int get_prepared(struct store *store, struct error *error)
+{
+    struct adding *adding;
+    int rc;
+
+    if (store->adding)
+        return 0;
+    adding = calloc(1, sizeof(*adding));
+    if (!adding)
+        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+    adding->store = store;
+    rc = prepare(adding, error);
+    if (rc == 0)
+        store->adding = adding;
+    else
+        adding_free(adding);
+    return rc;
 }
 
 /* What these records make whole, of the host's sums. */
@@ -266,12 +289,14 @@ static int sum_minutes(struct store *store, const struct store_entry *entries, s
 static int add_all(struct store *store, const struct store_entry *entries, size_t n,
                    struct error *error)
 {
-    struct adding adding = {.store = store};
-    int rc = prepare(&adding, error);
+    int rc = get_prepared(store, error);
 
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add_entry(&adding, &entries[i], error);
-    finalize(&adding);
+        rc = add_entry(store->adding, &entries[i], error);
+    if (rc < 0) { /* what failed may be under way yet, and would not let the transaction end */
+        adding_free(store->adding);
+        store->adding = NULL;
+    }
     return rc == 0 && n > 0 ? sum_minutes(store, entries, n, error) : rc;
 }
 

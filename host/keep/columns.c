@@ -38,7 +38,7 @@ static const char *sql_type(const struct field *field, enum field_home home)
     }
 }
 
-static void append(struct sql_text *sql, const char *text, size_t n)
+static void append_sql(struct sql_text *sql, const char *text, size_t n)
 {
     size_t room = sizeof(sql->text) - 1 - sql->used;
 
@@ -50,7 +50,7 @@ static void append(struct sql_text *sql, const char *text, size_t n)
 
 void sql_append(struct sql_text *sql, const char *text)
 {
-    append(sql, text, strlen(text));
+    append_sql(sql, text, strlen(text));
 }
 
 static void append_type(struct sql_text *sql, const struct field *field, enum field_home home)
@@ -72,7 +72,7 @@ void columns_append(struct sql_text *sql, const struct field *fields, enum field
             else if (*c == '@')
                 append_type(sql, field, home);
             else
-                append(sql, c, 1);
+                append_sql(sql, c, 1);
     }
 }
 

@@ -105,6 +105,8 @@ int database_open(struct store *store, int flags, struct error *error)
 
 void database_close(struct store *store)
 {
+    adding_free(store->adding);
+    store->adding = NULL;
     sqlite3_close(store->db);
     store->db = NULL;
 }

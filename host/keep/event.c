@@ -69,12 +69,50 @@ int store_add_event(struct store *store, const struct store_event *event, struct
     return sql_finish(store, statement, error);
 }
 
+/* Its columns are time_ms and kind. */
+static int read_event(struct store *store, sqlite3_stmt *statement, enum event_kind *kind,
+                      double *time_s, struct error *error)
+{
+    char name[16];
+    int64_t time_ms;
+
+    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, name, sizeof(name)) < 0 ||
+        parse_kind(name, kind) < 0)
+        return error_set(error, -EUCLEAN, "%s: an event that vmwss has not written", store->path);
+    *time_s = (double)time_ms / 1000;
+    return 0;
+}
+
+int history_events(struct store *store, int64_t guest_id, double from_s, double to_s,
+                   int (*see)(enum event_kind kind, double time_s, void *context), void *context,
+                   struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = sql_prepare(store,
+                         "SELECT time_ms, kind FROM event WHERE guest_id = ?"
+                         " AND time_ms BETWEEN ? AND ? ORDER BY time_ms, id",
+                         &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_int64(statement, 1, guest_id);
+    sqlite3_bind_int64(statement, 2, (int64_t)floor(from_s * 1000));
+    sqlite3_bind_int64(statement, 3, (int64_t)floor(to_s * 1000));
+    while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
+        enum event_kind kind;
+        double time_s;
+
+        rc = read_event(store, statement, &kind, &time_s, error);
+        if (rc == 0)
+            rc = see(kind, time_s, context);
+    }
+    return rc;
+}
+
 int history_last_event(struct store *store, int64_t guest_id, double to_s, enum event_kind *kind,
                        double *time_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    char name[16];
-    int64_t time_ms;
     int rc = sql_prepare(store,
                          "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
                          " AND kind <> 'stall' ORDER BY id DESC LIMIT 1",
@@ -87,11 +125,8 @@ int history_last_event(struct store *store, int64_t guest_id, double to_s, enum 
     rc = sql_step(store, statement, error);
     if (rc != 1)
         return rc;
-    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, name, sizeof(name)) < 0 ||
-        parse_kind(name, kind) < 0)
-        return error_set(error, -EUCLEAN, "%s: an event that vmwss has not written", store->path);
-    *time_s = (double)time_ms / 1000;
-    return 1;
+    rc = read_event(store, statement, kind, time_s, error);
+    return rc == 0 ? 1 : rc;
 }
 
 int history_ended(struct store *store, int64_t guest_id, double to_s, double *ended_s,

@@ -43,6 +43,12 @@ int store_add_event(struct store *store, const struct store_event *event, struct
 int history_last_event(struct store *store, int64_t guest_id, double to_s, enum event_kind *kind,
                        double *time_s, struct error *error);
 
+/** Calls @p see with the guest's events from @p from_s to @p to_s, Unix time, in the order of time;
+ * what it returns, if not 0, ends the walk and is returned. */
+int history_events(struct store *store, int64_t guest_id, double from_s, double to_s,
+                   int (*see)(enum event_kind kind, double time_s, void *context), void *context,
+                   struct error *error);
+
 /**
  * Has the guest ended, as of @p to_s?
  * @return 1: its last event is its end, at *ended_s (Unix time); 0: no, or it is not known;

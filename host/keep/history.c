@@ -2,6 +2,7 @@
 /** @file history.c  See history.h: opening, guests, and the last records. */
 #include "keep/history.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "keep/database.h"
 #include "keep/kept_row.h"
@@ -127,14 +128,12 @@ static int read_guest(struct store *store, sqlite3_stmt *statement, struct histo
 
 static int append_guest(struct history_guest **guests, size_t n, const struct history_guest *guest)
 {
-    if ((n & (n - 1)) == 0) { /* full at the powers of two */
-        struct history_guest *more = reallocarray(*guests, n == 0 ? 1 : 2 * n, sizeof(**guests));
+    struct history_guest *more = array_grow(*guests, n, sizeof(*more));
 
-        if (!more)
-            return -ENOMEM;
-        *guests = more;
-    }
-    (*guests)[n] = *guest;
+    if (!more)
+        return -ENOMEM;
+    *guests = more;
+    more[n] = *guest;
     return 0;
 }
 

@@ -91,7 +91,13 @@ int history_points(struct store *store, const struct history_guest *guest,
                    int (*see)(const struct history_point *point, void *context), void *context,
                    struct error *error);
 
-/** The windows that the guest (0: any) has had of late, ascending; their number. */
+/** The windows that the guest had (0: that any had) from hour to hour of the span, ascending; their
+ * number, which is 0 if nothing is kept of that time. -EUCLEAN: a row that vmwss has not written;
+ * -ENOMEM. */
+ssize_t history_windows_within(struct store *store, int64_t guest_id, double from_s, double to_s,
+                               double window_s[RUN_MAX_WINDOWS], struct error *error);
+
+/** Likewise, of late: of the last day that anything is kept of. */
 ssize_t history_windows(struct store *store, int64_t guest_id, double window_s[RUN_MAX_WINDOWS],
                         struct error *error);
 

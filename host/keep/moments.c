@@ -10,7 +10,6 @@
 #include "keep/sql.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 struct walk {
@@ -21,13 +20,7 @@ struct walk {
     int level_s;
 };
 
-/* Times beyond what SQLite can hold are as good as the largest. */
-static int64_t whole(double value)
-{
-    return (int64_t)fmin(fmax(floor(value), -9e15), 9e15);
-}
-
-static int begin(struct walk *walk, double from_s, double to_s, struct error *error)
+static int begin_walk(struct walk *walk, double from_s, double to_s, struct error *error)
 {
     int rc = bucket_row_prepare(
         walk->store, "start_s, ",
@@ -41,8 +34,8 @@ static int begin(struct walk *walk, double from_s, double to_s, struct error *er
         return rc;
     sqlite3_bind_int64(walk->buckets, 1, walk->guest_id);
     sqlite3_bind_int64(walk->buckets, 2, walk->level_s);
-    sqlite3_bind_int64(walk->buckets, 3, bucket_start(whole(from_s), walk->level_s));
-    sqlite3_bind_int64(walk->buckets, 4, whole(to_s));
+    sqlite3_bind_int64(walk->buckets, 3, bucket_start(sql_whole(from_s), walk->level_s));
+    sqlite3_bind_int64(walk->buckets, 4, sql_whole(to_s));
     return 0;
 }
 
@@ -75,7 +68,7 @@ int history_moments(struct store *store, const struct history_guest *guest, int 
 
     if (!bucket)
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = begin(&walk, from_s, to_s, error);
+    rc = begin_walk(&walk, from_s, to_s, error);
     while (rc == 0 && (rc = next(&walk, &moment, error)) == 1)
         rc = see(&moment, context);
     sqlite3_finalize(walk.buckets);

@@ -6,9 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct adding; /* add.c's: statements, kept from one call to the next; NULL: none are prepared */
+
+void adding_free(struct adding *adding);
+
 struct store {
     sqlite3 *db;
     char *path;
+    struct adding *adding;
     char notice[640];
     bool left_open;
     /* wal.c */

@@ -19,12 +19,6 @@ int history_level(double span_s)
     return span_s <= 100 * BUCKET_HOUR ? BUCKET_MINUTE : BUCKET_HOUR;
 }
 
-/* Times beyond what SQLite can hold are as good as the largest. */
-static int64_t whole(double value)
-{
-    return (int64_t)fmin(fmax(floor(value), -9e15), 9e15);
-}
-
 static int no_memory(const struct store *store, struct error *error)
 {
     return error_set(error, -ENOMEM, "%s: out of memory", store->path);
@@ -80,8 +74,8 @@ static int sample_points(struct store *store, const struct history_guest *guest,
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(statement, 1, guest->id);
-    sqlite3_bind_int64(statement, 2, whole(query->from_s * 1000));
-    sqlite3_bind_int64(statement, 3, whole(query->to_s * 1000));
+    sqlite3_bind_int64(statement, 2, sql_whole(query->from_s * 1000));
+    sqlite3_bind_int64(statement, 3, sql_whole(query->to_s * 1000));
     while (rc == 0 && (rc = kept_row_next(store, statement, kept, error)) == 1) {
         const struct window_record *window = find_window(&kept->record.sample, query->window_s);
 
@@ -141,8 +135,8 @@ static void bind_span(sqlite3_stmt *statement, int first, const struct history_q
     int64_t level_s = query->level_s;
 
     sqlite3_bind_int64(statement, first, level_s);
-    sqlite3_bind_int64(statement, first + 1, whole(query->from_s / (double)level_s) * level_s);
-    sqlite3_bind_int64(statement, first + 2, whole(query->to_s));
+    sqlite3_bind_int64(statement, first + 1, sql_whole(query->from_s / (double)level_s) * level_s);
+    sqlite3_bind_int64(statement, first + 2, sql_whole(query->to_s));
 }
 
 int history_buckets(struct store *store, const struct history_query *query,
@@ -213,38 +207,4 @@ int history_points(struct store *store, const struct history_guest *guest,
     pointing.words = words;
     bind_span(statement, 2, query);
     return walk_buckets(store, statement, query->window_s, see_bucket, &pointing, error);
-}
-
-struct windows {
-    double *window_s;
-    size_t n;
-};
-
-static int see_windows(int64_t guest_id, int64_t start_s, const struct bucket *bucket,
-                       void *context)
-{
-    struct windows *windows = context;
-
-    (void)guest_id, (void)start_s;
-    windows->n = bucket->n_windows;
-    for (size_t w = 0; w < bucket->n_windows; w++)
-        windows->window_s[w] = bucket->windows[w].window_s;
-    return 0;
-}
-
-ssize_t history_windows(struct store *store, int64_t guest_id, double window_s[RUN_MAX_WINDOWS],
-                        struct error *error)
-{
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    struct windows windows = {.window_s = window_s};
-    int rc = bucket_row_prepare(store, "guest_id, start_s, ",
-                                " WHERE level_s = 3600 AND (?1 = 0 OR guest_id = ?1)"
-                                " ORDER BY start_s DESC LIMIT 1",
-                                &statement, error);
-
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int64(statement, 1, guest_id);
-    rc = walk_buckets(store, statement, 0, see_windows, &windows, error);
-    return rc < 0 ? rc : (ssize_t)windows.n;
 }

@@ -143,7 +143,7 @@ static double draw_total(struct walk *walk, const struct host_need *need, size_t
                                                   : packing_total(walk->present, n, &walk->state);
 }
 
-static void draw(struct walk *walk, const struct host_need *need, size_t n)
+static void note_draw(struct walk *walk, const struct host_need *need, size_t n)
 {
     const struct report_options *options = &walk->report->options;
     double total = draw_total(walk, need, n);
@@ -218,7 +218,7 @@ static void end_time(struct walk *walk)
     }
     for (size_t i = 0; i < walk->draws_each && walk->n_draws < walk->room; i++)
         if (n > 0 || need)
-            draw(walk, need, n);
+            note_draw(walk, need, n);
     count_shortage(walk, need, first_draw);
     walk->report->known_s += need ? (double)need->minutes * BUCKET_MINUTE : walk->report->level_s;
     if (need)

@@ -175,3 +175,8 @@ int sql_text(sqlite3_stmt *statement, int column, char *text, size_t size)
     text[n] = '\0';
     return 0;
 }
+
+int64_t sql_whole(double seconds)
+{
+    return (int64_t)fmin(fmax(floor(seconds), -9e15), 9e15);
+}

@@ -60,3 +60,7 @@ int sql_i64(sqlite3_stmt *statement, int column, int64_t *value);
 int sql_double(sqlite3_stmt *statement, int column, double *value);
 /** Text of fewer than @p size bytes, without NUL among them, into @p text. */
 int sql_text(sqlite3_stmt *statement, int column, char *text, size_t size);
+
+/** A time in whole seconds, down, as SQLite can hold it: what is beyond that is as good as the
+ * largest. */
+int64_t sql_whole(double seconds);

@@ -52,7 +52,7 @@ static void keep_wal(struct store *store)
     sqlite3_file_control(store->db, "main", SQLITE_FCNTL_PERSIST_WAL, &yes);
 }
 
-static int refuse(const char *path, struct error *error)
+static int refuse_file(const char *path, struct error *error)
 {
     return error_set(error, -EINVAL,
                      "%s: is not a history of vmwss: move it away, or name another file", path);
@@ -86,7 +86,7 @@ static int open_file(struct store *store, bool check, struct error *error)
     if (rc < 0)
         return rc;
     if (kind == FILE_OTHER)
-        return refuse(store->path, error);
+        return refuse_file(store->path, error);
     if (kind == FILE_NO_DATABASE)
         return error_set(error, -EUCLEAN, "%s: is no database", store->path);
     if (kind == FILE_NEW)
@@ -124,7 +124,7 @@ static int begin_anew(struct store *store, struct error *error)
     int rc;
 
     if (!may_quarantine(store->path))
-        return refuse(store->path, error);
+        return refuse_file(store->path, error);
     database_close(store);
     rc = file_quarantine(store->path, name, sizeof(name), error);
     if (rc == 0)

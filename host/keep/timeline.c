@@ -46,7 +46,7 @@ int timeline_span(struct store *store, double from_s, double to_s, double window
     span->level_s = span->cell_s < BUCKET_HOUR ? BUCKET_MINUTE : BUCKET_HOUR;
     span->begin_s = floor(from_s / span->cell_s) * span->cell_s;
     span->n_cells = (size_t)fmin(ceil((to_s - span->begin_s) / span->cell_s), TIMELINE_CELLS);
-    n = history_windows(store, 0, windows_s, error);
+    n = history_windows_within(store, 0, from_s, to_s, windows_s, error);
     if (n < 0)
         return (int)n;
     choose_windows(span, windows_s, (size_t)n);

@@ -3,6 +3,7 @@
 #include "plan/capacity.h"
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/random.h"
 #include "estimate/packing.h"
 
@@ -101,14 +102,6 @@ double plan_how_many(const struct plan_state *state, size_t host, double ram_byt
 
 /* --- the ratio -------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int median_limit(const struct plan_state *state, double *limit_bytes)
 {
     const size_t n = state->fleet->n_hosts;
@@ -118,7 +111,7 @@ static int median_limit(const struct plan_state *state, double *limit_bytes)
         return -ENOMEM;
     for (size_t h = 0; h < n; h++)
         limits[h] = state->loads[h].limit_bytes;
-    qsort(limits, n, sizeof(*limits), compare);
+    qsort(limits, n, sizeof(*limits), compare_doubles);
     *limit_bytes = limits[n / 2];
     return 0;
 }

@@ -18,8 +18,8 @@ int plan_moves_make(struct plan_moves *moves, const struct plan_fleet *fleet)
 /* --- placing ---------------------------------------------------------------------------------- */
 
 /* How full the host would be by slots, 0 .. 1; negative: it does not come into question. */
-static double rank(const struct plan_state *state, size_t host, const struct plan_shape *shape,
-                   bool empty_too)
+static double rank_host(const struct plan_state *state, size_t host, const struct plan_shape *shape,
+                        bool empty_too)
 {
     const struct plan_load *load = &state->loads[host];
     double full;
@@ -37,7 +37,7 @@ size_t plan_best_host(struct plan_state *state, const struct plan_shape *shape, 
     const size_t n = state->fleet->n_hosts;
 
     for (size_t h = 0; h < n; h++)
-        state->rank[h] = h == but ? -1 : rank(state, h, shape, empty_too);
+        state->rank[h] = h == but ? -1 : rank_host(state, h, shape, empty_too);
     for (;;) {
         size_t best = PLAN_NOWHERE;
 
@@ -55,7 +55,7 @@ struct ordered {
     double first, second; /* ascending */
 };
 
-static int compare(const void *a, const void *b)
+static int compare_ordered(const void *a, const void *b)
 {
     const struct ordered *x = a;
     const struct ordered *y = b;
@@ -85,7 +85,7 @@ static size_t guests_of(const struct plan_state *state, size_t host, struct orde
     for (size_t g = 0; g < state->fleet->n_guests; g++)
         if (state->at[g] == host)
             guests[n++] = (struct ordered){.index = g, .first = -guest_peak(state, g)};
-    qsort(guests, n, sizeof(*guests), compare);
+    qsort(guests, n, sizeof(*guests), compare_ordered);
     return n;
 }
 
@@ -199,7 +199,7 @@ int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
     for (size_t h = 0; h < n; h++)
         hosts[h] = (struct ordered){h, (double)state->loads[h].n_guests,
                                     plan_load_peak(&state->loads[h], NULL)};
-    qsort(hosts, n, sizeof(*hosts), compare);
+    qsort(hosts, n, sizeof(*hosts), compare_ordered);
     for (size_t h = 0; h < n; h++)
         try_to_empty(state, moves, hosts[h].index, guests);
     return 0;

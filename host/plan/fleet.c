@@ -9,15 +9,24 @@
 
 #define DAY_S 86400
 
+/* Each divides an hour. */
+static const int steps[] = {60, 120, 180, 300, 600, 900, 1800, 3600};
+#define N_STEPS (sizeof(steps) / sizeof(steps[0]))
+
 int plan_step_s(double span_s, size_t n_guests)
 {
-    static const int steps[] = {60, 120, 180, 300, 600, 900, 1800, 3600};
-    const size_t n = sizeof(steps) / sizeof(steps[0]);
-
-    for (size_t i = 0; i + 1 < n; i++)
+    for (size_t i = 0; i + 1 < N_STEPS; i++)
         if (ceil(span_s / steps[i]) * (double)n_guests <= (double)PLAN_SERIES_BYTES)
             return steps[i];
-    return steps[n - 1];
+    return steps[N_STEPS - 1];
+}
+
+bool plan_is_step(double step_s)
+{
+    for (size_t i = 0; i < N_STEPS; i++)
+        if (step_s == steps[i])
+            return true;
+    return false;
 }
 
 unsigned plan_slot(double time_s)

@@ -20,7 +20,7 @@
 
 /** The hours of a weekday, then those of a Saturday or Sunday; UTC. */
 #define PLAN_SLOTS 48
-/** What the series of all guests may take. */
+/** What the series of all guests may take; from a URL, how many values are asked for. */
 #define PLAN_SERIES_BYTES (320ULL << 20)
 /** With less history a host's need is taken from mean and deviation as well: plan_is_short(). */
 #define PLAN_DAYS_ENOUGH 14
@@ -82,6 +82,9 @@ struct plan_fleet {
 
 /** The step that a fleet is kept at: 60 s, or the shortest one that fits PLAN_SERIES_BYTES. */
 int plan_step_s(double span_s, size_t n_guests);
+
+/** Is it one of the steps that a fleet may be kept at? */
+bool plan_is_step(double step_s);
 
 /** An empty fleet, no series known. 0; -ENOMEM; free it with plan_fleet_free(). */
 int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, double from_s,

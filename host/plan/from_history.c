@@ -171,11 +171,13 @@ static int make_fleet(const struct plan_reading *reading, struct roster *roster,
     const size_t n = roster_number(roster, reading);
     const double from_s = fmax(reading->from_s, roster->first_s);
     double end_s = from_s;
+    int step_s = reading->step_s;
 
     for (size_t h = 0; h < roster->n_hosts; h++)
         end_s = fmax(end_s, fmin(roster->hosts[h].host.last_s + BUCKET_HOUR, reading->to_s));
-    if (plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, plan_step_s(end_s - from_s, n)) <
-        0)
+    if (step_s == 0)
+        step_s = plan_step_s(end_s - from_s, n);
+    if (plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, step_s) < 0)
         return error_set(error, -ENOMEM,
                          "no memory for %zu guests over %.0f days: look less far "
                          "back with --since",

@@ -19,7 +19,8 @@
 
 #include "plan/roster.h"
 
-/** The roster of one source. Errors as prom_query(), and as plan_read(). */
+/** The roster of one source. -ENODATA: a host has guests, but no needs at this window; or as
+ * prom_query(), and as plan_read() */
 int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
                     struct error *error);
 
@@ -32,5 +33,5 @@ struct url_minutes {
     void *context;
 };
 
-/** The needs of its guests. -ENODATA: there are guests, but no needs at this window. */
+/** The needs of its guests. Errors as prom_query(); -ENOMEM; -EAGAIN: no thread. */
 int plan_read_url(const struct url_minutes *minutes, struct error *error);

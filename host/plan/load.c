@@ -97,8 +97,8 @@ struct plan_shape plan_shape_of(const struct plan_fleet *fleet, size_t g)
 
 /* --- adding up -------------------------------------------------------------------------------- */
 
-static void add(const struct plan_state *state, struct plan_load *load,
-                const struct plan_shape *shape, double sign)
+static void add_shape(const struct plan_state *state, struct plan_load *load,
+                      const struct plan_shape *shape, double sign)
 {
     const float unit = (float)(sign * shape->unit_bytes);
     const uint8_t *series = shape->series;
@@ -116,14 +116,14 @@ static void add(const struct plan_state *state, struct plan_load *load,
 void plan_load_add(const struct plan_state *state, struct plan_load *load,
                    const struct plan_shape *shape)
 {
-    add(state, load, shape, 1);
+    add_shape(state, load, shape, 1);
     load->apart |= shape->apart;
     load->n_guests++;
     load->n_pinned += shape->pinned;
 }
 
 /* What rounding leaves is taken away. */
-static void clear(const struct plan_state *state, struct plan_load *load)
+static void clear_load(const struct plan_state *state, struct plan_load *load)
 {
     memset(load->joint, 0, state->fleet->n_times * sizeof(*load->joint));
     memset(load->mean_bytes, 0, sizeof(load->mean_bytes));
@@ -137,9 +137,9 @@ void plan_load_remove(const struct plan_state *state, struct plan_load *load,
     load->n_guests--;
     load->n_pinned -= shape->pinned;
     if (load->n_guests == 0)
-        clear(state, load);
+        clear_load(state, load);
     else
-        add(state, load, shape, -1);
+        add_shape(state, load, shape, -1);
 }
 
 static uint64_t apart_on(const struct plan_state *state, size_t host)

@@ -9,7 +9,7 @@
 
 #define DAY_S 86400
 
-static int compare(const void *a, const void *b)
+static int compare_floats(const void *a, const void *b)
 {
     float x = *(const float *)a;
     float y = *(const float *)b;
@@ -20,7 +20,7 @@ static int compare(const void *a, const void *b)
 static const float *sorted(const float *values, size_t n, float *draft)
 {
     memcpy(draft, values, n * sizeof(*draft));
-    qsort(draft, n, sizeof(*draft), compare);
+    qsort(draft, n, sizeof(*draft), compare_floats);
     return draft;
 }
 

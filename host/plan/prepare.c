@@ -24,7 +24,7 @@ struct codes {
     uint32_t total;
 };
 
-static void count(struct codes *codes, const uint8_t *series, size_t n)
+static void count_codes(struct codes *codes, const uint8_t *series, size_t n)
 {
     memset(codes, 0, sizeof(*codes));
     for (size_t t = 0; t < n; t++)
@@ -61,7 +61,7 @@ static void daily_p99(const struct plan_fleet *fleet, size_t guest, double *day,
     struct codes codes;
 
     for (size_t d = 0; d < n_days; d++) {
-        count(&codes, series + d * each, each);
+        count_codes(&codes, series + d * each, each);
         day[d] = codes.total < each / 2 ? NAN
                                         : quantile(&codes, 0.99) * plan_unit(&fleet->guests[guest]);
     }
@@ -74,7 +74,7 @@ static void profile(const struct plan_fleet *fleet, size_t g, double *day, size_
     struct codes codes;
     struct trend trend;
 
-    count(&codes, plan_series(fleet, g), fleet->n_times);
+    count_codes(&codes, plan_series(fleet, g), fleet->n_times);
     guest->days = (double)codes.total * fleet->step_s / DAY_S;
     guest->p50_bytes = quantile(&codes, 0.50) * unit;
     guest->p95_bytes = quantile(&codes, 0.95) * unit;

@@ -146,7 +146,7 @@ static int server_failed(const json_t *root, struct error *error)
                      utf8_printable_copy(text, sizeof(text), words ? words : "no reason given"));
 }
 
-static int take(struct prom_answer *answer, struct error *error)
+static int take_answer(struct prom_answer *answer, struct error *error)
 {
     const char *status = json_string_value(json_object_get(answer->root, "status"));
     const json_t *warnings = json_object_get(answer->root, "warnings");
@@ -161,7 +161,7 @@ static int take(struct prom_answer *answer, struct error *error)
     return take_result(answer, json_object_get(json_object_get(answer->root, "data"), "result"));
 }
 
-static int explain(int rc, struct error *error)
+static int explain_shape(int rc, struct error *error)
 {
     if (rc == -EPROTO)
         return error_set(error, rc, "what came is not an answer of the Prometheus HTTP API");
@@ -185,11 +185,11 @@ int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer
         rc = -E2BIG;
     if (rc == 0) {
         answer->root = json_loadb(rest, rest_size, JSON_REJECT_DUPLICATES, NULL);
-        rc = json_is_object((json_t *)answer->root) ? take(answer, error) : -EPROTO;
+        rc = json_is_object((json_t *)answer->root) ? take_answer(answer, error) : -EPROTO;
     }
     if (rc < 0)
         prom_answer_free(answer);
-    return explain(rc, error);
+    return explain_shape(rc, error);
 }
 
 void prom_answer_free(struct prom_answer *answer)

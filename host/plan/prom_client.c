@@ -68,7 +68,7 @@ static size_t take_bytes(char *from, size_t one, size_t n, void *context)
     return n;
 }
 
-static int tick(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     const struct prom_options *options = ((struct prom_client *)context)->options;
 
@@ -130,6 +130,19 @@ static int set_token(struct prom_client *client, struct error *error)
     return 0;
 }
 
+/* There compression costs a server more than half as much as the answer itself does (64 ms instead
+ * of 41 for 1.5 MB), and saves nothing. */
+static bool is_loopback(const char *url)
+{
+    static const char *const hosts[] = {"127.", "localhost:", "localhost/", "[::1]"};
+    const char *host = strstr(url, "//");
+
+    for (size_t i = 0; host && i < sizeof(hosts) / sizeof(hosts[0]); i++)
+        if (strncasecmp(host + 2, hosts[i], strlen(hosts[i])) == 0)
+            return true;
+    return false;
+}
+
 static int set_options(struct prom_client *client, struct error *error)
 {
     const struct curl_functions *curl = client->curl;
@@ -139,13 +152,14 @@ static int set_options(struct prom_client *client, struct error *error)
     curl->setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl->setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
     curl->setopt(handle, CURLOPT_NOSIGNAL, 1L);
-    curl->setopt(handle, CURLOPT_ACCEPT_ENCODING, "gzip");
+    if (!is_loopback(client->url))
+        curl->setopt(handle, CURLOPT_ACCEPT_ENCODING, "gzip");
     curl->setopt(handle, CURLOPT_USERAGENT, "vmwss/" VMWSS_VERSION);
     curl->setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     curl->setopt(handle, CURLOPT_TIMEOUT_MS, (long)(options->timeout_s * 1000));
     curl->setopt(handle, CURLOPT_WRITEFUNCTION, take_bytes);
     curl->setopt(handle, CURLOPT_WRITEDATA, client);
-    curl->setopt(handle, CURLOPT_XFERINFOFUNCTION, tick);
+    curl->setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl->setopt(handle, CURLOPT_XFERINFODATA, client);
     curl->setopt(handle, CURLOPT_NOPROGRESS, 0L);
     if (options->cacert)
@@ -269,7 +283,7 @@ static int refused(const struct prom_client *client, long status, struct error *
 }
 
 /* The API's own message, if it has one. */
-static int failed(const struct prom_client *client, long status, struct error *error)
+static int status_error(const struct prom_client *client, long status, struct error *error)
 {
     struct prom_answer answer;
     struct error own = {0};
@@ -294,7 +308,7 @@ static int check_status(const struct prom_client *client, struct error *error)
         return redirected(client, status, error);
     if (status == 401 || status == 403 || status == 407)
         return refused(client, status, error);
-    return failed(client, status, error);
+    return status_error(client, status, error);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 /** @file prom_points.c  See prom_points.h. */
 #include "plan/prom_points.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ static void skip_space(struct text *text)
         text->at++;
 }
 
-static bool take(struct text *text, char c)
+static bool take_char(struct text *text, char c)
 {
     skip_space(text);
     if (text->at == text->end || *text->at != c)
@@ -108,26 +109,19 @@ static bool take_value(struct text *text, double *value)
 {
     const char *from;
 
-    if (!take(text, '"'))
+    if (!take_char(text, '"'))
         return false;
     from = text->at;
     while (text->at < text->end && *text->at != '"' && *text->at != '\\')
         text->at++;
     *value = prom_points_value(from, (size_t)(text->at - from));
-    return take(text, '"');
+    return take_char(text, '"');
 }
 
 static bool take_point(struct text *text, struct prom_point *point)
 {
-    return take(text, '[') && take_time(text, &point->time_s) && take(text, ',') &&
-           take_value(text, &point->value) && take(text, ']');
-}
-
-static void *grow(void *array, size_t n, size_t size)
-{
-    if ((n & (n - 1)) != 0) /* full at the powers of two */
-        return array;
-    return reallocarray(array, n == 0 ? 1 : 2 * n, size);
+    return take_char(text, '[') && take_time(text, &point->time_s) && take_char(text, ',') &&
+           take_value(text, &point->value) && take_char(text, ']');
 }
 
 int prom_points_add(struct prom_points *points, size_t most, struct prom_point point)
@@ -136,7 +130,7 @@ int prom_points_add(struct prom_points *points, size_t most, struct prom_point p
 
     if (points->n == most)
         return -E2BIG;
-    all = grow(points->all, points->n, sizeof(*all));
+    all = array_grow(points->all, points->n, sizeof(*all));
     if (!all)
         return -ENOMEM;
     points->all = all;
@@ -146,7 +140,7 @@ int prom_points_add(struct prom_points *points, size_t most, struct prom_point p
 
 static int end_array(struct prom_points *points)
 {
-    size_t *ends = grow(points->ends, points->n_arrays, sizeof(*ends));
+    size_t *ends = array_grow(points->ends, points->n_arrays, sizeof(*ends));
 
     if (!ends)
         return -ENOMEM;
@@ -161,18 +155,18 @@ static int read_array(struct text *text, size_t most, struct prom_points *points
     const size_t before = points->n;
     struct prom_point point;
 
-    if (!take(text, '['))
+    if (!take_char(text, '['))
         return 0;
-    if (take(text, ']'))
+    if (take_char(text, ']'))
         return end_array(points);
     while (take_point(text, &point)) {
         int rc = prom_points_add(points, most, point);
 
         if (rc < 0)
             return rc;
-        if (take(text, ']'))
+        if (take_char(text, ']'))
             return end_array(points);
-        if (!take(text, ','))
+        if (!take_char(text, ','))
             break;
     }
     points->n = before;
@@ -211,7 +205,7 @@ static int cut(struct text text, size_t most, struct prom_points *points, FILE *
             break;
         text.at = end_of_string(begin, text.end);
         behind = text;
-        if (!is_values(begin, text.at) || !take(&behind, ':'))
+        if (!is_values(begin, text.at) || !take_char(&behind, ':'))
             continue;
         array = behind.at;
         rc = read_array(&behind, most, points);

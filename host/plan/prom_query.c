@@ -12,7 +12,8 @@
 
 /* Some 3 MB of JSON, and 30 of what the parser makes of it. */
 #define POINTS_OF_PIECE 100000
-/* Prometheus refuses more than 11,000 of one series. */
+/* Prometheus refuses more than 11,000 of one series, VictoriaMetrics more than 30,000 of one of a
+ * subquery. */
 #define TIMES_OF_PIECE 10000
 
 static int see_all(const struct prom_client *client, const struct prom_answer *answer,
@@ -48,11 +49,14 @@ int prom_each(struct prom_client *client, const struct plan_reading *reading, co
     return rc;
 }
 
-static size_t times_of_piece(double series)
+static size_t times_of_piece(const struct prom_span *span, double series)
 {
+    const double most = span->inner_s > 0 ? fmin(TIMES_OF_PIECE, (double)TIMES_OF_PIECE *
+                                                                     span->inner_s / span->step_s)
+                                          : TIMES_OF_PIECE;
     const double n = POINTS_OF_PIECE / (series + 1);
 
-    return n > TIMES_OF_PIECE ? TIMES_OF_PIECE : (size_t)n + 1;
+    return (size_t)fmax(fmin(n + 1, most), 1);
 }
 
 static size_t count_points(const struct prom_answer *answer)
@@ -94,7 +98,7 @@ int prom_each_piece(struct prom_client *client, const struct plan_reading *readi
 
     for (size_t t = 0; rc == 0 && t < span->n_times;) {
         const size_t left = span->n_times - t;
-        const size_t each = times_of_piece(series);
+        const size_t each = times_of_piece(span, series);
         const struct prom_span piece = {.from_s = span->from_s + (double)t * span->step_s,
                                         .n_times = left < each ? left : each,
                                         .step_s = span->step_s};
@@ -174,6 +178,40 @@ void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double windo
              "max by (uuid) (max_over_time(vmwss_plan_need_bytes{host=\"%s\",window=\"%.10g\"}"
              "[%ds]))",
              escape(name, host), window_s, step_s);
+}
+
+/* Asked at the end of the cell and PROM_MINUTE_LATE_S, it looks ahead to when it was recorded. */
+#define AHEAD_S (PROM_RECORDED_S + PROM_RECORDED_LATE_S - 60)
+
+static void query_recorded_needs(char query[PROM_QUERY_MAX], const char *by, const char *host,
+                                 double window_s, int step_s)
+{
+    char name[600];
+
+    snprintf(query, PROM_QUERY_MAX,
+             "max by (%s) (max_over_time(vmwss:plan_need_bytes:max15m{host=\"%s\",window=\"%.10g\"}"
+             "[%ds] offset -%ds))",
+             by, escape(name, host), window_s, step_s, AHEAD_S);
+}
+
+void prom_recorded_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s)
+{
+    query_recorded_needs(query, "uuid", host, window_s, step_s);
+}
+
+void prom_quarters_query(char query[PROM_QUERY_MAX], const char *host, double window_s)
+{
+    query_recorded_needs(query, "host", host, window_s, PROM_RECORDED_S);
+}
+
+void prom_counted_query(char query[PROM_QUERY_MAX], const char *host)
+{
+    char name[600];
+
+    snprintf(query, PROM_QUERY_MAX,
+             "max by (host) (max_over_time(vmwss:plan_scrapes:count15m{host=\"%s\"}[%ds] offset "
+             "-%ds))",
+             escape(name, host), PROM_RECORDED_S, AHEAD_S);
 }
 
 void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric,

@@ -11,12 +11,17 @@
  * ends. */
 #define PROM_MINUTE_LATE_S (60 - 0.001)
 
+/** The rules record the largest need of each so long cell of the clock, so much after its end. */
+#define PROM_RECORDED_S 900
+#define PROM_RECORDED_LATE_S 900
+
 /** The times of a range query, and how many series it is expected to have. */
 struct prom_span {
     double from_s;
     size_t n_times;
     int step_s;
     size_t n_series;
+    int inner_s; /* step of a subquery in it, whose points have a limit as well; 0: none */
 };
 
 /** Asks for the span in pieces, and calls @p see with each series of each piece; what it returns,
@@ -39,6 +44,15 @@ int prom_check_names(struct prom_client *client, const struct plan_reading *read
 
 /** Needs of the guests of a host, by uuid: the largest of each step. */
 void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s);
+
+/** The same from what is recorded, with the same times, of a multiple of PROM_RECORDED_S: see
+ * prometheus/vmwss.rules.yml. What was recorded within cell k is of cell k - 2. */
+void prom_recorded_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s);
+
+/** Of each cell of PROM_RECORDED_S, with the times of prom_recorded_query(): whether needs of any
+ * guest of the host were recorded, and how often it had been scraped by then. */
+void prom_quarters_query(char query[PROM_QUERY_MAX], const char *host, double window_s);
+void prom_counted_query(char query[PROM_QUERY_MAX], const char *host);
 
 /** "METRIC{host="..."}", escaped, by the labels @p by; @p over: a function over that many seconds,
  * as "last_over_time"; NULL: the value now. */

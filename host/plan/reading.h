@@ -20,6 +20,7 @@ struct plan_reading {
     const struct plan_source *sources;
     size_t n_sources;
     double from_s, to_s; /* Unix time */
+    int step_s;          /* of the fleet; 0: plan_step_s() */
     double window_s;     /* of the needs; sizes are from the guest's longest up to an hour */
     const struct prom_options *prometheus; /* NULL: no source is a URL */
     /* Called with a sentence about what a URL did not have; NULL: not. */

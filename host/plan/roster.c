@@ -2,6 +2,7 @@
 /** @file roster.c  See roster.h: what several files say together. */
 #include "plan/roster.h"
 
+#include "base/array.h"
 #include "plan/prom_client.h"
 
 #include <errno.h>
@@ -12,14 +13,6 @@
 
 /* A guest that migrates is on both hosts in one hour; so many are two guests. */
 #define HOURS_OF_TWO 2
-
-/* With room for one element more, at its end; NULL when out of memory. */
-static void *grow(void *array, size_t n, size_t size)
-{
-    if ((n & (n - 1)) != 0) /* full at the powers of two */
-        return array;
-    return reallocarray(array, n == 0 ? 1 : 2 * n, size);
-}
 
 static int no_memory(const struct plan_reading *reading, size_t source, struct error *error)
 {
@@ -54,7 +47,7 @@ ssize_t roster_host(struct roster *roster, const struct plan_reading *reading, s
 
             return rc < 0 ? rc : (ssize_t)h;
         }
-    host = grow(roster->hosts, roster->n_hosts, sizeof(*host));
+    host = array_grow(roster->hosts, roster->n_hosts, sizeof(*host));
     if (!host)
         return no_memory(reading, source, error);
     roster->hosts = host;
@@ -73,7 +66,7 @@ static ssize_t guest_index(struct roster *roster, const char *uuid)
     for (size_t g = 0; g < roster->n_guests; g++)
         if (strcmp(roster->guests[g].uuid, uuid) == 0)
             return (ssize_t)g;
-    guest = grow(roster->guests, roster->n_guests, sizeof(*guest));
+    guest = array_grow(roster->guests, roster->n_guests, sizeof(*guest));
     if (!guest)
         return -ENOMEM;
     roster->guests = guest;
@@ -171,7 +164,7 @@ int roster_add(struct roster *roster, const struct plan_reading *reading,
                const struct roster_row *from, const char *uuid, struct error *error)
 {
     const ssize_t g = guest_index(roster, uuid);
-    struct roster_row *rows = grow(roster->rows, roster->n_rows, sizeof(*rows));
+    struct roster_row *rows = array_grow(roster->rows, roster->n_rows, sizeof(*rows));
     struct roster_guest *guest;
     struct roster_row *row;
     int rc;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file roster_read_url.c  See from_prometheus.h: which hosts and guests there are. */
+#include "base/array.h"
 #include "base/utf8.h"
 #include "keep/bucket.h"
 #include "plan/from_prometheus.h"
+#include "plan/url_guests.h"
 #include "plan/url_hosts.h"
+#include "plan/url_needs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,14 +19,6 @@
 /* Windows that differ by less are the same; as in keep/bucket.c. */
 #define SAME_S 0.0005
 
-struct url_guest {
-    char uuid[37];
-    struct roster_row row;
-    float *sizes; /* of the hours, bytes, at row.size_window_s */
-    size_t n_sizes;
-    bool there; /* served in the last scrape */
-};
-
 struct url_reading {
     struct roster *roster;
     const struct plan_reading *reading;
@@ -33,8 +28,8 @@ struct url_reading {
     struct url_hosts hosts;
     /* Of the host that is being read: */
     const struct url_host *host;
-    struct url_guest *guests; /* all that it has had: by UUID, once read_ram() has them */
-    size_t n, n_there;
+    struct url_guests guests; /* all that it has had */
+    size_t n_there;
     int64_t next_id;
 };
 
@@ -49,18 +44,6 @@ static int no_memory(const struct url_reading *from)
 }
 
 /* --- guests of a host ------------------------------------------------------------------------- */
-
-static int compare_uuid(const void *uuid, const void *guest)
-{
-    return strcmp(uuid, ((const struct url_guest *)guest)->uuid);
-}
-
-static struct url_guest *find_guest(const struct url_reading *from, const char *uuid)
-{
-    if (from->n == 0)
-        return NULL;
-    return bsearch(uuid, from->guests, from->n, sizeof(*from->guests), compare_uuid);
-}
 
 static bool is_uuid(const char *text)
 {
@@ -82,35 +65,36 @@ static bool ram_of(const struct prom_answer *answer, size_t series, double *byte
     return prom_point(answer, series, 0, &time_s, bytes) && *bytes >= 1 && *bytes <= 0x1p60;
 }
 
-/* The RAM that it had last; of each name that it has had. */
+/* The RAM that it had last; of each name that it has had. Of a host that had no guests when it was
+ * scraped last, and is not any more. */
 static int see_ram(const struct prom_answer *answer, size_t series, void *context)
 {
     struct url_reading *from = context;
     const char *uuid = prom_label(answer, series, "uuid");
-    struct url_guest *guests;
+    struct url_guest *guest;
     double bytes;
 
     if (!is_uuid(uuid) || !ram_of(answer, series, &bytes))
         return 0;
-    guests = reallocarray(from->guests, from->n + 1, sizeof(*guests));
-    if (!guests)
+    guest = url_guests_add(&from->guests, from->source, uuid);
+    if (!guest)
         return no_memory(from);
-    from->guests = guests;
-    guests += from->n++;
-    *guests = (struct url_guest){.row = {.source = from->source}};
-    snprintf(guests->uuid, sizeof(guests->uuid), "%s", uuid);
-    set_ram(guests, answer, series, bytes);
+    set_ram(guest, answer, series, bytes);
     return 0;
 }
 
 static int see_there(const struct prom_answer *answer, size_t series, void *context)
 {
     struct url_reading *from = context;
-    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+    const char *uuid = prom_label(answer, series, "uuid");
+    struct url_guest *guest;
     double bytes;
 
-    if (!guest || !ram_of(answer, series, &bytes))
+    if (!is_uuid(uuid) || !ram_of(answer, series, &bytes))
         return 0;
+    guest = url_guests_find(&from->guests, uuid);
+    if (!guest && !(guest = url_guests_add(&from->guests, from->source, uuid)))
+        return no_memory(from);
     if (!guest->there && from->n_there++ == GUESTS_MAX)
         return error_set(from->error, -E2BIG, "%s: host %s: more than %d guests at once",
                          url_of(from), from->host->name, GUESTS_MAX);
@@ -121,7 +105,8 @@ static int see_there(const struct prom_answer *answer, size_t series, void *cont
 
 static int see_used(const struct prom_answer *answer, size_t series, void *context)
 {
-    struct url_guest *guest = find_guest(context, prom_label(answer, series, "uuid"));
+    const struct url_reading *from = context;
+    struct url_guest *guest = url_guests_find(&from->guests, prom_label(answer, series, "uuid"));
     double time_s;
     double bytes;
 
@@ -133,7 +118,7 @@ static int see_used(const struct prom_answer *answer, size_t series, void *conte
 static int see_state(const struct prom_answer *answer, size_t series, void *context)
 {
     const struct url_reading *from = context;
-    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+    struct url_guest *guest = url_guests_find(&from->guests, prom_label(answer, series, "uuid"));
     const char *state = prom_label(answer, series, "state");
 
     if (!guest)
@@ -160,15 +145,26 @@ static void mark_hour(struct roster_row *row, double start_s, double to_s)
         row->hours[(size_t)ago / 64] |= 1ULL << (size_t)ago % 64;
 }
 
-/* The hour's needs are scraped until a minute after its end. */
+/* So many are looked through one by one. */
+#define UNSORTED_MAX 256
+
+/* The hour's needs are scraped until a minute after its end. Guests that have been there are known
+ * from them only: nothing else of them is asked for. */
 static int see_hours(const struct prom_answer *answer, size_t series, void *context)
 {
-    const struct url_reading *from = context;
-    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+    struct url_reading *from = context;
+    const char *uuid = prom_label(answer, series, "uuid");
+    struct url_guest *guest = url_guests_find(&from->guests, uuid);
     double end_s;
     double bytes;
 
-    for (size_t p = 0; guest && p < prom_n_points(answer, series); p++)
+    if (!is_uuid(uuid))
+        return 0;
+    if (!guest && from->guests.n - from->guests.n_sorted == UNSORTED_MAX)
+        url_guests_sort(&from->guests);
+    if (!guest && !(guest = url_guests_add(&from->guests, from->source, uuid)))
+        return no_memory(from);
+    for (size_t p = 0; p < prom_n_points(answer, series); p++)
         if (prom_point(answer, series, p, &end_s, &bytes))
             mark_hour(&guest->row,
                       (round((end_s - PROM_MINUTE_LATE_S) / BUCKET_HOUR) - 1) * BUCKET_HOUR,
@@ -178,15 +174,12 @@ static int see_hours(const struct prom_answer *answer, size_t series, void *cont
 
 static int add_size(struct url_guest *guest, double bytes)
 {
-    const size_t n = guest->n_sizes;
-    float *sizes = guest->sizes;
+    float *sizes = array_grow(guest->sizes, guest->n_sizes, sizeof(*sizes));
 
-    if ((n & (n - 1)) == 0) /* full at the powers of two */
-        sizes = reallocarray(sizes, n == 0 ? 1 : 2 * n, sizeof(*sizes));
     if (!sizes)
         return -ENOMEM;
     guest->sizes = sizes;
-    sizes[guest->n_sizes++] = (float)fmin(bytes, (double)guest->row.ram_bytes);
+    sizes[guest->n_sizes++] = (float)bytes;
     return 0;
 }
 
@@ -194,7 +187,7 @@ static int add_size(struct url_guest *guest, double bytes)
 static int see_sizes(const struct prom_answer *answer, size_t series, void *context)
 {
     const struct url_reading *from = context;
-    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+    struct url_guest *guest = url_guests_find(&from->guests, prom_label(answer, series, "uuid"));
     const double window_s = strtod(prom_label(answer, series, "window"), NULL);
     double end_s;
     double bytes;
@@ -217,38 +210,38 @@ static int read_hours(struct url_reading *from)
 {
     const struct plan_reading *reading = from->reading;
     const double first_s = floor(reading->from_s / BUCKET_HOUR) * BUCKET_HOUR;
-    const size_t n = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR);
-    struct prom_span span = {first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S, n, BUCKET_HOUR,
-                             from->n_there};
-    char query[PROM_QUERY_MAX];
-    int rc;
+    struct url_needs hours = {
+        .client = from->client,
+        .reading = reading,
+        .host = from->host->name,
+        .span = {.from_s = first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S,
+                 .n_times = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR),
+                 .step_s = BUCKET_HOUR,
+                 .n_series = from->n_there},
+        .see = see_hours,
+        .context = from,
+    };
+    int rc = url_needs_read(&hours, from->error);
 
-    prom_needs_query(query, from->host->name, reading->window_s, BUCKET_HOUR);
-    rc = prom_each_piece(from->client, reading, query, &span, see_hours, from, from->error);
     if (rc < 0)
         return rc;
-    span.from_s = first_s + 2 * BUCKET_HOUR - 0.001;
-    prom_host_query(query, "uuid,window", "vmwss_plan_size_bytes", from->host->name,
-                    "last_over_time", BUCKET_HOUR);
-    return prom_each_piece(from->client, reading, query, &span, see_sizes, from, from->error);
+    url_guests_sort(&from->guests);
+    hours.span.from_s = first_s + 2 * BUCKET_HOUR - 0.001;
+    hours.see = see_sizes;
+    return url_sizes_read(&hours, from->error);
 }
 
 /* --- into the roster -------------------------------------------------------------------------- */
-
-static int by_uuid(const void *a, const void *b)
-{
-    return strcmp(((const struct url_guest *)a)->uuid, ((const struct url_guest *)b)->uuid);
-}
 
 /* One that was renamed has a series of each name. */
 static void drop_doubles(struct url_reading *from)
 {
     size_t kept = 0;
 
-    for (size_t g = 0; g < from->n; g++)
-        if (kept == 0 || strcmp(from->guests[kept - 1].uuid, from->guests[g].uuid) != 0)
-            from->guests[kept++] = from->guests[g];
-    from->n = kept;
+    for (size_t g = 0; g < from->guests.n; g++)
+        if (kept == 0 || strcmp(from->guests.all[kept - 1].uuid, from->guests.all[g].uuid) != 0)
+            from->guests.all[kept++] = from->guests.all[g];
+    from->guests.n = from->guests.n_sorted = kept;
 }
 
 static int read_ram(struct url_reading *from)
@@ -260,8 +253,7 @@ static int read_ram(struct url_reading *from)
     prom_host_query(query, "domain,uuid", "vmwss_plan_ram_bytes", from->host->name,
                     "last_over_time", reading->to_s - reading->from_s);
     rc = prom_each(from->client, reading, query, reading->to_s, see_ram, from, from->error);
-    if (rc == 0 && from->n > 0)
-        qsort(from->guests, from->n, sizeof(*from->guests), by_uuid);
+    url_guests_sort(&from->guests);
     drop_doubles(from);
     return rc;
 }
@@ -279,14 +271,15 @@ static int read_now(struct url_reading *from)
     };
     const struct plan_reading *reading = from->reading;
     char query[PROM_QUERY_MAX];
-    int rc = read_ram(from);
+    int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(now) / sizeof(now[0]); i++) {
         prom_host_query(query, now[i].by, now[i].metric, from->host->name, NULL, 0);
         rc = prom_each(from->client, reading, query, from->host->scraped_s, now[i].see, from,
                        from->error);
+        url_guests_sort(&from->guests);
     }
-    return rc;
+    return rc == 0 && from->guests.n == 0 && !from->host->live ? read_ram(from) : rc;
 }
 
 static ssize_t add_host(struct url_reading *from)
@@ -313,23 +306,41 @@ static int compare_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double p99_of(float *sizes, size_t n)
+/* No more than its RAM, of one that is there. */
+static double size_p99(const struct url_guest *guest)
 {
+    const size_t n = guest->n_sizes;
+    const double ram = (double)guest->row.ram_bytes;
+
     if (n == 0)
         return 0;
-    qsort(sizes, n, sizeof(*sizes), compare_size);
-    return (double)sizes[(size_t)ceil(0.99 * (double)n) - 1];
+    qsort(guest->sizes, n, sizeof(*guest->sizes), compare_size);
+
+    const double p99 = (double)guest->sizes[(size_t)ceil(0.99 * (double)n) - 1];
+
+    return guest->there ? fmin(p99, ram) : p99;
 }
 
 /* What the exporter did not serve in the last scrape has ended. */
+static bool has_ended(const struct url_reading *from, const struct url_guest *guest)
+{
+    return !guest->there && (from->host->live || from->n_there > 0);
+}
+
+/* Of a host that is not live, and whose server has lost what else there was of the guest. */
+static bool is_unknown(const struct url_reading *from, const struct url_guest *guest)
+{
+    return guest->row.ram_bytes == 0 && !has_ended(from, guest);
+}
+
 static int add_row(struct url_reading *from, struct url_guest *guest, size_t host)
 {
     struct roster_row *row = &guest->row;
 
     row->id = from->next_id++;
     row->host = host;
-    row->size_p99_bytes = p99_of(guest->sizes, guest->n_sizes);
-    if (!guest->there && (from->host->live || from->n_there > 0)) {
+    row->size_p99_bytes = size_p99(guest);
+    if (has_ended(from, guest)) {
         row->has_event = true;
         row->event = EVENT_END;
         row->event_s = row->last_s + BUCKET_HOUR;
@@ -358,8 +369,8 @@ static void mark_mute(const struct url_reading *from, struct url_guest *guest)
 
 static bool any_hours(const struct url_reading *from)
 {
-    for (size_t g = 0; g < from->n; g++)
-        if (from->guests[g].row.last_s > 0)
+    for (size_t g = 0; g < from->guests.n; g++)
+        if (from->guests.all[g].row.last_s > 0)
             return true;
     return false;
 }
@@ -372,13 +383,13 @@ static int add_rows(struct url_reading *from, size_t *added)
     *added = 0;
     if (!any_hours(from))
         return 0;
-    for (size_t g = 0; rc == 0 && g < from->n; g++) {
-        mark_mute(from, &from->guests[g]);
-        if (from->guests[g].row.last_s == 0)
+    for (size_t g = 0; rc == 0 && g < from->guests.n; g++) {
+        mark_mute(from, &from->guests.all[g]);
+        if (from->guests.all[g].row.last_s == 0 || is_unknown(from, &from->guests.all[g]))
             continue;
         if (host < 0 && (host = add_host(from)) < 0)
             return (int)host;
-        rc = add_row(from, &from->guests[g], (size_t)host);
+        rc = add_row(from, &from->guests.all[g], (size_t)host);
         ++*added;
     }
     return rc;
@@ -389,8 +400,8 @@ static int no_rows(struct url_reading *from)
 {
     char text[512];
 
-    for (size_t g = 0; g < from->n; g++)
-        if (from->guests[g].there)
+    for (size_t g = 0; g < from->guests.n; g++)
+        if (from->guests.all[g].there)
             return error_set(from->error, -ENODATA,
                              "%s: host %s has guests, but no vmwss_plan_need_bytes of that time "
                              "with a window of %g s: choose with --window, or have the exporter "
@@ -420,10 +431,10 @@ static int read_host(struct url_reading *from)
     size_t added = 0;
     int rc = read_now(from);
 
-    if (rc == 0 && from->n > 0)
+    if (rc == 0)
         rc = read_hours(from);
-    if (rc == 0 && from->n > 0)
-        qsort(from->guests, from->n, sizeof(*from->guests), by_name_and_uuid);
+    if (rc == 0 && from->guests.n > 0)
+        qsort(from->guests.all, from->guests.n, sizeof(*from->guests.all), by_name_and_uuid);
     if (rc == 0)
         rc = add_rows(from, &added);
     return rc == 0 && added == 0 ? no_rows(from) : rc;
@@ -431,9 +442,9 @@ static int read_host(struct url_reading *from)
 
 static void drop_guests(struct url_reading *from)
 {
-    for (size_t g = 0; g < from->n; g++)
-        free(from->guests[g].sizes);
-    from->n = from->n_there = 0;
+    for (size_t g = 0; g < from->guests.n; g++)
+        free(from->guests.all[g].sizes);
+    from->guests.n = from->n_there = from->guests.n_sorted = 0;
 }
 
 static int read_all(struct url_reading *from)
@@ -460,6 +471,6 @@ int roster_read_url(struct roster *roster, const struct plan_reading *reading, s
     rc = read_all(&from);
     prom_close(from.client);
     url_hosts_free(&from.hosts);
-    free(from.guests);
+    free(from.guests.all);
     return rc;
 }

@@ -2,19 +2,13 @@
 /** @file trend.c  See trend.h. */
 #include "plan/trend.h"
 
+#include "base/compare.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #define WEEK 7
 #define Z_95 1.959964
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* All slopes of one weekday; adds to the variance of Kendall's statistic. */
 static size_t add_season(const double *day, size_t n, size_t first, double *slopes,
@@ -55,7 +49,7 @@ struct trend trend_of(const double *day, size_t n)
         const double low = floor((pairs - spread) / 2) - 1;
         const double high = ceil((pairs + spread) / 2);
 
-        qsort(slopes, trend.pairs, sizeof(*slopes), compare);
+        qsort(slopes, trend.pairs, sizeof(*slopes), compare_doubles);
         trend.slope = (slopes[(trend.pairs - 1) / 2] + slopes[trend.pairs / 2]) / 2;
         if (low >= 0 && high < pairs) {
             trend.low = slopes[(size_t)low];

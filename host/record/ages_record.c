@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Moves the windows that can be answered into @p plan and @p result; the others fall out. */
+/* Moves the windows that can be answered into @p plan and @p result; the others fall out. All of
+ * them end with the same reading of the panel's pages. */
 static int answer_windows(const struct panel *panel, const struct sample_plan *asked,
-                          struct sample_plan *plan, struct sample_result *result)
+                          const struct resident_now *now, struct sample_plan *plan,
+                          struct sample_result *result)
 {
     *plan = *asked;
     plan->n_windows = 0;
@@ -21,6 +23,7 @@ static int answer_windows(const struct panel *panel, const struct sample_plan *a
         struct sample_window *window = &result->windows[plan->n_windows];
         int rc = panel_tally(panel, &ages, &window->tally, &window->est_window_s);
 
+        window->now = *now;
         if (rc == 0)
             plan->window_s[plan->n_windows++] = window_s;
         else if (rc != -EAGAIN)
@@ -97,13 +100,13 @@ static int fill(struct ages_record *record, const struct fsroot *root, const str
                 struct sample_result *result, struct error *error)
 {
     struct sample_plan plan;
-    int rc = answer_windows(panel, asked, &plan, result);
+    int rc = answer_windows(panel, asked, now, &plan, result);
 
     if (rc < 0)
         return error_set(error, rc, "not watched for long enough");
     result->vcpu_s = panel_vcpu_s(panel, plan.window_s[plan.n_windows - 1]);
     result->cpu_s = cpu_s;
-    rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, now, error);
+    rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, error);
     if (rc < 0)
         return rc;
     if (plan.window_s[plan.n_windows - 1] != asked->window_s[asked->n_windows - 1])

@@ -39,7 +39,7 @@ static bool hides(const struct sample_record *record, unsigned flags)
            (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS);
 }
 
-static unsigned within(const struct flag_memory *memory, double since_s)
+static unsigned flags_within(const struct flag_memory *memory, double since_s)
 {
     unsigned flags = 0;
 
@@ -55,11 +55,12 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
 
     for (size_t w = 0; w < record->n_windows; w++) {
         struct window_record *window = &record->windows[w];
-        unsigned flags = within(memory, now_s - window->est_window_s - SLACK_S);
+        unsigned flags = flags_within(memory, now_s - window->est_window_s - SLACK_S);
 
         record->flags |= flags;
         if (hides(record, flags))
-            window->wss_high_bytes = larger(window->wss_high_bytes, record->resident_bytes);
+            window->wss_high_bytes = larger(window->wss_high_bytes,
+                                            window_resident_high_bytes(record, w));
         if (!(flags & READS_ALL))
             low_bytes = window->wss_low_bytes > low_bytes ? window->wss_low_bytes : low_bytes;
         else if (window->wss_low_bytes > low_bytes)
@@ -73,7 +74,7 @@ void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record
     flag_memory_apply(memory, &record->sample, now_s);
     for (size_t b = 0; b < record->n_bins; b++) {
         struct age_bin *bin = &record->bins[b];
-        unsigned flags = within(memory, now_s - bin->to_s - SLACK_S);
+        unsigned flags = flags_within(memory, now_s - bin->to_s - SLACK_S);
 
         if (!(flags & READS_ALL) && !hides(&record->sample, flags))
             continue;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HUGE_ORDER 9 /* 2 MiB */
 #define CHUNK_MIN_BYTES (64ULL << 10)
 
 /* --- regions ---------------------------------------------------------------------------------- */
@@ -20,12 +19,12 @@
 static uint64_t run_of(const struct guest_ram *ram, const struct gpa_layout *layout,
                        const struct ram_block *block, uint64_t page)
 {
-    uint64_t rest = block->first_page + block->bytes / BASE_PAGE_BYTES - page;
+    uint64_t rest = block->first_page + base_pages(block->bytes) - page;
     uint64_t gpa = layout ? gpa_of_page(layout, ram, page) : GPA_NONE;
 
-    if (gpa == GPA_NONE || gpa >= layout->low_bytes)
+    if (gpa == GPA_NONE || gpa - layout->low_begin >= layout->low_bytes)
         return rest;
-    return smaller(rest, (layout->low_bytes - gpa) / BASE_PAGE_BYTES);
+    return smaller(rest, base_pages(layout->low_bytes - (gpa - layout->low_begin)));
 }
 
 /* Boot RAM in several blocks is one for each node, in their order (QEMU hw/core/numa.c). */
@@ -53,7 +52,7 @@ static size_t cut_regions(const struct guest_ram *ram, const struct gpa_layout *
 
     for (size_t b = 0; b < ram->n_blocks; b++) {
         const struct ram_block *block = &ram->blocks[b];
-        const uint64_t end = block->first_page + block->bytes / BASE_PAGE_BYTES;
+        const uint64_t end = block->first_page + base_pages(block->bytes);
 
         for (uint64_t page = block->first_page, run; page < end; page += run, n++) {
             run = run_of(ram, layout, block, page);
@@ -74,7 +73,7 @@ static size_t cut_regions(const struct guest_ram *ram, const struct gpa_layout *
 
 static size_t chunks_of(uint64_t pages, uint64_t chunk_bytes)
 {
-    uint64_t chunk_pages = chunk_bytes / BASE_PAGE_BYTES;
+    uint64_t chunk_pages = base_pages(chunk_bytes);
 
     return (size_t)((pages + chunk_pages - 1) / chunk_pages);
 }
@@ -83,7 +82,7 @@ static size_t chunks_of(uint64_t pages, uint64_t chunk_bytes)
 
 static void lay_chunks(struct ram_map *map)
 {
-    const uint64_t chunk_pages = map->chunk_bytes / BASE_PAGE_BYTES;
+    const uint64_t chunk_pages = base_pages(map->chunk_bytes);
 
     for (size_t r = 0; r < map->n_regions; r++) {
         const struct map_region *region = &map->regions[r];
@@ -156,7 +155,7 @@ static void count_present(struct map_chunk *chunk, const struct page_set *set, u
         return;
     chunk->present++;
     chunk->unmeasurable += state == PAGE_UNMEASURABLE;
-    chunk->huge += set->order[i] >= HUGE_ORDER;
+    chunk->huge += set->order[i] >= huge_page_order();
 }
 
 /* Draws of one huge page are one observation. @p last: the unit of the draw before. */
@@ -170,7 +169,7 @@ static bool is_new_unit(const struct page_set *set, uint64_t i, uint64_t *last)
 
 void ram_map_count(struct ram_map *map, const struct page_set *set, size_t window)
 {
-    const uint64_t chunk_pages = map->chunk_bytes / BASE_PAGE_BYTES;
+    const uint64_t chunk_pages = base_pages(map->chunk_bytes);
     uint64_t last = UINT64_MAX; /* a huge page that reaches into the next chunk is one in each */
     size_t before = SIZE_MAX;
     size_t r = 0;
@@ -201,7 +200,7 @@ void ram_map_count(struct ram_map *map, const struct page_set *set, size_t windo
 /* What @p pages of those that were drawn stand for. */
 static uint64_t stands_for(const struct map_chunk *chunk, uint64_t pages)
 {
-    const double bytes = (double)(chunk->n_pages * BASE_PAGE_BYTES);
+    const double bytes = (double)(chunk->n_pages * base_page_bytes());
 
     return chunk->drawn ? (uint64_t)llround(bytes * (double)pages / (double)chunk->drawn) : 0;
 }
@@ -220,7 +219,7 @@ struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk)
 
     return (struct map_figures){
         .known = counted->drawn > 0,
-        .bytes = counted->n_pages * BASE_PAGE_BYTES,
+        .bytes = counted->n_pages * base_page_bytes(),
         .resident_bytes = stands_for(counted, counted->present),
         .unmeasurable_bytes = stands_for(counted, counted->unmeasurable),
         .swapped_bytes = stands_for(counted, counted->swapped),
@@ -231,7 +230,7 @@ struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk)
 struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size_t window)
 {
     const struct map_chunk *counted = &map->chunks[chunk];
-    const double bytes = (double)(counted->n_pages * BASE_PAGE_BYTES);
+    const double bytes = (double)(counted->n_pages * base_page_bytes());
     const uint64_t pages = map->touched[chunk * map->n_windows + window];
     const uint64_t unmeasurable = stands_for(counted, counted->unmeasurable);
     const uint64_t touched = stands_for(counted, pages);

@@ -107,7 +107,7 @@ static const struct field of_sample[] = {
      .metric = "vmwss_sampled_pages", .help = "Pages of the panel whose state was known."},
     {FIELD_U64, GROUP_PANEL, AT(granularity_bytes), COLUMN("granularity_bytes"),
      .json = "granularity_bytes", .metric = "vmwss_granularity_bytes",
-     .help = "Bytes that one page of the panel stands for: 4096, or a huge page."},
+     .help = "Bytes that one page of the panel stands for: a base page, or a huge page."},
     {FIELD_REAL, GROUP_PANEL, KEPT(precision), COLUMN("precision"), .csv = "precision",
      ROLLED(MAX, precision), .metric = "vmwss_precision_ratio",
      .help = "Half-width of the 95 % interval that the budget paid for, as a share of what is "

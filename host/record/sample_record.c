@@ -140,7 +140,7 @@ static unsigned ram_flags(const struct fsroot *root, pid_t pid, const struct gue
             flags |= FLAG_THP;
     }
     for (size_t i = 0; i < tally->n_strata; i++)
-        if (tally->strata[i].granularity_bytes > BASE_PAGE_BYTES && tally->strata[i].draws > 0 &&
+        if (tally->strata[i].granularity_bytes > base_page_bytes() && tally->strata[i].draws > 0 &&
             !(flags & FLAG_HUGETLB))
             flags |= FLAG_THP;
     return flags;
@@ -222,7 +222,7 @@ void sample_record_not_measured(struct sample_record *record, const struct guest
     memset(record, 0, sizeof(*record));
     fill_identity(record, guest, ram_bytes);
     record->method = SAMPLE_NO_METHOD;
-    record->granularity_bytes = BASE_PAGE_BYTES;
+    record->granularity_bytes = base_page_bytes();
     record->resident_bytes = resident_bytes;
     record->unmeasurable_bytes = resident_bytes;
     record->flags = FLAG_NOT_MEASURED;
@@ -246,7 +246,7 @@ static uint64_t unmapped_beside(const struct method *method, const struct guest_
 {
     if (!ram->taken || !ram->taken->unmaps || method->sees_unmapped)
         return 0;
-    return smaller(ram->taken->n * BASE_PAGE_BYTES, now->resident_bytes - now->mapped_bytes);
+    return smaller(ram->taken->n * base_page_bytes(), less(now->resident_bytes, now->mapped_bytes));
 }
 
 struct wss_memory memory_now(const struct method *method, const struct guest_ram *ram,
@@ -273,12 +273,20 @@ static unsigned resident_flags(const struct sample_plan *plan, const struct resi
                                                                               : 0;
 }
 
-static int fill_window(struct sample_record *record, const struct sample_plan *plan,
-                       const struct sample_result *result, size_t w,
-                       const struct wss_memory *memory)
+static uint64_t resident_high_bytes(const struct wss_estimate *estimate,
+                                    const struct resident_now *now, const struct guest_ram *ram)
 {
+    return smaller(estimate->resident_bytes + now->resident_error_bytes,
+                   larger(estimate->resident_bytes, ram->bytes));
+}
+
+static int fill_window(struct sample_record *record, const struct guest_ram *ram,
+                       const struct sample_plan *plan, const struct sample_result *result, size_t w)
+{
+    const struct resident_now *now = &result->windows[w].now;
+    const struct wss_memory memory = memory_now(plan->method, ram, now);
     struct wss_estimate estimate;
-    int rc = wss_estimate(&result->windows[w].tally, memory, &estimate);
+    int rc = wss_estimate(&result->windows[w].tally, &memory, &estimate);
 
     record->resident_bytes = estimate.resident_bytes;
     record->unmeasurable_bytes = estimate.unmeasurable_bytes;
@@ -291,12 +299,14 @@ static int fill_window(struct sample_record *record, const struct sample_plan *p
         .wss_high_bytes = estimate.wss_high_bytes,
         .unit_low_bytes = estimate.unit_low_bytes,
         .unmeasurable_bytes = estimate.unmeasurable_bytes,
+        .resident_high_bytes = resident_high_bytes(&estimate, now, ram),
         .touched_fraction = estimate.touched_fraction,
         .gone_bytes = estimate.gone_bytes,
         .unsettled = estimate.unsettled,
     };
     if (estimate.unsettled)
         record->flags |= FLAG_UNSETTLED;
+    record->flags |= resident_flags(plan, now);
     if (rc != -ENODATA || w + 1 == plan->n_windows)
         return rc;
     /* The longest window tells whether anything can be measured; in this one all pages were moved,
@@ -314,6 +324,22 @@ static void note_unclaimed(struct sample_record *record, const struct guest_ram 
         record->windows[w].wss_high_bytes += ram->unclaimed_resident_bytes;
 }
 
+uint64_t window_resident_high_bytes(const struct sample_record *record, size_t w)
+{
+    const uint64_t bytes = record->windows[w].resident_high_bytes;
+
+    return bytes ? bytes : record->resident_bytes;
+}
+
+/* In any window; the record's own figure is the last one's. */
+static bool has_unmeasurable(const struct sample_record *record)
+{
+    for (size_t w = 0; w < record->n_windows; w++)
+        if (record->windows[w].unmeasurable_bytes > 0)
+            return true;
+    return false;
+}
+
 /* A guest that stands still touches nothing, whatever it needs when it runs. */
 static void note_paused(struct sample_record *record)
 {
@@ -321,17 +347,16 @@ static void note_paused(struct sample_record *record)
         return;
     record->flags |= FLAG_PAUSED;
     for (size_t w = 0; w < record->n_windows; w++)
-        if (record->windows[w].wss_high_bytes < record->resident_bytes)
-            record->windows[w].wss_high_bytes = record->resident_bytes;
+        record->windows[w].wss_high_bytes = larger(record->windows[w].wss_high_bytes,
+                                                   window_resident_high_bytes(record, w));
 }
 
 int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct guest *guest, const struct guest_ram *ram,
                        const struct sample_plan *plan, const struct sample_result *result,
-                       const struct resident_now *now, struct error *error)
+                       struct error *error)
 {
     const struct tally *last = &result->windows[plan->n_windows - 1].tally;
-    const struct wss_memory memory = memory_now(plan->method, ram, now);
 
     memset(record, 0, sizeof(*record));
     fill_identity(record, guest, ram->bytes);
@@ -347,7 +372,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
         set_back(&record->time, clock_ns() - result->ended_ns);
     record->n_windows = plan->n_windows;
     for (size_t w = 0; w < plan->n_windows; w++)
-        if (fill_window(record, plan, result, w, &memory) < 0)
+        if (fill_window(record, ram, plan, result, w) < 0)
             return error_set(
                 error, -ENODATA,
                 "%s: nothing could be measured: of %llu MiB of guest RAM "
@@ -357,11 +382,11 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
     record->flags |= ram_flags(root, guest->process.pid, ram, last) |
-                     host_flags(root, guest, ram, plan->method) | resident_flags(plan, now) |
+                     host_flags(root, guest, ram, plan->method) |
                      doubt_flags(result, plan->n_windows) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
-    if (record->unmeasurable_bytes > 0 || ram->bytes < guest->ram.total_bytes)
+    if (has_unmeasurable(record) || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
     if (!guest->from_libvirt && ram->unclaimed_bytes > 0)
         note_unclaimed(record, ram);
@@ -373,12 +398,12 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
 
 int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,
                            const struct sample_plan *plan, const struct sample_result *result,
-                           const struct fine_result *fine, const struct resident_now *now)
+                           const struct fine_result *fine)
 {
+    const struct sample_window *last = &result->windows[plan->n_windows - 1];
+    const struct wss_memory memory = memory_now(plan->method, ram, &last->now);
     struct fine_estimate estimate;
-    const struct wss_memory memory = memory_now(plan->method, ram, now);
-    int rc = fine_estimate(&result->windows[plan->n_windows - 1].tally, &fine->tally, &memory,
-                           &estimate);
+    int rc = fine_estimate(&last->tally, &fine->tally, &memory, &estimate);
 
     record->fine = (struct fine_record){
         .present = rc == 0,
@@ -397,7 +422,7 @@ int sample_record_add_fine(struct sample_record *record, const struct guest_ram 
     };
     /* Base pages that were not seen touched lie in units that may be: those of the window's own
      * bound. */
-    if (fine->doubts | result->windows[plan->n_windows - 1].tally.doubts)
+    if (fine->doubts | last->tally.doubts)
         record->fine.wss_high_bytes = larger(record->fine.wss_high_bytes,
                                              record->windows[plan->n_windows - 1].wss_high_bytes);
     record->flags |= flags_of_doubts(fine->doubts);

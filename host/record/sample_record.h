@@ -72,7 +72,9 @@ struct window_record {
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
     uint64_t unit_low_bytes; /* as in wss_estimate; of a record that was kept before there was one,
                                 wss_low_bytes */
-    uint64_t unmeasurable_bytes; /* in this window; part of wss_high_bytes. Not kept, nor shown */
+    uint64_t unmeasurable_bytes;  /* in this window; part of wss_high_bytes. Not kept, nor shown */
+    uint64_t resident_high_bytes; /* so much may have been resident when it was read; 0: as the
+                                     record has it. Not kept, nor shown */
     double touched_fraction;
     uint64_t gone_bytes; /* touched, but no longer resident: not in wss_bytes; GONE_NOT_KEPT */
     bool unsettled;      /* see wss_estimate(); FLAG_UNSETTLED if any window is */
@@ -125,6 +127,9 @@ bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes);
 /** Of its windows the one of that length; NULL: it has none. */
 const struct window_record *sample_window(const struct sample_record *record, double window_s);
 
+/** What may have been resident when window @p w was read: the most that can be in use. */
+uint64_t window_resident_high_bytes(const struct sample_record *record, size_t w);
+
 /** The time that a record stands for, by which reports weigh it and readers tell its age: @p
  * since_s, since the guest's last record, but no longer than its longest window looked back, or
  * than was planned from one look to the next. Where another process measured the guest for hours
@@ -142,21 +147,24 @@ struct wss_memory memory_now(const struct method *method, const struct guest_ram
 uint64_t population_error_bytes(const struct method *method, const struct resident_now *now);
 
 /**
- * Puts a result into a record.
- * @param now  of guest RAM at the end (resident_meter_read())
- * @return 0; -ENODATA when nothing could be measured: the message says what the pages were.
+ * Puts a result into a record. Each window's numbers are shares of what was resident when it was
+ * read, sample_window.now, so one that was read before memory left may be larger than what is
+ * resident in the end.
+ * @return 0; -ENODATA when nothing could be measured: the message says what the pages were, and
+ *         @p record has its n_windows.
  */
 int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                        const struct guest *guest, const struct guest_ram *ram,
                        const struct sample_plan *plan, const struct sample_result *result,
-                       const struct resident_now *now, struct error *error);
+                       struct error *error);
 
 /** The record when a running guest cannot be measured: its sizes, and no windows. */
 void sample_record_not_measured(struct sample_record *record, const struct guest *guest,
                                 uint64_t ram_bytes, uint64_t resident_bytes);
 
-/** Adds what fine_run() found. @p result and @p now as for sample_record_fill(), which comes first.
- * 0; -ENODATA */
+/** Adds what fine_run() found. @p result as for sample_record_fill(), which comes first. 0;
+ * -ENODATA
+ */
 int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,
                            const struct sample_plan *plan, const struct sample_result *result,
-                           const struct fine_result *fine, const struct resident_now *now);
+                           const struct fine_result *fine);

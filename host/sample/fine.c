@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/compare.h"
 #include "base/guardian.h"
 #include "base/random.h"
 #include "sample/kernel/huge_split.h"
@@ -13,10 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HUGE_ORDER 9
-
 /* More than this share of its base pages unmeasurable: then it says nothing of the others. */
-#define MAX_UNMEASURABLE (HUGE_PAGES / 8)
+#define MAX_UNMEASURABLE (huge_page_pages() / 8)
 
 /* What the guardian has to join: written before splitting. */
 struct split_list {
@@ -59,14 +58,14 @@ int fine_check(const struct target *target, struct error *error)
 
 static bool is_candidate(const struct page_set *set, uint64_t i)
 {
-    return set->state[i] == PAGE_TOUCHED && set->order[i] == HUGE_ORDER;
+    return set->state[i] == PAGE_TOUCHED && set->order[i] == huge_page_order();
 }
 
 static bool within_block(const struct guest_ram *ram, uint64_t page, uint64_t unit)
 {
     const struct ram_block *block = guest_ram_block(ram, page);
 
-    return unit >= block->hva && unit + HUGE_BYTES <= block->hva + block->bytes;
+    return unit >= block->hva && unit + huge_page_bytes() <= block->hva + block->bytes;
 }
 
 /* The huge pages that were touched, each once: their pages are neighbours in the set. The caller
@@ -77,7 +76,7 @@ static uint64_t *find_candidates(const struct page_set *set, uint64_t *n)
 
     *n = 0;
     for (uint64_t i = 0; unit && i < set->n; i++) {
-        uint64_t at = page_set_hva(set, i) & ~(HUGE_BYTES - 1);
+        uint64_t at = page_set_hva(set, i) & ~(huge_page_bytes() - 1);
 
         if (is_candidate(set, i) && (*n == 0 || unit[*n - 1] != at) &&
             within_block(set->ram, page_set_page(set, i), at))
@@ -86,15 +85,7 @@ static uint64_t *find_candidates(const struct page_set *set, uint64_t *n)
     return unit;
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static int draw(struct fine *fine, const struct page_set *set, size_t n, uint64_t seed)
+static int draw_huge_pages(struct fine *fine, const struct page_set *set, size_t n, uint64_t seed)
 {
     uint64_t left = 0;
     cleanup_free uint64_t *unit = find_candidates(set, &left);
@@ -189,16 +180,16 @@ static uint64_t page_at(const struct guest_ram *ram, uint64_t hva)
 {
     for (size_t b = 0; b < ram->n_blocks; b++)
         if (hva - ram->blocks[b].hva < ram->blocks[b].bytes)
-            return ram->blocks[b].first_page + (hva - ram->blocks[b].hva) / BASE_PAGE_BYTES;
+            return ram->blocks[b].first_page + base_pages(hva - ram->blocks[b].hva);
     return 0; /* not reached: within_block() */
 }
 
 static int make_set(const struct fine *fine, struct page_set *set)
 {
-    int rc = page_set_blank(set, fine->target->ram, fine->n * HUGE_PAGES);
+    int rc = page_set_blank(set, fine->target->ram, fine->n * huge_page_pages());
 
     for (uint64_t i = 0; rc == 0 && i < set->n; i++)
-        set->page[i] = page_at(set->ram, fine->hva[i / HUGE_PAGES]) + i % HUGE_PAGES;
+        set->page[i] = page_at(set->ram, fine->hva[i / huge_page_pages()]) + i % huge_page_pages();
     /* Blocks need not lie in memory in the order of their pages. */
     if (rc == 0)
         qsort(set->page, set->n, sizeof(*set->page), compare_u64);
@@ -206,14 +197,14 @@ static int make_set(const struct fine *fine, struct page_set *set)
 }
 
 /* Of one huge page, whose base pages begin at the i-th of the set. */
-static void count(struct fine *fine, const struct page_set *set, uint64_t i)
+static void count_huge_page(struct fine *fine, const struct page_set *set, uint64_t i)
 {
     struct page_mapping mapping = {.huge = true};
-    const uint64_t pages = HUGE_PAGES;
+    const uint64_t pages = huge_page_pages();
     uint64_t touched = 0;
     uint64_t lost = 0;
 
-    for (uint64_t k = i; k < i + HUGE_PAGES; k++) {
+    for (uint64_t k = i; k < i + pages; k++) {
         touched += set->state[k] == PAGE_TOUCHED;
         lost += set->state[k] == PAGE_UNMEASURABLE || set->order[k] > 0;
     }
@@ -241,8 +232,8 @@ static int measure_split(struct fine *fine, const struct sample_plan *plan, stru
         rc = sample_run_set(fine->target, &again, &set, result, error);
     else
         error_set(error, rc, "out of memory");
-    for (uint64_t i = 0; rc == 0 && i < set.n; i += HUGE_PAGES)
-        count(fine, &set, i);
+    for (uint64_t i = 0; rc == 0 && i < set.n; i += huge_page_pages())
+        count_huge_page(fine, &set, i);
     if (rc == 0) {
         fine->result->est_window_s = result->windows[0].est_window_s;
         fine->result->doubts = result->windows[0].tally.doubts;
@@ -281,7 +272,7 @@ static int refine(struct fine *fine, const struct sample_plan *plan, const struc
                   size_t n, struct error *error)
 {
     cleanup_close int pagemap_fd = pagemap_open(fine->target, error);
-    int rc = pagemap_fd < 0 ? pagemap_fd : draw(fine, set, n, plan->seed);
+    int rc = pagemap_fd < 0 ? pagemap_fd : draw_huge_pages(fine, set, n, plan->seed);
 
     fine->pagemap_fd = pagemap_fd;
     if (rc == -ENOMEM)

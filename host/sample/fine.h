@@ -3,7 +3,7 @@
  * @file fine.h  How full are the huge pages that were touched? A few of them are split and measured
  * again.
  *
- * A transparent huge page has one accessed bit for its 2 MiB. So after an ordinary measurement a
+ * A transparent huge page has one accessed bit for all of it. So after an ordinary measurement a
  * few of the huge pages that it found touched are drawn at random, split, measured for one more
  * window by their base pages, and joined again. Only touched ones are drawn: of the others the
  * answer is known, and what the estimate needs is how much of a touched one is touched. It changes

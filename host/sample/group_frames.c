@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 #include "base/random.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
@@ -133,7 +134,8 @@ static int make_room(struct reservoir *reservoir)
     return 0;
 }
 
-static int draw(struct group_scan *scan, struct reservoir *reservoir, const struct drawn *frame)
+static int draw_frame(struct group_scan *scan, struct reservoir *reservoir,
+                      const struct drawn *frame)
 {
     uint64_t place = reservoir->n;
 
@@ -165,7 +167,7 @@ static int add_frame(struct group_scan *scan, uint64_t pfn)
     seen->kinds[kind].frames++;
     if (frame_set_has(scan->taken, scan->head))
         return 0;
-    return draw(scan, &scan->reservoirs[scan->head_group * FRAME_KINDS + kind], &frame);
+    return draw_frame(scan, &scan->reservoirs[scan->head_group * FRAME_KINDS + kind], &frame);
 }
 
 /* A tail is its head's: it has no group of its own, nor in every kernel flags. */
@@ -284,7 +286,7 @@ static int mark_and_read(const struct group_scan *scan, struct heads *heads, uin
 
 /* A page that is off its list for a moment was not asked, and may have the flag of an earlier
  * marking: what was touched before this window would count. */
-static int mark(struct group_scan *scan, struct heads *heads)
+static int mark_heads(struct group_scan *scan, struct heads *heads)
 {
     const uint64_t shown = KPF_LRU | KPF_IDLE;
     uint64_t at = 0;
@@ -416,8 +418,10 @@ static int open_files(struct group_scan *scan, const struct fsroot *root, struct
 int group_scan_check(const struct fsroot *root, struct error *error)
 {
     struct group_scan scan = {.bitmap_fd = -1, .flags_fd = -1, .groups_fd = -1};
-    int rc = open_files(&scan, root, error);
+    int rc = page_sizes_check(base_page_bytes(), error);
 
+    if (rc == 0)
+        rc = open_files(&scan, root, error);
     cleanup_close_at(&scan.bitmap_fd);
     cleanup_close_at(&scan.flags_fd);
     cleanup_close_at(&scan.groups_fd);
@@ -435,7 +439,7 @@ static int draw_and_mark(struct group_scan *scan)
     if (rc == 0)
         rc = heads_make(scan, &heads);
     if (rc == 0)
-        rc = mark(scan, &heads);
+        rc = mark_heads(scan, &heads);
     heads_free(&heads);
     return rc;
 }

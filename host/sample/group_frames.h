@@ -34,7 +34,7 @@ enum frame_kind {
 /** "guest-ram", "anon", "shmem", "file". */
 const char *frame_kind_name(enum frame_kind kind);
 
-/** What was seen of one kind of memory in one group, in frames of 4 KiB. */
+/** What was seen of one kind of memory in one group, in frames, which are base pages. */
 struct frames_seen {
     uint64_t frames; /* charged to the group when marking began */
     uint64_t drawn;
@@ -59,7 +59,7 @@ struct group_scan; /* opaque */
 bool group_scan_misses_calls(const struct fsroot *root, enum frame_kind kind);
 
 /** Has this kernel all that is needed, and may this process read it? 0; -ENOENT, -EACCES: the
- * message names what is missing and the remedy. */
+ * message names what is missing and the remedy; -ENOTSUP as page_sizes_check(). */
 int group_scan_check(const struct fsroot *root, struct error *error);
 
 /** How many page frames this host numbers. 0 or a negative errno. */

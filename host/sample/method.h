@@ -43,7 +43,7 @@ struct method {
     bool census;         /* can look at every page */
     bool panel;          /* can look at chosen pages */
     /**
-     * Does this host have what the method needs, whatever the guest? For `doctor`.
+     * Does this host have what the method needs, whatever the guest? For method_host().
      * @return 0, or a negative errno; then @p why says what is missing and the remedy.
      */
     int (*host)(const struct fsroot *root, struct error *why);
@@ -130,6 +130,13 @@ const struct method *method_by_name(const char *name);
  * cold does not mind DAMON.
  */
 bool method_bits_are_taken(const struct target *target);
+
+/**
+ * Can the method work on this host, whatever the guest? For `doctor`, which must promise nothing
+ * that measuring then refuses: base pages of a size that cannot be measured come first.
+ * @return 0, or a negative errno with the reason and the remedy
+ */
+int method_host(const struct method *method, const struct fsroot *root, struct error *why);
 
 /** Why one method was taken, or not, in the search for the right one. */
 struct method_verdict {

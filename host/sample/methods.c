@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file methods.c  The table of methods, and the choice among them. */
 #include "base/debug.h"
+#include "base/page_sizes.h"
 #include "sample/ageing.h"
 #include "sample/kernel/damon_sysfs.h"
 
@@ -39,6 +40,13 @@ const struct method *method_by_name(const char *name)
         if (!strcmp(methods[i]->name, name))
             return methods[i];
     return NULL;
+}
+
+int method_host(const struct method *method, const struct fsroot *root, struct error *why)
+{
+    int rc = page_sizes_check(base_page_bytes(), why);
+
+    return rc < 0 ? rc : method->host(root, why);
 }
 
 static int try_method(const struct method *method, const struct target *target,

@@ -2,6 +2,7 @@
 /** @file page_set.c  See page_set.h. */
 #include "sample/page_set.h"
 
+#include "base/compare.h"
 #include "base/random.h"
 
 #include <errno.h>
@@ -37,14 +38,6 @@ int page_set_census(struct page_set *set, const struct guest_ram *ram)
 int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n)
 {
     return allocate(set, ram, n, true);
-}
-
-static int compare_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
 }
 
 static uint64_t sort_unique(uint64_t *values, uint64_t n)
@@ -139,18 +132,18 @@ static void tally_pages(struct tally *tally, enum page_state state, unsigned ord
     if (page_is_swapped(state))
         tally->swapped_pages += pages;
     if (page_is_gone(state))
-        tally->gone_bytes += pages * BASE_PAGE_BYTES;
+        tally->gone_bytes += pages * base_page_bytes();
     if (page_is_missing(state))
         return;
-    tally->resident_bytes += pages * BASE_PAGE_BYTES;
+    tally->resident_bytes += pages * base_page_bytes();
     if (state == PAGE_UNMEASURABLE) {
-        tally->unmeasurable_bytes += pages * BASE_PAGE_BYTES;
+        tally->unmeasurable_bytes += pages * base_page_bytes();
         return;
     }
     if (state == PAGE_TOUCHED)
-        tally->touched_bytes += pages * BASE_PAGE_BYTES;
+        tally->touched_bytes += pages * base_page_bytes();
 
-    struct stratum *stratum = tally_stratum(tally, BASE_PAGE_BYTES << order);
+    struct stratum *stratum = tally_stratum(tally, base_page_bytes() << order);
 
     if (stratum) {
         stratum->draws += pages;
@@ -186,7 +179,7 @@ struct unit {
 static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tally,
                        struct unit *last)
 {
-    struct stratum *stratum = tally_stratum(tally, BASE_PAGE_BYTES << set->order[i]);
+    struct stratum *stratum = tally_stratum(tally, base_page_bytes() << set->order[i]);
 
     if (!stratum)
         return;
@@ -241,7 +234,7 @@ static void tally_panel(const struct page_set *set, struct tally *tally)
 void page_set_tally(const struct page_set *set, struct tally *tally)
 {
     memset(tally, 0, sizeof(*tally));
-    tally->census = !set->page;
+    tally->census = page_set_is_census(set);
     if (tally->census)
         tally_census(set, tally);
     else

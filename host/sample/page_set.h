@@ -30,7 +30,7 @@ struct page_set {
     uint64_t
         *unit; /* HVA of the first byte of the folio or mapping that holds it; NULL in a census */
     uint8_t *state; /* enum page_state */
-    uint8_t *order; /* granularity: 4096 << order bytes */
+    uint8_t *order; /* granularity: base_page_bytes() << order */
 };
 
 /** Every page of @p ram. 0 or -ENOMEM; free with page_set_free(). */
@@ -50,6 +50,12 @@ uint64_t page_set_draws(uint64_t samples, double presence);
 /** A panel of @p n pages that the caller fills in. */
 int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n);
 void page_set_free(struct page_set *set);
+
+/** Every page of guest RAM, no panel? */
+static inline bool page_set_is_census(const struct page_set *set)
+{
+    return !set->page;
+}
 
 static inline uint64_t page_set_page(const struct page_set *set, uint64_t i)
 {

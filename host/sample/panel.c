@@ -170,7 +170,7 @@ uint64_t panel_layout(const struct panel *panel)
 int panel_taken(const struct panel *panel, struct taken *out, bool *huge)
 {
     const uint64_t reach = panel->plan.method->reach_bytes ? panel->plan.method->reach_bytes
-                                                           : BASE_PAGE_BYTES;
+                                                           : base_page_bytes();
     struct taken_span *spans = calloc(panel_pages(panel) + 1, sizeof(*spans));
     uint64_t n = 0;
 
@@ -453,7 +453,7 @@ static struct tally touched_since(const struct panel *panel, uint64_t since)
 
             /* An absent page has the order that it had. */
             if (state == PAGE_TOUCHED || state == PAGE_IDLE)
-                units = tally_stratum(&tally, BASE_PAGE_BYTES << cohort->set.order[i]);
+                units = tally_stratum(&tally, base_page_bytes() << cohort->set.order[i]);
             if (!units)
                 continue;
             units->draws++;
@@ -527,13 +527,15 @@ static int turn(struct panel *panel, struct error *error)
     return rc == 0 ? put_in_order(panel, error) : rc;
 }
 
-int panel_tick(struct panel *panel, double presence, struct error *error)
+int panel_tick(struct panel *panel, double presence, struct resident_now *now, struct error *error)
 {
     panel->plan.presence = presence;
     panel->now++;
 
     int rc = read_all(panel, error);
 
+    if (rc == 0 && now)
+        rc = target_read_resident(panel->target, now, true, error);
     if (rc == 0)
         note_read_all(panel);
     if (rc == 0)

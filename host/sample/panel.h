@@ -50,8 +50,10 @@ int panel_wake_fd(const struct panel *panel);
 /**
  * Scans all pages, begins a new period, and replaces a cohort if it is time.
  * @param presence  as of now, for the cohort that may be drawn
+ * @param now  what was resident just before; by the target's meter it becomes that of while the
+ *             pages were read (resident_meter_read_again()). NULL: not asked for
  */
-int panel_tick(struct panel *panel, double presence, struct error *error);
+int panel_tick(struct panel *panel, double presence, struct resident_now *now, struct error *error);
 
 /** How many present pages are wanted from now on; it takes effect in cohorts as they are
  * replaced. */

@@ -132,7 +132,7 @@ uint64_t own_time_excess_ns(const struct own_time *own)
 static bool has_larger_units(const struct tally *tally)
 {
     for (size_t i = 0; i < tally->n_strata; i++)
-        if (tally->strata[i].granularity_bytes > BASE_PAGE_BYTES && tally->strata[i].draws > 0)
+        if (tally->strata[i].granularity_bytes > base_page_bytes() && tally->strata[i].draws > 0)
             return true;
     return false;
 }
@@ -141,7 +141,7 @@ static double census_share(const struct tally *tally)
 {
     uint64_t measured_bytes = tally->resident_bytes - tally->unmeasurable_bytes;
 
-    return measured_bytes >= FEWEST_UNITS * BASE_PAGE_BYTES
+    return measured_bytes >= FEWEST_UNITS * base_page_bytes()
                ? (double)tally->touched_bytes / (double)measured_bytes
                : 0;
 }
@@ -181,7 +181,7 @@ static uint64_t touched_units(const struct tally *tally)
     uint64_t touched = 0;
 
     if (tally->census)
-        return tally->touched_bytes / BASE_PAGE_BYTES;
+        return base_pages(tally->touched_bytes);
     for (size_t i = 0; i < tally->n_strata; i++)
         touched += tally->strata[i].touched_units;
     return touched;

@@ -94,9 +94,9 @@ static int mark(const struct sample_plan *plan, void *state, struct sample_resul
     return end_span(plan, result, span, rc, error);
 }
 
-static int collect(const struct target *target, const struct sample_plan *plan, void *state,
-                   struct sample_result *result, struct span *span, struct tally *tally,
-                   struct error *error)
+static int read_pages(const struct target *target, const struct sample_plan *plan, void *state,
+                      struct sample_result *result, struct span *span, struct tally *tally,
+                      struct error *error)
 {
     int rc = qemu_process_verify(target->root, target->process, error);
 
@@ -108,6 +108,20 @@ static int collect(const struct target *target, const struct sample_plan *plan, 
     rc = end_span(plan, result, span, rc, error);
     /* The files of a process that ended read as empty: as if all of its pages were absent. */
     return rc < 0 ? rc : qemu_process_verify(target->root, target->process, error);
+}
+
+/* How much is resident is read on both sides of the pages, for memory may move meanwhile. */
+static int collect(const struct target *target, const struct sample_plan *plan, void *state,
+                   struct sample_result *result, struct span *span, struct sample_window *window,
+                   struct error *error)
+{
+    int rc = target_read_resident(target, &window->now, false, error);
+
+    if (rc == 0)
+        rc = read_pages(target, plan, state, result, span, &window->tally, error);
+    if (rc == 0)
+        rc = target_read_resident(target, &window->now, true, error);
+    return rc;
 }
 
 static uint64_t resident_bytes(const struct target *target, const struct sample_plan *plan,
@@ -197,7 +211,9 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
 
         rc = wait_until(target, &wait, until_ns, error);
         if (rc == 0)
-            rc = collect(target, plan, state, result, &reading, &window->tally, error);
+            rc = collect(target, plan, state, result, &reading, window, error);
+        if (rc == 0 && w > 0)
+            resident_now_settle(&result->windows[w - 1].now, &window->now);
         if (rc == 0 && plan->collected && set)
             plan->collected(set, w, plan->collected_context);
         if (rc == 0 && ageing_odometer(target, signal) != odometer)

@@ -47,6 +47,8 @@ struct sample_window {
     double reading_s; /* how long all pages took, on the guest's clock; est_window_s is to its
                          middle */
     struct tally tally;
+    struct resident_now now; /* what was resident while its pages were read, by the target's meter:
+                                windows that are hours apart need not have the same population */
 };
 
 struct sample_result {

@@ -78,7 +78,11 @@ void subject_close(struct subject *subject)
 struct target subject_target(const struct subject *subject)
 {
     return (struct target){
-        .root = subject->root, .process = &subject->guest.process, .ram = &subject->ram};
+        .root = subject->root,
+        .process = &subject->guest.process,
+        .ram = &subject->ram,
+        .meter = &subject->resident,
+    };
 }
 
 /* Looks for what the configuration does not have; what was located stays. */
@@ -119,18 +123,6 @@ int subject_refresh(struct subject *subject, struct resident_now *now, struct er
     subject->guest.jobs |= qemu_process_jobs_found(process);
     if (subject->checked_bytes != now->address_bytes)
         check_changes(subject, now->address_bytes);
-    return 0;
-}
-
-int subject_refresh_read(struct subject *subject, struct resident_now *now, struct error *error)
-{
-    const struct resident_now before = *now;
-    int rc = resident_meter_read(&subject->resident, subject->root, subject->guest.process.pid,
-                                 now);
-
-    if (rc < 0)
-        return error_set(error, rc, "the guest vanished");
-    resident_now_span(&before, now);
     return 0;
 }
 

@@ -46,13 +46,6 @@ struct target subject_target(const struct subject *subject);
  *  @return 0; -ESRCH the guest vanished */
 int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error);
 
-/** To be called when pages have been read since subject_refresh() set *@p now: the resident size is
- * between the values of then and now. While memory moves, a counter read before the pages counts
- * another population than they do: 62.0 MiB where the panel had found 60.3, while a guest was being
- * swapped out.
- *  @return 0; -ESRCH the guest vanished */
-int subject_refresh_read(struct subject *subject, struct resident_now *now, struct error *error);
-
 /** May RAM have been plugged or unplugged since it was located? @p now is that of the last
  * subject_refresh(). If so, ask for the configuration, and then subject_answered() or
  * subject_relocate(). */

@@ -2,6 +2,7 @@
 /** @file detail.c  See detail.h. */
 #include "screen/detail.h"
 
+#include "keep/kept_age.h"
 #include "screen/layout.h"
 #include "screen/paint.h"
 #include "show/ages.h"
@@ -134,7 +135,7 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
     paint_line(y++, 0, "%s reclaimable; measured %s ago, every %gs",
                sample_reclaimable(sample, &bytes) ? show_bytes(back, sizeof(back), bytes)
                                                   : "not known yet what is",
-               show_seconds(age, sizeof(age), (double)(long)row_age_s(kept, now_s)),
+               show_seconds(age, sizeof(age), (double)(long)kept_age_s(kept, now_s)),
                kept->period_s);
     y = draw_windows(y + 1, sample);
     y = draw_ages(y, &kept->record);

@@ -2,27 +2,77 @@
 /** @file layout.c  See layout.h. */
 #include "screen/layout.h"
 
+#include "keep/kept_age.h"
 #include "show/guest_stats.h"
 #include "show/sample_table.h"
 #include "show/units.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NAME_MIN 8
 #define NAME_MAX 32
 #define FLAGS_MIN 10
+#define FLAGS_WIDTH 24 /* of a choice */
+#define NUMBER 10      /* as wide as bytes are */
 
 /* In the order in which they are given room; the order on the screen is that of enum column. */
 static const struct {
     enum column column;
     int width;
+    const char *name; /* for a choice */
 } wanted[] = {
-    {COLUMN_DOMAIN, NAME_MIN}, {COLUMN_WSS_1, 10}, {COLUMN_RAM, 10},      {COLUMN_HALF, 9},
-    {COLUMN_WSS_3, 10},        {COLUMN_AGE, 6},    {COLUMN_BACK, 11},     {COLUMN_WSS_2, 10},
-    {COLUMN_NEEDS, 6},         {COLUMN_AVAIL, 11}, {COLUMN_RESIDENT, 10}, {COLUMN_SHARE, 6},
-    {COLUMN_METHOD, 14},
+    {COLUMN_DOMAIN, NAME_MIN, "domain"},
+    {COLUMN_WSS_1, 10, "wss"},
+    {COLUMN_RAM, 10, "ram"},
+    {COLUMN_HALF, 9, "error"},
+    {COLUMN_WSS_3, 10, "wss-longest"},
+    {COLUMN_AGE, 6, "age"},
+    {COLUMN_BACK, 11, "reclaimable"},
+    {COLUMN_WSS_2, 10, "wss-middle"},
+    {COLUMN_NEEDS, 6, "needs"},
+    {COLUMN_AVAIL, 11, "available"},
+    {COLUMN_RESIDENT, 10, "resident"},
+    {COLUMN_SHARE, 6, "share"},
+    {COLUMN_METHOD, 14, "method"},
+    {COLUMN_FLAGS, FLAGS_WIDTH, "flags"},
 };
+#define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
+
+char *layout_column_names(char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < N_WANTED && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", wanted[i].name);
+    return text;
+}
+
+/* N_WANTED: there is none. */
+static size_t find_wanted(const char *name, size_t length)
+{
+    for (size_t i = 0; i < N_WANTED; i++)
+        if (strlen(wanted[i].name) == length && strncmp(wanted[i].name, name, length) == 0)
+            return i;
+    return N_WANTED;
+}
+
+int layout_choose(struct layout_choice *choice, const char *list)
+{
+    choice->n = 0;
+    for (;;) {
+        const size_t length = strcspn(list, ",");
+        const size_t found = find_wanted(list, length);
+
+        if (found == N_WANTED || choice->n == N_COLUMNS)
+            return -EINVAL;
+        choice->at[choice->n++] = wanted[found].column;
+        if (!list[length])
+            return 0;
+        list += length + 1;
+    }
+}
 
 static bool any_asked(const struct rows *rows)
 {
@@ -53,39 +103,76 @@ static int longest_name(const struct rows *rows)
     return longest < NAME_MAX ? (int)longest : NAME_MAX;
 }
 
-void layout_make(struct layout *layout, const struct rows *rows, int width)
+/* What names may have, if the column after them is to fit too. */
+static int name_width(const struct rows *rows, int width)
+{
+    const int longest = longest_name(rows);
+    const int room = width - NUMBER - 1;
+
+    return longest < room ? longest : room > NAME_MIN ? room : NAME_MIN;
+}
+
+static void put_column(struct layout *layout, enum column column, int width)
+{
+    layout->at[layout->n].column = column;
+    layout->at[layout->n].width = width;
+    layout->at[layout->n++].right = column != COLUMN_DOMAIN && column != COLUMN_METHOD &&
+                                    column != COLUMN_NEEDS && column != COLUMN_FLAGS;
+}
+
+static void make_chosen(struct layout *layout, const struct rows *rows,
+                        const struct layout_choice *choice, int width)
+{
+    for (size_t c = 0; c < choice->n; c++) {
+        const enum column column = choice->at[c];
+        int wide = column == COLUMN_DOMAIN ? name_width(rows, width) : 0;
+
+        for (size_t i = 0; i < N_WANTED && wide == 0; i++)
+            if (wanted[i].column == column)
+                wide = wanted[i].width;
+        if (layout->n > 0 && wide + 1 > width)
+            return;
+        wide = wide < width ? wide : width > 0 ? width : 1;
+        put_column(layout, column, wide);
+        width -= wide + (layout->n > 1);
+    }
+}
+
+static void make_by_importance(struct layout *layout, const struct rows *rows, int width)
 {
     int widths[N_COLUMNS] = {0};
     int left = width;
 
-    memset(layout, 0, sizeof(*layout));
-    layout->n_windows = rows_windows(rows, layout->window_s);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && width >= NAME_MIN; i++) {
-        int blank = wanted[i].column != COLUMN_DOMAIN;
+    for (size_t i = 0; i < N_WANTED && width >= NAME_MIN; i++) {
+        const enum column column = wanted[i].column;
+        const int blank = column != COLUMN_DOMAIN;
+        const int wide = blank ? wanted[i].width : name_width(rows, width);
 
-        if (!exists(layout, rows, wanted[i].column) || wanted[i].width + blank > left)
+        if (!exists(layout, rows, column) || wide + blank > left || column == COLUMN_FLAGS)
             continue;
-        widths[wanted[i].column] = wanted[i].width;
-        left -= wanted[i].width + blank;
+        widths[column] = wide;
+        left -= wide + blank;
     }
     if (widths[COLUMN_DOMAIN] == 0) {
         widths[COLUMN_DOMAIN] = width > 0 ? width : 1;
         left = 0;
     }
-    int more = longest_name(rows) - widths[COLUMN_DOMAIN];
-
-    more = more < left ? more : left;
-    widths[COLUMN_DOMAIN] += more > 0 ? more : 0;
-    left -= more > 0 ? more : 0;
     if (left > FLAGS_MIN)
         widths[COLUMN_FLAGS] = left - 1;
     for (enum column c = 0; c < N_COLUMNS; c++)
-        if (widths[c] > 0) {
-            layout->at[layout->n].column = c;
-            layout->at[layout->n].width = widths[c];
-            layout->at[layout->n++].right = c != COLUMN_DOMAIN && c != COLUMN_METHOD &&
-                                            c != COLUMN_NEEDS && c != COLUMN_FLAGS;
-        }
+        if (widths[c] > 0)
+            put_column(layout, c, widths[c]);
+}
+
+void layout_make(struct layout *layout, const struct rows *rows, const struct layout_choice *choice,
+                 int width)
+{
+    memset(layout, 0, sizeof(*layout));
+    layout->n_windows = rows_windows(rows, layout->window_s);
+    if (choice->n > 0)
+        make_chosen(layout, rows, choice, width);
+    else
+        make_by_importance(layout, rows, width);
 }
 
 /* The windows' columns stand for the shortest, the one between, and the longest. */
@@ -170,7 +257,7 @@ void layout_cell(const struct layout *layout, enum column column, const struct k
         guest_stats_verdict_text(text, size, &sample->guest);
         break;
     case COLUMN_AGE:
-        show_seconds(text, size, (double)(long)row_age_s(kept, now_s));
+        show_seconds(text, size, (double)(long)kept_age_s(kept, now_s));
         break;
     case COLUMN_FLAGS:
         sample_flags_text(text, size, sample->flags);

@@ -34,9 +34,23 @@ struct layout {
     } at[N_COLUMNS];
 };
 
-/** Chooses columns for that width; the least important ones are left out. There is always a name,
- * be it cut. */
-void layout_make(struct layout *layout, const struct rows *rows, int width);
+/** Columns that were asked for, in that order. */
+struct layout_choice {
+    size_t n; /* 0: as many as fit */
+    enum column at[N_COLUMNS];
+};
+
+/** "domain, wss, error, ...": what layout_choose() takes. */
+char *layout_column_names(char *text, size_t size);
+
+/** Reads a list with commas between. 0 or -EINVAL. */
+int layout_choose(struct layout_choice *choice, const char *list);
+
+/** Chooses columns for that width. Names have room first, for up to 32 characters, then the columns
+ * by importance; of a choice, those that do not fit are left out from the end. There is always a
+ * column, be it cut. */
+void layout_make(struct layout *layout, const struct rows *rows, const struct layout_choice *choice,
+                 int width);
 
 /** What stands above a column. */
 void layout_heading(const struct layout *layout, enum column column, char *text, size_t size);

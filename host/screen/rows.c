@@ -2,13 +2,14 @@
 /** @file rows.c  See rows.h. */
 #include "screen/rows.h"
 
+#include "keep/kept_age.h"
+
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CURRENT_PERIODS 3
-#define CURRENT_S 60
+#include <strings.h>
 
 const char *row_key_name(enum row_key key)
 {
@@ -40,22 +41,54 @@ int rows_put(struct rows *rows, const struct kept_sample *kept)
     return 0;
 }
 
+static bool is_named(const struct rows_filter *filter, const struct sample_record *sample)
+{
+    for (int i = 0; i < filter->n_patterns; i++)
+        if (fnmatch(filter->patterns[i], sample->domain, 0) == 0 ||
+            strcasecmp(filter->patterns[i], sample->uuid) == 0)
+            return true;
+    return filter->n_patterns == 0;
+}
+
+static bool is_above(const struct rows_filter *filter, const struct sample_record *sample)
+{
+    return filter->above <= 0 ||
+           (sample->n_windows > 0 &&
+            (double)sample->windows[0].wss_bytes > filter->above * (double)sample->ram_bytes);
+}
+
+bool rows_wants(const struct rows_filter *filter, const struct kept_sample *kept)
+{
+    return is_named(filter, &kept->record.sample) && is_above(filter, &kept->record.sample);
+}
+
+int rows_put_wanted(struct rows *rows, const struct rows_filter *filter,
+                    const struct kept_sample *kept)
+{
+    const struct sample_record *sample = &kept->record.sample;
+
+    if (rows_wants(filter, kept))
+        return rows_put(rows, kept);
+    for (size_t i = 0; i < rows->n; i++)
+        if (is_same_guest(&rows->at[i].record.sample, sample)) {
+            rows->at[i] = rows->at[--rows->n];
+            break;
+        }
+    return 0;
+}
+
 void rows_free(struct rows *rows)
 {
     free(rows->at);
     *rows = (struct rows){0};
 }
 
-double row_age_s(const struct kept_sample *kept, double now_s)
+size_t rows_find(const struct rows *rows, size_t n_shown, const char *uuid)
 {
-    const struct timespec *time = &kept->record.sample.time;
-
-    return fmax(0, now_s - ((double)time->tv_sec + (double)time->tv_nsec / 1e9));
-}
-
-bool row_is_current(const struct kept_sample *kept, double now_s)
-{
-    return row_age_s(kept, now_s) <= fmax(CURRENT_PERIODS * kept->period_s, CURRENT_S);
+    for (size_t i = 0; i < n_shown; i++)
+        if (!strcmp(rows->at[i].record.sample.uuid, uuid))
+            return i;
+    return rows->n;
 }
 
 static const struct window_record *shortest(const struct kept_sample *kept)
@@ -107,7 +140,7 @@ static double number_of(const struct kept_sample *kept, const struct order *orde
     case ROW_BY_BACK:
         return sample_reclaimable(sample, &back) ? (double)back : -1;
     case ROW_BY_AGE:
-        return row_age_s(kept, order->now_s);
+        return kept_age_s(kept, order->now_s);
     default:
         return 0;
     }
@@ -120,12 +153,12 @@ static int by_name(const struct kept_sample *a, const struct kept_sample *b)
     return rc != 0 ? rc : strcmp(a->record.sample.uuid, b->record.sample.uuid);
 }
 
-static int compare(const void *x, const void *y, void *context)
+static int compare_rows(const void *x, const void *y, void *context)
 {
     const struct order *order = context;
     const struct kept_sample *a = x;
     const struct kept_sample *b = y;
-    int current = row_is_current(b, order->now_s) - row_is_current(a, order->now_s);
+    int current = kept_is_current(b, order->now_s) - kept_is_current(a, order->now_s);
     double one = number_of(a, order);
     double other = number_of(b, order);
     int rc = order->key == ROW_BY_NAME ? by_name(a, b) : (other > one) - (other < one);
@@ -142,5 +175,5 @@ void rows_sort(struct rows *rows, enum row_key key, bool reverse, double now_s)
     struct order order = {key, reverse, now_s};
 
     if (rows->n > 1)
-        qsort_r(rows->at, rows->n, sizeof(*rows->at), compare, &order);
+        qsort_r(rows->at, rows->n, sizeof(*rows->at), compare_rows, &order);
 }

@@ -27,8 +27,22 @@ struct rows {
     struct kept_sample *at; /* in the order of rows_sort() */
 };
 
+/** Which guests are wanted. */
+struct rows_filter {
+    char **patterns; /* of names, as of the shell (glob(7)); or UUIDs */
+    int n_patterns;  /* 0: all */
+    double above;    /* only those of whose RAM more than this share is touched within the shortest
+                        window; 0: all, also those without a window */
+};
+
 /** Adds a guest, or replaces its record. 0 or -ENOMEM. */
 int rows_put(struct rows *rows, const struct kept_sample *kept);
+
+bool rows_wants(const struct rows_filter *filter, const struct kept_sample *kept);
+
+/** The same of those that the filter wants; one that it wants no more goes. */
+int rows_put_wanted(struct rows *rows, const struct rows_filter *filter,
+                    const struct kept_sample *kept);
 void rows_free(struct rows *rows);
 
 /** Names ascend, everything else descends, unless @p reverse. Guests that are not measured any more
@@ -38,8 +52,5 @@ void rows_sort(struct rows *rows, enum row_key key, bool reverse, double now_s);
 /** The windows of the guest that has the most; their number, up to ROWS_MAX_WINDOWS. */
 size_t rows_windows(const struct rows *rows, double window_s[ROWS_MAX_WINDOWS]);
 
-/** Seconds since the record; 0 of one from the future. */
-double row_age_s(const struct kept_sample *kept, double now_s);
-
-/** Is it measured still? Its record is not older than three periods (and a minute). */
-bool row_is_current(const struct kept_sample *kept, double now_s);
+/** Where the guest of that UUID is among the first @p n_shown; rows->n: it is not. */
+size_t rows_find(const struct rows *rows, size_t n_shown, const char *uuid);

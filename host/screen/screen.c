@@ -4,10 +4,11 @@
 
 #include "base/clock.h"
 #include "base/plural.h"
+#include "keep/kept_age.h"
 #include "keep/stream.h"
 #include "screen/detail.h"
-#include "screen/layout.h"
 #include "screen/paint.h"
+#include "show/host_memory.h"
 #include "show/units.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD_LINES 2 /* the sums, the headings */
+#define HEAD_LINES 3 /* the sums, the host, the headings */
 #define FOOT_LINES 1
 #define ESCAPE 27
 
@@ -38,7 +39,8 @@ struct screen {
     enum view view;
     enum row_key key;
     bool reverse;
-    bool all; /* also guests that are not measured any more */
+    bool all;    /* also guests that are not measured any more */
+    bool others; /* guests are measured that are not wanted */
     bool leave;
     double now_s;
     size_t n_shown;    /* the first of rows, as they are sorted */
@@ -52,7 +54,10 @@ static int screen_see(const struct kept_sample *kept, void *context)
 {
     struct screen *screen = context;
 
-    return rows_put(&screen->rows, kept);
+    if (!rows_wants(&screen->options->filter, kept) &&
+        kept_is_current(kept, store_clock_now().wall_s))
+        screen->others = true;
+    return rows_put_wanted(&screen->rows, &screen->options->filter, kept);
 }
 
 static void arrange(struct screen *screen)
@@ -63,11 +68,11 @@ static void arrange(struct screen *screen)
     rows_sort(&screen->rows, screen->key, screen->reverse, screen->now_s);
     screen->n_shown = 0;
     while (screen->n_shown < rows->n &&
-           (screen->all || row_is_current(&rows->at[screen->n_shown], screen->now_s)))
+           (screen->all || kept_is_current(&rows->at[screen->n_shown], screen->now_s)))
         screen->n_shown++;
 }
 
-static int load(struct screen *screen, struct error *error)
+static int load_rows(struct screen *screen, struct error *error)
 {
     int rc = stream_next(screen->stream, screen_see, screen, error);
 
@@ -85,10 +90,9 @@ static const char *uuid_at(const struct screen *screen, size_t i)
 /* Where the selected guest is now; the first if it is not shown. */
 static size_t selection(const struct screen *screen)
 {
-    for (size_t i = 0; i < screen->n_shown; i++)
-        if (!strcmp(uuid_at(screen, i), screen->selected))
-            return i;
-    return 0;
+    size_t at = rows_find(&screen->rows, screen->n_shown, screen->selected);
+
+    return at < screen->rows.n ? at : 0;
 }
 
 static void select_at(struct screen *screen, size_t i)
@@ -114,6 +118,20 @@ static void scroll_to(struct screen *screen, size_t i)
         screen->first = 0;
 }
 
+/* Beside the sums, what the machine has; nothing where the guests are of another, or of several. */
+static void draw_host(const struct screen *screen, uint64_t ram_bytes)
+{
+    const struct rows *rows = &screen->rows;
+    char text[HOST_MEMORY_TEXT] = "";
+    bool one = screen->n_shown > 0;
+
+    for (size_t i = 1; one && i < screen->n_shown; i++)
+        one = !strcmp(rows->at[i].record.sample.host, rows->at[0].record.sample.host);
+    if (one)
+        host_memory_of(text, rows->at[0].record.sample.host, ram_bytes);
+    paint_line(1, 0, *text ? "host: %s" : "%s", text);
+}
+
 static void draw_sums(const struct screen *screen)
 {
     uint64_t ram = 0;
@@ -127,7 +145,7 @@ static void draw_sums(const struct screen *screen)
     for (size_t i = 0; i < screen->n_shown; i++) {
         const struct kept_sample *kept = &screen->rows.at[i];
 
-        if (!row_is_current(kept, screen->now_s))
+        if (!kept_is_current(kept, screen->now_s))
             continue;
         n++;
         ram += kept->record.sample.ram_bytes;
@@ -140,6 +158,7 @@ static void draw_sums(const struct screen *screen)
         0, 0, "%zu guest%s  WSS %s  resident %s  RAM %s  reclaimable %s", n, plural((double)n),
         show_bytes(text[0], sizeof(text[0]), wss), show_bytes(text[1], sizeof(text[1]), resident),
         show_bytes(text[2], sizeof(text[2]), ram), show_bytes(text[3], sizeof(text[3]), back));
+    draw_host(screen, ram);
 }
 
 static void draw_headings(const struct layout *layout)
@@ -148,10 +167,10 @@ static void draw_headings(const struct layout *layout)
     int x = 0;
 
     attron(A_REVERSE);
-    paint_line(1, 0, "%s", "");
+    paint_line(HEAD_LINES - 1, 0, "%s", "");
     for (size_t c = 0; c < layout->n; c++) {
         layout_heading(layout, layout->at[c].column, text, sizeof(text));
-        paint_field(1, x, layout->at[c].width, layout->at[c].right, text);
+        paint_field(HEAD_LINES - 1, x, layout->at[c].width, layout->at[c].right, text);
         x += layout->at[c].width + 1;
     }
     attroff(A_REVERSE);
@@ -165,7 +184,7 @@ static void draw_row(const struct screen *screen, const struct layout *layout, s
     char text[512];
     int x = 0;
 
-    if (!row_is_current(kept, screen->now_s))
+    if (!kept_is_current(kept, screen->now_s))
         attributes |= A_DIM;
     attron(attributes);
     paint_line(y, 0, "%s", "");
@@ -195,7 +214,7 @@ static void draw_list(struct screen *screen)
     struct layout layout;
     size_t at = selection(screen);
 
-    layout_make(&layout, &screen->rows, COLS);
+    layout_make(&layout, &screen->rows, &screen->options->columns, COLS);
     scroll_to(screen, at);
     draw_sums(screen);
     draw_headings(&layout);
@@ -203,7 +222,10 @@ static void draw_list(struct screen *screen)
         draw_row(screen, &layout, screen->first + line, HEAD_LINES + (int)line,
                  screen->first + line == at);
     if (screen->n_shown == 0)
-        paint_line(HEAD_LINES, 0, "no guest is being measured; is vmwssd running?");
+        paint_line(HEAD_LINES, 0, "%s",
+                   screen->others ? "no guest that is being measured is wanted: see the patterns "
+                                    "and --above"
+                                  : "no guest is being measured; is vmwssd running?");
     draw_foot(screen);
 }
 
@@ -301,10 +323,14 @@ static void take_key(struct screen *screen, int key)
     }
 }
 
-static void draw(struct screen *screen)
+static void draw_screen(struct screen *screen)
 {
     erase();
-    if (screen->view == VIEW_DETAIL && screen->n_shown > 0)
+    /* It has ended, or is no longer above --above: another one would be taken for it. */
+    if (screen->view == VIEW_DETAIL &&
+        rows_find(&screen->rows, screen->n_shown, screen->selected) == screen->rows.n)
+        screen->view = VIEW_LIST;
+    if (screen->view == VIEW_DETAIL)
         detail_draw(stream_store(screen->stream), &screen->rows.at[selection(screen)],
                     screen->now_s);
     else if (screen->view == VIEW_HELP)
@@ -316,17 +342,17 @@ static void draw(struct screen *screen)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static int follow(struct screen *screen, struct error *error)
+static int follow_history(struct screen *screen, struct error *error)
 {
     int rc = 0;
     uint64_t next_ns = 0;
 
     while (rc == 0 && !screen->leave && !ended) {
         if (clock_ns() >= next_ns) {
-            rc = load(screen, error);
+            rc = load_rows(screen, error);
             next_ns = clock_ns() + (uint64_t)(screen->options->delay_s * 1e9);
         }
-        draw(screen);
+        draw_screen(screen);
 
         int key = getch();
 
@@ -368,7 +394,7 @@ int screen_run(const struct screen_options *options, struct error *error)
     if (rc == 0)
         rc = begin_terminal(error);
     if (rc == 0) {
-        rc = follow(&screen, error);
+        rc = follow_history(&screen, error);
         endwin();
     }
     rows_free(&screen.rows);

@@ -3,7 +3,7 @@
  * adds them. */
 #pragma once
 
-#include "screen/rows.h"
+#include "screen/layout.h"
 
 #include "base/error.h"
 
@@ -11,6 +11,8 @@ struct screen_options {
     const char *database;
     double delay_s; /* how often to look for new records */
     enum row_key key;
+    struct layout_choice columns;
+    struct rows_filter filter;
 };
 
 /**

@@ -2,9 +2,12 @@
 /** @file privileges.c  See privileges.h. */
 #include "service/privileges.h"
 
+#include "service/log.h"
+
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -12,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* --- capabilities ----------------------------------------------------------------------------- */
@@ -136,7 +140,7 @@ static const int never_of_the_rest[] = {
     SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
 };
 
-static int refuse(scmp_filter_ctx filter, const int *calls, size_t n)
+static int refuse_calls(scmp_filter_ctx filter, const int *calls, size_t n)
 {
     int rc = 0;
 
@@ -153,7 +157,7 @@ static int refuse_signals(scmp_filter_ctx filter)
     const scmp_datum_t own = (scmp_datum_t)getpid();
     const struct scmp_arg_cmp kills[] = {{.arg = 0, .op = SCMP_CMP_NE, .datum_a = own},
                                          {.arg = 1, .op = SCMP_CMP_NE, .datum_a = 0}};
-    int rc = refuse(filter, calls, sizeof(calls) / sizeof(calls[0]));
+    int rc = refuse_calls(filter, calls, sizeof(calls) / sizeof(calls[0]));
 
     if (rc == 0)
         rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 2, kills);
@@ -239,17 +243,57 @@ static int limit_scanner(scmp_filter_ctx filter, bool agents)
     static const int calls[] = {SCMP_SYS(socket), SCMP_SYS(connect)};
 
     return agents ? refuse_sockets_but(filter, AF_UNIX, AF_VSOCK)
-                  : refuse(filter, calls, sizeof(calls) / sizeof(calls[0]));
+                  : refuse_calls(filter, calls, sizeof(calls) / sizeof(calls[0]));
 }
 
 /* Local sockets, and netlink's, by which libraries ask for the machine's interfaces. */
 static int limit_rest(scmp_filter_ctx filter, bool agents)
 {
-    int rc = refuse(filter, never_of_the_rest,
-                    sizeof(never_of_the_rest) / sizeof(never_of_the_rest[0]));
+    int rc = refuse_calls(filter, never_of_the_rest,
+                          sizeof(never_of_the_rest) / sizeof(never_of_the_rest[0]));
 
     (void)agents;
     return rc < 0 ? rc : refuse_sockets_but(filter, AF_UNIX, AF_NETLINK);
+}
+
+/* Newer than the libseccomp of some: the same number on every architecture
+ * (scripts/syscall.tbl). */
+#define CALL_FCHMODAT2 452
+#define CALL_SETXATTRAT 463
+#define CALL_REMOVEXATTRAT 466
+
+/* Who owns root's files could also give them to others, or change what others may. */
+static const int never_of_the_reclaimer[] = {
+    SCMP_SYS(socket),    SCMP_SYS(connect),      SCMP_SYS(chmod),       SCMP_SYS(fchmod),
+    SCMP_SYS(fchmodat),  CALL_FCHMODAT2,         SCMP_SYS(chown),       SCMP_SYS(fchown),
+    SCMP_SYS(lchown),    SCMP_SYS(fchownat),     SCMP_SYS(setxattr),    SCMP_SYS(lsetxattr),
+    SCMP_SYS(fsetxattr), CALL_SETXATTRAT,        SCMP_SYS(removexattr), SCMP_SYS(lremovexattr),
+    SCMP_SYS(utimensat), SCMP_SYS(fremovexattr), CALL_REMOVEXATTRAT,    SCMP_SYS(utime),
+    SCMP_SYS(utimes),    SCMP_SYS(futimesat),    SCMP_SYS(truncate),    SCMP_SYS(creat),
+};
+
+static int refuse_flag(scmp_filter_ctx filter, int call, unsigned arg, scmp_datum_t flag)
+{
+    const struct scmp_arg_cmp has = {
+        .arg = arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = flag, .datum_b = flag};
+
+    return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &has);
+}
+
+/* A file that is opened to be read can be emptied by that. The flags of openat2(2) are in memory,
+ * where Landlock alone refuses them, since its version 3. */
+static int limit_reclaimer(scmp_filter_ctx filter, bool agents)
+{
+    int rc = refuse_calls(filter, never_of_the_rest,
+                          sizeof(never_of_the_rest) / sizeof(never_of_the_rest[0]));
+
+    (void)agents;
+    if (rc == 0)
+        rc = refuse_calls(filter, never_of_the_reclaimer,
+                          sizeof(never_of_the_reclaimer) / sizeof(never_of_the_reclaimer[0]));
+    if (rc == 0)
+        rc = refuse_flag(filter, SCMP_SYS(open), 1, O_TRUNC);
+    return rc < 0 ? rc : refuse_flag(filter, SCMP_SYS(openat), 2, O_TRUNC);
 }
 
 /* A list of what is refused, not of what is allowed: what libvirt, SQLite and the C library need
@@ -258,7 +302,7 @@ static int limit_rest(scmp_filter_ctx filter, bool agents)
 static int refuse_system_calls(int (*limit)(scmp_filter_ctx filter, bool agents), bool agents)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int rc = filter ? refuse(filter, never, sizeof(never) / sizeof(never[0])) : -ENOMEM;
+    int rc = filter ? refuse_calls(filter, never, sizeof(never) / sizeof(never[0])) : -ENOMEM;
 
     if (rc == 0)
         rc = refuse_signals(filter);
@@ -278,8 +322,8 @@ static int refuse_system_calls(int (*limit)(scmp_filter_ctx filter, bool agents)
 
 /* --- both halves ------------------------------------------------------------------------------ */
 
-static int drop(int rc, int (*limit)(scmp_filter_ctx filter, bool agents), bool agents,
-                struct error *error)
+static int drop_and_limit(int rc, int (*limit)(scmp_filter_ctx filter, bool agents), bool agents,
+                          struct error *error)
 {
     if (rc < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, -EPERM, "capabilities could not be dropped");
@@ -287,10 +331,52 @@ static int drop(int rc, int (*limit)(scmp_filter_ctx filter, bool agents), bool 
     return rc < 0 ? error_set(error, rc, "the seccomp filter: %s", strerror(-rc)) : 0;
 }
 
+#define TRUNCATE (1ULL << 14) /* LANDLOCK_ACCESS_FS_TRUNCATE: Linux 6.2, ABI 3 */
+
+/* A set of what no file may suffer, or negative: there is no Landlock. */
+static int make_ruleset(void)
+{
+    struct landlock_ruleset_attr rules = {
+        .handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+                             LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                             LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                             LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+                             LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM};
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+    if (abi >= 3)
+        rules.handled_access_fs |= TRUNCATE;
+    return (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
+}
+
+/* Files are written below this directory only. landlock(7); a kernel without it, or whose filter of
+ * calls does not let it through, says so: then it is as before. */
+static int limit_writes(const char *path)
+{
+    struct landlock_path_beneath_attr allowed = {.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE};
+    int set = make_ruleset();
+    long rc;
+
+    if (set < 0) {
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                 "the reclaimer is not limited to the files of control groups: Landlock: %s",
+                 strerror(errno));
+        return 0;
+    }
+    allowed.parent_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    rc = syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &allowed, 0);
+    if (rc == 0)
+        rc = syscall(SYS_landlock_restrict_self, set, 0);
+    if (allowed.parent_fd >= 0)
+        close(allowed.parent_fd);
+    close(set);
+    return rc == 0 ? 0 : -EPERM;
+}
+
 /* Where the process is not root, its service manager has chosen the capabilities. */
 int privileges_drop_scanner(bool agents, struct error *error)
 {
-    return drop(geteuid() == 0 ? keep_scanners(agents) : 0, limit_scanner, agents, error);
+    return drop_and_limit(geteuid() == 0 ? keep_scanners(agents) : 0, limit_scanner, agents, error);
 }
 
 int privileges_drop_rest(const struct account *account, struct error *error)
@@ -300,5 +386,21 @@ int privileges_drop_rest(const struct account *account, struct error *error)
     if (rc < 0)
         return error_set(error, rc, "the bounding set of capabilities could not be dropped");
     rc = account_become(account, error);
-    return rc < 0 ? rc : drop(keep_none(), limit_rest, false, error);
+    return rc < 0 ? rc : drop_and_limit(keep_none(), limit_rest, false, error);
+}
+
+int privileges_limit_writes(struct error *error)
+{
+    return limit_writes("/sys/fs/cgroup") < 0
+               ? error_set(error, -EPERM, "what files may be written could not be limited")
+               : 0;
+}
+
+int privileges_drop_reclaimer(struct error *error)
+{
+    int rc = drop_bounding_set();
+
+    rc = rc < 0 ? rc : keep_none();
+    rc = drop_and_limit(rc, limit_reclaimer, false, error);
+    return rc < 0 ? rc : privileges_limit_writes(error);
 }

@@ -42,6 +42,15 @@ int privileges_drop_scanner(bool agents, struct error *error);
 /** Takes on @p account, too. */
 int privileges_drop_rest(const struct account *account, struct error *error);
 
+/** For the process that reclaims (balloond/reclaimer.h), started by root: it stays user 0, to whom
+ * memory.reclaim belongs, without capabilities and sockets, and where the kernel has Landlock it
+ * writes no file but those below /sys/fs/cgroup, and makes and removes none. */
+int privileges_drop_reclaimer(struct error *error);
+
+/** Limits the process as much to files below /sys/fs/cgroup, and no more than that: of the user of
+ * a dry run. Without Landlock that is logged, and it is as before. */
+int privileges_limit_writes(struct error *error);
+
 /** In this thread of the scanner: takes up CAP_DAC_OVERRIDE, or lays it down. Nothing where it was
  * given up. */
 void privileges_reach(bool reach);

@@ -17,16 +17,16 @@
 /* --- all guests ------------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
-    {.name = "DOMAIN"},
-    {.name = "ASSIGNED", .right = true},
-    {.name = "BALLOON", .right = true},
-    {.name = "RESIDENT", .right = true},
-    {.name = "WSS LOW", .right = true},
-    {.name = "HIGH", .right = true},
-    {.name = "FLOOR", .right = true},
+    {.name = "DOMAIN", .cut = true},
+    {.name = "ASSIGNED", .right = true, .rank = 2},
+    {.name = "BALLOON", .right = true, .rank = 3},
+    {.name = "RESIDENT", .right = true, .rank = 4},
+    {.name = "WSS LOW", .right = true, .rank = 6},
+    {.name = "HIGH", .right = true, .rank = 6},
+    {.name = "FLOOR", .right = true, .rank = 5},
     {.name = "TARGET", .right = true},
-    {.name = "GIVE BACK", .right = true},
-    {.name = "CONFIDENCE"},
+    {.name = "GIVE BACK", .right = true, .rank = 1},
+    {.name = "CONFIDENCE", .rank = 7},
     {.name = "WHY", .last = true},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -279,27 +279,27 @@ int advice_print_explained(const struct advice *advice)
 /* --- the past --------------------------------------------------------------------------------- */
 
 static const struct table_column past_columns[] = {
-    {.name = "DOMAIN"},
-    {.name = "REPLAYED", .right = true},
-    {.name = "DECISIONS", .right = true},
-    {.name = "VETOED", .right = true},
-    {.name = "SCORED", .right = true},
+    {.name = "DOMAIN", .cut = true},
+    {.name = "REPLAYED", .right = true, .rank = 5},
+    {.name = "DECISIONS", .right = true, .rank = 4},
+    {.name = "VETOED", .right = true, .rank = 6},
+    {.name = "SCORED", .right = true, .rank = 7},
     {.name = "EXCEEDED", .right = true},
-    {.name = "SHARE", .right = true},
-    {.name = "WORST", .right = true},
+    {.name = "SHARE", .right = true, .rank = 2},
+    {.name = "WORST", .right = true, .rank = 1},
     {.name = "SAVED", .right = true},
-    {.name = "CHANGES", .right = true},
-    {.name = "REVERSALS", .right = true},
+    {.name = "CHANGES", .right = true, .rank = 8},
+    {.name = "REVERSALS", .right = true, .rank = 8},
 };
 #define N_PAST (sizeof(past_columns) / sizeof(past_columns[0]))
 
-static const char *count(char *text, uint64_t n)
+static const char *count_text(char *text, uint64_t n)
 {
     snprintf(text, CELL, "%llu", (unsigned long long)n);
     return text;
 }
 
-static const char *share(char *text, uint64_t part, uint64_t whole)
+static const char *share_text(char *text, uint64_t part, uint64_t whole)
 {
     if (whole == 0)
         return "-";
@@ -318,15 +318,15 @@ static int add_past(struct table *table, const char *name, const struct backtest
     const char *cells[N_PAST] = {
         name,
         show_seconds(text[0], CELL, result->replayed_s),
-        count(text[1], result->decisions),
-        share(text[2], result->vetoed, result->decisions),
-        count(text[3], result->scored),
-        count(text[4], result->exceeded),
-        share(text[5], result->exceeded, result->scored),
+        count_text(text[1], result->decisions),
+        share_text(text[2], result->vetoed, result->decisions),
+        count_text(text[3], result->scored),
+        count_text(text[4], result->exceeded),
+        share_text(text[5], result->exceeded, result->scored),
         show_bytes(text[6], CELL, result->worst_bytes),
         show_bytes(text[7], CELL, (uint64_t)mean_saved(result)),
-        count(text[8], result->changes),
-        count(text[9], result->reversals),
+        count_text(text[8], result->changes),
+        count_text(text[9], result->reversals),
     };
 
     return table_row(table, cells);

@@ -97,7 +97,7 @@ int ages_svg_write(const struct ages_record *record, const char *path, struct er
     char labels[RUN_MAX_WINDOWS + 1][64];
     char name[300];
     char heading[400];
-    char subtitle[400];
+    char subtitle[700];
 
     for (size_t b = 0; b < record->n_bins; b++) {
         const struct age_bin *bin = &record->bins[b];
@@ -112,7 +112,7 @@ int ages_svg_write(const struct ages_record *record, const char *path, struct er
     }
     sample_name(name, sizeof(name), &record->sample);
     snprintf(heading, sizeof(heading), "%s: ages of its memory", name);
-    sample_subtitle(subtitle, sizeof(subtitle), &record->sample);
+    sample_picture_subtitle(subtitle, sizeof(subtitle), &record->sample);
 
     const struct chart chart = {
         .title = heading,

@@ -101,13 +101,13 @@ static int print_row(struct table *table, const struct cgroups_row *row, bool ki
 int cgroups_print(const struct cgroups_report *report, uint64_t top, bool kinds)
 {
     static const struct table_column columns[] = {
-        {.name = "GUEST"},
+        {.name = "GUEST", .cut = true},
         {.name = "TOUCHED", .right = true},
-        {.name = "±", .right = true},
-        {.name = "SHARE", .right = true},
-        {.name = "MEMORY", .right = true},
-        {.name = "KIND"},
-        {.name = "FLAGS"},
+        {.name = "±", .right = true, .rank = 1},
+        {.name = "SHARE", .right = true, .rank = 4},
+        {.name = "MEMORY", .right = true, .rank = 2},
+        {.name = "KIND", .rank = 3},
+        {.name = "FLAGS", .rank = 5},
         {.name = "GROUP", .last = true},
     };
     struct table *table = table_new(columns, sizeof(columns) / sizeof(columns[0]));

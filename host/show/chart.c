@@ -23,6 +23,11 @@
 
 #define BLUE "#0969da"
 #define GREEN "#1a7f37"
+#define RED "#cf222e"
+
+#define LETTER 7.5  /* as wide as one of 12 is, at most */
+#define MAX_DOTS 60 /* more would hide the line */
+#define MARK_LINES 4
 
 struct canvas {
     struct svg *svg;
@@ -77,7 +82,8 @@ static void fit(struct canvas *canvas)
     double y_max = chart->top;
 
     for (size_t i = 0; i < chart->n; i++)
-        y_max = fmax(y_max, chart->points[i].high);
+        y_max = fmax(y_max,
+                     fmax(chart->points[i].high, chart->other_label ? chart->points[i].other : 0));
     canvas->y_max = y_max > 0 ? y_max * 1.05 : 1;
     canvas->x_min = axis_value(chart, chart->points[0].x);
     canvas->x_max = axis_value(chart, chart->points[chart->n - 1].x);
@@ -108,7 +114,8 @@ static void draw_x_labels(struct canvas *canvas)
     for (size_t i = 0; i < chart->n; i++) {
         double x = middle_of(canvas, i);
 
-        if (!chart->points[i].label || x - last < 48)
+        if (!chart->points[i].label ||
+            x - last < fmax(48, LETTER * (double)strlen(chart->points[i].label)))
             continue;
         svg_label(canvas->svg, x, HEIGHT - BOTTOM + 18, "middle", 12, chart->points[i].label);
         last = x;
@@ -120,8 +127,8 @@ static void draw_frame(struct canvas *canvas)
     const struct chart *chart = canvas->chart;
 
     svg_rectangle(canvas->svg, 0, 0, WIDTH, HEIGHT, "#ffffff");
-    svg_label(canvas->svg, LEFT, 24, "start", 16, chart->title);
-    svg_label(canvas->svg, LEFT, 44, "start", 12, chart->subtitle);
+    svg_label_within(canvas->svg, LEFT, 24, WIDTH - LEFT - RIGHT, 16, chart->title);
+    svg_label_within(canvas->svg, LEFT, 44, WIDTH - LEFT - RIGHT, 12, chart->subtitle);
     draw_y_axis(canvas);
     svg_line(canvas->svg, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, SVG_INK, NULL);
     draw_x_labels(canvas);
@@ -135,45 +142,97 @@ static void draw_frame(struct canvas *canvas)
     }
 }
 
-static void draw_band(struct canvas *canvas)
+static void begin_points(struct svg *svg)
 {
-    const struct chart *chart = canvas->chart;
+    svg_keep(svg, xmlTextWriterStartAttribute(svg->out, BAD_CAST "points"));
+}
+
+static void put_point(struct canvas *canvas, size_t i, double y)
+{
+    svg_keep(canvas->svg, xmlTextWriterWriteFormatString(canvas->svg->out, "%.1f,%.1f ",
+                                                         middle_of(canvas, i), y_of(canvas, y)));
+}
+
+static void end_points(struct svg *svg)
+{
+    svg_keep(svg, xmlTextWriterEndAttribute(svg->out));
+    svg_end(svg);
+}
+
+static void draw_band(struct canvas *canvas, size_t first, size_t end)
+{
+    const struct chart_point *points = canvas->chart->points;
 
     svg_begin(canvas->svg, "polygon");
     svg_text_attribute(canvas->svg, "fill", BLUE);
     svg_text_attribute(canvas->svg, "fill-opacity", "0.2");
-    svg_keep(canvas->svg, xmlTextWriterStartAttribute(canvas->svg->out, BAD_CAST "points"));
-    for (size_t i = 0; i < chart->n; i++)
-        svg_keep(canvas->svg, xmlTextWriterWriteFormatString(canvas->svg->out, "%.1f,%.1f ",
-                                                             middle_of(canvas, i),
-                                                             y_of(canvas, chart->points[i].high)));
-    for (size_t i = chart->n; i-- > 0;)
-        svg_keep(canvas->svg, xmlTextWriterWriteFormatString(canvas->svg->out, "%.1f,%.1f ",
-                                                             middle_of(canvas, i),
-                                                             y_of(canvas, chart->points[i].low)));
-    svg_keep(canvas->svg, xmlTextWriterEndAttribute(canvas->svg->out));
-    svg_end(canvas->svg);
+    begin_points(canvas->svg);
+    for (size_t i = first; i < end; i++)
+        put_point(canvas, i, points[i].high);
+    for (size_t i = end; i-- > first;)
+        put_point(canvas, i, points[i].low);
+    end_points(canvas->svg);
+}
+
+static void begin_line(struct svg *svg, const char *colour, const char *width)
+{
+    svg_begin(svg, "polyline");
+    svg_text_attribute(svg, "fill", "none");
+    svg_text_attribute(svg, "stroke", colour);
+    svg_text_attribute(svg, "stroke-width", width);
+    begin_points(svg);
+}
+
+/* From one gap to the next. */
+static void draw_stretch(struct canvas *canvas, size_t first, size_t end)
+{
+    const struct chart_point *points = canvas->chart->points;
+
+    draw_band(canvas, first, end);
+    begin_line(canvas->svg, BLUE, "2");
+    for (size_t i = first; i < end; i++)
+        put_point(canvas, i, points[i].y);
+    end_points(canvas->svg);
+    if (!canvas->chart->other_label)
+        return;
+    begin_line(canvas->svg, SVG_INK, "1");
+    for (size_t i = first; i < end; i++)
+        put_point(canvas, i, points[i].other);
+    end_points(canvas->svg);
+}
+
+/* Labels of marks that are close to each other stand in turn on some lines. */
+static void draw_marks(struct canvas *canvas)
+{
+    const struct chart *chart = canvas->chart;
+
+    for (size_t m = 0; m < chart->n_marks; m++) {
+        const double x = x_of(canvas, chart->marks[m].x);
+        const double y = TOP + 12 + 14 * (double)(m % MARK_LINES);
+
+        svg_line(canvas->svg, x, TOP, x, HEIGHT - BOTTOM, RED, "2 3");
+        svg_label(canvas->svg, x < WIDTH / 2 ? x + 3 : x - 3, y, x < WIDTH / 2 ? "start" : "end",
+                  11, chart->marks[m].label);
+    }
 }
 
 static void draw_curve(struct canvas *canvas)
 {
     const struct chart *chart = canvas->chart;
+    size_t first = 0;
 
-    draw_band(canvas);
-    svg_begin(canvas->svg, "polyline");
-    svg_text_attribute(canvas->svg, "fill", "none");
-    svg_text_attribute(canvas->svg, "stroke", BLUE);
-    svg_text_attribute(canvas->svg, "stroke-width", "2");
-    svg_keep(canvas->svg, xmlTextWriterStartAttribute(canvas->svg->out, BAD_CAST "points"));
-    for (size_t i = 0; i < chart->n; i++)
-        svg_keep(canvas->svg, xmlTextWriterWriteFormatString(canvas->svg->out, "%.1f,%.1f ",
-                                                             middle_of(canvas, i),
-                                                             y_of(canvas, chart->points[i].y)));
-    svg_keep(canvas->svg, xmlTextWriterEndAttribute(canvas->svg->out));
-    svg_end(canvas->svg);
-    for (size_t i = 0; i < chart->n; i++)
+    for (size_t i = 1; i <= chart->n; i++)
+        if (i == chart->n || chart->points[i].after_gap) {
+            draw_stretch(canvas, first, i);
+            first = i;
+        }
+    for (size_t i = 0; i < chart->n && chart->n <= MAX_DOTS; i++)
         svg_rectangle(canvas->svg, middle_of(canvas, i) - 2.5,
                       y_of(canvas, chart->points[i].y) - 2.5, 5, 5, BLUE);
+    if (chart->other_label)
+        svg_label(canvas->svg, WIDTH - RIGHT, y_of(canvas, chart->points[chart->n - 1].other) + 14,
+                  "end", 12, chart->other_label);
+    draw_marks(canvas);
 }
 
 static void draw_bars(struct canvas *canvas)
@@ -196,7 +255,7 @@ static void draw_bars(struct canvas *canvas)
     }
 }
 
-static void draw(struct svg *svg, const void *chart)
+static void draw_chart(struct svg *svg, const void *chart)
 {
     struct canvas canvas = {.svg = svg, .chart = chart};
 
@@ -239,7 +298,7 @@ int chart_check(const char *path, struct error *error)
 
 int chart_write(const struct chart *chart, const char *path, struct error *error)
 {
-    const struct svg_picture picture = {WIDTH, HEIGHT, draw, chart};
+    const struct svg_picture picture = {WIDTH, HEIGHT, draw_chart, chart};
 
     return chart->n > 0 ? svg_write(&picture, path, error)
                         : error_set(error, -ENODATA, "%s: nothing to draw", path);

@@ -11,6 +11,14 @@ struct chart_point {
     double x;          /* of a curve; bars stand side by side */
     const char *label; /* below the point or bar; NULL: none */
     double y, low, high;
+    bool after_gap; /* of a curve: no line leads to it from the point before */
+    double other;   /* of a curve with .other_label: of a second, thin line */
+};
+
+/* A moment in a curve, e.g. that a guest was suspended. */
+struct chart_mark {
+    double x;
+    const char *label;
 };
 
 struct chart {
@@ -22,8 +30,11 @@ struct chart {
     bool log_x; /* of a curve; x > 0 */
     double top; /* a line across at this height, e.g. what is resident; 0: none */
     const char *top_label;
+    const char *other_label; /* NULL: there is no second line */
     size_t n;
     const struct chart_point *points;
+    size_t n_marks;
+    const struct chart_mark *marks; /* within the points' span, ascending */
 };
 
 /** Can @p path be written? Best asked before the hours of measuring that the picture is of. Changes

@@ -3,6 +3,7 @@
 #include "show/curve.h"
 
 #include "show/chart.h"
+#include "show/csv.h"
 #include "show/sample_table.h"
 #include "show/table.h"
 #include "show/units.h"
@@ -50,6 +51,36 @@ void curve_table_print(const struct sample_record *record)
     table_free(table);
 }
 
+void curve_csv_print(const struct sample_record *record)
+{
+    static const char *const names[] = {"time",           "host",           "domain",
+                                        "uuid",           "method",         "window_s",
+                                        "est_window_s",   "wss_bytes",      "wss_low_bytes",
+                                        "wss_high_bytes", "resident_bytes", NULL};
+    const double unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
+    char time[40];
+
+    csv_heading(names);
+    show_time(time, sizeof(time), unix_s, 3);
+    for (size_t w = 0; w < record->n_windows; w++) {
+        const struct window_record *window = &record->windows[w];
+        struct csv csv = {0};
+
+        csv_text(&csv, time);
+        csv_text(&csv, record->host);
+        csv_text(&csv, record->domain);
+        csv_text(&csv, record->uuid);
+        csv_text(&csv, record->method);
+        csv_number(&csv, window->window_s);
+        csv_number(&csv, window->est_window_s);
+        csv_whole(&csv, window->wss_bytes);
+        csv_whole(&csv, window->wss_low_bytes);
+        csv_whole(&csv, window->wss_high_bytes);
+        csv_whole(&csv, record->resident_bytes);
+        csv_end(&csv);
+    }
+}
+
 #define MIB 1048576.0
 
 int curve_svg_write(const struct sample_record *record, const char *title, bool log_x,
@@ -59,7 +90,7 @@ int curve_svg_write(const struct sample_record *record, const char *title, bool 
     char labels[RUN_MAX_WINDOWS][16];
     char name[300];
     char heading[400];
-    char subtitle[400];
+    char subtitle[700];
 
     for (size_t w = 0; w < record->n_windows; w++) {
         const struct window_record *window = &record->windows[w];
@@ -75,7 +106,7 @@ int curve_svg_write(const struct sample_record *record, const char *title, bool 
     }
     sample_name(name, sizeof(name), record);
     snprintf(heading, sizeof(heading), "%s: %s", name, title);
-    sample_subtitle(subtitle, sizeof(subtitle), record);
+    sample_picture_subtitle(subtitle, sizeof(subtitle), record);
 
     const struct chart chart = {
         .title = heading,

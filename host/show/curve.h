@@ -4,6 +4,9 @@
 
 #include "record/sample_record.h"
 
+/** A line for each window, with a heading; the time of each is the record's. */
+void curve_csv_print(const struct sample_record *record);
+
 /** A row per window with its growth since the row before, and a bar of what is resident. */
 void curve_table_print(const struct sample_record *record);
 

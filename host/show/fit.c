@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-static size_t line_width(const struct fit_column *columns, size_t n)
+size_t fit_line_width(const struct fit_column *columns, size_t n)
 {
     size_t width = 0;
 
@@ -30,7 +30,7 @@ static unsigned highest_rank(const struct fit_column *columns, size_t n)
 
 void fit_columns(struct fit_column *columns, size_t n, size_t width)
 {
-    while (width > 0 && line_width(columns, n) > width) {
+    while (width > 0 && fit_line_width(columns, n) > width) {
         unsigned rank = highest_rank(columns, n);
 
         if (rank == 0)

@@ -11,6 +11,9 @@ struct fit_column {
     bool shown;    /* false: it is not wanted anyway */
 };
 
+/** Of those that are shown, a blank between each two. */
+size_t fit_line_width(const struct fit_column *columns, size_t n);
+
 /** Takes columns out, a blank between each two, until the line has at most @p width; 0: any. Of
  * equal ranks all go together, as a number and its error. */
 void fit_columns(struct fit_column *columns, size_t n, size_t width);

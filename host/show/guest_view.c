@@ -219,7 +219,7 @@ static void rate_row(struct table *table, const struct rate_row *row, double sec
     table_row(table, (const char *const[]){"guest", row->what, total, rate});
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t known_sum(uint64_t a, uint64_t b)
 {
     if (a == AGENT_UNKNOWN || b == AGENT_UNKNOWN)
         return a == AGENT_UNKNOWN ? b : a;
@@ -234,8 +234,8 @@ static void add_rates(struct table *table, const struct agent_paging *p,
         {"swapped out", p->swap_out_pages, b->swap_out_pages, page},
         {"refaults, anonymous", p->refault_anon_pages, b->refault_anon_pages, page},
         {"refaults, page cache", p->refault_file_pages, b->refault_file_pages, page},
-        {"scanned for reclaim", sum(p->scanned_kswapd_pages, p->scanned_direct_pages),
-         sum(b->scanned_kswapd_pages, b->scanned_direct_pages), page},
+        {"scanned for reclaim", known_sum(p->scanned_kswapd_pages, p->scanned_direct_pages),
+         known_sum(b->scanned_kswapd_pages, b->scanned_direct_pages), page},
         {"direct reclaims", p->direct_stalls, b->direct_stalls, 0},
         {"major faults", p->major_faults, b->major_faults, 0},
         {"killed for memory", p->oom_kills, b->oom_kills, 0},

@@ -2,7 +2,7 @@
 /** @file history.h  A guest's history as a table, JSON lines or CSV. */
 #pragma once
 
-#include "keep/history.h"
+#include "show/history_svg.h"
 
 enum show_format {
     SHOW_TABLE,
@@ -20,3 +20,8 @@ struct history_output *history_output_new(enum show_format format,
 int history_output_point(struct history_output *output, const struct history_point *point);
 /** Prints what is still to be printed; NULL is allowed. */
 void history_output_end(struct history_output *output);
+
+/** Prints what happened to the guest instead: a line, or an object, for each event. 0 or -ENOMEM.
+ */
+int history_events_print(enum show_format format, const struct history_guest *guest,
+                         const struct history_event *events, size_t n);

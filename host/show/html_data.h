@@ -11,4 +11,5 @@ struct html_report {
     /* Of each guest of the report span->n_cells cells, one guest after the other. */
     const struct timeline_cell *cells;
     double now_s; /* Unix time */
+    bool served;  /* by vmwss-exporter --web: with links to its other pages */
 };

@@ -9,7 +9,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
+
+#define POLICY_BEFORE "<meta http-equiv=\"Content-Security-Policy\" content=\""
 
 void html_page_begin(FILE *out, const char *title, double now_s)
 {
@@ -18,8 +21,8 @@ void html_page_begin(FILE *out, const char *title, double now_s)
     if (getrandom(nonce, sizeof(nonce), 0) != (ssize_t)sizeof(nonce))
         nonce[0] = (unsigned long long)(now_s * 1e6);
     fprintf(out,
-            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n" POLICY_BEFORE
+            "default-src 'none'; "
             "style-src 'unsafe-inline'; script-src 'nonce-%016llx%016llx'; base-uri 'none'; "
             "form-action 'none'\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -83,18 +86,53 @@ void html_bars(FILE *out, const struct html_bars *bars)
     fputs("</tbody></table>\n", out);
 }
 
+int html_page_policy(const char *page, char *policy, size_t size)
+{
+    static const char before[] = POLICY_BEFORE;
+    const char *begin = strstr(page, before);
+    const char *end = begin ? strchr(begin + sizeof(before) - 1, '"') : NULL;
+    size_t n;
+
+    if (!end)
+        return -EINVAL;
+    begin += sizeof(before) - 1;
+    n = (size_t)(end - begin);
+    if (n >= size)
+        return -EINVAL;
+    memcpy(policy, begin, n);
+    policy[n] = '\0';
+    return 0;
+}
+
+int html_page_text(int (*draw)(FILE *out, const void *context), const void *context, char **text,
+                   size_t *size, struct error *error)
+{
+    FILE *out;
+    int rc;
+
+    *text = NULL;
+    *size = 0;
+    out = open_memstream(text, size);
+    rc = out ? draw(out, context) : -ENOMEM;
+    if (out && fclose(out) != 0)
+        rc = -ENOMEM;
+    if (rc == 0)
+        return 0;
+    free(*text);
+    *text = NULL;
+    return error_set(error, rc, "out of memory for the page");
+}
+
 int html_page_write(const char *path, int (*draw)(FILE *out, const void *context),
                     const void *context, struct error *error)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int rc = out ? draw(out, context) : -ENOMEM;
+    char *text;
+    size_t size;
+    int rc = html_page_text(draw, context, &text, &size, error);
 
-    if (out && fclose(out) != 0)
-        rc = -ENOMEM;
-    rc = rc < 0 ? error_set(error, rc, "out of memory for the page")
-                : html_file_write(path, text, size, error);
+    if (rc < 0)
+        return rc;
+    rc = html_file_write(path, text, size, error);
     free(text);
     return rc;
 }

@@ -42,7 +42,16 @@ struct html_bars {
 };
 void html_bars(FILE *out, const struct html_bars *bars);
 
-/** Makes a page in memory by @p draw (0; a negative errno), and writes it as html_file_write(). 0;
- * -ENOMEM, or what the file's error is, with the message. */
+/** The policy that a page names in its head, for the header Content-Security-Policy: copied into
+ * @p policy. 0, or -EINVAL: it is no such page, or the policy does not fit. */
+int html_page_policy(const char *page, char *policy, size_t size);
+
+/** Makes a page in memory by @p draw (0; a negative errno). *text, of *size bytes and a NUL, is the
+ * caller's to free; there is none after an error. 0 or -ENOMEM with the message. */
+int html_page_text(int (*draw)(FILE *out, const void *context), const void *context, char **text,
+                   size_t *size, struct error *error);
+
+/** The same, and writes it as html_file_write(). 0; -ENOMEM, or what the file's error is, with the
+ * message. */
 int html_page_write(const char *path, int (*draw)(FILE *out, const void *context),
                     const void *context, struct error *error);

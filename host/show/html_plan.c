@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static void heading(FILE *out, const struct plan_shown *shown)
+static void print_heading(FILE *out, const struct plan_shown *shown)
 {
     const struct plan_fleet *fleet = shown->fleet;
     char window[24];
@@ -128,7 +128,7 @@ struct bin {
     size_t n;
 };
 
-static void put(struct bin *bins, size_t n_bins, double value)
+static void put_in_bin(struct bin *bins, size_t n_bins, double value)
 {
     size_t b = 0;
 
@@ -167,7 +167,7 @@ static void full_bins(FILE *out, const struct plan_shown *shown)
     for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
         const struct plan_host_result *host = &shown->result->hosts[h];
 
-        put(bins, COUNT(bins), host->planned_bytes / fmax(host->limit_bytes, 1));
+        put_in_bin(bins, COUNT(bins), host->planned_bytes / fmax(host->limit_bytes, 1));
     }
     draw_bins(out, bins, COUNT(bins), "Hosts, by how full they are planned", "Hosts");
 }
@@ -187,7 +187,7 @@ static void runway_bins(FILE *out, const struct plan_shown *shown)
     for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
         const struct plan_runway *runway = &shown->result->hosts[h].runway;
 
-        put(bins, COUNT(bins), runway->known ? fmin(runway->days, 1e300) : HUGE_VAL);
+        put_in_bin(bins, COUNT(bins), runway->known ? fmin(runway->days, 1e300) : HUGE_VAL);
     }
     draw_bins(out, bins, COUNT(bins), "Hosts, by when they reach 85 % of their limit", "Hosts");
 }
@@ -203,7 +203,7 @@ static void fail_bins(FILE *out, const struct plan_shown *shown)
     for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
         const struct plan_host_result *host = &shown->result->hosts[h];
 
-        put(bins, COUNT(bins), host->n_guests == 0 ? 0 : host->unplaced == 0 ? 1 : 2);
+        put_in_bin(bins, COUNT(bins), host->n_guests == 0 ? 0 : host->unplaced == 0 ? 1 : 2);
     }
     draw_bins(out, bins, COUNT(bins), "If one host fails (N+1)", "Hosts");
 }
@@ -221,7 +221,8 @@ static void size_bins(FILE *out, const struct plan_fleet *fleet)
     for (size_t g = 0; g < fleet->n_guests; g++) {
         const double size = plan_right_size(&fleet->guests[g]);
 
-        put(bins, COUNT(bins), size > 0 ? size / (double)fleet->guests[g].ram_bytes : HUGE_VAL);
+        put_in_bin(bins, COUNT(bins),
+                   size > 0 ? size / (double)fleet->guests[g].ram_bytes : HUGE_VAL);
     }
     draw_bins(out, bins, COUNT(bins), "Guests, by their right size", "Guests");
 }
@@ -288,7 +289,7 @@ static int draw_page(FILE *out, const void *context)
     snprintf(title, sizeof(title), "plan of %zu host%s", shown->fleet->n_hosts,
              plural((double)shown->fleet->n_hosts));
     html_page_begin(out, title, page->now_s);
-    heading(out, shown);
+    print_heading(out, shown);
     fleet_section(out, page);
     html_plan_hosts(out, shown);
     html_plan_moves(out, shown);

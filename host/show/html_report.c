@@ -15,7 +15,7 @@
 
 /* --- the head --------------------------------------------------------------------------------- */
 
-static void heading(FILE *out, const struct html_report *page)
+static void print_heading(FILE *out, const struct html_report *page)
 {
     const struct report *report = page->report;
     char window[24];
@@ -32,9 +32,12 @@ static void heading(FILE *out, const struct html_report *page)
     html_time(out, report->to_s);
     fprintf(out,
             ". A working set is the memory touched within %s. One step of a curve is %s. All times "
-            "are UTC.</p></header>\n<main>\n",
+            "are UTC.</p>%s</header>\n<main>\n",
             show_seconds_short(window, sizeof(window), report->options.window_s),
-            show_seconds_short(cell, sizeof(cell), page->span->cell_s));
+            show_seconds_short(cell, sizeof(cell), page->span->cell_s),
+            page->served ? "\n<nav aria-label=\"Pages\"><a href=\"status\">Guests now</a> "
+                           "<a href=\"metrics\">Metrics</a></nav>"
+                         : "");
 }
 
 /* --- the host --------------------------------------------------------------------------------- */
@@ -105,7 +108,7 @@ static void needs(FILE *out, const struct report *report)
 }
 
 /* The sentences of the table for people (show/report.c). */
-static void verdict(FILE *out, const struct report *report)
+static void print_verdict(FILE *out, const struct report *report)
 {
     fputs("<p>", out);
     needs(out, report);
@@ -168,7 +171,7 @@ static int host(FILE *out, const struct html_report *page)
     html_text(out, page->report->host);
     fputs("\">\n", out);
     bars(out, page->report);
-    verdict(out, page->report);
+    print_verdict(out, page->report);
     html_chart(out, page->span, sums, &chart);
     fputs(
         "<p class=\"note\">Sums over the guests that have a record at the time; a guest that cannot be "
@@ -186,7 +189,7 @@ static int draw_page(FILE *out, const void *context)
     int rc;
 
     html_page_begin(out, page->report->host, page->now_s);
-    heading(out, page);
+    print_heading(out, page);
     rc = host(out, page);
     if (rc < 0)
         return rc;
@@ -199,4 +202,9 @@ static int draw_page(FILE *out, const void *context)
 int html_report_write(const struct html_report *page, const char *path, struct error *error)
 {
     return html_page_write(path, draw_page, page, error);
+}
+
+int html_report_text(const struct html_report *page, char **text, size_t *size, struct error *error)
+{
+    return html_page_text(draw_page, page, text, size, error);
 }

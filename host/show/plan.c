@@ -49,20 +49,20 @@ static int add_row(struct table *table, const struct row *row)
 /* --- hosts ------------------------------------------------------------------------------------ */
 
 static const struct table_column host_columns[] = {
-    {.name = "HOST"},
-    {.name = "GUESTS", .right = true},
-    {.name = "ASSIGNED", .right = true},
-    {.name = "LIMIT", .right = true},
-    {.name = "NEED P50", .right = true},
-    {.name = "P99", .right = true},
+    {.name = "HOST", .cut = true},
+    {.name = "GUESTS", .right = true, .rank = 9},
+    {.name = "ASSIGNED", .right = true, .rank = 6},
+    {.name = "LIMIT", .right = true, .rank = 4},
+    {.name = "NEED P50", .right = true, .rank = 7},
+    {.name = "P99", .right = true, .rank = 3},
     {.name = "PLANNED", .right = true},
-    {.name = "HEADROOM", .right = true},
-    {.name = "SHORT", .right = true},
-    {.name = "LONGEST", .right = true},
-    {.name = "SWAP IF ALL", .right = true},
-    {.name = "IF IT FAILS", .right = true},
-    {.name = "85% IN", .right = true},
-    {.name = "NOTE", .last = true},
+    {.name = "HEADROOM", .right = true, .rank = 1},
+    {.name = "SHORT", .right = true, .rank = 2},
+    {.name = "LONGEST", .right = true, .rank = 8},
+    {.name = "SWAP IF ALL", .right = true, .rank = 10},
+    {.name = "IF IT FAILS", .right = true, .rank = 5},
+    {.name = "85% IN", .right = true, .rank = 5},
+    {.name = "NOTE", .last = true, .rank = 4},
 };
 #define N_HOST_COLUMNS (sizeof(host_columns) / sizeof(host_columns[0]))
 
@@ -107,16 +107,16 @@ static int print_hosts(const struct plan_shown *shown)
 /* --- guests ----------------------------------------------------------------------------------- */
 
 static const struct table_column guest_columns[] = {
-    {.name = "DOMAIN"},
-    {.name = "HOST"},
-    {.name = "ASSIGNED", .right = true},
-    {.name = "NEED P50", .right = true},
-    {.name = "P95", .right = true},
-    {.name = "P99", .right = true},
-    {.name = "MAX", .right = true},
+    {.name = "DOMAIN", .cut = true},
+    {.name = "HOST", .rank = 2},
+    {.name = "ASSIGNED", .right = true, .rank = 3},
+    {.name = "NEED P50", .right = true, .rank = 6},
+    {.name = "P95", .right = true, .rank = 5},
+    {.name = "P99", .right = true, .rank = 1},
+    {.name = "MAX", .right = true, .rank = 7},
     {.name = "RIGHT SIZE", .right = true},
-    {.name = "HISTORY", .right = true},
-    {.name = "NOTE", .last = true},
+    {.name = "HISTORY", .right = true, .rank = 8},
+    {.name = "NOTE", .last = true, .rank = 4},
 };
 #define N_GUEST_COLUMNS (sizeof(guest_columns) / sizeof(guest_columns[0]))
 
@@ -158,11 +158,11 @@ static int print_guests(const struct plan_shown *shown)
 /* --- moves ------------------------------------------------------------------------------------ */
 
 static const struct table_column move_columns[] = {
-    {.name = "MOVE"},
+    {.name = "MOVE", .cut = true},
     {.name = "FROM"},
     {.name = "TO"},
-    {.name = "NEED P99", .right = true},
-    {.name = "GAIN", .last = true},
+    {.name = "NEED P99", .right = true, .rank = 1},
+    {.name = "GAIN", .last = true, .rank = 2},
 };
 #define N_MOVE_COLUMNS (sizeof(move_columns) / sizeof(move_columns[0]))
 

@@ -9,10 +9,13 @@
 #include "show/table.h"
 #include "show/units.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define DEFAULT_WIDTH 80
 #define LABEL 12 /* before a line, with the blank */
@@ -88,34 +91,44 @@ static uint64_t sum_of(const struct ram_map *map, const struct map_region *regio
     return sum;
 }
 
+/* One line of each strip; all have the same regions and chunks. */
+struct line {
+    const struct ram_map *map;
+    size_t row;
+    char label[40];
+};
+
 /* One picture: the lines of each strip, and how it is drawn. */
 struct picture {
     const struct ram_map *map;
-    const struct sample_record *record;
     const struct map_style *style;
-    size_t rows[RUN_MAX_WINDOWS + 4];
-    size_t n_rows;
+    struct line *lines;
+    size_t n_lines;
 };
 
 /* The windows, what is resident, and what there is of the rest anywhere. All chunks are walked:
  * once. */
-static void choose_rows(struct picture *picture)
+static void choose_rows(struct picture *picture, const struct sample_record *record)
 {
     const struct ram_map *map = picture->map;
     size_t n = 0;
 
     for (size_t w = 0; w < map->n_windows; w++)
-        picture->rows[n++] = w;
-    picture->rows[n++] = ROW_RESIDENT;
+        picture->lines[n++].row = w;
+    picture->lines[n++].row = ROW_RESIDENT;
     for (size_t row = ROW_HUGE; row <= ROW_SWAPPED; row++) {
         uint64_t sum = 0;
 
         for (size_t r = 0; r < map->n_regions; r++)
             sum += sum_of(map, &map->regions[r], row);
         if (sum > 0)
-            picture->rows[n++] = row;
+            picture->lines[n++].row = row;
     }
-    picture->n_rows = n;
+    picture->n_lines = n;
+    for (struct line *line = picture->lines; line < picture->lines + n; line++) {
+        line->map = map;
+        row_label(line->label, sizeof(line->label), record, line->row);
+    }
 }
 
 /* --- a line ----------------------------------------------------------------------------------- */
@@ -139,19 +152,15 @@ static const char *shade(double share, bool utf8)
     return (utf8 ? blocks : plain)[shade_of(share, SHADES)];
 }
 
-static void print_label(const struct picture *picture, const size_t *rows, size_t n)
+static void print_label(const struct picture *picture, const struct line *line, size_t n)
 {
-    const struct sample_record *record = picture->record;
-    char one[40];
-    char two[40];
+    char text[96];
 
-    row_label(one, sizeof(one), record, rows[0]);
-    if (n > 1) {
-        row_label(two, sizeof(two), record, rows[1]);
-        snprintf(one + strlen(one), sizeof(one) - strlen(one), ", %s",
-                 two + (strncmp(two, "in ", 3) == 0 ? 3 : 0));
-    }
-    printf("%*s|", label_width(picture->style), one);
+    snprintf(text, sizeof(text), "%s", line->label);
+    if (n > 1)
+        snprintf(text, sizeof(text), "%s, %s", line[0].label,
+                 line[1].label + (strncmp(line[1].label, "in ", 3) == 0 ? 3 : 0));
+    printf("%*s|", label_width(picture->style), text);
 }
 
 struct strip {
@@ -159,61 +168,73 @@ struct strip {
     size_t first, n; /* chunks */
 };
 
-static void print_shades(const struct ram_map *map, const struct strip *strip, size_t row,
-                         bool utf8)
+static void print_shades(const struct line *line, const struct strip *strip, bool utf8)
 {
+    const struct ram_map *map = line->map;
+
     for (size_t c = 0; c < strip->n; c++) {
         size_t chunk = strip->first + c;
 
-        fputs(ram_map_figures(map, chunk).known ? shade(share_of(map, chunk, row), utf8) : "?",
+        fputs(ram_map_figures(map, chunk).known ? shade(share_of(map, chunk, line->row), utf8)
+                                                : "?",
               stdout);
     }
 }
 
-/* The upper half of each cell is the first row, the lower half the second. */
-static void print_halves(const struct ram_map *map, const struct strip *strip, const size_t *rows)
+/* The upper half of each cell is the first line, the lower half the second. */
+static void print_halves(const struct line *line, const struct strip *strip)
 {
     for (size_t c = 0; c < strip->n; c++) {
         size_t chunk = strip->first + c;
 
-        if (ram_map_figures(map, chunk).known)
+        if (ram_map_figures(line[0].map, chunk).known && ram_map_figures(line[1].map, chunk).known)
             printf("\033[38;5;%u;48;5;%um▀",
-                   FIRST_GREY + shade_of(share_of(map, chunk, rows[0]), GREYS + 1),
-                   FIRST_GREY + shade_of(share_of(map, chunk, rows[1]), GREYS + 1));
+                   FIRST_GREY + shade_of(share_of(line[0].map, chunk, line[0].row), GREYS + 1),
+                   FIRST_GREY + shade_of(share_of(line[1].map, chunk, line[1].row), GREYS + 1));
         else
             fputs("\033[0m?", stdout);
     }
     fputs("\033[0m", stdout);
 }
 
-static void print_sum(const struct ram_map *map, const struct strip *strip, size_t row)
+static void print_sum(const struct line *line, const struct strip *strip)
 {
     uint64_t sum = 0;
     char text[32];
 
     for (size_t c = 0; c < strip->n; c++)
-        sum += row_bytes(map, strip->first + c, row);
+        sum += row_bytes(line->map, strip->first + c, line->row);
     printf("|%*s\n", SUM - 1, show_bytes(text, sizeof(text), sum));
 }
 
 static void print_strip(const struct picture *picture, const struct strip *strip)
 {
-    const struct ram_map *map = picture->map;
-    const size_t *rows = picture->rows;
+    for (size_t i = 0; i < picture->n_lines; i++) {
+        const struct line *line = &picture->lines[i];
+        bool pair = has_halves(picture->style) && i + 1 < picture->n_lines;
 
-    for (size_t i = 0; i < picture->n_rows; i++) {
-        bool pair = has_halves(picture->style) && i + 1 < picture->n_rows;
-
-        print_label(picture, &rows[i], pair ? 2 : 1);
+        print_label(picture, line, pair ? 2 : 1);
         if (pair)
-            print_halves(map, strip, &rows[i]);
+            print_halves(line, strip);
         else
-            print_shades(map, strip, rows[i], picture->style->utf8);
-        print_sum(map, strip, rows[pair ? ++i : i]);
+            print_shades(line, strip, picture->style->utf8);
+        print_sum(pair ? line + 1 : line, strip);
+        i += pair;
     }
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */
+
+#define FOUR_GIB (4ULL << 30)
+
+const char *map_region_place(const struct map_region *region)
+{
+    if (region->gpa == GPA_NONE)
+        return "";
+    if (region->gpa >= FOUR_GIB)
+        return ", above 4 GiB";
+    return FOUR_GIB - region->gpa >= region->n_pages * base_page_bytes() ? ", below 4 GiB" : "";
+}
 
 static void print_region_head(const struct map_region *region)
 {
@@ -227,9 +248,8 @@ static void print_region_head(const struct map_region *region)
            utf8_printable_copy(block, sizeof(block), region->block));
     if (region->node >= 0)
         printf(", node %d", region->node);
-    if (region->gpa != GPA_NONE)
-        printf(", %s 4 GiB", region->gpa >= 4ULL << 30 ? "above" : "below");
-    printf(", %s\n", show_bytes(bytes, sizeof(bytes), region->n_pages * BASE_PAGE_BYTES));
+    printf("%s, %s\n", map_region_place(region),
+           show_bytes(bytes, sizeof(bytes), region->n_pages * base_page_bytes()));
 }
 
 static void print_strip_head(const struct picture *picture, const struct strip *strip)
@@ -274,18 +294,90 @@ static void print_precision(const struct ram_map *map)
         (unsigned long long)least, (unsigned long long)most, least == 0 ? ", \"?\" has none" : "");
 }
 
+static void print_regions(const struct picture *picture)
+{
+    for (size_t r = 0; r < picture->map->n_regions; r++)
+        print_region(picture, &picture->map->regions[r]);
+}
+
 void ram_map_print(const struct ram_map *map, const struct sample_record *record,
                    const struct map_style *style)
 {
-    struct picture picture = {.map = map, .record = record, .style = style};
+    struct line lines[RUN_MAX_WINDOWS + 4];
+    struct picture picture = {.map = map, .style = style, .lines = lines};
     char bytes[32];
 
-    choose_rows(&picture);
+    choose_rows(&picture, record);
     sample_head_print(record);
     printf("Each character stands for %s: the %s, the more of it was touched within the window.\n",
            show_bytes(bytes, sizeof(bytes), map->chunk_bytes),
            has_halves(style) ? "lighter" : "denser");
     print_precision(map);
-    for (size_t r = 0; r < map->n_regions; r++)
-        print_region(&picture, &map->regions[r]);
+    print_regions(&picture);
+}
+
+/* --- over time -------------------------------------------------------------------------------- */
+
+char *map_period_clock(const struct map_period *period, char *text, size_t size)
+{
+    struct tm utc;
+
+    gmtime_r(&period->record.time.tv_sec, &utc);
+    if (strftime(text, size, "%H:%M:%S", &utc) == 0)
+        *text = '\0';
+    return text;
+}
+
+/* The time, with a mark where the period has a flag that not all have. */
+static void label_period(const struct map_period *period, unsigned some_flags, struct line *line)
+{
+    char clock[16];
+
+    snprintf(line->label, sizeof(line->label), "%s%s", period->record.flags & some_flags ? "*" : "",
+             map_period_clock(period, clock, sizeof(clock)));
+}
+
+static void print_series_head(const struct map_series *series, bool two_in_a_line)
+{
+    const struct sample_record head = map_series_head(series);
+    const unsigned some_flags = map_series_some_flags(series);
+    char seconds[32], begin[32], flags[SAMPLE_FLAGS_TEXT];
+
+    sample_head_print(&head);
+    printf("%zu period%s of %s, from %s on, each at the time (UTC) at which it ended%s; what is "
+           "resident is as of the last.\n",
+           series->n, series->n == 1 ? "" : "s",
+           show_seconds(seconds, sizeof(seconds), head.windows[0].window_s),
+           show_time(begin, sizeof(begin), map_series_begin_s(series), 0),
+           two_in_a_line ? ", two in a line" : "");
+    sample_flags_text(flags, sizeof(flags), some_flags);
+    if (some_flags)
+        printf("Periods with flags that not all have are marked with *: %s.\n", flags);
+}
+
+int map_series_print(const struct map_series *series, const struct map_style *style)
+{
+    const struct map_period *last = &series->period[series->n - 1];
+    const unsigned some_flags = map_series_some_flags(series);
+    struct picture picture = {.map = &last->map, .style = style, .n_lines = series->n};
+    char bytes[32];
+
+    picture.lines = calloc(series->n, sizeof(*picture.lines));
+    if (!picture.lines)
+        return -ENOMEM;
+    for (size_t i = 0; i < series->n; i++) {
+        picture.lines[i].map = &series->period[i].map;
+        label_period(&series->period[i], some_flags, &picture.lines[i]);
+    }
+    print_series_head(series, has_halves(style));
+    printf("Each character stands for %s: the %s, the more of it was touched in the period.\n",
+           show_bytes(bytes, sizeof(bytes), last->map.chunk_bytes),
+           has_halves(style) ? "lighter" : "denser");
+    print_precision(&last->map);
+    if (!ram_map_is_complete(&last->map))
+        printf("Of a character, that share is right to within %.0f points (95 %%), at worst.\n",
+               100 * map_series_widest(series));
+    print_regions(&picture);
+    free(picture.lines);
+    return 0;
 }

@@ -3,6 +3,7 @@
  * and SVG. */
 #pragma once
 
+#include "record/map_series.h"
 #include "record/ram_map.h"
 #include "record/sample_record.h"
 
@@ -16,6 +17,10 @@ struct map_style {
 /** As standard output is. */
 struct map_style map_style_of_output(void);
 
+/** ", below 4 GiB" or ", above 4 GiB", as all of the region is; "": it is not known, or lies on
+ * both sides, as of arm64's `virt`. */
+const char *map_region_place(const struct map_region *region);
+
 /** So many chunks there is room for in a line. */
 size_t map_cells(const struct map_style *style);
 
@@ -23,8 +28,17 @@ size_t map_cells(const struct map_style *style);
 void ram_map_print(const struct ram_map *map, const struct sample_record *record,
                    const struct map_style *style);
 
+/** The same of periods one after the other: in each strip a line for each. Of periods whose flags
+ * differ, those that have more are marked, here and in the SVG. 0 or -ENOMEM. */
+int map_series_print(const struct map_series *series, const struct map_style *style);
+
 /** A line for each chunk and window, with a heading. */
 void ram_map_csv_print(const struct ram_map *map, const struct sample_record *record);
+
+/** The same of one of several periods, with its time and its flags; the heading only if @p heading.
+ */
+void ram_map_csv_period(const struct ram_map *map, const struct sample_record *record,
+                        bool heading);
 
 /** One object, schema vmwss.map.v1. 0 or -ENOMEM. */
 int ram_map_json_print(const struct ram_map *map, const struct sample_record *record);
@@ -32,3 +46,6 @@ int ram_map_json_print(const struct ram_map *map, const struct sample_record *re
 /** Writes a picture. 0 or a negative errno with the message. */
 int ram_map_svg_write(const struct ram_map *map, const struct sample_record *record,
                       const char *path, struct error *error);
+int map_series_svg_write(const struct map_series *series, const char *path, struct error *error);
+/** When a period ended, "12:34:56" in UTC. Returns @p text. */
+char *map_period_clock(const struct map_period *period, char *text, size_t size);

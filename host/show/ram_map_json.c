@@ -5,6 +5,7 @@
 #include "show/csv.h"
 #include "show/json.h"
 #include "show/sample_json.h"
+#include "show/units.h"
 
 static json_t *bytes_json(uint64_t bytes)
 {
@@ -62,7 +63,7 @@ static json_t *region_json(const struct ram_map *map, const struct map_region *r
                         region->node < 0 ? json_null() : json_integer(region->node));
     json_object_set_new(object, "gpa",
                         region->gpa == GPA_NONE ? json_null() : bytes_json(region->gpa));
-    json_object_set_new(object, "bytes", bytes_json(region->n_pages * BASE_PAGE_BYTES));
+    json_object_set_new(object, "bytes", bytes_json(region->n_pages * base_page_bytes()));
     json_object_set_new(object, "chunks", chunks);
     return object;
 }
@@ -81,14 +82,32 @@ int ram_map_json_print(const struct ram_map *map, const struct sample_record *re
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
+static void csv_time(struct csv *csv, const struct sample_record *record)
+{
+    char time[32];
+
+    csv_text(csv, show_time(time, sizeof(time),
+                            (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9, 3));
+}
+
+static void csv_flags(struct csv *csv, const struct sample_record *record)
+{
+    char flags[SAMPLE_FLAGS_TEXT];
+
+    sample_flags_text(flags, sizeof(flags), record->flags);
+    csv_text(csv, flags);
+}
+
 static void csv_chunk(const struct ram_map *map, const struct map_region *region, size_t i,
-                      size_t window, double window_s)
+                      size_t window, const struct sample_record *record, bool timed)
 {
     const size_t chunk = region->first_chunk + i;
     const struct map_figures figures = ram_map_figures(map, chunk);
     const struct map_touched touched = ram_map_touched(map, chunk, window);
     struct csv csv = {0};
 
+    if (timed)
+        csv_time(&csv, record);
     csv_text(&csv, region->block);
     csv_whole(&csv, region->dimm);
     if (region->node < 0)
@@ -106,35 +125,39 @@ static void csv_chunk(const struct ram_map *map, const struct map_region *region
     csv_whole(&csv, figures.unmeasurable_bytes);
     csv_whole(&csv, figures.swapped_bytes);
     csv_whole(&csv, figures.huge_bytes);
-    csv_number(&csv, window_s);
+    csv_number(&csv, record->windows[window].window_s);
     csv_whole(&csv, touched.bytes);
     csv_whole(&csv, touched.low_bytes);
     csv_whole(&csv, touched.high_bytes);
+    if (timed)
+        csv_flags(&csv, record);
     csv_end(&csv);
 }
 
-void ram_map_csv_print(const struct ram_map *map, const struct sample_record *record)
+static void csv_print(const struct ram_map *map, const struct sample_record *record, bool timed)
 {
-    static const char *const names[] = {"block",
-                                        "dimm",
-                                        "node",
-                                        "gpa",
-                                        "offset",
-                                        "bytes",
-                                        "pages",
-                                        "resident_bytes",
-                                        "unmeasurable_bytes",
-                                        "swapped_bytes",
-                                        "huge_bytes",
-                                        "window_s",
-                                        "wss_bytes",
-                                        "wss_low_bytes",
-                                        "wss_high_bytes",
-                                        NULL};
-
-    csv_heading(names);
     for (size_t r = 0; r < map->n_regions; r++)
         for (size_t c = 0; c < map->regions[r].n_chunks; c++)
             for (size_t w = 0; w < map->n_windows; w++)
-                csv_chunk(map, &map->regions[r], c, w, record->windows[w].window_s);
+                csv_chunk(map, &map->regions[r], c, w, record, timed);
+}
+
+#define COLUMNS                                                                       \
+    "block", "dimm", "node", "gpa", "offset", "bytes", "pages", "resident_bytes",     \
+        "unmeasurable_bytes", "swapped_bytes", "huge_bytes", "window_s", "wss_bytes", \
+        "wss_low_bytes", "wss_high_bytes"
+static const char *const names[] = {COLUMNS, NULL};
+static const char *const period_names[] = {"time", COLUMNS, "flags", NULL};
+
+void ram_map_csv_print(const struct ram_map *map, const struct sample_record *record)
+{
+    csv_heading(names);
+    csv_print(map, record, false);
+}
+
+void ram_map_csv_period(const struct ram_map *map, const struct sample_record *record, bool heading)
+{
+    if (heading)
+        csv_heading(period_names);
+    csv_print(map, record, true);
 }

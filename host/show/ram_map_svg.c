@@ -6,32 +6,44 @@
 #include "show/svg.h"
 #include "show/units.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define WIDTH 960.0
 #define LEFT 90.0
 #define RIGHT 20.0
 #define TOP 60.0
-#define ROW 18.0    /* the height of a line */
-#define REGION 44.0 /* between two regions: the heading, and the addresses */
+#define ROW 18.0      /* the height of a line */
+#define ROW_LEAST 3.0 /* of many periods, ... */
+#define HEIGHT 600.0  /* ... which are to be about as high as that together */
+#define LABEL 14.0    /* the height of one beside them */
+#define REGION 44.0   /* between two regions: the heading, and the addresses */
 #define BLUE "#0969da"
 #define GREY "#8c959f"
 #define UNKNOWN "#f6f8fa"
+#define ORANGE "#bc4c00"
+#define MARK 4.0 /* the width of the bar beside a period */
 
+/* One map with its windows and what is resident, or periods, each with one window. */
 struct drawing {
-    const struct ram_map *map;
+    const struct ram_map *map; /* of periods the last: all have the same chunks */
     const struct sample_record *record;
+    const struct map_series *series; /* NULL: one map */
+    unsigned some_flags;             /* of some of its periods */
+    double row;                      /* the height of a line */
 };
 
-/* The windows, and what is resident. */
-static size_t rows_of(const struct ram_map *map)
+static size_t rows_of(const struct drawing *drawing)
 {
-    return map->n_windows + 1;
+    return drawing->series ? drawing->series->n : drawing->map->n_windows + 1;
 }
 
-static double height_of(const struct ram_map *map)
+static double height_of(const struct drawing *drawing)
 {
-    return TOP + (double)map->n_regions * (REGION + ROW * (double)rows_of(map)) + 20;
+    return TOP +
+           (double)drawing->map->n_regions * (REGION + drawing->row * (double)rows_of(drawing)) +
+           20;
 }
 
 /* All regions have the same scale. */
@@ -44,8 +56,8 @@ static double chunk_width(const struct ram_map *map)
     return (WIDTH - LEFT - RIGHT) / (double)most;
 }
 
-static void draw_cell(struct svg *svg, double x, double y, double width, const char *colour,
-                      double share)
+static void draw_cell(struct svg *svg, double x, double y, double width, double height,
+                      const char *colour, double share)
 {
     if (share <= 0)
         return;
@@ -53,17 +65,25 @@ static void draw_cell(struct svg *svg, double x, double y, double width, const c
     svg_number_attribute(svg, "x", x);
     svg_number_attribute(svg, "y", y);
     svg_keep(svg, xmlTextWriterWriteFormatAttribute(svg->out, BAD_CAST "width", "%.3f", width));
-    svg_number_attribute(svg, "height", ROW - 2);
+    svg_number_attribute(svg, "height", height);
     svg_text_attribute(svg, "fill", colour);
     svg_keep(svg,
              xmlTextWriterWriteFormatAttribute(svg->out, BAD_CAST "fill-opacity", "%.3f", share));
     svg_end(svg);
 }
 
-static void draw_row(struct svg *svg, const struct ram_map *map, const struct map_region *region,
-                     size_t row, double y)
+static double cell_height(const struct drawing *drawing)
 {
+    return drawing->row > 8 ? drawing->row - 2 : drawing->row;
+}
+
+static void draw_row(struct svg *svg, const struct drawing *drawing,
+                     const struct map_region *region, size_t row, double y)
+{
+    const struct ram_map *map = drawing->series ? &drawing->series->period[row].map : drawing->map;
+    const size_t window = drawing->series ? 0 : row;
     const double width = chunk_width(map);
+    const double height = cell_height(drawing);
 
     for (size_t c = 0; c < region->n_chunks; c++) {
         const size_t chunk = region->first_chunk + c;
@@ -71,21 +91,44 @@ static void draw_row(struct svg *svg, const struct ram_map *map, const struct ma
         const double x = LEFT + (double)c * width;
 
         if (!figures.known)
-            svg_rectangle(svg, x, y, width, ROW - 2, UNKNOWN);
-        else if (row < map->n_windows)
-            draw_cell(svg, x, y, width, BLUE,
-                      (double)ram_map_touched(map, chunk, row).bytes / (double)figures.bytes);
+            svg_rectangle(svg, x, y, width, height, UNKNOWN);
+        else if (window < map->n_windows)
+            draw_cell(svg, x, y, width, height, BLUE,
+                      (double)ram_map_touched(map, chunk, window).bytes / (double)figures.bytes);
         else
-            draw_cell(svg, x, y, width, GREY,
+            draw_cell(svg, x, y, width, height, GREY,
                       (double)figures.resident_bytes / (double)figures.bytes);
     }
+}
+
+static void draw_mark(struct svg *svg, const struct drawing *drawing, size_t row, double y)
+{
+    if (drawing->series && drawing->series->period[row].record.flags & drawing->some_flags)
+        svg_rectangle(svg, LEFT - 6, y, MARK, cell_height(drawing), ORANGE);
+}
+
+/* Lines that are lower than a label have one now and then. */
+static void draw_row_label(struct svg *svg, const struct drawing *drawing, size_t row, double y)
+{
+    const struct map_series *series = drawing->series;
+    char text[40];
+
+    if (series && row % (size_t)ceil(LABEL / drawing->row) != 0)
+        return;
+    if (series)
+        map_period_clock(&series->period[row], text, sizeof(text));
+    else if (row < drawing->map->n_windows)
+        show_seconds(text, sizeof(text), drawing->record->windows[row].window_s);
+    else
+        snprintf(text, sizeof(text), "resident");
+    svg_label(svg, LEFT - 8, y + fmin(12, fmax(8, drawing->row)), "end", 12, text);
 }
 
 static void draw_addresses(struct svg *svg, const struct ram_map *map,
                            const struct map_region *region, double y)
 {
     const double end = LEFT + (double)region->n_chunks * chunk_width(map);
-    const uint64_t bytes = region->n_pages * BASE_PAGE_BYTES;
+    const uint64_t bytes = region->n_pages * base_page_bytes();
     const uint64_t begin = region->gpa == GPA_NONE ? 0 : region->gpa;
     const char *sign = region->gpa == GPA_NONE ? "+" : "";
     char text[40];
@@ -106,26 +149,34 @@ static void draw_region(struct svg *svg, const struct drawing *drawing,
     char text[128];
 
     snprintf(text, sizeof(text), "%s%s%s, %s", region->dimm ? "DIMM " : "",
-             *region->block ? region->block : "guest RAM",
-             region->gpa == GPA_NONE     ? ""
-             : region->gpa >= 4ULL << 30 ? ", above 4 GiB"
-                                         : ", below 4 GiB",
-             show_bytes(size, sizeof(size), region->n_pages * BASE_PAGE_BYTES));
+             *region->block ? region->block : "guest RAM", map_region_place(region),
+             show_bytes(size, sizeof(size), region->n_pages * base_page_bytes()));
     svg_label(svg, LEFT, y + 14, "start", 12, text);
-    for (size_t row = 0; row < rows_of(map); row++) {
-        const double at = y + 20 + (double)row * ROW;
+    for (size_t row = 0; row < rows_of(drawing); row++) {
+        const double at = y + 20 + (double)row * drawing->row;
 
-        if (row < map->n_windows)
-            show_seconds(text, sizeof(text), drawing->record->windows[row].window_s);
-        else
-            snprintf(text, sizeof(text), "resident");
-        svg_label(svg, LEFT - 8, at + 12, "end", 12, text);
-        draw_row(svg, map, region, row, at);
+        draw_row_label(svg, drawing, row, at);
+        draw_mark(svg, drawing, row, at);
+        draw_row(svg, drawing, region, row, at);
     }
-    draw_addresses(svg, map, region, y + 20 + (double)rows_of(map) * ROW + 12);
+    draw_addresses(svg, map, region, y + 20 + (double)rows_of(drawing) * drawing->row + 12);
 }
 
-static void draw(struct svg *svg, const void *context)
+static void draw_subtitle(struct svg *svg, const struct drawing *drawing)
+{
+    char text[1000], flags[SAMPLE_FLAGS_TEXT];
+
+    sample_picture_subtitle(text, sizeof(text), drawing->record);
+    sample_flags_text(flags, sizeof(flags), drawing->some_flags);
+    if (drawing->some_flags) {
+        const size_t used = strlen(text);
+
+        snprintf(text + used, sizeof(text) - used, " (orange: periods with %s)", flags);
+    }
+    svg_label_within(svg, LEFT, 44, WIDTH - LEFT - RIGHT, 12, text);
+}
+
+static void draw_map(struct svg *svg, const void *context)
 {
     const struct drawing *drawing = context;
     const struct ram_map *map = drawing->map;
@@ -133,21 +184,41 @@ static void draw(struct svg *svg, const void *context)
     char text[400];
 
     sample_name(name, sizeof(name), drawing->record);
-    svg_rectangle(svg, 0, 0, WIDTH, height_of(map), "#ffffff");
-    snprintf(text, sizeof(text), "%s: where its memory was touched, within each window", name);
-    svg_label(svg, LEFT, 24, "start", 16, text);
-    sample_subtitle(text, sizeof(text), drawing->record);
-    svg_label(svg, LEFT, 44, "start", 12, text);
+    svg_rectangle(svg, 0, 0, WIDTH, height_of(drawing), "#ffffff");
+    snprintf(text, sizeof(text), "%s: where its memory was touched, %s", name,
+             drawing->series ? "period after period (UTC)" : "within each window");
+    svg_label_within(svg, LEFT, 24, WIDTH - LEFT - RIGHT, 16, text);
+    draw_subtitle(svg, drawing);
     for (size_t r = 0; r < map->n_regions; r++)
         draw_region(svg, drawing, &map->regions[r],
-                    TOP + (double)r * (REGION + ROW * (double)rows_of(map)));
+                    TOP + (double)r * (REGION + drawing->row * (double)rows_of(drawing)));
+}
+
+static int write_drawing(const struct drawing *drawing, const char *path, struct error *error)
+{
+    const struct svg_picture picture = {WIDTH, height_of(drawing), draw_map, drawing};
+
+    return svg_write(&picture, path, error);
 }
 
 int ram_map_svg_write(const struct ram_map *map, const struct sample_record *record,
                       const char *path, struct error *error)
 {
-    const struct drawing drawing = {map, record};
-    const struct svg_picture picture = {WIDTH, height_of(map), draw, &drawing};
+    const struct drawing drawing = {.map = map, .record = record, .row = ROW};
 
-    return svg_write(&picture, path, error);
+    return write_drawing(&drawing, path, error);
+}
+
+int map_series_svg_write(const struct map_series *series, const char *path, struct error *error)
+{
+    const struct sample_record head = map_series_head(series);
+    const struct drawing drawing = {
+        .map = &series->period[series->n - 1].map,
+        .record = &head,
+        .series = series,
+        .some_flags = map_series_some_flags(series),
+        .row = fmax(ROW_LEAST, fmin(ROW, HEIGHT / (double)series->n)),
+    };
+
+    return write_drawing(&drawing, path, error);
 }

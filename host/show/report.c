@@ -5,6 +5,7 @@
 #include "base/plural.h"
 #include "base/utf8.h"
 #include "show/csv.h"
+#include "show/host_memory.h"
 #include "show/json.h"
 #include "show/table.h"
 #include "show/units.h"
@@ -12,25 +13,26 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* --- for people ------------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
-    {.name = "DOMAIN"},
-    {.name = "ASSIGNED", .right = true},
-    {.name = "RESIDENT", .right = true},
-    {.name = "WSS P50", .right = true},
-    {.name = "P95", .right = true},
-    {.name = "P99", .right = true},
-    {.name = "MAX", .right = true},
-    {.name = "OF ASSIGNED", .right = true},
-    {.name = "GIVE BACK", .right = true},
-    {.name = "MEASURED", .right = true},
-    {.name = "LAST", .last = true},
+    {.name = "DOMAIN", .cut = true},
+    {.name = "ASSIGNED", .right = true, .rank = 2},
+    {.name = "RESIDENT", .right = true, .rank = 4},
+    {.name = "WSS P50", .right = true, .rank = 5},
+    {.name = "WSS P95", .right = true},
+    {.name = "P99", .right = true, .rank = 3},
+    {.name = "MAX", .right = true, .rank = 7},
+    {.name = "OF ASSIGNED", .right = true, .rank = 8},
+    {.name = "GIVE BACK", .right = true, .rank = 1},
+    {.name = "MEASURED", .right = true, .rank = 9},
+    {.name = "LAST", .rank = 6},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static double share(double part, uint64_t whole)
+static double share_of(double part, uint64_t whole)
 {
     return whole ? part / (double)whole : 0;
 }
@@ -52,7 +54,7 @@ static void add_wss(char cell[N_COLUMNS][300], const struct report_guest *guest)
     show_bytes(cell[4], size, (uint64_t)guest->wss_p95);
     show_bytes(cell[5], size, (uint64_t)guest->wss_p99);
     show_bytes(cell[6], size, (uint64_t)guest->wss_max);
-    snprintf(cell[7], size, "%.1f%%", 100 * share(guest->wss_p95, guest->ram_bytes));
+    snprintf(cell[7], size, "%.1f%%", 100 * share_of(guest->wss_p95, guest->ram_bytes));
     if (!guest->not_measured)
         show_bytes(cell[8], size, guest->reclaimable_bytes);
 }
@@ -91,7 +93,7 @@ static int add_total(struct table *table, const struct report *report)
     show_bytes(cell[4], size, (uint64_t)report->total_p95);
     show_bytes(cell[5], size, (uint64_t)report->total_p99);
     show_bytes(cell[6], size, (uint64_t)report->total_max);
-    snprintf(cell[7], size, "%.1f%%", 100 * share(report->total_p95, report->ram_bytes));
+    snprintf(cell[7], size, "%.1f%%", 100 * share_of(report->total_p95, report->ram_bytes));
     show_bytes(cell[8], size, report->reclaimable_bytes);
     return add_cells(table, cell);
 }
@@ -142,6 +144,7 @@ static int print_table(const struct report *report)
     char from[40];
     char to[40];
     char window[32];
+    char memory[HOST_MEMORY_TEXT];
     int rc = table ? 0 : -ENOMEM;
 
     for (size_t g = 0; rc == 0 && g < report->n_guests; g++)
@@ -155,6 +158,8 @@ static int print_table(const struct report *report)
                show_time(to, sizeof(to), report->to_s, 0),
                show_seconds(window, sizeof(window), report->options.window_s),
                report->level_s == BUCKET_HOUR ? "hour" : "minute");
+        if (isatty(STDOUT_FILENO) && *host_memory_of(memory, report->host, report->ram_bytes))
+            printf("host now: %s\n", memory);
         table_print(table, true);
         if (report_gap_share(report) > 0.005)
             printf("For %.1f%% of that time there is no record: it is in none of these figures.\n",

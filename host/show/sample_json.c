@@ -15,11 +15,6 @@ static json_t *rounded(double value, double unit)
     return json_real(round(value / unit) * unit);
 }
 
-static json_t *bytes(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
-
 static json_t *window_json(const struct window_record *window)
 {
     json_t *object = json_object();
@@ -65,13 +60,13 @@ static json_t *fine_json(const struct fine_record *fine)
         return object;
     json_object_set_new(object, "window_s", rounded(fine->window_s, 0.001));
     json_object_set_new(object, "est_window_s", rounded(fine->est_window_s, 0.0001));
-    json_object_set_new(object, "wss_bytes", bytes(fine->wss_bytes));
-    json_object_set_new(object, "wss_low_bytes", bytes(fine->wss_low_bytes));
-    json_object_set_new(object, "wss_high_bytes", bytes(fine->wss_high_bytes));
-    json_object_set_new(object, "granularity_bytes", bytes(fine->granularity_bytes));
-    json_object_set_new(object, "huge_pages_sampled", bytes(fine->huge_pages_sampled));
-    json_object_set_new(object, "huge_pages_not_measured", bytes(fine->huge_pages_not_measured));
-    json_object_set_new(object, "huge_pages_not_joined", bytes(fine->huge_pages_not_joined));
+    json_object_set_new(object, "wss_bytes", json_u64(fine->wss_bytes));
+    json_object_set_new(object, "wss_low_bytes", json_u64(fine->wss_low_bytes));
+    json_object_set_new(object, "wss_high_bytes", json_u64(fine->wss_high_bytes));
+    json_object_set_new(object, "granularity_bytes", json_u64(fine->granularity_bytes));
+    json_object_set_new(object, "huge_pages_sampled", json_u64(fine->huge_pages_sampled));
+    json_object_set_new(object, "huge_pages_not_measured", json_u64(fine->huge_pages_not_measured));
+    json_object_set_new(object, "huge_pages_not_joined", json_u64(fine->huge_pages_not_joined));
     json_object_set_new(object, "cpu_seconds", rounded(fine->cpu_s, 0.0001));
     json_object_set_new(object, "split_seconds", rounded(fine->split_s, 0.0001));
     json_object_set_new(object, "join_seconds", rounded(fine->join_s, 0.0001));

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static double age_s(const struct timespec *time)
 {
@@ -57,6 +58,18 @@ void sample_subtitle(char *text, size_t size, const struct sample_record *record
              show_bytes(resident, sizeof(resident), record->resident_bytes),
              show_bytes(ram, sizeof(ram), record->ram_bytes), accel_name(record->accel), method,
              *flags ? ", " : "", flags);
+}
+
+void sample_picture_subtitle(char *text, size_t size, const struct sample_record *record)
+{
+    const double unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
+    char host[sizeof(record->host)];
+    char time[40];
+    char rest[400];
+
+    sample_subtitle(rest, sizeof(rest), record);
+    snprintf(text, size, "%s, %s: %s", utf8_printable_copy(host, sizeof(host), record->host),
+             show_time(time, sizeof(time), unix_s, 0), rest);
 }
 
 void sample_head_print(const struct sample_record *record)
@@ -195,41 +208,65 @@ static const struct {
     bool of_series, of_one; /* only there in one of these */
     bool of_guest_stats;    /* only there if the guest was asked */
 } columns[] = {
-    {.head = {.name = "DOMAIN"}, .text = cell_domain, .rows = OF_ALL},
-    {.head = {.name = "WINDOW", .right = true}, .text = cell_window, .rows = OF_WINDOW | OF_FINE},
-    {.head = {.name = "EST", .right = true}, .text = cell_est, .rows = OF_WINDOW | OF_FINE},
-    {.head = {.name = "WSS", .right = true}, .text = cell_wss, .rows = OF_WINDOW | OF_FINE},
-    {.head = {.name = "±", .right = true}, .text = cell_error, .rows = OF_WINDOW | OF_FINE},
-    {.head = {.name = "TOUCHED", .right = true}, .text = cell_touched, .rows = OF_WINDOW},
-    {.head = {.name = "RESIDENT", .right = true},
+    {.head = {.name = "DOMAIN", .cut = true, .width = 24}, .text = cell_domain, .rows = OF_ALL},
+    {.head = {.name = "WINDOW", .right = true, .width = 6},
+     .text = cell_window,
+     .rows = OF_WINDOW | OF_FINE},
+    {.head = {.name = "EST", .right = true, .rank = 7, .width = 7},
+     .text = cell_est,
+     .rows = OF_WINDOW | OF_FINE},
+    {.head = {.name = "WSS", .right = true, .width = 10},
+     .text = cell_wss,
+     .rows = OF_WINDOW | OF_FINE},
+    {.head = {.name = "±", .right = true, .rank = 1, .width = 10},
+     .text = cell_error,
+     .rows = OF_WINDOW | OF_FINE},
+    {.head = {.name = "TOUCHED", .right = true, .rank = 6, .width = 7},
+     .text = cell_touched,
+     .rows = OF_WINDOW},
+    {.head = {.name = "RESIDENT", .right = true, .rank = 4, .width = 10},
      .text = cell_resident,
      .rows = OF_WINDOW | OF_NEITHER},
-    {.head = {.name = "RAM", .right = true}, .text = cell_ram, .rows = OF_WINDOW | OF_NEITHER},
-    {.head = {.name = "VCPU", .right = true}, .text = cell_vcpu, .rows = OF_WINDOW},
-    {.head = {.name = "METHOD"}, .text = cell_method, .rows = OF_ALL},
-    {.head = {.name = "AGE", .right = true},
+    {.head = {.name = "RAM", .right = true, .rank = 5, .width = 10},
+     .text = cell_ram,
+     .rows = OF_WINDOW | OF_NEITHER},
+    {.head = {.name = "VCPU", .right = true, .rank = 10, .width = 7},
+     .text = cell_vcpu,
+     .rows = OF_WINDOW},
+    {.head = {.name = "METHOD", .rank = 9, .width = 12}, .text = cell_method, .rows = OF_ALL},
+    {.head = {.name = "AGE", .right = true, .rank = 3},
      .text = cell_age,
      .rows = OF_WINDOW | OF_NEITHER,
      .of_one = true},
-    {.head = {.name = "TIME", .right = true},
+    {.head = {.name = "TIME", .right = true, .rank = 2, .width = 9},
      .text = cell_time,
      .rows = OF_WINDOW | OF_NEITHER,
      .of_series = true},
-    {.head = {.name = "GUEST AVAIL", .right = true},
+    {.head = {.name = "GUEST AVAIL", .right = true, .rank = 8, .width = 11},
      .text = cell_avail,
      .rows = OF_WINDOW,
      .of_guest_stats = true},
-    {.head = {.name = "NEEDS"}, .text = cell_needs, .rows = OF_WINDOW, .of_guest_stats = true},
-    {.head = {.name = "FLAGS", .last = true}, .text = cell_flags, .rows = OF_WINDOW | OF_NEITHER},
+    {.head = {.name = "NEEDS", .rank = 8, .width = 5},
+     .text = cell_needs,
+     .rows = OF_WINDOW,
+     .of_guest_stats = true},
+    {.head = {.name = "FLAGS", .last = true, .rank = 3, .width = 16},
+     .text = cell_flags,
+     .rows = OF_WINDOW | OF_NEITHER},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static struct table *make_table(void)
+/* Each record of a series is a table of its own: columns as wide as their cells would not stand
+ * below each other. Who reads a pipe looks for no columns. */
+static struct table *make_table(bool series)
 {
     struct table_column heads[N_COLUMNS];
 
-    for (size_t i = 0; i < N_COLUMNS; i++)
+    for (size_t i = 0; i < N_COLUMNS; i++) {
         heads[i] = columns[i].head;
+        if (!series || !isatty(STDOUT_FILENO))
+            heads[i].width = 0;
+    }
     return table_new(heads, N_COLUMNS);
 }
 
@@ -249,9 +286,9 @@ static void add_row(struct table *table, const struct row *row)
     table_row(table, cells);
 }
 
-static void print(const struct sample_record *record, bool heading, bool series)
+static void print_record(const struct sample_record *record, bool heading, bool series)
 {
-    struct table *table = make_table();
+    struct table *table = make_table(series);
 
     if (!table)
         return;
@@ -271,10 +308,10 @@ static void print(const struct sample_record *record, bool heading, bool series)
 
 void sample_table_print(const struct sample_record *record, bool heading)
 {
-    print(record, heading, false);
+    print_record(record, heading, false);
 }
 
 void sample_table_print_series(const struct sample_record *record, bool heading)
 {
-    print(record, heading, true);
+    print_record(record, heading, true);
 }

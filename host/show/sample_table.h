@@ -22,5 +22,9 @@ void sample_head_print(const struct sample_record *record);
 /** The same in short, for below the title of a picture. */
 void sample_subtitle(char *text, size_t size, const struct sample_record *record);
 
+/** The same for a picture, which is looked at elsewhere and later: "HOST, TIME: 449.1 MiB resident
+ * of ...". */
+void sample_picture_subtitle(char *text, size_t size, const struct sample_record *record);
+
 /** The wider side of an interval that need not be symmetric. */
 uint64_t window_half_width(const struct window_record *window);

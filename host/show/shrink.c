@@ -55,7 +55,7 @@ static char *names_of(char *text, size_t size, unsigned complaints)
     return text;
 }
 
-static const char *bytes(char *text, size_t size, uint64_t value)
+static const char *bytes_text(char *text, size_t size, uint64_t value)
 {
     return value == DECIDE_UNKNOWN ? "-" : show_bytes(text, size, value);
 }
@@ -69,7 +69,7 @@ static const char *rate(char *text, size_t size, double bytes_s)
     return text;
 }
 
-static const char *share(char *text, size_t size, double value)
+static const char *share_text(char *text, size_t size, double value)
 {
     if (isnan(value))
         return "-";
@@ -77,7 +77,7 @@ static const char *share(char *text, size_t size, double value)
     return text;
 }
 
-static const char *count(char *text, size_t size, double per_s)
+static const char *rate_text(char *text, size_t size, double per_s)
 {
     if (isnan(per_s))
         return "-";
@@ -91,11 +91,11 @@ static int add_step(struct table *table, const struct shrink_step *step)
     char size[24], available[24], psi[24], refaults[24], swap_in[24], faults[24], complaints[96];
     const char *const cells[] = {
         show_bytes(size, sizeof(size), step->actual_bytes),
-        bytes(available, sizeof(available), reading->available_bytes),
-        share(psi, sizeof(psi), reading->psi_some),
+        bytes_text(available, sizeof(available), reading->available_bytes),
+        share_text(psi, sizeof(psi), reading->psi_some),
         rate(refaults, sizeof(refaults), reading->refault_bytes_s),
         rate(swap_in, sizeof(swap_in), reading->swap_in_bytes_s),
-        count(faults, sizeof(faults), reading->major_faults_s),
+        rate_text(faults, sizeof(faults), reading->major_faults_s),
         names_of(complaints, sizeof(complaints), step->complaints),
     };
 
@@ -154,9 +154,13 @@ static void print_end(const struct shrink_report *report)
 int shrink_print(const struct shrink_report *report)
 {
     static const struct table_column columns[] = {
-        {"SIZE", true, false},       {"AVAILABLE", true, false}, {"PSI SOME", true, false},
-        {"REFAULTS", true, false},   {"SWAP IN", true, false},   {"MAJOR FAULTS", true, false},
-        {"COMPLAINTS", false, true},
+        {.name = "SIZE", .right = true},
+        {.name = "AVAILABLE", .right = true, .rank = 1},
+        {.name = "PSI SOME", .right = true, .rank = 2},
+        {.name = "REFAULTS", .right = true, .rank = 3},
+        {.name = "SWAP IN", .right = true, .rank = 4},
+        {.name = "MAJOR FAULTS", .right = true, .rank = 5},
+        {.name = "COMPLAINTS", .last = true},
     };
     struct table *table = table_new(columns, sizeof(columns) / sizeof(columns[0]));
     int rc = table ? 0 : -ENOMEM;

@@ -2,10 +2,9 @@
 /** @file status.c  See status.h. */
 #include "show/status.h"
 
-#include "base/bytes.h"
 #include "base/plural.h"
 #include "base/utf8.h"
-#include "show/fit.h"
+#include "show/host_memory.h"
 #include "show/sample_table.h"
 #include "show/table.h"
 #include "show/units.h"
@@ -168,27 +167,26 @@ enum when {
 static const struct {
     const char *key; /* for -o */
     struct table_column head;
-    unsigned rank; /* as of struct fit_column */
     enum when when;
     void (*text)(char *text, const struct cell *cell);
 } columns[] = {
-    {"domain", {.name = "DOMAIN"}, 0, ALWAYS, cell_domain},
-    {"uuid", {.name = "UUID"}, 12, ASKED, cell_uuid},
-    {"pid", {.name = "PID", .right = true}, 12, ASKED, cell_pid},
-    {"assigned", {.name = "ASSIGNED", .right = true}, 1, ALWAYS, cell_assigned},
-    {"balloon", {.name = "BALLOON", .right = true}, 5, BALLOONS, cell_balloon},
-    {"resident", {.name = "RESIDENT", .right = true}, 6, ALWAYS, cell_resident},
-    {"wss", {.name = "WSS", .right = true}, 0, WINDOW_1, cell_wss},
-    {"error", {.name = "±", .right = true}, 2, WINDOW_1, cell_error},
-    {"share", {.name = "OF RAM", .right = true}, 9, WINDOW_1, cell_share},
-    {"wss-middle", {.name = "WSS", .right = true}, 10, WINDOW_2, cell_wss},
-    {"error-middle", {.name = "±", .right = true}, 10, WINDOW_2, cell_error},
-    {"wss-longest", {.name = "WSS", .right = true}, 7, WINDOW_3, cell_wss},
-    {"error-longest", {.name = "±", .right = true}, 8, WINDOW_3, cell_error},
-    {"reclaimable", {.name = "RECLAIMABLE", .right = true}, 4, ALWAYS, cell_reclaimable},
-    {"method", {.name = "METHOD"}, 11, ALWAYS, cell_method},
-    {"age", {.name = "AGE", .right = true}, 3, ALWAYS, cell_age},
-    {"flags", {.name = "FLAGS"}, 5, ALWAYS, cell_flags},
+    {"domain", {.name = "DOMAIN", .cut = true}, ALWAYS, cell_domain},
+    {"uuid", {.name = "UUID", .rank = 12}, ASKED, cell_uuid},
+    {"pid", {.name = "PID", .right = true, .rank = 12}, ASKED, cell_pid},
+    {"assigned", {.name = "ASSIGNED", .right = true, .rank = 1}, ALWAYS, cell_assigned},
+    {"balloon", {.name = "BALLOON", .right = true, .rank = 5}, BALLOONS, cell_balloon},
+    {"resident", {.name = "RESIDENT", .right = true, .rank = 6}, ALWAYS, cell_resident},
+    {"wss", {.name = "WSS", .right = true}, WINDOW_1, cell_wss},
+    {"error", {.name = "±", .right = true, .rank = 2}, WINDOW_1, cell_error},
+    {"share", {.name = "OF RAM", .right = true, .rank = 9}, WINDOW_1, cell_share},
+    {"wss-middle", {.name = "WSS", .right = true, .rank = 10}, WINDOW_2, cell_wss},
+    {"error-middle", {.name = "±", .right = true, .rank = 10}, WINDOW_2, cell_error},
+    {"wss-longest", {.name = "WSS", .right = true, .rank = 7}, WINDOW_3, cell_wss},
+    {"error-longest", {.name = "±", .right = true, .rank = 8}, WINDOW_3, cell_error},
+    {"reclaimable", {.name = "RECLAIMABLE", .right = true, .rank = 4}, ALWAYS, cell_reclaimable},
+    {"method", {.name = "METHOD", .rank = 11}, ALWAYS, cell_method},
+    {"age", {.name = "AGE", .right = true, .rank = 3}, ALWAYS, cell_age},
+    {"flags", {.name = "FLAGS", .rank = 5}, ALWAYS, cell_flags},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -262,8 +260,7 @@ struct grid {
     struct table_column heads[N_COLUMNS];
     char names[N_COLUMNS][40];
     char (*cells)[N_COLUMNS][CELL]; /* of each guest */
-    struct fit_column fit[N_COLUMNS];
-    size_t order[N_COLUMNS], n; /* the columns that are shown */
+    size_t order[N_COLUMNS], n;     /* the columns that are shown */
 };
 
 static void make_heads(struct grid *grid)
@@ -279,11 +276,10 @@ static void make_heads(struct grid *grid)
             snprintf(grid->names[c], sizeof(grid->names[c]), "WSS %s",
                      show_seconds_short(window, sizeof(window), window_s));
         grid->heads[c].name = grid->names[c];
-        grid->fit[c].width = fit_text_width(grid->names[c]);
     }
 }
 
-static void fill(struct grid *grid, const struct status *status, size_t i)
+static void fill_row(struct grid *grid, const struct status *status, size_t i)
 {
     const struct status_guest *guest = &status->guests[i];
 
@@ -297,24 +293,20 @@ static void fill(struct grid *grid, const struct status *status, size_t i)
         }
         snprintf(text, CELL, "-");
         columns[c].text(text, &cell);
-        if (fit_text_width(text) > grid->fit[c].width)
-            grid->fit[c].width = fit_text_width(text);
     }
 }
 
 static void choose_columns(struct grid *grid, const struct status *status, const char *list)
 {
-    while (list && *list && grid->n < N_COLUMNS)
-        grid->order[grid->n++] = find_column(list, &list);
-    if (grid->n > 0)
-        return;
-    for (size_t c = 0; c < N_COLUMNS; c++) {
-        grid->fit[c].rank = columns[c].rank;
-        grid->fit[c].shown = is_there(status, &grid->windows, columns[c].when);
+    while (list && *list && grid->n < N_COLUMNS) {
+        const size_t c = find_column(list, &list);
+
+        grid->heads[c].rank = 0; /* it is wanted, whatever the width */
+        grid->heads[c].cut = false;
+        grid->order[grid->n++] = c;
     }
-    fit_columns(grid->fit, N_COLUMNS, fit_output_width());
-    for (size_t c = 0; c < N_COLUMNS; c++)
-        if (grid->fit[c].shown)
+    for (size_t c = 0; !list && c < N_COLUMNS; c++)
+        if (is_there(status, &grid->windows, columns[c].when))
             grid->order[grid->n++] = c;
 }
 
@@ -361,7 +353,7 @@ static int print_guests(const struct status *status, const char *list)
         return -ENOMEM;
     make_heads(&grid);
     for (size_t i = 0; i < status->n; i++)
-        fill(&grid, status, i);
+        fill_row(&grid, status, i);
     choose_columns(&grid, status, list);
     rc = print_grid(&grid, status);
     free(grid.cells);
@@ -422,21 +414,11 @@ static struct sums add_up(const struct status *status)
 
 static void print_host(const struct status *status)
 {
-    const struct host_memory *memory = &status->memory;
     const struct sums sums = add_up(status);
+    char host[HOST_MEMORY_TEXT];
     char text[4][32];
 
-    printf("host: %s of RAM, %s available, ",
-           show_bytes(text[0], sizeof(text[0]), memory->total_bytes),
-           show_bytes(text[1], sizeof(text[1]), memory->available_bytes));
-    if (memory->swap_total_bytes > 0)
-        printf("%s of %s swap used",
-               show_bytes(text[0], sizeof(text[0]),
-                          less(memory->swap_total_bytes, memory->swap_free_bytes)),
-               show_bytes(text[1], sizeof(text[1]), memory->swap_total_bytes));
-    else
-        printf("no swap");
-    printf("; assigned %.0f%% of RAM\n", 100 * (double)sums.assigned / (double)memory->total_bytes);
+    printf("host: %s\n", host_memory_text(host, &status->memory, sums.assigned));
     printf("%zu guest%s, %zu measured: assigned %s, resident %s, WSS %s, reclaimable %s\n",
            status->n, plural((double)status->n), sums.measured,
            show_bytes(text[0], sizeof(text[0]), sums.assigned),

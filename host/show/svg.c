@@ -2,12 +2,17 @@
 /** @file svg.c  See svg.h. */
 #include "show/svg.h"
 
+#include "show/fit.h"
+
 #include <errno.h>
 #include <libxml/chvalid.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A letter's width by its size: of the usual sans-serif fonts the mean is 0.5 to 0.55. */
+#define LETTER 0.55
 
 /* --- elements --------------------------------------------------------------------------------- */
 
@@ -66,7 +71,7 @@ void svg_rectangle(struct svg *svg, double x, double y, double width, double hei
  * UTF-8. */
 static void write_text(struct svg *svg, const char *text)
 {
-    char clean[512];
+    char clean[2048];
     size_t n = 0;
 
     if (!xmlCheckUTF8(BAD_CAST text))
@@ -82,7 +87,9 @@ static void write_text(struct svg *svg, const char *text)
     svg_keep(svg, xmlTextWriterWriteString(svg->out, BAD_CAST clean));
 }
 
-void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text)
+/* width 0: as wide as it is. */
+static void put_label(struct svg *svg, double x, double y, double width, const char *anchor,
+                      int size, const char *text)
 {
     svg_begin(svg, "text");
     svg_number_attribute(svg, "x", x);
@@ -90,13 +97,29 @@ void svg_label(struct svg *svg, double x, double y, const char *anchor, int size
     svg_text_attribute(svg, "text-anchor", anchor);
     svg_number_attribute(svg, "font-size", size);
     svg_text_attribute(svg, "fill", SVG_INK);
+    if (width > 0) {
+        svg_number_attribute(svg, "textLength", width);
+        svg_text_attribute(svg, "lengthAdjust", "spacingAndGlyphs");
+    }
     write_text(svg, text);
     svg_end(svg);
 }
 
+void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text)
+{
+    put_label(svg, x, y, 0, anchor, size, text);
+}
+
+void svg_label_within(struct svg *svg, double x, double y, double width, int size, const char *text)
+{
+    const double wanted = LETTER * size * (double)fit_text_width(text);
+
+    put_label(svg, x, y, wanted > width ? width : 0, "start", size, text);
+}
+
 /* --- the file --------------------------------------------------------------------------------- */
 
-static void draw(struct svg *svg, const struct svg_picture *picture)
+static void draw_picture(struct svg *svg, const struct svg_picture *picture)
 {
     svg_keep(svg, xmlTextWriterStartDocument(svg->out, NULL, "UTF-8", NULL));
     svg_begin(svg, "svg");
@@ -118,7 +141,7 @@ static int render(const struct svg_picture *picture, xmlBuffer *buffer)
 
     if (!svg.out)
         return -ENOMEM;
-    draw(&svg, picture);
+    draw_picture(&svg, picture);
     xmlFreeTextWriter(svg.out);
     return svg.failed ? -ENOMEM : 0;
 }

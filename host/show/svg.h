@@ -38,6 +38,11 @@ void svg_rectangle(struct svg *svg, double x, double y, double width, double hei
                    const char *colour);
 void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text);
 
+/** A label that begins at @p x; one that would be wider than @p width, as far as that can be known
+ * without the font, is squeezed into it, not cut. */
+void svg_label_within(struct svg *svg, double x, double y, double width, int size,
+                      const char *text);
+
 struct svg_picture {
     double width, height;
     void (*draw)(struct svg *svg, const void *context);

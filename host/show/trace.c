@@ -13,13 +13,13 @@
 
 static const struct table_column period_columns[] = {
     {.name = "TIME"},
-    {.name = "WINDOW", .right = true},
+    {.name = "WINDOW", .right = true, .rank = 4},
     {.name = "WSS", .right = true},
-    {.name = "±", .right = true},
-    {.name = "REUSED", .right = true},
-    {.name = "NEW", .right = true},
-    {.name = "DEPARTED", .right = true},
-    {.name = "FLAGS", .last = true},
+    {.name = "±", .right = true, .rank = 1},
+    {.name = "REUSED", .right = true, .rank = 2},
+    {.name = "NEW", .right = true, .rank = 3},
+    {.name = "DEPARTED", .right = true, .rank = 5},
+    {.name = "FLAGS", .last = true, .rank = 3},
 };
 #define N_PERIOD_COLUMNS (sizeof(period_columns) / sizeof(period_columns[0]))
 

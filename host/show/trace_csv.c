@@ -75,7 +75,7 @@ static void csv_touch(struct csv *csv, const struct trace_period *period,
 static void csv_place(struct csv *csv, const struct map_region *region,
                       const struct stretch *stretch)
 {
-    const uint64_t offset = (stretch->page - region->first_page) * BASE_PAGE_BYTES;
+    const uint64_t offset = (stretch->page - region->first_page) * TRACE_PAGE_BYTES;
 
     csv_text(csv, region->block);
     csv_whole(csv, region->dimm);
@@ -88,7 +88,7 @@ static void csv_place(struct csv *csv, const struct map_region *region,
     else
         csv_whole(csv, region->gpa + offset);
     csv_whole(csv, offset);
-    csv_whole(csv, stretch->n * BASE_PAGE_BYTES);
+    csv_whole(csv, stretch->n * TRACE_PAGE_BYTES);
 }
 
 static void print_line(const struct lines *lines, const struct trace_run *run,
@@ -101,7 +101,7 @@ static void print_line(const struct lines *lines, const struct trace_run *run,
     csv_time(&csv, lines->period->end_unix_s);
     csv_touch(&csv, lines->period, run);
     csv_place(&csv, trace_region(lines->layout, stretch->page), stretch);
-    csv_whole(&csv, BASE_PAGE_BYTES << run->order);
+    csv_whole(&csv, TRACE_PAGE_BYTES << run->order);
     csv_text(&csv, state_name(run->state));
     csv_text(&csv, lines->period->flags);
     csv_end(&csv);

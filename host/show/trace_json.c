@@ -7,11 +7,6 @@
 
 #include <math.h>
 
-static json_t *whole(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
-
 /* As of sample_json.c. */
 static json_t *rounded(double value, double unit)
 {
@@ -34,17 +29,17 @@ static void set_bytes(json_t *object, const char *name, const struct trace_bytes
 {
     json_t *value = json_object();
 
-    json_object_set_new(value, "bytes", whole(bytes->bytes));
-    json_object_set_new(value, "low_bytes", whole(bytes->low_bytes));
-    json_object_set_new(value, "high_bytes", whole(bytes->high_bytes));
+    json_object_set_new(value, "bytes", json_u64(bytes->bytes));
+    json_object_set_new(value, "low_bytes", json_u64(bytes->low_bytes));
+    json_object_set_new(value, "high_bytes", json_u64(bytes->high_bytes));
     json_object_set_new(object, name, value);
 }
 
 static void set_wss(json_t *object, const struct trace_bytes *wss)
 {
-    json_object_set_new(object, "wss_bytes", whole(wss->bytes));
-    json_object_set_new(object, "wss_low_bytes", whole(wss->low_bytes));
-    json_object_set_new(object, "wss_high_bytes", whole(wss->high_bytes));
+    json_object_set_new(object, "wss_bytes", json_u64(wss->bytes));
+    json_object_set_new(object, "wss_low_bytes", json_u64(wss->low_bytes));
+    json_object_set_new(object, "wss_high_bytes", json_u64(wss->high_bytes));
 }
 
 /* --- periods ---------------------------------------------------------------------------------- */
@@ -101,14 +96,14 @@ json_t *trace_period_json(const struct trace_reader *reader, const struct trace_
     json_object_set_new(object, "marking_s", seconds(period->marking_s));
     json_object_set_new(object, "reading_s", seconds(period->reading_s));
     json_object_set_new(object, "vcpu_seconds", seconds(period->vcpu_s));
-    json_object_set_new(object, "resident_bytes", whole(period->resident_bytes));
-    json_object_set_new(object, "unmeasurable_bytes", whole(period->unmeasurable_bytes));
+    json_object_set_new(object, "resident_bytes", json_u64(period->resident_bytes));
+    json_object_set_new(object, "unmeasurable_bytes", json_u64(period->unmeasurable_bytes));
     json_object_set_new(object, "flags", json_text(period->flags));
     json_object_set_new(object, "readings", readings_json(period));
-    json_object_set_new(object, "pages", whole(reader->layout.n));
-    json_object_set_new(object, "touched_pages", whole(change->touched));
-    json_object_set_new(object, "kept_pages", whole(change->kept));
-    json_object_set_new(object, "gone_pages", whole(change->gone));
+    json_object_set_new(object, "pages", json_u64(reader->layout.n));
+    json_object_set_new(object, "touched_pages", json_u64(change->touched));
+    json_object_set_new(object, "kept_pages", json_u64(change->kept));
+    json_object_set_new(object, "gone_pages", json_u64(change->gone));
     if (change->has_before)
         set_before(object, &reader->layout, change);
     return object;
@@ -120,13 +115,13 @@ static json_t *span_json(const struct trace_span *span)
 {
     json_t *object = json_object();
 
-    json_object_set_new(object, "periods", whole(span->periods));
-    json_object_set_new(object, "stretches", whole(span->n));
+    json_object_set_new(object, "periods", json_u64(span->periods));
+    json_object_set_new(object, "stretches", json_u64(span->n));
     json_object_set_new(object, "window_s", seconds(span->window_s));
     json_object_set_new(object, "watched_s", seconds(span->watched_s));
     set_wss(object, &span->wss);
-    json_object_set_new(object, "least_bytes", whole(span->least_bytes));
-    json_object_set_new(object, "most_bytes", whole(span->most_bytes));
+    json_object_set_new(object, "least_bytes", json_u64(span->least_bytes));
+    json_object_set_new(object, "most_bytes", json_u64(span->most_bytes));
     json_object_set_new(object, "missed",
                         span->n_after > 0 ? rounded(span->missed, 1e-6) : json_null());
     return object;
@@ -155,13 +150,13 @@ json_t *trace_json(const struct trace_reader *reader, const struct trace_stats *
     json_object_set_new(object, "host", json_text(head->host));
     json_object_set_new(object, "domain", json_text(head->domain));
     json_object_set_new(object, "uuid", json_text(head->uuid));
-    json_object_set_new(object, "pid", whole(head->pid));
+    json_object_set_new(object, "pid", json_u64(head->pid));
     json_object_set_new(object, "accel", json_text(head->accel));
     json_object_set_new(object, "method", json_text(head->method));
     json_object_set_new(object, "census", json_boolean(head->census));
     json_object_set_new(object, "interval_s", seconds(head->interval_s));
     json_object_set_new(object, "readings_s", windows);
-    json_object_set_new(object, "ram_bytes", whole(reader->layout.ram_pages * BASE_PAGE_BYTES));
+    json_object_set_new(object, "ram_bytes", json_u64(reader->layout.ram_pages * TRACE_PAGE_BYTES));
     json_object_set_new(object, "cut", json_boolean(cut));
     json_object_set_new(object, "ended", cut ? json_null() : json_text(reader->end.reason));
     json_object_set_new(object, "windows", spans_json(stats));

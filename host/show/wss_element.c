@@ -26,7 +26,7 @@ char *wss_element_window(char *text, size_t size, double window_s)
     return text;
 }
 
-static bool put(xmlNodePtr node, const char *name, const char *value)
+static bool put_attribute(xmlNodePtr node, const char *name, const char *value)
 {
     return xmlNewProp(node, (const xmlChar *)name, (const xmlChar *)value) != NULL;
 }
@@ -36,7 +36,7 @@ static bool put_bytes(xmlNodePtr node, const char *name, uint64_t bytes)
     char text[32];
 
     snprintf(text, sizeof(text), "%" PRIu64, bytes);
-    return put(node, name, text);
+    return put_attribute(node, name, text);
 }
 
 /* A host's name may be any bytes, of which XML can hold some only. */
@@ -48,7 +48,7 @@ static bool put_host(xmlNodePtr node, const char *host)
     for (size_t i = 0; i < n; i++)
         text[i] = host[i] >= ' ' && host[i] <= '~' ? host[i] : '?';
     text[n] = '\0';
-    return put(node, "host", text);
+    return put_attribute(node, "host", text);
 }
 
 /* Whole milliseconds, cut off, as in JSON and in the history: the same record has the same time
@@ -59,7 +59,7 @@ static bool put_time(xmlNodePtr node, const struct timespec *time)
     char text[64];
 
     show_time(text, sizeof(text), (double)time->tv_sec + milliseconds / 1e3, 3);
-    return put(node, "at", text);
+    return put_attribute(node, "at", text);
 }
 
 static bool put_precision(xmlNodePtr node, double precision)
@@ -67,7 +67,7 @@ static bool put_precision(xmlNodePtr node, double precision)
     char text[32];
 
     snprintf(text, sizeof(text), "%.4f", precision);
-    return put(node, "precision", text);
+    return put_attribute(node, "precision", text);
 }
 
 /* "1m 10m 1h" */
@@ -81,7 +81,7 @@ static bool put_names(xmlNodePtr node, const struct sample_record *record)
         used += (size_t)snprintf(
             text + used, sizeof(text) - used, "%s%s", w ? " " : "",
             wss_element_window(name, sizeof(name), record->windows[w].window_s));
-    return put(node, "windows", text);
+    return put_attribute(node, "windows", text);
 }
 
 static bool put_window(xmlNodePtr node, const struct window_record *window)
@@ -117,7 +117,7 @@ static bool put_all(xmlNodePtr node, const struct sample_record *record, double 
 {
     char flags[SAMPLE_FLAGS_TEXT];
     bool ok = put_time(node, &record->time) && put_host(node, record->host) &&
-              put(node, "method", record->method) && put_precision(node, precision) &&
+              put_attribute(node, "method", record->method) && put_precision(node, precision) &&
               put_names(node, record);
 
     for (size_t w = 0; ok && w < record->n_windows; w++)
@@ -125,7 +125,7 @@ static bool put_all(xmlNodePtr node, const struct sample_record *record, double 
     sample_flags_text(flags, sizeof(flags), record->flags);
     return ok && put_bytes(node, "ram", record->ram_bytes) &&
            put_bytes(node, "resident", record->resident_bytes) && put_reclaimable(node, record) &&
-           put(node, "flags", flags);
+           put_attribute(node, "flags", flags);
 }
 
 char *wss_element_text(const struct sample_record *record, double precision)

@@ -14,6 +14,9 @@
  *   payload = numbers as LEB128, times and seconds as IEEE 754 doubles, texts as length and bytes;
  *             in their order as trace_encode.c has them
  *
+ * Pages are of 4096 bytes, whatever those of the host are that reads them: TRACE_PAGE_BYTES. A host
+ * with base pages of another size writes none.
+ *
  * The pages of a period are runs of a class, which is (order * 64 + reading) * 8 + state, and a
  * length: two bytes for most. Each block is written by one write(2), so a trace whose writer was
  * killed, or whose disk was full, ends with a whole block or with a part of one, which readers know
@@ -34,6 +37,7 @@
 #define TRACE_BLOCK_HEAD_BYTES 12
 #define TRACE_MAX_BLOCK_BYTES (1U << 30)
 #define TRACE_MAX_ORDER 18
+#define TRACE_PAGE_BYTES 4096ULL /* version 1's unit, by definition */
 #define TRACE_MAX_REGIONS 4096
 
 enum trace_kind { TRACE_HEAD = 1, TRACE_LAYOUT, TRACE_PERIOD, TRACE_END };
@@ -69,7 +73,7 @@ struct trace_run {
     uint64_t n; /* pages of the layout, one after the other */
     enum page_state state;
     unsigned reading; /* of PAGE_TOUCHED and PAGE_GONE: at which it was first found touched */
-    unsigned order;   /* granularity: 4096 << order bytes */
+    unsigned order;   /* granularity: 2^order pages */
 };
 
 struct trace_period {

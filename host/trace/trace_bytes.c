@@ -66,7 +66,7 @@ void trace_put_text(struct trace_out *out, const char *text)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static uint64_t fail(struct trace_in *in)
+static uint64_t fail_read(struct trace_in *in)
 {
     in->failed = true;
     in->at = in->end;
@@ -74,12 +74,12 @@ static uint64_t fail(struct trace_in *in)
 }
 
 /* The next @p n bytes; NULL when there are not so many. */
-static const uint8_t *take(struct trace_in *in, size_t n)
+static const uint8_t *take_bytes(struct trace_in *in, size_t n)
 {
     const uint8_t *bytes = in->at;
 
     if (in->failed || trace_left(in) < n) {
-        fail(in);
+        fail_read(in);
         return NULL;
     }
     in->at += n;
@@ -91,15 +91,15 @@ uint64_t trace_take_number(struct trace_in *in, uint64_t max)
     uint64_t value = 0;
 
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        const uint8_t *byte = take(in, 1);
+        const uint8_t *byte = take_bytes(in, 1);
 
         if (!byte || (shift == 63 && *byte > 1))
-            return fail(in);
+            return fail_read(in);
         value |= (uint64_t)(*byte & 0x7f) << shift;
         if (*byte < 0x80)
-            return value <= max ? value : fail(in);
+            return value <= max ? value : fail_read(in);
     }
-    return fail(in);
+    return fail_read(in);
 }
 
 uint32_t trace_u32(const uint8_t *bytes)
@@ -109,7 +109,7 @@ uint32_t trace_u32(const uint8_t *bytes)
 
 double trace_take_real(struct trace_in *in, double max)
 {
-    const uint8_t *bytes = take(in, 8);
+    const uint8_t *bytes = take_bytes(in, 8);
     double value = 0;
 
     if (!bytes)
@@ -120,14 +120,14 @@ double trace_take_real(struct trace_in *in, double max)
     memcpy(&value, &bits, sizeof(value));
     if (isfinite(value) && value >= 0 && value <= max)
         return value;
-    fail(in);
+    fail_read(in);
     return 0;
 }
 
 void trace_take_text(struct trace_in *in, char *text, size_t size)
 {
     size_t n = (size_t)trace_take_number(in, size - 1);
-    const uint8_t *bytes = take(in, n);
+    const uint8_t *bytes = take_bytes(in, n);
 
     *text = '\0';
     if (!bytes)
@@ -136,7 +136,7 @@ void trace_take_text(struct trace_in *in, char *text, size_t size)
     text[n] = '\0';
     if (memchr(bytes, '\0', n) || !utf8_is_printable(text)) {
         *text = '\0';
-        fail(in);
+        fail_read(in);
     }
 }
 
@@ -144,7 +144,7 @@ size_t trace_take_count(struct trace_in *in, size_t least_bytes, size_t max)
 {
     size_t n = (size_t)trace_take_number(in, max);
 
-    return n <= trace_left(in) / least_bytes ? n : (size_t)fail(in);
+    return n <= trace_left(in) / least_bytes ? n : (size_t)fail_read(in);
 }
 
 /* --- the checksum ----------------------------------------------------------------------------- */

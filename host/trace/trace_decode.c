@@ -7,14 +7,14 @@
 
 /* As large as guest-physical addresses can be: 2^52 bytes. */
 #define MAX_PAGES (1ULL << 40)
-#define MAX_BYTES (MAX_PAGES * BASE_PAGE_BYTES)
+#define MAX_BYTES (MAX_PAGES * TRACE_PAGE_BYTES)
 #define MAX_SECONDS 1e7
 #define MAX_VCPU_S (1e4 * MAX_SECONDS) /* of so many vCPUs */
 #define MAX_UNIX_S 1e11
 #define REGION_LEAST_BYTES 5 /* each of its members has at least one */
 #define RUN_LEAST_BYTES 2
 
-static int verdict(const struct trace_in *in)
+static int read_verdict(const struct trace_in *in)
 {
     return in->failed ? -EBADMSG : 0;
 }
@@ -34,7 +34,7 @@ int trace_decode_head(struct trace_in *in, struct trace_head *head)
     for (size_t w = 0; w < head->n_windows; w++)
         head->window_s[w] = trace_take_real(in, MAX_SECONDS);
     in->failed |= head->n_windows == 0;
-    return verdict(in);
+    return read_verdict(in);
 }
 
 /* --- a layout --------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static void take_region(struct trace_in *in, struct trace_layout *layout, struct
 
     const uint64_t gpa = trace_take_number(in, MAX_PAGES);
 
-    region->gpa = gpa ? (gpa - 1) * BASE_PAGE_BYTES : GPA_NONE;
+    region->gpa = gpa ? (gpa - 1) * TRACE_PAGE_BYTES : GPA_NONE;
     region->first_page = layout->ram_pages;
     region->n_pages = trace_take_number(in, MAX_PAGES - layout->ram_pages);
     layout->ram_pages += region->n_pages;
@@ -64,7 +64,7 @@ static int take_regions(struct trace_in *in, struct trace_layout *layout)
         return -ENOMEM;
     for (size_t r = 0; r < layout->n_regions && !in->failed; r++)
         take_region(in, layout, &layout->regions[r]);
-    return verdict(in);
+    return read_verdict(in);
 }
 
 static int take_pages(struct trace_in *in, struct trace_layout *layout)
@@ -73,7 +73,7 @@ static int take_pages(struct trace_in *in, struct trace_layout *layout)
 
     layout->n = layout->ram_pages;
     if (!trace_take_number(in, 1))
-        return verdict(in);
+        return read_verdict(in);
     layout->n = trace_take_count(in, 1, SIZE_MAX);
     if (layout->n == 0)
         return -EBADMSG;
@@ -86,7 +86,7 @@ static int take_pages(struct trace_in *in, struct trace_layout *layout)
         layout->page[i] = next + trace_take_number(in, layout->ram_pages - 1 - next);
         next = layout->page[i] + 1;
     }
-    return verdict(in);
+    return read_verdict(in);
 }
 
 int trace_decode_layout(struct trace_in *in, struct trace_layout *layout)
@@ -135,7 +135,7 @@ static int take_runs(struct trace_in *in, uint64_t pages, struct trace_period *p
         take_run(in, period->n_readings, pages, &period->runs[r]);
         pages -= period->runs[r].n;
     }
-    return pages > 0 ? -EBADMSG : verdict(in);
+    return pages > 0 ? -EBADMSG : read_verdict(in);
 }
 
 int trace_decode_period(struct trace_in *in, const struct trace_head *head,
@@ -162,5 +162,5 @@ int trace_decode_end(struct trace_in *in, struct trace_end *end)
     *end = (struct trace_end){0};
     trace_take_text(in, end->reason, sizeof(end->reason));
     end->periods = trace_take_number(in, UINT64_MAX);
-    return verdict(in);
+    return read_verdict(in);
 }

@@ -57,7 +57,7 @@ static void put_region(struct trace_out *payload, const struct map_region *regio
     trace_put_number(payload, region->dimm);
     trace_put_number(payload, (uint64_t)((int64_t)region->node + 1));
     /* 0: not known. Addresses are multiples of the page. */
-    trace_put_number(payload, region->gpa == GPA_NONE ? 0 : region->gpa / BASE_PAGE_BYTES + 1);
+    trace_put_number(payload, region->gpa == GPA_NONE ? 0 : region->gpa / TRACE_PAGE_BYTES + 1);
     trace_put_number(payload, region->n_pages);
 }
 

@@ -55,7 +55,7 @@ static bool was_touched(enum page_state state)
     return state == PAGE_TOUCHED || page_is_gone(state);
 }
 
-static int begin(struct trace_recorder *recorder, const struct page_set *set)
+static int begin_reading(struct trace_recorder *recorder, const struct page_set *set)
 {
     if (recorder->n != set->n || !recorder->reading) {
         trace_recorder_free(recorder);
@@ -70,7 +70,7 @@ static int begin(struct trace_recorder *recorder, const struct page_set *set)
 
 int trace_recorder_note(struct trace_recorder *recorder, const struct page_set *set, size_t reading)
 {
-    int rc = reading == 0 ? begin(recorder, set) : 0;
+    int rc = reading == 0 ? begin_reading(recorder, set) : 0;
 
     for (uint64_t i = 0; rc == 0 && i < set->n; i++)
         if (recorder->reading[i] == NEVER && was_touched((enum page_state)set->state[i]))

@@ -67,7 +67,7 @@ void trace_stats_free(struct trace_stats *stats)
 
 /* --- stretches -------------------------------------------------------------------------------- */
 
-static int append(struct stretches *list, const struct stretch *stretch)
+static int append_stretch(struct stretches *list, const struct stretch *stretch)
 {
     struct stretch *end = list->n ? &list->at[list->n - 1] : NULL;
 
@@ -94,7 +94,7 @@ int trace_stats_layout(struct trace_stats *stats, const struct trace_layout *lay
     stats->t = 0;
     stats->draws = stats->units = 0;
     stats->past.n = 0;
-    return append(&stats->past, &(struct stretch){.n = layout->n});
+    return append_stretch(&stats->past, &(struct stretch){.n = layout->n});
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static bool is_complete(const struct trace_layout *layout)
 }
 
 /* A file may say anything: no more than any memory has. */
-static uint64_t whole(double bytes)
+static uint64_t whole_bytes(double bytes)
 {
     return (uint64_t)llround(fmin(bytes, 1e18));
 }
@@ -125,13 +125,13 @@ struct trace_bytes trace_stats_bytes(const struct trace_layout *layout,
     const double all_bytes = (double)layout->n * change->page_bytes;
 
     if (is_complete(layout))
-        return (struct trace_bytes){whole(bytes), whole(bytes), whole(bytes)};
+        return (struct trace_bytes){whole_bytes(bytes), whole_bytes(bytes), whole_bytes(bytes)};
 
     struct interval share = share_of((double)pages, (double)layout->n, (double)layout->ram_pages,
                                      change->design);
 
-    return (struct trace_bytes){whole(bytes), whole(floor(share.low * all_bytes)),
-                                whole(ceil(share.high * all_bytes))};
+    return (struct trace_bytes){whole_bytes(bytes), whole_bytes(floor(share.low * all_bytes)),
+                                whole_bytes(ceil(share.high * all_bytes))};
 }
 
 struct interval trace_stats_share(const struct trace_layout *layout,
@@ -212,7 +212,7 @@ static int take_piece(struct trace_stats *stats, const struct stretch *past, enu
         now.unseen = stats->t;
     if (!page_is_missing(state))
         count_past(counts, &now, stats->t);
-    return append(next, &now);
+    return append_stretch(next, &now);
 }
 
 static int take_runs(struct trace_stats *stats, const struct trace_period *period,
@@ -280,13 +280,13 @@ static double page_bytes(const struct trace_layout *layout, const struct trace_p
 
     if (!is_complete(layout) && touched > 0 && wss_bytes > 0)
         return (double)wss_bytes / (double)touched;
-    return (double)BASE_PAGE_BYTES * (double)layout->ram_pages / (double)layout->n;
+    return (double)TRACE_PAGE_BYTES * (double)layout->ram_pages / (double)layout->n;
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static void add(struct sums *sums, double window_s, double watched_s,
-                const struct trace_bytes *bytes)
+static void add_range(struct sums *sums, double window_s, double watched_s,
+                      const struct trace_bytes *bytes)
 {
     sums->least_bytes = sums->n ? smaller(sums->least_bytes, bytes->bytes) : bytes->bytes;
     sums->most_bytes = larger(sums->most_bytes, bytes->bytes);
@@ -310,7 +310,7 @@ static void add_readings(struct trace_stats *stats, const struct trace_period *p
         const struct trace_bytes bytes = bytes_of_reading(&period->readings[r]);
         const double window_s = period->readings[r].est_window_s;
 
-        add(&stats->readings[r], window_s, window_s, &bytes);
+        add_range(&stats->readings[r], window_s, window_s, &bytes);
     }
 }
 
@@ -360,7 +360,7 @@ static void add_spans(struct trace_stats *stats, const struct trace_period *peri
 {
     const struct moment *now = &stats->moments[stats->t];
     const uint64_t least = period->readings[period->n_readings - 1].wss_low_bytes;
-    const uint64_t ram_bytes = stats->layout->ram_pages * BASE_PAGE_BYTES;
+    const uint64_t ram_bytes = stats->layout->ram_pages * TRACE_PAGE_BYTES;
     uint64_t touched = 0;
     uint64_t unseen = 0;
     uint64_t again = 0;
@@ -375,7 +375,7 @@ static void add_spans(struct trace_stats *stats, const struct trace_period *peri
 
         struct trace_bytes bytes = trace_stats_bytes(stats->layout, change, touched);
 
-        bytes.high_bytes += whole((double)unseen * change->page_bytes) + now->hidden_bytes -
+        bytes.high_bytes += whole_bytes((double)unseen * change->page_bytes) + now->hidden_bytes -
                             before->hidden_bytes;
         bytes.high_bytes = smaller(bytes.high_bytes, larger(ram_bytes, bytes.bytes));
         bytes.low_bytes = larger(less(bytes.low_bytes, now->surplus_bytes - before->surplus_bytes),
@@ -385,7 +385,8 @@ static void add_spans(struct trace_stats *stats, const struct trace_period *peri
         /* Periods do not overlap, whatever the clock says that they were begun by. */
         const double watched_s = now->watched_s - before->watched_s;
 
-        add(&stats->spans[s], fmax(now->end_s - first->begin_s, watched_s), watched_s, &bytes);
+        add_range(&stats->spans[s], fmax(now->end_s - first->begin_s, watched_s), watched_s,
+                  &bytes);
         if (1ULL << s < stats->t)
             add_missed(&stats->spans[s], again, change->touched);
     }
@@ -412,7 +413,7 @@ int trace_stats_period(struct trace_stats *stats, const struct trace_period *per
 
     struct trace_bytes own = trace_stats_bytes(stats->layout, change, change->touched);
 
-    own.high_bytes += whole((double)change->unmeasurable * change->page_bytes);
+    own.high_bytes += whole_bytes((double)change->unmeasurable * change->page_bytes);
     rc = note_moment(stats, period, &own);
     if (rc < 0)
         return rc;
@@ -432,7 +433,8 @@ static struct trace_span mean(const struct sums *sums, uint64_t periods)
         .n = sums->n,
         .window_s = sums->window_s / n,
         .watched_s = sums->watched_s / n,
-        .wss = {whole(sums->bytes / n), whole(sums->low_bytes / n), whole(sums->high_bytes / n)},
+        .wss = {whole_bytes(sums->bytes / n), whole_bytes(sums->low_bytes / n),
+                whole_bytes(sums->high_bytes / n)},
         .least_bytes = sums->least_bytes,
         .most_bytes = sums->most_bytes,
         .n_after = sums->n_after,

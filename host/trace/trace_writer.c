@@ -2,6 +2,7 @@
 /** @file trace_writer.c  See trace_writer.h. */
 #include "trace/trace_writer.h"
 
+#include "base/page_sizes.h"
 #include "base/write_all.h"
 #include "trace/trace_encode.h"
 
@@ -85,9 +86,15 @@ int trace_writer_open(struct trace_writer *writer, const char *path, uint64_t ma
 {
     struct trace_out out = {0};
 
-    *writer = (struct trace_writer){.path = path, .max_bytes = max_bytes};
-    /* An existing trace may be hours of work. */
-    writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    *writer = (struct trace_writer){.path = path, .fd = -1, .max_bytes = max_bytes};
+    if (base_page_bytes() != TRACE_PAGE_BYTES)
+        return error_set(error, -ENOTSUP,
+                         "%s: a trace has pages of 4 KiB, and this host's base pages have %" PRIu64
+                         " KiB",
+                         path, base_page_bytes() / 1024);
+    /* O_EXCL: an existing trace may be hours of work. 0600, as perf.data has: which pages a guest
+     * touches, and when, concerns only those who run it. */
+    writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (writer->fd < 0)
         return errno == EEXIST
                    ? error_set(error, -EEXIST,

@@ -18,7 +18,8 @@ struct trace_writer {
     bool cut; /* the disk did not take the end: the file is read up to its last period */
 };
 
-/** Makes the file, which must not exist. 0, to be ended; -EEXIST and others of the file system. */
+/** Makes the file, which must not exist. 0, to be ended; -EEXIST and others of the file system;
+ * -ENOTSUP: this host's base pages are not a trace's (TRACE_PAGE_BYTES). */
 int trace_writer_open(struct trace_writer *writer, const char *path, uint64_t max_bytes,
                       const struct trace_head *head, struct error *error);
 

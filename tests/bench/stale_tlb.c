@@ -79,8 +79,8 @@ static void flush(const struct bench *bench)
 
     for (uint64_t i = 0; i < DROPS; i++)
         pagemap_invalidate(bench->pagemap_fd,
-                           block->hva + (block->bytes / DROPS * i & ~(BASE_PAGE_BYTES - 1)),
-                           BASE_PAGE_BYTES);
+                           block->hva + (block->bytes / DROPS * i & ~(base_page_bytes() - 1)),
+                           base_page_bytes());
 }
 
 static double touched_mib(const struct bench *bench, useconds_t window_us, int with_flush)
@@ -97,7 +97,7 @@ static double touched_mib(const struct bench *bench, useconds_t window_us, int w
         return -1;
     for (uint64_t i = 0; i < bench->n; i++)
         touched += idle[i] == 0;
-    return (double)touched * BASE_PAGE_BYTES / 1048576;
+    return (double)touched * base_page_bytes() / 1048576;
 }
 
 int main(int argc, char **argv)

@@ -102,7 +102,7 @@ static int read_counter(const struct bench *bench, const char *path, uint64_t *v
 
 static int drop(const struct bench *bench, uint64_t i)
 {
-    return pagemap_invalidate(bench->pagemap_fd, page_set_hva(&bench->set, i), BASE_PAGE_BYTES);
+    return pagemap_invalidate(bench->pagemap_fd, page_set_hva(&bench->set, i), base_page_bytes());
 }
 
 static int by_counter(struct bench *bench, uint8_t *seen)
@@ -142,7 +142,7 @@ static int by_flags(struct bench *bench, uint8_t *seen)
 {
     for (uint64_t i = 0; i < bench->set.n; i++) {
         struct iovec page = {.iov_base = (void *)(uintptr_t)page_set_hva(&bench->set, i),
-                             .iov_len = BASE_PAGE_BYTES};
+                             .iov_len = base_page_bytes()};
 
         drop(bench, i); /* KVM hands over its accessed bit; then the flags are cleared */
         if (process_advise(bench->guest.process.pidfd, ADVISE_COLD, &page, 1) < 0)

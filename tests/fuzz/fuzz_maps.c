@@ -22,11 +22,11 @@ static void check(const struct guest_ram *ram)
     for (size_t b = 0; b < ram->n_blocks; b++) {
         const struct ram_block *block = &ram->blocks[b];
 
-        CLAIM(block->hva + block->bytes > block->hva && block->page_bytes >= BASE_PAGE_BYTES);
-        CLAIM(block->first_page * BASE_PAGE_BYTES == bytes);
+        CLAIM(block->hva + block->bytes > block->hva && block->page_bytes >= base_page_bytes());
+        CLAIM(block->first_page * base_page_bytes() == bytes);
         bytes += block->bytes;
     }
-    CLAIM(bytes == ram->bytes && ram->n_pages == bytes / BASE_PAGE_BYTES);
+    CLAIM(bytes == ram->bytes && ram->n_pages == base_pages(bytes));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc == 0)
         check(&ram);
     if (own_memory_read(below_root(), 1, &ram, true, &own_bytes) == 0)
-        CLAIM(own_bytes % BASE_PAGE_BYTES == 0);
+        CLAIM(own_bytes % base_page_bytes() == 0);
     guest_ram_free(&ram);
     return 0;
 }

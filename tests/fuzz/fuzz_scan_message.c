@@ -37,7 +37,7 @@ static void check_reply(struct scan_reply *reply, size_t size)
     if (size < sizeof(reply->op) || !scan_reply_valid(reply, size, reply->op))
         return;
     CLAIM(strlen(reply->error) < sizeof(reply->error));
-    if ((reply->op == SCAN_SAMPLE || reply->op == SCAN_SIZE) && reply->sampled.has_record) {
+    if (reply->op == SCAN_SAMPLE && reply->sampled.has_record) {
         const struct ages_record *record = scan_record_take(&reply->sampled);
 
         CLAIM(record->sample.method && *record->sample.method);

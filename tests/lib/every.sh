@@ -3,35 +3,35 @@
 #
 # For shellcheck, which follows no name that is made at run time: all that preamble.sh may source.
 
-# shellcheck source=../lib/overlay.sh
+# shellcheck source=tests/lib/overlay.sh
 . "$root/tests/lib/overlay.sh"
-# shellcheck source=../lib/libvirtd.sh
+# shellcheck source=tests/lib/libvirtd.sh
 . "$root/tests/lib/libvirtd.sh"
-# shellcheck source=../lib/guests.sh
+# shellcheck source=tests/lib/guests.sh
 . "$root/tests/lib/guests.sh"
-# shellcheck source=../lib/linux_guest.sh
+# shellcheck source=tests/lib/linux_guest.sh
 . "$root/tests/lib/linux_guest.sh"
-# shellcheck source=../lib/vmwssd.sh
+# shellcheck source=tests/lib/vmwssd.sh
 . "$root/tests/lib/vmwssd.sh"
-# shellcheck source=../lib/balloond.sh
+# shellcheck source=tests/lib/balloond.sh
 . "$root/tests/lib/balloond.sh"
-# shellcheck source=../lib/published.sh
+# shellcheck source=tests/lib/published.sh
 . "$root/tests/lib/published.sh"
-# shellcheck source=../lib/migrate.sh
+# shellcheck source=tests/lib/migrate.sh
 . "$root/tests/lib/migrate.sh"
-# shellcheck source=../lib/moving.sh
+# shellcheck source=tests/lib/moving.sh
 . "$root/tests/lib/moving.sh"
-# shellcheck source=../lib/oracle.sh
+# shellcheck source=tests/lib/oracle.sh
 . "$root/tests/lib/oracle.sh"
-# shellcheck source=../lib/debian.sh
+# shellcheck source=tests/lib/debian.sh
 . "$root/tests/lib/debian.sh"
-# shellcheck source=../lib/kernel_state.sh
+# shellcheck source=tests/lib/kernel_state.sh
 . "$root/tests/lib/kernel_state.sh"
-# shellcheck source=../lib/stalls.sh
+# shellcheck source=tests/lib/stalls.sh
 . "$root/tests/lib/stalls.sh"
-# shellcheck source=../lib/summary.sh
+# shellcheck source=tests/lib/summary.sh
 . "$root/tests/lib/summary.sh"
-# shellcheck source=../lib/browser.sh
+# shellcheck source=tests/lib/browser.sh
 . "$root/tests/lib/browser.sh"
-# shellcheck source=../lib/traced.sh
+# shellcheck source=tests/lib/traced.sh
 . "$root/tests/lib/traced.sh"

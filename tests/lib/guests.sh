@@ -8,6 +8,9 @@ vmwss=$build/host/vmwss
 payload=$build/vm-images/payload/vmwss-payload.elf
 truth_tool=$build/vm-images/payload/payload-truth
 nothp=$build/vm-images/payload/nothp
+# What guests are here: in the arm64 lab another machine of another QEMU.
+qemu=qemu-system-x86_64 machine=pc
+[[ $(uname -m) != aarch64 ]] || qemu=qemu-system-aarch64 machine=virt,gic-version=3
 # Short: the path of a QEMU socket below it may have 107 bytes.
 guests_dir=$(mktemp -d /tmp/vmwss-t.XXXX)
 pids=()
@@ -66,7 +69,7 @@ run_payload() {
 	[[ $accel != kvm ]] || cpu=(-cpu host)
 	local wrap=("$nothp")
 	[[ ${THP:-no} == no ]] || wrap=()
-	"${wrap[@]}" qemu-system-x86_64 -machine "${MACHINE:-pc}" -accel "$accel" "${cpu[@]}" \
+	"${wrap[@]}" "$qemu" -machine "${MACHINE:-$machine}" -accel "$accel" "${cpu[@]}" \
 		-name "guest=$name,debug-threads=on" \
 		-nodefaults -no-user-config -display none -vga none -kernel "$payload" -append "$params" \
 		-serial "file:$guests_dir/$name.out" -pidfile "$guests_dir/$name.pid" -daemonize "$@" || return 1

@@ -4,7 +4,7 @@
 # A libvirtd of our own, in a mount namespace in which libvirt's directories are empty: qemu:///system without touching
 # a libvirt that this machine may have. For what an embedded driver cannot do, as it can be open in one process only.
 
-# shellcheck source=../lib/embed.sh
+# shellcheck source=tests/lib/embed.sh
 . "${BASH_SOURCE[0]%/*}/embed.sh"
 
 # libvirtd_reexec "$@": starts the script $0 again in such a namespace. Before anything else.

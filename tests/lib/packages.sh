@@ -9,13 +9,17 @@ packages_build=(build-essential cmake ninja-build pkg-config libvirt-dev libxml2
 packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients jq procps python3 sqlite3 tmux
 	libxml2-utils)
 packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)
+# The arm64 lab: what emulates it, and what is built for it with.
+packages_lab+=(qemu-system-arm gcc-aarch64-linux-gnu)
 # The picture that tests/bench/matrix draws; without it the table is the same.
 packages_picture=(gnuplot-nox)
 # What the Linux guests of tests/bench/matrix work at: a redis, a compiler. Nothing here starts a service.
 packages_work=(redis-tools tcc)
 # libFuzzer is in the run-time libraries of the clang that the release has.
 packages_fuzz=(clang "libclang-rt-$(grep -qx 'VERSION_ID="12"' /etc/os-release && echo 14 || echo 19)-dev")
-packages_lint=(git python3 clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd)
+# The cross compiler reads every source for arm64; the libraries' headers are those of packages_build.
+packages_lint=(git python3 clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 # The packages: what finds fault with them, and a fresh Debian to install one in, and to boot.
 packages_package=(lintian debootstrap e2fsprogs systemd rpm rpmlint rpm2cpio cpio)
 # What the exporter and plans of a URL are tested with. Not every Debian has victoria-metrics; without it that part is skipped.

@@ -8,14 +8,16 @@
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${BUILD:-$root/build/release}
+# In the arm64 lab: what was cross-built.
+[[ $(uname -m) != aarch64 ]] || build=$root/build/arm64
 accel=tcg
 [[ -z ${VMWSS_LAB_KERNEL:-} ]] || accel=kvm
 
-# shellcheck source=../lib/check.sh
+# shellcheck source=tests/lib/check.sh
 . "$root/tests/lib/check.sh"
 # shellcheck disable=SC2154 # the script's own, if it needs any
 for lib in "${libs[@]}"; do
-	# shellcheck source=../lib/every.sh
+	# shellcheck source=tests/lib/every.sh
 	. "$root/tests/lib/$lib.sh" || exit 1
 	case $lib in
 	overlay) overlay_reexec "$@" ;;

@@ -63,7 +63,7 @@ struct nested {
 
 static int locate(struct nested *n, pid_t pid, struct error *error)
 {
-    const struct target target = {&n->root, &n->guest.process, &n->ram};
+    const struct target target = {.root = &n->root, .process = &n->guest.process, .ram = &n->ram};
     int rc = guest_open_pid(&n->root, pid, &n->guest, error);
 
     if (!rc)

@@ -71,14 +71,14 @@ void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages)
     fake->block = (struct ram_block){
         .id = "pc.ram",
         .hva = FAKE_HVA,
-        .bytes = n_pages * BASE_PAGE_BYTES,
-        .page_bytes = BASE_PAGE_BYTES,
+        .bytes = n_pages * base_page_bytes(),
+        .page_bytes = base_page_bytes(),
     };
     fake->ram = (struct guest_ram){
         .bytes = fake->block.bytes, .n_pages = n_pages, .n_blocks = 1, .blocks = &fake->block};
     fake->target = (struct target){
         .root = &fake->root, .process = &fake->process, .ram = &fake->ram};
-    fake_set_u64(fake, PAGEMAP, FAKE_HVA / BASE_PAGE_BYTES + n_pages, 0);
+    fake_set_u64(fake, PAGEMAP, base_pages(FAKE_HVA) + n_pages, 0);
     /* Room for frames 0 .. 65535: the real bitmap has a word for all of them. */
     fake_set_u64(fake, IDLE_BITMAP_PATH, 1023, 0);
     fake_set_u64(fake, "proc/kpageflags", 65535, 0);
@@ -101,7 +101,7 @@ void fake_kernel_remove(struct fake_kernel *fake)
 
 void fake_map(struct fake_kernel *fake, uint64_t page, uint64_t pfn, uint64_t flags)
 {
-    fake_set_u64(fake, PAGEMAP, FAKE_HVA / BASE_PAGE_BYTES + page, PAGEMAP_PRESENT | pfn);
+    fake_set_u64(fake, PAGEMAP, base_pages(FAKE_HVA) + page, PAGEMAP_PRESENT | pfn);
     fake_set_u64(fake, "proc/kpageflags", pfn, flags);
 }
 

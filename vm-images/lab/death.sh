@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Did the lab's emulation die? Decided by what its console, QEMU and the CPUs showed, and by nothing else: a command that
-# hangs for ever must not pass for a lab that died. Pure functions over texts, see tests/unit/lab_death.sh.
+# hangs for ever must not pass for a lab that died. Pure functions over texts, see tests/unit/lib/lab_death.sh.
 
 # A panic that software alone can bring about, without a fault of the emulated machine: no memory is left, a task hangs, or a
 # panic was asked for.
@@ -12,7 +12,7 @@ lab_panic_of_software='not syncing: (Out of memory|System is deadlocked|hung_tas
 lab_kernel_death() {
 	local panic oops
 	panic=$(sed -nE 's/.*Kernel panic - (not syncing: .*[^ \r])\r?$/\1/p' "$1" | sed -n 1p)
-	oops=$(sed -nE 's/^(\[[^]]*\] )?(.*: [0-9a-f]{4} \[#1\]).*/\2/p' "$1" | sed -n 1p)
+	oops=$(sed -nE 's/^(\[[^]]*\] )?(.*: [0-9a-f]{4,16} \[#1\]).*/\2/p' "$1" | sed -n 1p)
 	[[ ! $panic =~ $lab_panic_of_software ]] || return 1
 	[[ -n $panic$oops ]] || return 1
 	printf 'the kernel: %s\n' "${oops:-$panic}"

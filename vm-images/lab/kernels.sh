@@ -11,6 +11,8 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${VMWSS_CACHE:-$HOME/.cache/vmwss}
+# shellcheck source=architecture.sh
+. "$here/architecture.sh"
 config=$here/page_idle_kernel.config
 # Shown as "of about": what this configuration compiled when it was last looked at.
 expected_objects=1314
@@ -29,6 +31,8 @@ usage() {
 	  6.12        Debian's stock linux-image-6.12-amd64 (security updates of Debian 12)
 	  6.1         Debian 12's stock linux-image-amd64
 	  5.10        Debian 11's, for test guests; from the mirror that this machine has Debian 12 from
+	  arm64       Debian's stock linux-image-6.12-arm64, base pages of 4 KiB
+	  arm64_16k   likewise, of 16 KiB
 
 	  --update    ask apt for the newest version, even if the cache has one
 	  --list      print what the cache has
@@ -246,7 +250,7 @@ for arg in "$@"; do
 		done
 		exit 0
 		;;
-	page_idle | 6.12 | 6.1 | 5.10) names+=("$arg") ;;
+	page_idle | 6.12 | 6.1 | 5.10 | arm64 | arm64_16k) names+=("$arg") ;;
 	*) usage >&2; exit 2 ;;
 	esac
 done
@@ -267,6 +271,10 @@ obtain() {
 	5.10)
 		other_release bullseye
 		stock_kernel 5.10 linux-image-amd64
+		;;
+	arm64 | arm64_16k)
+		other_architecture arm64
+		stock_kernel "$name" "linux-image-6.12-${name/_/-}"
 		;;
 	esac
 	exec {lock}>&-

@@ -7,6 +7,8 @@
  * 2 MiB at the end of the lower part; the payload uses whole aligned 2 MiB pieces only, so the last
  * one is lost to it. What is above the hole begins at 4 GiB or, for an AMD vCPU whose map reaches
  * 1012 GiB, at 1 TiB (pc.c, pc_memory_init()): that a region begins there or above says so.
+ *
+ * virt of arm64 has one stretch from 1 GiB on (hw/arm/virt.c, extended_memmap[]), and no firmware.
  */
 #ifndef VMWSS_LAYOUT_H
 #define VMWSS_LAYOUT_H
@@ -15,8 +17,10 @@
 
 #define LAYOUT_4G (UINT64_C(4) << 30)
 #define LAYOUT_1T (UINT64_C(1) << 40)
+#define LAYOUT_VIRT_BEGIN (UINT64_C(1) << 30)
 
 struct layout {
+    uint64_t ram_begin;  /**< GPA of the first page of RAM */
     uint64_t low_start;  /**< GPA of the region's first page below the hole */
     uint64_t low_pages;  /**< of the region below the hole */
     uint64_t high_start; /**< GPA of its first page above the hole */
@@ -32,8 +36,20 @@ static inline uint64_t layout_whole_pieces(uint64_t start, uint64_t end)
     return (end - start) / PARAMS_HUGE_SIZE * (PARAMS_HUGE_SIZE / PARAMS_PAGE_SIZE);
 }
 
-/** Without a memory size everything is taken to lie below the hole. */
-static inline struct layout layout_of(const struct params *params)
+static inline struct layout layout_of_virt(const struct params *params)
+{
+    uint64_t ram = params->memory_bytes, start = LAYOUT_VIRT_BEGIN + params->start;
+
+    return (struct layout){
+        .ram_begin = LAYOUT_VIRT_BEGIN,
+        .low_start = start,
+        .low_pages = ram ? layout_whole_pieces(start, LAYOUT_VIRT_BEGIN + ram) : UINT64_MAX,
+        .low_bytes = ram,
+        .high_begin = UINT64_MAX,
+    };
+}
+
+static inline struct layout layout_of_pc(const struct params *params)
 {
     uint64_t ram = params->memory_bytes, mib = UINT64_C(1) << 20;
     uint64_t threshold = params->q35 ? 2816 * mib : 3584 * mib;
@@ -52,6 +68,12 @@ static inline struct layout layout_of(const struct params *params)
     layout.high_pages = layout_whole_pieces(layout.high_start,
                                             layout.high_begin + ram - layout.low_bytes);
     return layout;
+}
+
+/** Without a memory size everything is taken to lie below the hole. */
+static inline struct layout layout_of(const struct params *params)
+{
+    return params->virt ? layout_of_virt(params) : layout_of_pc(params);
 }
 
 /** Whether the guest has RAM for the whole region. */
@@ -74,7 +96,8 @@ static inline uint64_t layout_ram_offset(const struct layout *layout, uint64_t p
 {
     uint64_t gpa = layout_gpa(layout, page);
 
-    return gpa < LAYOUT_4G ? gpa : gpa - layout->high_begin + layout->low_bytes;
+    return gpa < layout->high_begin ? gpa - layout->ram_begin
+                                    : gpa - layout->high_begin + layout->low_bytes;
 }
 
 #endif

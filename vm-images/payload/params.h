@@ -26,7 +26,7 @@ struct phase {
 struct params {
     uint64_t total_pages;
     uint64_t hot_pages; /**< of the first phase, when there are phases */
-    uint64_t start;     /**< a GPA */
+    uint64_t start;     /**< counted from where RAM begins: on pc and q35 a GPA */
     uint64_t seed;
     uint64_t run_pages;     /**< of the strided pattern */
     uint64_t balloon_pages; /**< given back to the host before the steady state */
@@ -41,6 +41,7 @@ struct params {
     /** For host tools, which cannot see the guest's memory map: -m and -machine of QEMU. */
     uint64_t memory_bytes;
     bool q35;
+    bool virt; /**< of arm64 */
 };
 
 /** Whether *text starts with word; then *text moves behind it. */
@@ -163,6 +164,13 @@ static inline bool params_take_either(const char **text, const char *no, const c
     return *is || params_take(text, no);
 }
 
+static inline bool params_take_machine(const char **text, struct params *params)
+{
+    params->q35 = params_take(text, "q35");
+    params->virt = !params->q35 && params_take(text, "virt");
+    return params->q35 || params->virt || params_take(text, "pc");
+}
+
 /** Reads one key=value; false when it is not valid. */
 static inline bool params_take_word(const char **text, struct params *params)
 {
@@ -201,7 +209,7 @@ static inline bool params_take_word(const char **text, struct params *params)
     if (params_take(text, "memory="))
         return params_take_size(text, &params->memory_bytes);
     if (params_take(text, "machine="))
-        return params_take_either(text, "pc", "q35", &params->q35);
+        return params_take_machine(text, params);
     return false;
 }
 
@@ -251,6 +259,9 @@ static inline const char *params_parse(struct params *params, const char *text, 
         .seed = 1,
         .run_pages = 1,
         .pattern.stride_pages = (UINT64_C(64) << 10) / PARAMS_PAGE_SIZE,
+#ifdef __aarch64__
+        .virt = true,
+#endif
     };
     for (;;) {
         while (*text == ' ')

@@ -9,34 +9,12 @@
  * directory is allocated for each GiB in use, behind the image and below start=.
  */
 #include "balloon.h"
+#include "machine.h"
 
-#define MULTIBOOT_LOADED 0x2badb002
-#define MULTIBOOT_HAS_MAP 0x40
-#define MULTIBOOT_HAS_COMMAND 0x4
-#define MULTIBOOT_RAM 1
-
-#define GIB (UINT64_C(1) << 30)
+#define GIB MACHINE_GIB
 #define TABLES 3 /* page directory pointer tables: QEMU may put high RAM at 1 TiB */
 #define GIB_PER_TABLE 512
 #define MAX_GIB (TABLES * GIB_PER_TABLE)
-#define PRESENT_WRITABLE 0x3
-#define HUGE_PAGE 0x80
-
-struct multiboot_info {
-    uint32_t flags;
-    uint32_t unused[3];
-    uint32_t command;
-    uint32_t unused2[6];
-    uint32_t map_length;
-    uint32_t map;
-};
-
-struct multiboot_range {
-    uint32_t size; /**< of what follows */
-    uint64_t base;
-    uint64_t length;
-    uint32_t type;
-} __attribute__((packed));
 
 extern uint64_t boot_pdpt[MAX_GIB];
 extern char payload_end[];
@@ -49,70 +27,10 @@ static union {
 
 static uint64_t next_free;
 
-/* gcc emits calls to these two whatever it is told. */
-void *memset(void *to, int byte, size_t size)
-{
-    void *end = to;
-
-    __asm__ volatile("rep stosb" : "+D"(end), "+c"(size) : "a"(byte) : "memory");
-    return to;
-}
-
-void *memcpy(void *to, const void *from, size_t size)
-{
-    void *end = to;
-
-    __asm__ volatile("rep movsb" : "+D"(end), "+S"(from), "+c"(size) : : "memory");
-    return to;
-}
-
-static void out_byte(uint16_t port, uint8_t byte)
-{
-    __asm__ volatile("outb %0, %1" : : "a"(byte), "Nd"(port));
-}
-
-static uint8_t in_byte(uint16_t port)
-{
-    uint8_t byte;
-
-    __asm__ volatile("inb %1, %0" : "=a"(byte) : "Nd"(port));
-    return byte;
-}
-
-#define PIT_CHANNEL_0 0x40
-#define PIT_CONTROL 0x43
-/* Channel 0, its count in two bytes, mode 0: one interrupt when it has counted down, and none
- * after. */
-#define PIT_ONCE 0x30
-
-/**
- * SeaBIOS leaves the interval timer (Intel 8254) ticking 18.2 times a second. A halted guest that
- * masks interrupts does not mind, but its QEMU wakes up for each tick: 0.25 % of a core, and there
- * may be a thousand of them.
- */
-static void stop_pit(void)
-{
-    out_byte(PIT_CONTROL, PIT_ONCE);
-    out_byte(PIT_CHANNEL_0, 1);
-    out_byte(PIT_CHANNEL_0, 0);
-}
-
-#define SERIAL 0x3f8
-#define DEBUG_CONSOLE 0xe9
-
-static void put_char(char c)
-{
-    /* Bounded: a port that is not there reads as ready, but a stuck one must not stop us. */
-    for (int i = 0; i < 100000 && !(in_byte(SERIAL + 5) & 0x20); i++)
-        ;
-    out_byte(SERIAL, (uint8_t)c);
-    out_byte(DEBUG_CONSOLE, (uint8_t)c);
-}
-
 static void put(const char *text)
 {
     while (*text)
-        put_char(*text++);
+        machine_put_char(*text++);
 }
 
 static void put_number(uint64_t number, unsigned int base)
@@ -134,24 +52,16 @@ static void put_error(const char *what, const char *where)
 
     put("vmwss-payload error: ");
     for (; *where && *where != ' '; where++)
-        put_char(*where);
+        machine_put_char(*where);
     put(*word ? " " : "");
     put(what);
     put("\n");
 }
 
-/** QEMU puts the payload's file name, blanks and all, before the parameters. */
-static const char *skip_file_name(const char *command)
+/** start= counts from where RAM begins. */
+static uint64_t region_begin(const struct state *state)
 {
-    const char *word = command;
-
-    for (const char *p = command; *p; p++) {
-        if (*p == ' ')
-            word = p + 1;
-        if (*p == '=')
-            return word;
-    }
-    return "";
+    return MACHINE_RAM_BEGIN + state->params.start;
 }
 
 /** Adds the usable part of one range of RAM to the region; pages is what the region still lacks. */
@@ -161,8 +71,8 @@ static uint64_t add_range(struct state *state, unsigned int slot, uint64_t base,
     struct range *range = &state->ranges[slot];
     uint64_t pages;
 
-    if (base < state->params.start)
-        base = state->params.start;
+    if (base < region_begin(state))
+        base = region_begin(state);
     base = (base + PARAMS_HUGE_SIZE - 1) / PARAMS_HUGE_SIZE * PARAMS_HUGE_SIZE;
     end = end / PARAMS_HUGE_SIZE * PARAMS_HUGE_SIZE;
     if (base >= end)
@@ -175,23 +85,20 @@ static uint64_t add_range(struct state *state, unsigned int slot, uint64_t base,
 }
 
 /** Lays the region out over the memory map; what is wrong, or NULL. */
-static const char *find_region(struct state *state, const struct multiboot_info *info)
+static const char *find_region(struct state *state, const struct machine_info *info)
 {
-    uint64_t at = info->map, last = 0, done = 0;
+    uint64_t last = 0, done = 0;
     unsigned int slot = 0;
 
-    while (at < info->map + info->map_length && done < state->params.total_pages) {
-        const struct multiboot_range *ram = (const struct multiboot_range *)at;
+    for (unsigned int i = 0; i < info->ram_count && done < state->params.total_pages; i++) {
+        const struct machine_ram *ram = &info->ram[i];
 
-        at += ram->size + sizeof(ram->size);
-        if (ram->type != MULTIBOOT_RAM)
-            continue;
         if (ram->base < last)
             return "the memory map is not in ascending order";
-        last = ram->base + ram->length;
+        last = ram->end;
         if (slot == MAX_RANGES)
             return "the memory map has too many pieces";
-        done += add_range(state, slot, ram->base, last, done);
+        done += add_range(state, slot, ram->base, ram->end, done);
         if (state->ranges[slot].end_page)
             slot++;
     }
@@ -215,8 +122,8 @@ static const char *map_gib(uint64_t number, uint64_t limit)
     if (next_free > limit)
         return "start= leaves no room for page tables";
     for (uint64_t i = 0; i < 512; i++)
-        directory[i] = (number * GIB + i * PARAMS_HUGE_SIZE) | PRESENT_WRITABLE | HUGE_PAGE;
-    boot_pdpt[number] = (uint64_t)directory | PRESENT_WRITABLE;
+        directory[i] = (number * GIB + i * PARAMS_HUGE_SIZE) | MACHINE_BLOCK;
+    boot_pdpt[number] = (uint64_t)directory | MACHINE_TABLE;
     return NULL;
 }
 
@@ -225,18 +132,19 @@ static const char *map_region(const struct state *state)
 {
     /* QEMU's information lies directly behind the image; by now everything in it was copied. */
     next_free = (uint64_t)payload_end;
-    if (next_free > state->params.start)
+    if (next_free > region_begin(state))
         return "start= overlaps the payload";
     for (unsigned int i = 0; i < MAX_RANGES && state->ranges[i].end_page; i++) {
         const struct range *range = &state->ranges[i];
 
         for (uint64_t gib = range->gpa / GIB; gib * GIB < range_end(range); gib++) {
-            const char *wrong = map_gib(gib, state->params.start);
+            const char *wrong = map_gib(gib, region_begin(state));
 
             if (wrong)
                 return wrong;
         }
     }
+    machine_tables_written();
     return NULL;
 }
 
@@ -252,16 +160,17 @@ static void populate(const struct state *state)
             *state_word(state, page) = page + 1;
 }
 
-/** The time stamp counter's frequency, by the ACPI timer over 50 ms: good enough, see spin.c. */
+/** The time stamp counter's frequency, by a timer that is right over 50 ms: good enough, see
+ * spin.c. */
 static uint64_t measure_clock(void)
 {
-    uint32_t begin = read_pm_timer(), ticks;
+    uint32_t begin = read_timer(), ticks;
     uint64_t stamp = read_tsc();
 
     do
-        ticks = (read_pm_timer() - begin) & PM_TIMER_MASK;
-    while (ticks < PM_TIMER_HZ / 20);
-    return (read_tsc() - stamp) * PM_TIMER_HZ / ticks + 1;
+        ticks = (read_timer() - begin) & TIMER_MASK;
+    while (ticks < TIMER_HZ / 20);
+    return (read_tsc() - stamp) * TIMER_HZ / ticks + 1;
 }
 
 static bool is_used(const uint64_t *used, unsigned int gib)
@@ -272,8 +181,8 @@ static bool is_used(const uint64_t *used, unsigned int gib)
 /** Pages that the steady state touches beside the hot set: code, state, page tables walked. */
 static uint64_t own_pages(const struct state *state)
 {
-    uint64_t used[MAX_GIB / 64] = {1}; /* the first GiB holds code and state */
-    uint64_t pages = 3;                /* code, state, page map level 4 */
+    uint64_t used[MAX_GIB / 64] = {UINT64_C(1) << MACHINE_RAM_BEGIN / GIB}; /* code and state */
+    uint64_t pages = 3; /* code, state, page map level 4 */
     unsigned int last_table = TABLES;
 
     for (uint64_t j = 0; j < state->hot_pages; j++) {
@@ -310,42 +219,41 @@ static void put_ready(const struct state *state)
     put("\n");
 }
 
-static const char *prepare(struct state *state, const struct multiboot_info *info,
-                           const char **where)
+static const char *prepare(struct state *state, const uint64_t start[2], const char **where)
 {
-    const char *command = "", *wrong;
+    struct machine_info info = {.command = ""};
+    const char *wrong = machine_read(start, &info);
 
-    if (info->flags & MULTIBOOT_HAS_COMMAND)
-        command = skip_file_name((const char *)(uint64_t)info->command);
-    wrong = params_parse(&state->params, command, where);
+    if (wrong)
+        return wrong;
+    wrong = params_parse(&state->params, info.command, where);
     if (wrong)
         return wrong;
     *where = "";
-    if (!(info->flags & MULTIBOOT_HAS_MAP))
-        return "the loader gave no memory map";
-    wrong = find_region(state, info);
+    wrong = find_region(state, &info);
     return wrong ? wrong : map_region(state);
 }
 
-void payload_main(uint32_t magic, const struct multiboot_info *info);
-void payload_main(uint32_t magic, const struct multiboot_info *info)
+static const char *begin(struct state *state, const uint64_t start[2], const char **where)
 {
-    struct state *state = &own.state;
-    const char *where = "", *wrong = "not started by a multiboot loader";
+    const char *wrong = prepare(state, start, where);
 
-    if (magic == MULTIBOOT_LOADED)
-        wrong = prepare(state, info, &where);
-    if (wrong) {
-        put_error(wrong, where);
-        return;
-    }
+    if (wrong)
+        return wrong;
     state->magic = STATE_MAGIC;
     state->hot_pages = state->params.hot_pages;
     populate(state);
     if (state->params.balloon_pages)
-        wrong = balloon_inflate(state);
-    else if (state->params.balloon_follows)
-        wrong = balloon_follow_begin();
+        return balloon_inflate(state);
+    return state->params.balloon_follows ? balloon_follow_begin() : NULL;
+}
+
+void payload_main(uint64_t first, uint64_t second)
+{
+    const uint64_t start[2] = {first, second};
+    struct state *state = &own.state;
+    const char *where = "", *wrong = begin(state, start, &where);
+
     if (wrong) {
         put_error(wrong, where);
         return;
@@ -353,7 +261,7 @@ void payload_main(uint32_t magic, const struct multiboot_info *info)
     if (state->params.phase_count)
         state->clock_hz = measure_clock();
     if (state->params.idle)
-        stop_pit();
+        machine_quiet();
     put_ready(state);
     spin_enter(state);
 }

@@ -22,8 +22,9 @@ static const char usage[] =
     "  --list-ram  print their numbers in guest RAM (offset in its memory backend / 4096)\n"
     "  --help      print this\n"
     "\n"
-    "The parameters are the payload's. memory=SIZE and machine=pc|q35 say how QEMU was started;\n"
-    "they are needed only when the region may pass the PCI hole.\n";
+    "The parameters are the payload's. memory=SIZE and machine=pc|q35|virt say how QEMU was\n"
+    "started; they are needed only when the region may pass the PCI hole, or for virt, which is\n"
+    "arm64's. start= is counted from where RAM begins.\n";
 
 struct count {
     uint64_t huge_pages;
@@ -58,7 +59,7 @@ static void mark_walk(const struct seen *seen, uint64_t gpa, struct count *count
 static void count_hot(const struct params *params, const struct layout *layout, uint64_t hot_pages,
                       const struct seen *seen, struct count *count)
 {
-    mark_walk(seen, 0, count);
+    mark_walk(seen, layout->ram_begin, count);
     for (uint64_t j = 0; j < hot_pages; j++) {
         uint64_t page = pattern_page(&params->pattern, j);
 

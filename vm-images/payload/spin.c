@@ -7,6 +7,7 @@
  * the timer wraps.
  */
 #include "balloon.h"
+#include "machine.h"
 
 #define CLOCK_READS_PER_SECOND 4
 /* Some 10 ms: how often the guest leaves to its hypervisor even if nothing calls it out. */
@@ -26,23 +27,23 @@ static uint64_t phase_ticks(const struct state *state)
 {
     const struct params *params = &state->params;
 
-    return params->phases[state->phase % params->phase_count].duration_s * PM_TIMER_HZ;
+    return params->phases[state->phase % params->phase_count].duration_s * TIMER_HZ;
 }
 
 /** Plans the next look at the ACPI timer. */
 static void plan_look(struct clock *clock, const struct state *state)
 {
-    uint64_t limit = phase_ticks(state), wait = PM_TIMER_HZ / CLOCK_READS_PER_SECOND;
+    uint64_t limit = phase_ticks(state), wait = TIMER_HZ / CLOCK_READS_PER_SECOND;
 
     if (limit > clock->ticks && limit - clock->ticks < wait)
         wait = limit - clock->ticks;
-    clock->next_look = clock->last_look + wait * state->clock_hz / PM_TIMER_HZ;
+    clock->next_look = clock->last_look + wait * state->clock_hz / TIMER_HZ;
 }
 
 static void clock_start(struct clock *clock, const struct state *state)
 {
     clock->last_look = read_tsc();
-    clock->last_timer = read_pm_timer();
+    clock->last_timer = read_timer();
     clock->ticks = 0;
     plan_look(clock, state);
 }
@@ -50,13 +51,13 @@ static void clock_start(struct clock *clock, const struct state *state)
 static void clock_advance(struct clock *clock, const struct state *state)
 {
     uint64_t now = read_tsc();
-    uint32_t timer = read_pm_timer();
+    uint32_t timer = read_timer();
     uint64_t seconds = (now - clock->last_look) / state->clock_hz;
-    uint64_t ticks = (timer - clock->last_timer) & PM_TIMER_MASK;
+    uint64_t ticks = (timer - clock->last_timer) & TIMER_MASK;
 
     /* A vCPU that was stopped for seconds missed whole wraps; its time stamps still tell. */
-    while (ticks + PM_TIMER_MASK / 2 < seconds * PM_TIMER_HZ)
-        ticks += PM_TIMER_MASK + 1;
+    while (ticks + TIMER_MASK / 2 < seconds * TIMER_HZ)
+        ticks += TIMER_MASK + 1;
     clock->ticks += ticks;
     clock->last_look = now;
     clock->last_timer = timer;
@@ -88,16 +89,13 @@ static bool next_phase(struct clock *clock, struct state *state)
  *
  * QEMU 7.2's emulated SVM enters a guest now and then with the global interrupt flag clear. No
  * interrupt reaches that CPU until the guest leaves by itself, and a loop over memory never does:
- * the hypervisor below is dead, one lab boot in six. CPUID is intercepted by every hypervisor, and
- * touches no memory.
+ * the hypervisor below is dead, one lab boot in six.
  */
 static void leave_now_and_then(uint64_t *next, const struct state *state)
 {
-    uint32_t leaf = 0, subleaf = 0;
-
     if (read_tsc() < *next)
         return;
-    __asm__ volatile("cpuid" : "+a"(leaf), "+c"(subleaf) : : "ebx", "edx");
+    machine_leave();
     if (state->params.balloon_follows)
         balloon_follow(state);
     *next = read_tsc() + LEAVE_EVERY_CYCLES;
@@ -131,8 +129,8 @@ void spin(struct state *state)
 {
     struct clock clock = {0};
 
-    while (state->params.idle) /* nothing wakes it but an NMI */
-        __asm__ volatile("cli; hlt");
+    while (state->params.idle)
+        machine_halt();
     if (state->params.phase_count)
         clock_start(&clock, state);
     for (;;) {

@@ -38,27 +38,6 @@ static inline volatile uint64_t *state_word(const struct state *state, uint64_t 
                                  (page % 64) * 64);
 }
 
-/** The time stamp counter: no exit from the guest. */
-static inline uint64_t read_tsc(void)
-{
-    uint32_t low, high;
-
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (uint64_t)high << 32 | low;
-}
-
-#define PM_TIMER_HZ 3579545
-#define PM_TIMER_MASK 0xffffff
-
-/** The ACPI timer, where SeaBIOS puts it on both pc and q35. It wraps every 4.7 s. */
-static inline uint32_t read_pm_timer(void)
-{
-    uint32_t ticks;
-
-    __asm__ volatile("inl %w1, %0" : "=a"(ticks) : "Nd"((uint16_t)0x608));
-    return ticks & PM_TIMER_MASK;
-}
-
 /** Touches the hot set for ever; halts for ever with idle=yes. */
 void spin(struct state *state) __attribute__((noreturn));
 /** Calls spin() on a stack in the state's own page. */

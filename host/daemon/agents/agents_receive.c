@@ -180,7 +180,7 @@ static void receive_events(struct agents *agents, struct agent_peer *peer)
 /* --- waiting ---------------------------------------------------------------------------------- */
 
 /* Where they are to be polled, in the order of the list; the number of descriptors. */
-static size_t fill(struct agents *agents, uint64_t *until_ns, bool all)
+static size_t fill_pollfds(struct agents *agents, uint64_t *until_ns, bool all)
 {
     size_t n = 0;
 
@@ -257,7 +257,7 @@ void agents_listen(struct agents *agents, uint64_t until_ns, bool held)
     agents->held = held;
 
     bool all = listens_to_all(agents, &until_ns);
-    size_t n = fill(agents, &until_ns, all);
+    size_t n = fill_pollfds(agents, &until_ns, all);
 
     if (poll(agents->fds, n, timeout_ms(until_ns)) < 0)
         return;

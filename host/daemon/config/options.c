@@ -33,7 +33,7 @@ static void print_help(void)
           stdout);
 }
 
-static int add(struct options *options, const char *key, const char *value)
+static int add_option(struct options *options, const char *key, const char *value)
 {
     struct config unused;
     struct error error = {0};
@@ -64,7 +64,7 @@ static int options_take(struct options *options, int option, const struct option
         options->dump = true;
         return 0;
     case 'D':
-        return add(options, "log-level", "debug");
+        return add_option(options, "log-level", "debug");
     case 'h':
         print_help();
         return 1;
@@ -72,7 +72,8 @@ static int options_take(struct options *options, int option, const struct option
         puts("vmwssd " VMWSS_VERSION);
         return 1;
     default:
-        return option >= FIRST_KEY ? add(options, longs[option - FIRST_KEY].name, optarg) : -EINVAL;
+        return option >= FIRST_KEY ? add_option(options, longs[option - FIRST_KEY].name, optarg)
+                                   : -EINVAL;
     }
 }
 

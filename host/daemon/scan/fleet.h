@@ -114,7 +114,7 @@ struct fleet_state {
                    do */
 };
 
-/** To be called every few seconds: says which scans hang (@p now_ns by clock_ns()), and starts
+/** To be called every five seconds: says which scans hang (@p now_ns by clock_ns()), and starts
  * threads in their place, as long as there are not too many. */
 void fleet_relieve(struct fleet *fleet, uint64_t now_ns);
 

@@ -20,12 +20,28 @@
 /** A thread that scans nothing shows itself every few seconds. */
 #define FLEET_STUCK_NS 60000000000ULL
 
+/** Guests that one worker scans together: fleet_batch.c. */
+struct fleet_batch {
+    size_t n;      /* fewer, once the rest was released */
+    bool released; /* by its own worker */
+    uint64_t sent_ns;
+    size_t at;       /* the one that is scanned; those before it are done */
+    uint64_t due_ns; /* the deadline of the first, from which the next one of each is reckoned */
+    double planned_s;
+    double max_period_s; /* for a guest that does not change */
+    struct fleet_guest *guests[SCANNER_BATCH];
+    uint64_t generations[SCANNER_BATCH]; /* that their panels had before */
+    struct scanner_batch asked;          /* as many as were sent, whoever has them now */
+};
+
 struct fleet_worker {
     struct fleet *fleet;
     pthread_t thread;
-    uint64_t seen_ns;
-    const struct fleet_guest *at; /* the guest that it scans; NULL: none */
-    bool logged;                  /* it was logged that this scan hangs */
+    uint64_t seen_ns; /* when it began with that guest, or with its turn; or had been stopped */
+    const struct fleet_guest *at; /* the guest that it scans, or restores; NULL: none */
+    bool restores;
+    bool logged; /* it was logged that this scan hangs */
+    struct fleet_batch batch;
 };
 
 struct fleet_guest {
@@ -44,6 +60,7 @@ struct fleet_guest {
     unsigned jobs;               /* enum sample_flag, since the last scan */
     bool gone;
     bool refused; /* the last scan failed, and it was logged */
+    bool regular; /* its deadline is a period after the last one */
     struct budget_cost cost;
     /* Its worker's own while it is busy: */
     bool busy;
@@ -72,6 +89,7 @@ struct fleet {
     uint64_t generation; /* of the config, as far as panels must begin anew */
     size_t n;
     struct fleet_guest *guests;
+    struct fleet_guest *let_go; /* while a worker had them, and not restored yet */
     uint64_t serials;
     struct deadline_queue queue;
     struct budget_plan plan;
@@ -89,9 +107,11 @@ struct fleet {
     double polling_s;       /* what asking all guests once costs */
     uint64_t held_until_ns; /* the ledger has all wait, those who ask them as well */
     uint64_t records;
-    uint64_t jobs_serial; /* of the guest whose jobs were looked for last */
-    double jobs_credit_s; /* CPU time that finding them may take */
-    uint64_t jobs_ns;     /* when it was last counted */
+    uint64_t jobs_serial;  /* of the guest whose jobs were looked for last */
+    double jobs_credit_s;  /* CPU time that finding them may take */
+    uint64_t jobs_ns;      /* when it was last counted */
+    uint64_t led_until_ns; /* a worker waits for the next deadline, then; 0: none does */
+    uint64_t relieved_ns;  /* when fleet_relieve() was called last; 0: not yet */
     bool stop;
     size_t n_workers; /* that were started */
     struct fleet_worker workers[FLEET_WORKERS_MAX];
@@ -108,9 +128,30 @@ struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns);
 
 void fleet_guest_free(struct fleet *fleet, struct fleet_guest *guest);
 
-/** Takes @p guest out of the table. While a worker scans it that worker frees it; else it is put
+/** Takes @p guest out of the table. While a worker has it a worker frees it later; else it is put
  * before *freed, to be freed without the mutex. */
 void fleet_unlink(struct fleet *fleet, struct fleet_guest *guest, struct fleet_guest **freed);
+
+/** ns of so many seconds. */
+uint64_t fleet_ns(double seconds);
+
+/** What the budget allows now. The mutex is held. */
+struct budget_limits fleet_limits(const struct fleet *fleet);
+
+/** Queues a guest that is suspended again: nothing is touched, and its panel does not age. The
+ * mutex is held. */
+void fleet_put_off(struct fleet *fleet, struct fleet_guest *guest, uint64_t now_ns);
+
+/** Takes @p first, which is due, and others with it out of the queue. The mutex is held. */
+void fleet_batch_take(struct fleet *fleet, struct fleet_batch *batch, struct fleet_guest *first,
+                      uint64_t now_ns);
+
+/** Scans the batch of @p worker, which is at its first guest; without the mutex. */
+void fleet_batch_scan(struct fleet *fleet, struct fleet_worker *worker);
+
+/** Puts those that come after the guest that is scanned back into the queue, with the deadlines
+ * that they had, for others to take. The mutex is held. */
+void fleet_batch_release(struct fleet *fleet, struct fleet_batch *batch);
 
 /** What a thread does until the fleet stops; @p worker is its own. */
 void *fleet_work(void *worker);

@@ -15,6 +15,9 @@
 #include <time.h>
 
 #define SECOND_NS 1000000000ULL
+/* fleet_relieve() is called every five seconds: then all was stopped, as by SIGSTOP or a freezer of
+ * control groups. */
+#define STOPPED_NS (8 * SECOND_NS)
 #define APART_FIRST_NS (60 * SECOND_NS)
 #define APART_MOST_NS (960 * SECOND_NS)
 
@@ -83,26 +86,48 @@ uint64_t fleet_set_apart(struct fleet_guest *guest, uint64_t began_ns, uint64_t 
     return due_ns > now_ns + guest->apart_ns ? due_ns : now_ns + guest->apart_ns;
 }
 
-void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
+/* Then each worker has its time anew: the scanner goes on with a batch whose rest others would scan
+ * as well. The mutex is held. */
+static bool was_stopped(struct fleet *fleet)
+{
+    const uint64_t now_ns = clock_ns();
+    const bool stopped = fleet->relieved_ns && now_ns > fleet->relieved_ns + STOPPED_NS;
+
+    fleet->relieved_ns = now_ns;
+    for (size_t i = 0; stopped && i < fleet->n_workers; i++)
+        fleet->workers[i].seen_ns = now_ns;
+    return stopped;
+}
+
+/* The mutex is held. */
+static void relieve(struct fleet *fleet, uint64_t now_ns)
 {
     size_t hanging = 0;
 
-    pthread_mutex_lock(&fleet->mutex);
     for (size_t i = 0; i < fleet->n_workers; i++) {
         struct fleet_worker *worker = &fleet->workers[i];
 
         if (!hangs(worker, now_ns))
             continue;
         hanging++;
+        if (!worker->restores) /* which it does itself, unless it hangs elsewhere */
+            fleet_batch_release(fleet, &worker->batch);
         if (!worker->logged)
             log_line(LOG_CLASS_GUEST, LOG_WARNING,
-                     "domain %s: its scan hangs; other guests are scanned meanwhile",
-                     worker->at->name);
+                     "domain %s: %s hangs; other guests are scanned meanwhile", worker->at->name,
+                     worker->restores ? "restoring it" : "its scan");
         worker->logged = true;
     }
     while (fleet->n_workers < FLEET_WORKERS + hanging && fleet->n_workers < FLEET_WORKERS_MAX &&
            start_worker(fleet) == 0)
         ;
+}
+
+void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
+{
+    pthread_mutex_lock(&fleet->mutex);
+    if (!was_stopped(fleet))
+        relieve(fleet, now_ns);
     pthread_mutex_unlock(&fleet->mutex);
 }
 
@@ -121,15 +146,17 @@ static bool joined(pthread_t thread)
     return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
 }
 
-/* One that restores guests is waited for, however long it takes. */
+/* One that restores guests is waited for, unless that hangs: the scanner, which does it, ends no
+ * sooner. */
 static bool left_behind(struct fleet *fleet, const struct fleet_worker *worker, uint64_t begin_ns)
 {
-    bool scanning;
+    const uint64_t now_ns = clock_ns();
+    bool late;
 
     pthread_mutex_lock(&fleet->mutex);
-    scanning = worker->at != NULL;
+    late = worker->at && (!worker->restores || hangs(worker, now_ns));
     pthread_mutex_unlock(&fleet->mutex);
-    return scanning && clock_ns() > begin_ns + LEAVE_NS;
+    return late && now_ns > begin_ns + LEAVE_NS;
 }
 
 void fleet_stop_workers(struct fleet *fleet)

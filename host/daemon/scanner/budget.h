@@ -87,7 +87,8 @@ struct ledger {
 
 /** CPU seconds in credit at first: what starting takes, and the first two dozen guests. Since the
  * start the process has never used more than these, the budget's share of the time, and what was
- * begun last; but for opening the history. */
+ * begun last: the ledger is asked once for all guests of a batch (fleet_batch.c). But for opening
+ * the history. */
 #define LEDGER_BURST_S 0.25
 
 /** @p spent_s: CPU time of the process that does not count. */

@@ -263,10 +263,8 @@ static int scan_panel(struct guest_scan *scan, const struct scan_rules *rules, u
     if (!scan->panel)
         return begin_panel(scan, rules, samples, now, error);
     panel_set_samples(scan->panel, samples);
-    rc = panel_tick(scan->panel, presence(scan, now), error);
+    rc = panel_tick(scan->panel, presence(scan, now), now, error);
     scan->reads++;
-    if (rc == 0)
-        rc = subject_refresh_read(&scan->subject, now, error);
     if (rc == 0 && panel_read_all(scan->panel))
         scan->subject.guest.jobs |= QEMU_JOB_DUMP;
     if (rc == 0 && !fits(scan, rules, samples)) {

@@ -44,10 +44,10 @@ size_t scan_request_size(unsigned op)
         [SCAN_OPEN] = REQUEST_WITH(open),
         [SCAN_HAS_RAM] = REQUEST_WITH(has_ram),
         [SCAN_SAMPLE] = REQUEST_WITH(sample),
-        [SCAN_SIZE] = REQUEST_PLAIN,
         [SCAN_CLOSE] = REQUEST_PLAIN,
         [SCAN_CONNECT] = REQUEST_WITH(connect),
         [SCAN_JOBS] = REQUEST_PLAIN,
+        [SCAN_BELL] = REQUEST_PLAIN,
     };
 
     return op < N_SCAN_OPS ? sizes[op] : 0;
@@ -64,10 +64,10 @@ size_t scan_reply_size(unsigned op)
         [SCAN_OPEN] = REPLY_WITH(opened),
         [SCAN_HAS_RAM] = REPLY_WITH(has_ram),
         [SCAN_SAMPLE] = REPLY_WITH(sampled),
-        [SCAN_SIZE] = REPLY_WITH(sampled),
         [SCAN_CLOSE] = REPLY_PLAIN,
         [SCAN_CONNECT] = REPLY_PLAIN,
         [SCAN_JOBS] = REPLY_WITH(jobs),
+        [SCAN_BELL] = REPLY_PLAIN,
     };
 
     return op < N_SCAN_OPS ? sizes[op] : 0;
@@ -82,7 +82,7 @@ static bool is_switch(uint8_t value)
     return value <= 1;
 }
 
-static bool within(double value, double least, double most)
+static bool is_within(double value, double least, double most)
 {
     return isfinite(value) && value >= least && value <= most;
 }
@@ -134,12 +134,13 @@ static bool sample_valid(const struct scan_sample *sample)
     double before_s = 0;
 
     if (sample->samples == 0 || sample->samples > SCAN_MAX_SAMPLES ||
-        !within(sample->cpu_s, 0, SCAN_MAX_SECONDS) || (sample->jobs & ~KNOWN_FLAGS) ||
-        !is_switch(sample->anew) || !is_method(sample->method) || sample->n_windows == 0 ||
-        sample->n_windows > RUN_MAX_WINDOWS || !within(sample->tick_s, 0, SCAN_MAX_SECONDS))
+        !is_within(sample->cpu_s, 0, SCAN_MAX_SECONDS) || (sample->jobs & ~KNOWN_FLAGS) ||
+        !is_switch(sample->anew) || !is_switch(sample->ring) || !is_method(sample->method) ||
+        sample->n_windows == 0 || sample->n_windows > RUN_MAX_WINDOWS ||
+        !is_within(sample->tick_s, 0, SCAN_MAX_SECONDS))
         return false;
     for (uint32_t i = 0; i < sample->n_windows; i++) {
-        if (!within(sample->window_s[i], before_s, SCAN_MAX_SECONDS) ||
+        if (!is_within(sample->window_s[i], before_s, SCAN_MAX_SECONDS) ||
             sample->window_s[i] == before_s)
             return false;
         before_s = sample->window_s[i];
@@ -203,15 +204,15 @@ static bool list_valid(const struct scan_list *list)
 
 static bool window_valid(const struct window_record *window)
 {
-    return within(window->window_s, 0, SCAN_MAX_SECONDS) &&
-           within(window->est_window_s, 0, SCAN_MAX_SECONDS) &&
-           within(window->touched_fraction, 0, 1) &&
+    return is_within(window->window_s, 0, SCAN_MAX_SECONDS) &&
+           is_within(window->est_window_s, 0, SCAN_MAX_SECONDS) &&
+           is_within(window->touched_fraction, 0, 1) &&
            window->wss_low_bytes <= window->wss_high_bytes;
 }
 
 static bool bin_valid(const struct age_bin *bin)
 {
-    return within(bin->from_s, 0, SCAN_MAX_SECONDS) && !isnan(bin->to_s) &&
+    return is_within(bin->from_s, 0, SCAN_MAX_SECONDS) && !isnan(bin->to_s) &&
            bin->to_s >= bin->from_s;
 }
 
@@ -221,9 +222,9 @@ static bool record_valid(const struct ages_record *ages)
 
     if (record->n_windows > RUN_MAX_WINDOWS || ages->n_bins > RUN_MAX_WINDOWS + 1 ||
         record->method || record->pid <= 0 || record->accel > ACCEL_TCG ||
-        (record->flags & ~KNOWN_FLAGS) || !within(record->vcpu_s, 0, SCAN_MAX_SECONDS) ||
-        !within(record->cpu_s, 0, SCAN_MAX_SECONDS) ||
-        !within(record->paused_s, 0, SCAN_MAX_SECONDS) || record->time.tv_nsec < 0 ||
+        (record->flags & ~KNOWN_FLAGS) || !is_within(record->vcpu_s, 0, SCAN_MAX_SECONDS) ||
+        !is_within(record->cpu_s, 0, SCAN_MAX_SECONDS) ||
+        !is_within(record->paused_s, 0, SCAN_MAX_SECONDS) || record->time.tv_nsec < 0 ||
         record->time.tv_nsec >= 1000000000)
         return false;
     for (size_t i = 0; i < record->n_windows; i++)
@@ -242,7 +243,7 @@ static bool opened_valid(const struct scan_opened *opened)
 
 static bool sampled_valid(const struct scan_sampled *sampled)
 {
-    return within(sampled->cpu_s, 0, SCAN_MAX_SECONDS) && is_method(sampled->method) &&
+    return is_within(sampled->cpu_s, 0, SCAN_MAX_SECONDS) && is_method(sampled->method) &&
            is_switch(sampled->has_record) &&
            (!sampled->has_record || record_valid(&sampled->record));
 }
@@ -262,11 +263,10 @@ bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op)
     case SCAN_HAS_RAM:
         return is_switch(reply->has_ram);
     case SCAN_SAMPLE:
-    case SCAN_SIZE:
         return sampled_valid(&reply->sampled);
     case SCAN_JOBS:
         return (reply->jobs.jobs & ~KNOWN_JOBS) == 0 &&
-               within(reply->jobs.cpu_s, 0, SCAN_MAX_SECONDS);
+               is_within(reply->jobs.cpu_s, 0, SCAN_MAX_SECONDS);
     default:
         return true;
     }

@@ -2,9 +2,10 @@
 /**
  * @file scan_message.h  What crosses the wall between the two processes of vmwssd (scanner.h).
  *
- * Theory of operation. A request is one message, and so is its reply. Each kind has one size, and
- * what is shorter or longer is none. Every field is checked before anything else looks at it: a
- * text ends within its array, a number is within the range that stands beside it, a switch is 0 or
+ * Theory of operation. A request is one message, and so is its reply; several requests may wait in
+ * a channel. Each kind has one size, and what is shorter or longer is none. Every field is checked
+ * before anything else looks at it: a text ends within its array, a number is within the range that
+ * stands beside it, a switch is 0 or
  * 1. So the scanner, which has privileges, acts on nothing that another process made up but plain
  * numbers and the names of guests, and of these it proves what it is about to touch: that the
  * process is a QEMU, and the same as when it was opened. Both processes are the same program, so
@@ -30,8 +31,8 @@ enum scan_op {
     SCAN_OPEN,    /* a guest; a descriptor of its process comes with the reply */
     SCAN_HAS_RAM, /* of an open guest: is its RAM made of this? */
     SCAN_SAMPLE,  /* likewise: reads and marks its panel */
-    SCAN_SIZE,    /* likewise: a record without windows */
-    SCAN_CLOSE,   /* likewise: restores it */
+    SCAN_BELL,    /* of the channel, once: an eventfd, rung when a batch was answered */
+    SCAN_CLOSE,   /* of an open guest: restores it */
     SCAN_CONNECT, /* to a guest's agent; the socket comes with the reply */
     SCAN_JOBS,    /* of an open guest: what does QEMU itself do to its RAM? */
     N_SCAN_OPS
@@ -73,6 +74,7 @@ struct scan_sample {
     uint32_t jobs;               /* enum sample_flag, seen since the last scan */
     uint8_t anew;                /* the rules have changed */
     uint8_t method;              /* 1 + its place in methods[]; 0: the first that proves itself */
+    uint8_t ring;                /* the last of a batch: ring the bell when it was answered */
     uint32_t n_windows;          /* 1 .. RUN_MAX_WINDOWS */
     double window_s[RUN_MAX_WINDOWS]; /* ascending, > 0 .. SCAN_MAX_SECONDS */
     double tick_s;                    /* likewise */
@@ -114,7 +116,7 @@ struct scan_sampled {
     uint64_t pages_before, pages; /* of its panel, before and after; 0: there was none */
     double cpu_s;                 /* of the scanner */
     uint8_t method;               /* as in scan_sample; 0: none */
-    uint8_t has_record;           /* of SCAN_SAMPLE also: rc is 0 */
+    uint8_t has_record;           /* if rc is not 0: of its size, without windows */
     struct ages_record record;    /* without pointers, host, domain and the guest's own word */
 };
 

@@ -60,6 +60,8 @@ static int fd_of(struct msghdr *message)
     return fd;
 }
 
+/* ECONNRESET is said once, before what was sent: that the other end closed without having read
+ * all. */
 ssize_t scan_socket_receive(int channel, void *bytes, size_t size, int *fd, int flags)
 {
     union control control = {0};
@@ -73,10 +75,10 @@ ssize_t scan_socket_receive(int channel, void *bytes, size_t size, int *fd, int 
     }
     do
         n = recvmsg(channel, &message, MSG_TRUNC | MSG_CMSG_CLOEXEC | flags);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     if (fd)
         *fd = n > 0 ? fd_of(&message) : -1;
     if (n < 0)
-        return errno == ECONNRESET ? -EPIPE : -errno;
+        return -errno;
     return n > 0 ? n : -EPIPE;
 }

@@ -19,7 +19,8 @@ struct scan_table; /* opaque */
 struct scan_table *scan_table_new(const struct fsroot *root, pid_t parent);
 
 /**
- * Answers one request, which is valid; not SCAN_ALIVE and SCAN_LANE, which are about the wall.
+ * Answers one request, which is valid; not SCAN_ALIVE, SCAN_LANE and SCAN_BELL, which are about
+ * the wall.
  * @param reply  zeroed; filled
  * @param fd     the descriptor that goes with the reply, which the caller closes; -1: none
  */

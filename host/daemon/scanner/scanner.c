@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file scanner.c  See scanner.h. */
-#include "daemon/scanner/scanner.h"
+#include "daemon/scanner/scanner_private.h"
 
 #include "base/clock.h"
 #include "daemon/scanner/scan_socket.h"
 #include "daemon/scanner/scan_table.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,25 +16,7 @@
 /* Whoever waits for us has as long as we have. */
 #define ASKS_IN_PATIENCE 8
 
-struct scanner {
-    struct scan_table *table; /* of a local one; NULL: it is beyond the wall */
-    int channel_fd;
-    clockid_t cpu_clock;
-    atomic_uint files;
-    pthread_key_t lane;    /* each thread's: its channel's descriptor + 1 */
-    pthread_mutex_t mutex; /* of the first channel */
-    atomic_ullong lane_ns; /* since when a thread that holds it waits for a lane; 0: none does */
-    atomic_ullong turn_ns; /* when scanner_alive() was called last */
-    uint64_t asked_ns;     /* whether it lives; 0: the answer has come */
-    uint64_t ask_ns;       /* when to ask that again */
-};
-
 /* --- channels --------------------------------------------------------------------------------- */
-
-static void close_lane(void *lane)
-{
-    close((int)(intptr_t)lane - 1);
-}
 
 static int scanner_new(struct scanner **out)
 {
@@ -50,7 +30,7 @@ static int scanner_new(struct scanner **out)
     atomic_init(&scanner->turn_ns, 0);
     pthread_mutex_init(&scanner->mutex, NULL);
 
-    int rc = -pthread_key_create(&scanner->lane, close_lane);
+    int rc = -pthread_key_create(&scanner->lane, scanner_lane_close);
 
     if (rc < 0) {
         free(scanner);
@@ -80,80 +60,7 @@ int scanner_beyond(struct scanner **out, int channel_fd, pid_t pid)
     return -clock_getcpuclockid(pid, &(*out)->cpu_clock);
 }
 
-/* Reads what comes of answers to whether it lives, up to one of @p op. */
-static int scanner_receive(struct scanner *scanner, unsigned op, int *fd, int flags)
-{
-    struct scan_reply reply;
-
-    for (;;) {
-        ssize_t n = scan_socket_receive(scanner->channel_fd, &reply, sizeof(reply), fd, flags);
-
-        if (n < 0)
-            return (int)n;
-        if (scan_reply_valid(&reply, (size_t)n, SCAN_ALIVE))
-            scanner->asked_ns = 0;
-        if (reply.op == op)
-            return scan_reply_valid(&reply, (size_t)n, op) ? reply.rc : -EBADMSG;
-    }
-}
-
-static int open_lane(struct scanner *scanner)
-{
-    const struct scan_request request = {.op = SCAN_LANE};
-    int fd = -1;
-
-    pthread_mutex_lock(&scanner->mutex);
-
-    int rc = scan_socket_send(scanner->channel_fd, &request, scan_request_size(request.op), -1);
-
-    atomic_store(&scanner->lane_ns, clock_ns());
-    if (rc == 0)
-        rc = scanner_receive(scanner, SCAN_LANE, &fd, 0);
-    atomic_store(&scanner->lane_ns, 0);
-    pthread_mutex_unlock(&scanner->mutex);
-    if (rc < 0)
-        return rc;
-    if (fd >= 0)
-        pthread_setspecific(scanner->lane, (void *)(intptr_t)(fd + 1)); // NOLINT: a number
-    return fd >= 0 ? fd : -EBADMSG;
-}
-
-/* This thread's, for as long as it lives. */
-static int lane_of(struct scanner *scanner)
-{
-    int lane = (int)(intptr_t)pthread_getspecific(scanner->lane) - 1;
-
-    return lane >= 0 ? lane : open_lane(scanner);
-}
-
-/* One that failed is of no use any more, or would take the next request's reply for that to this
- * one: the next opens another. */
-static void drop_lane(struct scanner *scanner, int lane)
-{
-    pthread_setspecific(scanner->lane, NULL);
-    close(lane);
-}
-
-static int exchange(struct scanner *scanner, const struct scan_request *request,
-                    struct scan_reply *reply, int *fd)
-{
-    int lane = lane_of(scanner);
-
-    if (lane < 0)
-        return lane;
-
-    int rc = scan_socket_send(lane, request, scan_request_size(request->op), -1);
-    ssize_t n = rc < 0 ? rc : scan_socket_receive(lane, reply, sizeof(*reply), fd, 0);
-
-    if (n >= 0 && !scan_reply_valid(reply, (size_t)n, request->op))
-        n = -EBADMSG;
-    if (n < 0)
-        drop_lane(scanner, lane);
-    return n < 0 ? (int)n : 0;
-}
-
-/* Only as much of it as crosses: 30 KB that are not in the cache take longer than all the rest. */
-static void begin(struct scan_request *request, enum scan_op op, uint64_t guest)
+void scanner_begin(struct scan_request *request, enum scan_op op, uint64_t guest)
 {
     memset(request, 0, scan_request_size(op));
     request->op = op;
@@ -163,6 +70,17 @@ static void begin(struct scan_request *request, enum scan_op op, uint64_t guest)
 static const char *why(int rc)
 {
     return rc == -ESHUTDOWN ? "the scanner is about to end" : strerror(-rc);
+}
+
+int scanner_result(struct scanner *scanner, int rc, const struct scan_reply *reply,
+                   struct error *error)
+{
+    if (rc < 0)
+        return error_set(error, rc, "the scanner does not answer: %s", strerror(-rc));
+    atomic_store(&scanner->files, reply->files);
+    if (reply->rc < 0)
+        error_set(error, reply->rc, "%s", *reply->error ? reply->error : why(reply->rc));
+    return reply->rc;
 }
 
 /* The reply's own result; @p fd: what came with it, closed if nobody wants it. What a domain's XML
@@ -183,18 +101,12 @@ static int scanner_ask(struct scanner *scanner, const struct scan_request *reque
     if (scanner->table)
         scan_table_answer(scanner->table, request, reply, &came);
     else
-        rc = exchange(scanner, request, reply, &came);
-    if (rc < 0)
-        error_set(error, rc, "the scanner does not answer: %s", strerror(-rc));
-    else if (reply->rc < 0)
-        error_set(error, reply->rc, "%s", *reply->error ? reply->error : why(reply->rc));
-    if (rc == 0)
-        atomic_store(&scanner->files, reply->files);
+        rc = scanner_exchange(scanner, request, reply, &came);
     if (fd)
         *fd = came;
     else if (came >= 0)
         close(came);
-    return rc < 0 ? rc : reply->rc;
+    return scanner_result(scanner, rc, reply, error);
 }
 
 /* --- does it live ----------------------------------------------------------------------------- */
@@ -230,7 +142,7 @@ int scanner_alive(struct scanner *scanner, uint64_t patience_ns)
     } else if (rc == -EAGAIN && now_ns < scanner->ask_ns) {
         rc = 0;
     } else if (rc == -EAGAIN) {
-        begin(&request, SCAN_ALIVE, 0);
+        scanner_begin(&request, SCAN_ALIVE, 0);
         rc = scan_socket_send(scanner->channel_fd, &request, scan_request_size(request.op), -1);
         scanner->asked_ns = now_ns;
         scanner->ask_ns = now_ns + patience_ns / ASKS_IN_PATIENCE;
@@ -273,7 +185,7 @@ ssize_t scanner_list(struct scanner *scanner, pid_t **pids)
     struct scan_reply reply;
     int rc;
 
-    begin(&request, SCAN_LIST, 0);
+    scanner_begin(&request, SCAN_LIST, 0);
     reply.list.n = 0;
     rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
     if (rc < 0)
@@ -300,7 +212,7 @@ pid_t scanner_find(const struct domain_name *domain, void *context)
     struct scan_request request;
     struct scan_reply reply;
 
-    begin(&request, SCAN_FIND, 0);
+    scanner_begin(&request, SCAN_FIND, 0);
     reply.pid = 0;
 
     int rc = put_domain(&request.find, domain);
@@ -318,7 +230,7 @@ int scanner_start_ticks(struct scanner *scanner, pid_t pid, uint64_t *start_tick
     struct scan_reply reply;
     int rc;
 
-    begin(&request, SCAN_START, 0);
+    scanner_begin(&request, SCAN_START, 0);
     request.pid = pid;
     reply.start_ticks = 0;
     rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
@@ -414,7 +326,7 @@ int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double
     struct scan_request request;
     struct scan_reply reply;
 
-    begin(&request, SCAN_JOBS, guest);
+    scanner_begin(&request, SCAN_JOBS, guest);
     memset(&reply.jobs, 0, sizeof(reply.jobs));
 
     int rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
@@ -424,47 +336,6 @@ int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double
     return rc;
 }
 
-static int ask_sampled(struct scanner *scanner, const struct scan_request *request,
-                       struct scan_sampled *out, struct error *error)
-{
-    struct scan_reply reply;
-
-    memset(&reply.sampled, 0, offsetof(struct scan_sampled, record));
-
-    int rc = scanner_ask(scanner, request, &reply, NULL, error);
-
-    memcpy(out, &reply.sampled,
-           reply.sampled.has_record ? sizeof(*out) : offsetof(struct scan_sampled, record));
-    return rc;
-}
-
-int scanner_sample(struct scanner *scanner, uint64_t guest, const struct scan_sample *sample,
-                   struct scan_sampled *out, struct error *error)
-{
-    struct scan_request request;
-
-    begin(&request, SCAN_SAMPLE, guest);
-    request.sample = *sample;
-
-    int rc = ask_sampled(scanner, &request, out, error);
-
-    if (rc == 0 && !out->has_record)
-        return error_set(error, -EBADMSG, "the scanner has no record");
-    return rc;
-}
-
-bool scanner_size(struct scanner *scanner, uint64_t guest, struct ages_record *record)
-{
-    struct scan_request request;
-    struct scan_sampled sampled;
-
-    begin(&request, SCAN_SIZE, guest);
-    if (ask_sampled(scanner, &request, &sampled, NULL) < 0 || !sampled.has_record)
-        return false;
-    *record = *scan_record_take(&sampled);
-    return true;
-}
-
 void scanner_close(struct scanner *scanner, struct scan_guest_ref *ref)
 {
     struct scan_request request;
@@ -472,7 +343,7 @@ void scanner_close(struct scanner *scanner, struct scan_guest_ref *ref)
 
     if (ref->guest == 0)
         return;
-    begin(&request, SCAN_CLOSE, ref->guest);
+    scanner_begin(&request, SCAN_CLOSE, ref->guest);
     scanner_ask(scanner, &request, &reply, NULL, NULL);
     if (ref->pidfd >= 0)
         close(ref->pidfd);
@@ -486,7 +357,7 @@ int scanner_connect(const struct agent_endpoint *endpoint, void *context, struct
     char name[300];
     int fd = -1;
 
-    begin(&request, SCAN_CONNECT, 0);
+    scanner_begin(&request, SCAN_CONNECT, 0);
     request.connect.vsock_cid = endpoint->vsock_cid;
     memcpy(request.connect.path, endpoint->path, sizeof(request.connect.path));
     memcpy(request.connect.uuid, endpoint->uuid, sizeof(request.connect.uuid));

@@ -11,14 +11,17 @@
  *
  * Theory of operation. Each thread that asks has a channel of its own, a pair of sockets of type
  * SOCK_SEQPACKET with a thread of the scanner's at its other end: a scan that hangs holds up its
- * own channel only. A channel carries one request at a time, and its reply (scan_message.h);
- * descriptors cross in one direction only, from the scanner. The first channel is the scanner's
+ * own channel only. A channel carries one request at a time, and its reply (scan_message.h), or a
+ * batch: requests to scan several guests at once, which the scanner answers one by one. The other
+ * half sleeps until all are answered, when the scanner rings a bell, an eventfd. When that takes a
+ * second the batch is cut: of the guests that were not reached others may be asked for elsewhere.
+ * Descriptors cross in one direction only, from the scanner. The first channel is the scanner's
  * main thread's: it makes the others, and answers every few seconds that it lives. When that
  * channel closes, or no question has come for too long, the scanner restores all guests and ends;
  * when no answer comes, scanner_alive() says so and the other half ends.
  *
- * Costs two switches of a thread for each scan, and what the other process finds cold in its
- * caches: some 55 us (tests/bench/many --scans).
+ * Costs two switches of a thread for each batch, and what the other process finds cold in its
+ * caches: some 70 us for a single guest, a few for each of eight (tests/bench/many --scans).
  */
 #pragma once
 
@@ -105,12 +108,48 @@ bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_c
 /** As qemu_process_read_jobs(), of an open guest. @p cpu_s: what it cost the scanner. */
 int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double *cpu_s);
 
-/** As guest_scan_sample(). @p out: also when it fails. */
-int scanner_sample(struct scanner *scanner, uint64_t guest, const struct scan_sample *sample,
-                   struct scan_sampled *out, struct error *error);
+/** How many guests one batch has at most: their records are within what a channel holds, and each
+ * further one would save less than the ones before. */
+#define SCANNER_BATCH 16
 
-/** As guest_scan_size(). */
-bool scanner_size(struct scanner *scanner, uint64_t guest, struct ages_record *record);
+/** How long the others of a batch wait for one that takes long. */
+#define SCANNER_BATCH_WAIT_MS 1000
+
+/** Guests that are scanned one after the other. */
+struct scanner_batch {
+    size_t n; /* 1 .. SCANNER_BATCH */
+    struct {
+        uint64_t guest; /* scan_guest_ref.guest */
+        struct scan_sample sample;
+    } of[SCANNER_BATCH];
+    /* Not the caller's: */
+    size_t answered;
+    int failed; /* why no further answer comes */
+    bool cut;
+    struct scanner_lane *lane;
+};
+
+/** Asks for a scan of each guest of the batch. What goes wrong scanner_batch_receive() says. Until
+ * scanner_batch_end() this thread asks the scanner for nothing else. */
+void scanner_batch_send(struct scanner *scanner, struct scanner_batch *batch);
+
+/**
+ * Takes the answer about the next guest of the batch, in the order in which they were sent: result
+ * and error as guest_scan_sample().
+ * @param wait_ms  how long to wait for it at most
+ * @param out      also when it fails; a record then, if there is one, is of the guest's size
+ * @return -ETIME: there is none yet; to be called again
+ */
+int scanner_batch_receive(struct scanner *scanner, struct scanner_batch *batch, int wait_ms,
+                          struct scan_sampled *out, struct error *error);
+
+/** The scanner begins with no further guest of the batch. When scanner_batch_receive() has no
+ * answer after that, the guest that it would be about is the one that is being scanned, if any is;
+ * its answer can still be received, or -EPIPE. Of a local scanner no further one is scanned. */
+void scanner_batch_cut(struct scanner_batch *batch);
+
+/** Ends the batch; answers that were not received are dropped. */
+void scanner_batch_end(struct scanner *scanner, struct scanner_batch *batch);
 
 /** Restores and closes the guest, and @p ref's descriptor. Nothing if there is none. */
 void scanner_close(struct scanner *scanner, struct scan_guest_ref *ref);

@@ -11,12 +11,14 @@
 #include "service/privileges.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,39 +30,79 @@
 struct lane {
     struct scan_table *table;
     int channel_fd;
+    int bell_fd;        /* -1: it was not asked for */
     atomic_uint *lanes; /* how many there are */
 };
 
 /* --- channels --------------------------------------------------------------------------------- */
 
-/* False: the other half has closed it, or does not speak our language. */
-static bool answer(struct scan_table *table, int channel_fd, struct scan_request *request,
-                   struct scan_reply *reply)
+/* A second one is refused: what is asked too often must not use up the files. */
+static int make_bell(struct lane *lane, struct scan_reply *reply)
 {
-    ssize_t n = scan_socket_receive(channel_fd, request, sizeof(*request), NULL, 0);
-    int fd;
+    int fd = -1;
 
-    if (n < 0 || !scan_request_valid(request, (size_t)n))
-        return false;
+    reply->op = SCAN_BELL;
+    if (lane->bell_fd >= 0) {
+        reply->rc = -EEXIST;
+        return -1;
+    }
+    lane->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (lane->bell_fd >= 0)
+        fd = fcntl(lane->bell_fd, F_DUPFD_CLOEXEC, 0);
+    reply->rc = fd < 0 ? -errno : 0;
+    return fd;
+}
+
+/* The other half does not wait for what is left of a batch: another lane scans it. */
+static bool is_cut(const struct lane *lane)
+{
+    struct pollfd end = {.fd = lane->channel_fd, .events = POLLRDHUP};
+
+    return poll(&end, 1, 0) == 1;
+}
+
+static void answer_on_lane(struct lane *lane, const struct scan_request *request,
+                           struct scan_reply *reply, int *fd)
+{
     memset(reply, 0, scan_reply_size(request->op));
-    scan_table_answer(table, request, reply, &fd);
+    if (request->op == SCAN_BELL)
+        *fd = make_bell(lane, reply);
+    else
+        scan_table_answer(lane->table, request, reply, fd);
+}
 
-    int rc = scan_socket_send(channel_fd, reply, scan_reply_size(request->op), fd);
+/* False: the other half has closed it, or does not speak our language. */
+static bool answer_request(struct lane *lane, struct scan_request *request,
+                           struct scan_reply *reply)
+{
+    ssize_t n = scan_socket_receive(lane->channel_fd, request, sizeof(*request), NULL, 0);
+    int fd = -1;
+
+    if (n < 0 || !scan_request_valid(request, (size_t)n) ||
+        (request->op == SCAN_SAMPLE && is_cut(lane)))
+        return false;
+    answer_on_lane(lane, request, reply, &fd);
+
+    int rc = scan_socket_send(lane->channel_fd, reply, scan_reply_size(request->op), fd);
 
     if (fd >= 0)
         close(fd);
+    if (rc == 0 && request->op == SCAN_SAMPLE && request->sample.ring && lane->bell_fd >= 0)
+        eventfd_write(lane->bell_fd, 1);
     return rc == 0;
 }
 
-static void *serve(void *context)
+static void *serve_requests(void *context)
 {
     struct lane *lane = context;
     struct scan_request *request = malloc(sizeof(*request));
     struct scan_reply *reply = malloc(sizeof(*reply));
 
-    while (request && reply && answer(lane->table, lane->channel_fd, request, reply))
+    while (request && reply && answer_request(lane, request, reply))
         ;
     close(lane->channel_fd);
+    if (lane->bell_fd >= 0)
+        close(lane->bell_fd);
     atomic_fetch_sub(lane->lanes, 1);
     free(request);
     free(reply);
@@ -88,9 +130,10 @@ static int make_lane(struct first *first)
         free(lane);
         return rc;
     }
-    *lane = (struct lane){.table = first->table, .channel_fd = fds[0], .lanes = &first->lanes};
+    *lane = (struct lane){
+        .table = first->table, .channel_fd = fds[0], .bell_fd = -1, .lanes = &first->lanes};
     atomic_fetch_add(&first->lanes, 1);
-    rc = -pthread_create(&thread, NULL, serve, lane);
+    rc = -pthread_create(&thread, NULL, serve_requests, lane);
     if (rc == 0) {
         pthread_detach(thread);
         return fds[1];

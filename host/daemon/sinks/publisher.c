@@ -81,7 +81,7 @@ static struct entry *find_or_add(struct publisher *publisher, const char *uuid)
     return entry;
 }
 
-static void forget(struct entry *entry)
+static void forget_entry(struct entry *entry)
 {
     free(entry->published);
     free(entry->news);
@@ -96,7 +96,7 @@ static void forget_source(struct publisher *publisher, const struct source *sour
 {
     for (struct entry *one = publisher->entries; one; one = one->next)
         if (&publisher->sources[one->source] == source)
-            forget(one);
+            forget_entry(one);
 }
 
 static bool is_served(const struct publisher *publisher, const struct source *source)
@@ -141,7 +141,7 @@ void publisher_forget(struct publisher *publisher, const char *uuid)
     struct entry *entry = publisher_find(publisher, uuid);
 
     if (entry)
-        forget(entry);
+        forget_entry(entry);
     pthread_mutex_unlock(&publisher->mutex);
 }
 
@@ -225,7 +225,7 @@ static void publisher_log(struct source *source, const struct publication *news,
 
 /* By a new connection: the old one may be to a libvirtd that has been restarted, and there is no
  * time to try twice. */
-static int clear(struct source *source, struct error *error)
+static int clear_metadata(struct source *source, struct error *error)
 {
     hang_up(source);
 
@@ -298,7 +298,7 @@ static void clear_source(struct publisher *publisher, struct source *source)
     source->wrote = false;
     pthread_mutex_unlock(&publisher->mutex);
 
-    int rc = clear(source, &error);
+    int rc = clear_metadata(source, &error);
 
     if (rc < 0)
         log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "%s: what was published stays there: %s",

@@ -95,8 +95,8 @@ static int open_store(struct writer *writer, struct error *error)
 }
 
 /* A damaged database is set aside by opening it again. */
-static int add(struct writer *writer, const struct store_entry *entries, size_t n,
-               struct error *error)
+static int add_entries(struct writer *writer, const struct store_entry *entries, size_t n,
+                       struct error *error)
 {
     int rc = writer->store ? 0 : open_store(writer, error);
 
@@ -224,7 +224,7 @@ static void write_each(struct writer *writer, struct queued **list, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct error error = {0};
         struct store_entry entry = entry_of(list[i]);
-        int rc = add(writer, &entry, 1, &error);
+        int rc = add_entries(writer, &entry, 1, &error);
 
         writer_count(writer, rc == 0, rc < 0);
         if (rc < 0)
@@ -241,7 +241,7 @@ static void write_records(struct writer *writer, struct queued **list, size_t n)
     for (size_t i = 0; i < n; i++)
         entries[i] = entry_of(list[i]);
 
-    int rc = add(writer, entries, n, &error);
+    int rc = add_entries(writer, entries, n, &error);
 
     if (rc == -EINVAL) {
         write_each(writer, list, n);

@@ -63,7 +63,7 @@ static int advise_long_range(int pidfd, int advice, struct iovec range)
 
 bool advice_splits(const struct fsroot *root, const struct ram_block *block)
 {
-    const uint64_t huge = 2ULL << 20;
+    const uint64_t huge = huge_page_bytes();
     char policy[128];
 
     if (block->backing != RAM_BACKING_SHMEM || block->hva % huge == block->file_offset % huge)

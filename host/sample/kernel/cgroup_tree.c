@@ -32,7 +32,7 @@ int kpagecgroup_open(const struct fsroot *root, struct error *error)
     return fd;
 }
 
-static int append(struct cgroup_tree *tree, const char *path, uint64_t inode)
+static int append_group(struct cgroup_tree *tree, const char *path, uint64_t inode)
 {
     if (tree->n == MAX_GROUPS)
         return -E2BIG;
@@ -87,7 +87,7 @@ static int add_group(const struct walk *walk, const char *path, unsigned depth)
         return depth == 0 ? -ENOENT : 0;
     if (!strcmp(path, "/") ||
         fsroot_exists(walk->root, "sys/fs/cgroup%s%s/memory.stat", walk->mount, path))
-        rc = append(walk->tree, path, status.st_ino);
+        rc = append_group(walk->tree, path, status.st_ino);
     return rc == 0 && depth < MAX_DEPTH ? add_those_below(walk, directory, path, depth) : rc;
 }
 

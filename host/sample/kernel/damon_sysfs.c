@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/guardian.h"
+#include "base/page_sizes.h"
 #include "base/run_lock.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static int write_once(const struct fsroot *dir, const char *path, const char *va
     return write(fd, value, length) == (ssize_t)length ? 0 : -errno;
 }
 
-static int put(const struct fsroot *dir, const char *path, const char *value)
+static int put_value(const struct fsroot *dir, const char *path, const char *value)
 {
     int rc = write_once(dir, path, value);
 
@@ -90,7 +91,7 @@ static int put_u64(const struct fsroot *dir, const char *path, uint64_t value)
     char text[24];
 
     snprintf(text, sizeof(text), "%" PRIu64, value);
-    return put(dir, path, text);
+    return put_value(dir, path, text);
 }
 
 /* Reads a word, "" if it cannot be read. */
@@ -241,7 +242,7 @@ static uint64_t inode_of_first(void)
 /* Runs here, or in the guardian with its copy of what we had. Whatever is not what we made is left
  * alone; if we were killed between making it and noting so, only a configuration of our size of
  * which nothing is on is taken for ours. */
-static void restore(void *at, void *context)
+static void restore_at(void *at, void *context)
 {
     struct shared *shared = at;
     const struct fsroot kdamonds = {.dirfd = taken.dir_fd};
@@ -258,9 +259,9 @@ static void restore(void *at, void *context)
         snprintf(path, sizeof(path), "%u/state", i);
         get(&kdamonds, path, state, sizeof(state));
         if (!strcmp(state, "on"))
-            put(&kdamonds, path, "off");
+            put_value(&kdamonds, path, "off");
     }
-    put(&kdamonds, "nr_kdamonds", "0");
+    put_value(&kdamonds, "nr_kdamonds", "0");
     shared->taken = false;
 }
 
@@ -280,7 +281,7 @@ static int make_kdamonds(struct error *error)
 static void let_go(void)
 {
     if (taken.guardian)
-        restore(guardian_shared(taken.guardian), NULL);
+        restore_at(guardian_shared(taken.guardian), NULL);
     guardian_dismiss(taken.guardian);
     taken.guardian = NULL;
     cleanup_close_at(&taken.dir_fd);
@@ -307,7 +308,7 @@ static int take_damon(const struct fsroot *root, struct error *error)
     if (rc == 0)
         rc = open_kdamonds(root, error);
     if (rc == 0)
-        rc = guardian_post(&taken.guardian, sizeof(struct shared), restore, NULL, error);
+        rc = guardian_post(&taken.guardian, sizeof(struct shared), restore_at, NULL, error);
     if (rc == 0)
         rc = make_kdamonds(error);
     if (rc < 0)
@@ -334,11 +335,11 @@ static int configure(const struct fsroot *dir, pid_t pid)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(settings) / sizeof(settings[0]); i++)
-        rc = put(dir, settings[i].path, settings[i].value);
+        rc = put_value(dir, settings[i].path, settings[i].value);
     return rc < 0 ? rc : put_u64(dir, TARGET "/pid_target", (uint64_t)pid);
 }
 
-static int explain(int rc, const char *what, struct error *error)
+static int explain_failure(int rc, const char *what, struct error *error)
 {
     if (rc == -ENOENT)
         return error_set(error, -EBUSY, "another program has reconfigured DAMON meanwhile (%s)",
@@ -374,7 +375,7 @@ int damon_slot_take(const struct fsroot *root, pid_t pid, struct damon_slot **ou
         return 0;
     }
     damon_slot_give_back(slot);
-    return explain(rc, "configuring a kdamond", error);
+    return explain_failure(rc, "configuring a kdamond", error);
 }
 
 void damon_slot_give_back(struct damon_slot *slot)
@@ -385,7 +386,7 @@ void damon_slot_give_back(struct damon_slot *slot)
     /* Its regions are thousands of directories, which the last one to leave removes with all
      * others. */
     if (taken.users > 1)
-        put(&slot->dir, "contexts/nr_contexts", "0");
+        put_value(&slot->dir, "contexts/nr_contexts", "0");
     fsroot_close(&slot->dir);
     *slot = (struct damon_slot){0};
     if (--taken.users == 0)
@@ -401,7 +402,7 @@ static int put_region(const struct fsroot *regions, uint64_t number, uint64_t hv
     int rc = put_u64(regions, path, hva);
 
     snprintf(path, sizeof(path), "%" PRIu64 "/end", number);
-    return rc < 0 ? rc : put_u64(regions, path, hva + 4096);
+    return rc < 0 ? rc : put_u64(regions, path, hva + base_page_bytes());
 }
 
 int damon_slot_set_pages(struct damon_slot *slot, const uint64_t *hva, uint64_t n,
@@ -418,11 +419,11 @@ int damon_slot_set_pages(struct damon_slot *slot, const uint64_t *hva, uint64_t 
     if (rc == 0)
         rc = open_dir(&slot->dir, TARGET "/regions", &regions);
     if (rc < 0)
-        return explain(rc, "making regions", error);
+        return explain_failure(rc, "making regions", error);
     for (uint64_t i = 0; rc == 0 && i < n; i++)
         rc = put_region(&regions, i, hva[i]);
     fsroot_close(&regions);
-    return rc < 0 ? explain(rc, "setting regions", error) : 0;
+    return rc < 0 ? explain_failure(rc, "setting regions", error) : 0;
 }
 
 /* State of a thread as in proc(5): 'I' is asleep and idle; 0 when it has ended. */
@@ -453,14 +454,14 @@ static int wait_marked(pid_t kdamond, struct error *error)
 int damon_slot_on(struct damon_slot *slot, pid_t *kdamond, struct error *error)
 {
     char pid[16];
-    int rc = put(&slot->dir, "state", "on");
+    int rc = put_value(&slot->dir, "state", "on");
 
     if (rc == -EBUSY)
         return error_set(error, rc, "another program began to use DAMON meanwhile, and alone");
     if (rc == -EINVAL)
         return error_set(error, -ESRCH, "DAMON does not accept the process; has it ended?");
     if (rc < 0)
-        return explain(rc, "turning it on", error);
+        return explain_failure(rc, "turning it on", error);
     get(&slot->dir, "pid", pid, sizeof(pid));
     *kdamond = (pid_t)atoi(pid);
     if (*kdamond <= 0)
@@ -476,8 +477,9 @@ int damon_slot_off(struct damon_slot *slot, struct error *error)
     if (!strcmp(state, "off"))
         return 0;
 
-    int rc = put(&slot->dir, "state", "off");
+    int rc = put_value(&slot->dir, "state", "off");
 
     /* -EPERM: it ended between our two looks; -EINVAL: it was never on. */
-    return rc < 0 && rc != -EPERM && rc != -EINVAL ? explain(rc, "turning it off", error) : 0;
+    return rc < 0 && rc != -EPERM && rc != -EINVAL ? explain_failure(rc, "turning it off", error)
+                                                   : 0;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EVENT "damon/damon_aggregated"
-#define PAGE_BYTES 4096
+#define FEWEST_BYTES 32768
 #define RECORD_BYTES 64 /* of perf's ring: 8 header, 4 size, 48 the event, 4 to align */
 
 struct fields {
@@ -46,13 +46,13 @@ int damon_trace_host(const struct fsroot *root, struct error *error)
 }
 
 /* Room for two looks, and a power of two. */
-static unsigned ring_pages(uint64_t n_regions)
+static size_t ring_bytes(uint64_t n_regions)
 {
-    unsigned pages = 8;
+    size_t bytes = FEWEST_BYTES;
 
-    while (pages * (uint64_t)PAGE_BYTES < 2 * n_regions * RECORD_BYTES)
-        pages *= 2;
-    return pages;
+    while (bytes < 2 * n_regions * RECORD_BYTES)
+        bytes *= 2;
+    return bytes;
 }
 
 int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_regions, int wake_fd,
@@ -66,7 +66,7 @@ int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_region
     if (!trace)
         return rc < 0 ? rc : error_set(error, -ENOMEM, "DAMON: out of memory");
     trace->fields = fields;
-    rc = trace_ring_open(&trace->ring, fields.id, kdamond, NULL, ring_pages(n_regions), wake_fd);
+    rc = trace_ring_open(&trace->ring, fields.id, kdamond, NULL, ring_bytes(n_regions), wake_fd);
     if (rc == 0)
         rc = trace_ring_enable(&trace->ring, true);
     if (fsroot_read(root, text, sizeof(text), "proc/%d/schedstat", (int)kdamond) > 0)

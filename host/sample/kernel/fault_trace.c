@@ -7,11 +7,10 @@
 #include "sample/kernel/trace_event.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EVENT "kvm/kvm_page_fault"
 
 struct vcpu_ring {
     pid_t tid;
@@ -20,9 +19,9 @@ struct vcpu_ring {
 
 struct fault_trace {
     uint64_t event_id;
-    uint32_t field_offset; /* of fault_address in the raw record */
-    char filter[256];
-    unsigned ring_pages;
+    uint32_t field_offset; /* of the address in the raw record */
+    char filter[FAULT_FILTER_BYTES];
+    size_t ring_bytes;
     int wake_fd;
     bool on;
     uint64_t ended_ticks; /* of vCPUs that have ended */
@@ -33,11 +32,13 @@ struct fault_trace {
 static int read_event(const struct fsroot *root, uint64_t *id, uint32_t *offset,
                       struct error *error)
 {
+    const struct arch *arch = arch_host();
     struct trace_event event = {0};
-    int rc = trace_event_find(root, EVENT, "load KVM", &event, error);
+    int rc = trace_event_find(root, arch->fault_event, "load KVM", &event, error);
 
-    if (rc == 0 && trace_event_field(&event, "fault_address", sizeof(uint64_t), offset) < 0)
-        rc = error_set(error, -EBADMSG, "tracepoint " EVENT ": no field fault_address in it");
+    if (rc == 0 && trace_event_field(&event, arch->fault_field, sizeof(uint64_t), offset) < 0)
+        rc = error_set(error, -EBADMSG, "tracepoint %s: no field %s in it", arch->fault_event,
+                       arch->fault_field);
     *id = event.id;
     trace_event_free(&event);
     return rc;
@@ -72,16 +73,15 @@ static int open_ring(struct fault_trace *trace, pid_t tid, struct error *error)
 
     mine->tid = tid;
 
-    int rc = trace_ring_open(&mine->ring, trace->event_id, tid, trace->filter, trace->ring_pages,
+    int rc = trace_ring_open(&mine->ring, trace->event_id, tid, trace->filter, trace->ring_bytes,
                              trace->wake_fd);
 
     if (rc == 0 && trace->on)
         rc = trace_ring_enable(&mine->ring, true);
     if (rc < 0 && rc != -ESRCH)
         return error_set(error, rc,
-                         "perf_event_open kvm:kvm_page_fault on thread %d: %s (needs "
-                         "CAP_PERFMON; run as root)",
-                         tid, strerror(-rc));
+                         "perf_event_open %s on thread %d: %s (needs CAP_PERFMON; run as root)",
+                         arch_host()->fault_event_perf, tid, strerror(-rc));
     return 0;
 }
 
@@ -98,7 +98,7 @@ static int open_rings(struct fault_trace *trace, const struct qemu_process *proc
     return rc;
 }
 
-int fault_trace_open(const struct target *target, const char *filter, unsigned ring_pages,
+int fault_trace_open(const struct target *target, const char *filter, size_t ring_bytes,
                      int wake_fd, struct fault_trace **out, struct error *error)
 {
     struct fault_trace *trace = calloc(1, sizeof(*trace));
@@ -106,7 +106,7 @@ int fault_trace_open(const struct target *target, const char *filter, unsigned r
 
     if (!trace)
         return error_set(error, -ENOMEM, "fault trace: out of memory");
-    trace->ring_pages = ring_pages;
+    trace->ring_bytes = ring_bytes;
     trace->wake_fd = wake_fd;
     snprintf(trace->filter, sizeof(trace->filter), "%s", filter);
 
@@ -178,6 +178,24 @@ int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error)
             return error_set(error, rc, "perf event: %s", strerror(-rc));
     }
     return 0;
+}
+
+/* Adds "(FIELD >= BEGIN && FIELD < END)". */
+static void add_stretch(const char *field, uint64_t begin, uint64_t bytes, char *text, size_t size)
+{
+    size_t have = strlen(text);
+
+    snprintf(text + have, size - have, "%s(%s >= 0x%" PRIx64 " && %s < 0x%" PRIx64 ")",
+             have > 0 ? " || " : "", field, begin, field, begin + bytes);
+}
+
+void fault_filter(const struct arch *arch, const struct gpa_layout *layout, char *text, size_t size)
+{
+    text[0] = '\0';
+    add_stretch(arch->fault_field, layout->low_begin, layout->low_bytes, text, size);
+    if (layout->boot_bytes > layout->low_bytes)
+        add_stretch(arch->fault_field, layout->high_begin, layout->boot_bytes - layout->low_bytes,
+                    text, size);
 }
 
 struct visitor {

@@ -2,14 +2,16 @@
 /**
  * @file fault_trace.h  The guest-physical addresses at which a KVM guest faults, through perf.
  *
- * Tracepoint kvm:kvm_page_fault (arch/x86/kvm/trace.h), opened by perf_event_open(2) on each vCPU
- * thread. The position of its field fault_address differs between kernels and is taken from the
- * event's format file. Nothing is written to tracefs, and the events are file descriptors: they end
- * with the process, also when it is killed. Under two-dimensional paging the address is a GPA; with
- * shadow paging (ept=N, npt=N) it would be a guest-virtual address, so that is refused.
+ * The architecture's tracepoint (arch/arch.h: kvm:kvm_page_fault on x86-64), opened by
+ * perf_event_open(2) on each vCPU thread. The position of the field that has the address differs
+ * between kernels and is taken from the event's format file. Nothing is written to tracefs, and the
+ * events are file descriptors: they end with the process, also when it is killed. Under
+ * two-dimensional paging the address is a GPA; with shadow paging (ept=N, npt=N) it would be a
+ * guest-virtual address, so that is refused.
  */
 #pragma once
 
+#include "arch/arch.h"
 #include "base/error.h"
 #include "guest_ram/target.h"
 
@@ -18,14 +20,21 @@ struct fault_trace; /* opaque */
 /** Is the tracepoint there? -ENOENT with the remedy. */
 int fault_trace_host(const struct fsroot *root, struct error *error);
 
+#define FAULT_FILTER_BYTES 192
+
+/** A filter (Documentation/trace/events.rst) that passes only faults on RAM: a device register may
+ * be read a hundred thousand times a second. @p size: FAULT_FILTER_BYTES are enough. */
+void fault_filter(const struct arch *arch, const struct gpa_layout *layout, char *text,
+                  size_t size);
+
 /**
  * Opens one event and ring buffer per vCPU thread, disabled. Free with fault_trace_free().
- * @param filter      a tracepoint filter (Documentation/trace/events.rst), so that the kernel drops
- *                    device accesses before they cost anything
- * @param ring_pages  size of each ring in pages, a power of two; 4096 bytes hold about 60 faults
+ * @param filter      as of fault_filter(), so that the kernel drops device accesses before they
+ *                    cost anything
+ * @param ring_bytes  size of each ring, a power of two; a KiB holds about 15 faults
  * @param wake_fd     from trace_wake_open(): when to call fault_trace_drain()
  */
-int fault_trace_open(const struct target *target, const char *filter, unsigned ring_pages,
+int fault_trace_open(const struct target *target, const char *filter, size_t ring_bytes,
                      int wake_fd, struct fault_trace **out, struct error *error);
 void fault_trace_free(struct fault_trace *trace);
 

@@ -2,6 +2,7 @@
 /** @file huge_split.c  See huge_split.h. */
 #include "sample/kernel/huge_split.h"
 
+#include "base/bytes.h"
 #include "sample/kernel/advise.h"
 #include "sample/kernel/pagemap.h"
 
@@ -14,10 +15,12 @@
 #define SPLIT_TRIES 3
 #define JOIN_PASSES 20
 #define JOIN_PAUSE_MS 50
+/* All of a huge page of x86-64; the largest has 8192. */
+#define ENTRIES_AT_ONCE 512
 
 int huge_split(int pidfd, int pagemap_fd, uint64_t hva)
 {
-    struct iovec part = {.iov_base = (void *)(uintptr_t)hva, .iov_len = BASE_PAGE_BYTES};
+    struct iovec part = {.iov_base = (void *)(uintptr_t)hva, .iov_len = base_page_bytes()};
 
     for (unsigned i = 0; i < SPLIT_TRIES; i++) {
         struct page_mapping mapping = {0};
@@ -34,7 +37,7 @@ int huge_split(int pidfd, int pagemap_fd, uint64_t hva)
 /* Not process_advise(): that would repeat for ever on EAGAIN, which here can last. */
 int huge_join(int pidfd, uint64_t hva)
 {
-    struct iovec all = {.iov_base = (void *)(uintptr_t)hva, .iov_len = HUGE_BYTES};
+    struct iovec all = {.iov_base = (void *)(uintptr_t)hva, .iov_len = huge_page_bytes()};
     ssize_t n;
 
     do
@@ -47,15 +50,21 @@ int huge_join(int pidfd, uint64_t hva)
  * present. */
 static int has_holes(int pagemap_fd, uint64_t hva)
 {
-    uint64_t entry[HUGE_PAGES];
-    ssize_t n = pread(pagemap_fd, entry, sizeof(entry),
-                      (off_t)(hva / BASE_PAGE_BYTES * sizeof(*entry)));
+    uint64_t entry[ENTRIES_AT_ONCE];
+    const uint64_t first = base_pages(hva);
+    const uint64_t end = first + huge_page_pages();
 
-    if (n != sizeof(entry))
-        return n < 0 ? -errno : -ESRCH; /* of a process that ended it reads as empty */
-    for (size_t i = 0; i < HUGE_PAGES; i++)
-        if (!(entry[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)))
-            return 1;
+    for (uint64_t page = first; page < end;) {
+        uint64_t n = smaller(end - page, ENTRIES_AT_ONCE);
+        ssize_t got = pread(pagemap_fd, entry, n * sizeof(*entry), (off_t)(page * sizeof(*entry)));
+
+        if (got != (ssize_t)(n * sizeof(*entry)))
+            return got < 0 ? -errno : -ESRCH; /* of a process that ended it reads as empty */
+        for (uint64_t i = 0; i < n; i++)
+            if (!(entry[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)))
+                return 1;
+        page += n;
+    }
     return 0;
 }
 

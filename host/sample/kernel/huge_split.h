@@ -14,28 +14,24 @@
  * /sys/kernel/mm/transparent_hugepage says, but not where QEMU asked for no huge pages (prctl,
  * MADV_NOHUGEPAGE). It takes QEMU's mmap lock for writing while it copies, so a fault of the guest
  * waits for that long. It fails for want of memory, while something holds a reference to a
- * sub-page, and where all 512 hold only zeros. Both fire the MMU notifiers, so KVM maps small pages
- * after the one, and large ones after the other.
+ * sub-page, and where all of them hold only zeros. Both fire the MMU notifiers, so KVM maps small
+ * pages after the one, and large ones after the other.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define HUGE_BYTES (2ULL << 20)
-#define HUGE_PAGES (HUGE_BYTES / 4096)
-
 /**
- * Splits the huge page at @p hva, a multiple of HUGE_BYTES.
+ * Splits the huge page at @p hva, a multiple of huge_page_bytes().
  * @param pagemap_fd  of the process (pagemap_open())
  * @return 0; -EBUSY when it is mapped huge all the same (pinned, or shared after a fork); else as
  * process_advise()
  */
 int huge_split(int pidfd, int pagemap_fd, uint64_t hva);
 
-/** Makes the 2 MiB at @p hva one huge page; 0 also if it is one. -EAGAIN, -ENOMEM, -EBUSY: may
- * succeed later; -EINVAL
- *  will probably not, and before Linux 6.1; -EPERM; -ESRCH. */
+/** Makes the huge_page_bytes() at @p hva one huge page; 0 also if it is one. -EAGAIN, -ENOMEM,
+ * -EBUSY: may succeed later; -EINVAL will probably not, and before Linux 6.1; -EPERM; -ESRCH. */
 int huge_join(int pidfd, uint64_t hva);
 
 /**

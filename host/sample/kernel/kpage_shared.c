@@ -18,7 +18,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct shared shared_flags = {.open = kpageflags_open};
 static struct shared shared_count = {.open = kpagecount_open};
 
-static int share(struct shared *shared, const struct fsroot *root, struct error *error)
+static int share_file(struct shared *shared, const struct fsroot *root, struct error *error)
 {
     if (!root->live)
         return shared->open(root, error);
@@ -36,12 +36,12 @@ static int share(struct shared *shared, const struct fsroot *root, struct error 
 
 int kpageflags_share(const struct fsroot *root, struct error *error)
 {
-    return share(&shared_flags, root, error);
+    return share_file(&shared_flags, root, error);
 }
 
 int kpagecount_share(const struct fsroot *root, struct error *error)
 {
-    return share(&shared_count, root, error);
+    return share_file(&shared_count, root, error);
 }
 
 /* Whether others still have this file. */

@@ -16,7 +16,8 @@
 #define KPF_LRU KPF(5)
 #define KPF_COMPOUND_HEAD KPF(15)
 #define KPF_COMPOUND_TAIL KPF(16)
-#define KPF_HUGE KPF(17) /* hugetlb */
+#define KPF_HUGE KPF(17)        /* hugetlb */
+#define KPF_UNEVICTABLE KPF(18) /* locked: in no generation */
 #define KPF_NOPAGE KPF(20)
 /* Linux 6.12 shows KSM on every anonymous page (fs/proc/page.c, stable_page_flags(): it tests a
  * mask of two bits, of which one is set for all of them), so it is only a hint; ask kpagecount as

@@ -2,6 +2,7 @@
 /** @file kvm_stats.c  See kvm_stats.h. */
 #include "sample/kernel/kvm_stats.h"
 
+#include "arch/arch.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -39,6 +40,10 @@ int kvm_stats_host(const struct fsroot *root, struct error *error)
 {
     if (!fsroot_exists(root, "sys/module/kvm"))
         return error_set(error, -ENOENT, "KVM is not loaded (/sys/module/kvm is missing)");
+    if (!arch_host()->counts_mapped)
+        return error_set(error, -ENOTSUP,
+                         "KVM on %s has no counters pages_4k, pages_2m and pages_1g; use zap",
+                         arch_host()->name);
     if (!fsroot_exists(root, KVM_DEBUGFS))
         return error_set(error, -ENOENT,
                          "KVM's counters are not visible (/" KVM_DEBUGFS
@@ -46,7 +51,7 @@ int kvm_stats_host(const struct fsroot *root, struct error *error)
     return 0;
 }
 
-static int missing(const struct target *target, struct error *error)
+static int counter_missing(const struct target *target, struct error *error)
 {
     int rc = kvm_stats_host(target->root, error);
 
@@ -64,12 +69,12 @@ int kvm_mapped_sizes(const struct target *target, uint64_t bytes[KVM_SIZES], str
     char name[64];
 
     if (find_directory(target, name, sizeof(name)) < 0)
-        return missing(target, error);
+        return counter_missing(target, error);
     for (size_t i = 0; i < KVM_SIZES; i++) {
         uint64_t count;
 
         if (fsroot_read_u64(target->root, &count, KVM_DEBUGFS "/%s/%s", name, files[i]) < 0)
-            return missing(target, error);
+            return counter_missing(target, error);
         bytes[i] = count * kvm_size_bytes[i];
     }
     return 0;

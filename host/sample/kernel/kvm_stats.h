@@ -11,14 +11,15 @@
 #include "base/error.h"
 #include "guest_ram/target.h"
 
-/** Are KVM's counters visible on this host? -ENOENT with the remedy. */
+/** Are KVM's counters visible on this host? -ENOENT with the remedy; -ENOTSUP on an architecture
+ * whose KVM has none. */
 int kvm_stats_host(const struct fsroot *root, struct error *error);
 
 /** Bytes of guest-physical memory, ROM and video RAM included, that KVM maps now. -ENOENT with the
  * remedy when the counters are not there. */
 int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error);
 
-/** The sizes at which KVM maps. */
+/** The sizes at which KVM maps on x86-64, which these counters are of. */
 #define KVM_SIZES 3
 static const uint64_t kvm_size_bytes[KVM_SIZES] = {4096, 2ULL << 20, 1ULL << 30};
 

@@ -62,8 +62,7 @@ bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out)
 
 /* --- its counters ----------------------------------------------------------------------------- */
 
-/* The number after @p name, which begins a line; 0 if there is none. */
-static uint64_t number_of(const char *text, const char *name)
+uint64_t memcg_number(const char *text, const char *name)
 {
     size_t length = strlen(name);
 
@@ -80,7 +79,7 @@ uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memc
     if (fsroot_read_all(root, &text, MAX_TEXT, "sys/fs/cgroup%s%s/memory.stat", memcg->mount,
                         memcg->path) < 0)
         return 0;
-    return number_of(text, "pgscan") + number_of(text, "pgrefill");
+    return memcg_number(text, "pgscan") + memcg_number(text, "pgrefill");
 }
 
 /* --- who is in it ----------------------------------------------------------------------------- */
@@ -103,7 +102,7 @@ static void add_process(struct census *census, pid_t pid)
     if (pid <= 0 || pid == census->pid ||
         fsroot_read(census->root, text, sizeof(text), "proc/%d/status", (int)pid) < 0)
         return;
-    process.bytes = (number_of(text, "RssAnon:") + number_of(text, "RssShmem:")) * 1024;
+    process.bytes = (memcg_number(text, "RssAnon:") + memcg_number(text, "RssShmem:")) * 1024;
     census->bytes += process.bytes;
     if (process.bytes > census->largest.bytes)
         census->largest = process;

@@ -22,6 +22,10 @@ struct memcg {
 /** False where the process is gone, or no group upwards of it has the memory controller. */
 bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out);
 
+/** The number after @p name, which begins a line of @p text: of memory.stat, or of a process's
+ * status. 0 if there is none. */
+uint64_t memcg_number(const char *text, const char *name);
+
 /** What reclaim has scanned in the group so far, in pages: pgscan and pgrefill. Version 1 does not
  * count: 0. */
 uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg);

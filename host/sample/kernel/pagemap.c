@@ -48,7 +48,7 @@ int pagemap_open(const struct target *target, struct error *error)
 
 static bool in_block(const struct ram_block *block, uint64_t page)
 {
-    return page >= block->first_page && page - block->first_page < block->bytes / BASE_PAGE_BYTES;
+    return page >= block->first_page && page - block->first_page < base_pages(block->bytes);
 }
 
 int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
@@ -64,7 +64,7 @@ int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint
         for (uint64_t i = 0; i < chunk; i++) {
             if (!in_block(block, page[done + i]))
                 block = guest_ram_block(ram, page[done + i]);
-            index[i] = block->hva / BASE_PAGE_BYTES + page[done + i] - block->first_page;
+            index[i] = base_pages(block->hva) + page[done + i] - block->first_page;
         }
 
         int rc = u64_file_gather(fd, index, chunk, BRIDGE, entries + done);
@@ -102,7 +102,7 @@ static int scan_present(int fd, uint64_t begin, uint64_t end, struct scan_region
 /* Of the pages at hva[0..n), ascending and near to each other. */
 static int find_present(int fd, const uint64_t *hva, uint64_t n, bool *present)
 {
-    const uint64_t end = hva[n - 1] + BASE_PAGE_BYTES;
+    const uint64_t end = hva[n - 1] + base_page_bytes();
     struct scan_region regions[SCAN_REGIONS];
     uint64_t n_regions = 0;
     uint64_t walked = 0;
@@ -126,7 +126,7 @@ static uint64_t walk_length(const uint64_t *hva, uint64_t n)
 {
     uint64_t i = 1;
 
-    while (i < n && hva[i] > hva[i - 1] && hva[i] - hva[i - 1] <= SCAN_BRIDGE * BASE_PAGE_BYTES)
+    while (i < n && hva[i] > hva[i - 1] && hva[i] - hva[i - 1] <= SCAN_BRIDGE * base_page_bytes())
         i++;
     return i;
 }
@@ -170,9 +170,9 @@ int pagemap_read_range(int fd, const struct guest_ram *ram, uint64_t first, uint
     for (uint64_t done = 0; rc == 0 && done < n;) {
         const struct ram_block *block = guest_ram_block(ram, first + done);
         uint64_t at = first + done - block->first_page;
-        uint64_t chunk = smaller(n - done, block->bytes / BASE_PAGE_BYTES - at);
+        uint64_t chunk = smaller(n - done, base_pages(block->bytes) - at);
 
-        rc = u64_file_read(fd, block->hva / BASE_PAGE_BYTES + at, chunk, entries + done);
+        rc = u64_file_read(fd, base_pages(block->hva) + at, chunk, entries + done);
         done += chunk;
     }
     return rc;
@@ -206,7 +206,7 @@ int pagemap_mapping(int fd, uint64_t hva, struct page_mapping *out)
     struct scan_arg arg = {
         .size = sizeof(arg),
         .start = hva,
-        .end = hva + BASE_PAGE_BYTES,
+        .end = hva + base_page_bytes(),
         .vec = (uint64_t)(uintptr_t)&region,
         .vec_len = 1,
         .category_mask = SCAN_IS_PRESENT,

@@ -25,15 +25,13 @@ static bool is_ram(const struct guest_ram *ram, const struct vma *vma)
     return false;
 }
 
-#define HUGE_BYTES (2ULL << 20)
-
 static uint64_t leaves_of(const struct vma *vma, uint64_t huge_bytes)
 {
     uint64_t huge = smaller(huge_bytes, vma->rss_bytes);
 
     if (vma->locked || vma->hugetlb)
         return 0;
-    return (vma->rss_bytes - huge) / BASE_PAGE_BYTES + huge / HUGE_BYTES;
+    return base_pages(vma->rss_bytes - huge) + huge / huge_page_bytes();
 }
 
 static bool begins_with(const char *text, const char *start)

@@ -2,7 +2,9 @@
 /** @file trace_event.c  See trace_event.h. */
 #include "sample/kernel/trace_event.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -12,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define PAGE_SIZE 4096UL
 #define FORMAT_MAX 65536
 
 static const char *const tracefs[] = {"sys/kernel/tracing", "sys/kernel/debug/tracing"};
@@ -87,8 +88,9 @@ static int wake_by(int wake_fd, int ring_fd)
 }
 
 int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char *filter,
-                    unsigned pages, int wake_fd)
+                    size_t bytes, int wake_fd)
 {
+    const size_t ring_bytes = larger(bytes, base_page_bytes());
     struct perf_event_attr attr = {
         .type = PERF_TYPE_TRACEPOINT,
         .size = sizeof(attr),
@@ -98,19 +100,19 @@ int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char 
         .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_LOST,
         .disabled = 1,
         .watermark = 1,
-        .wakeup_watermark = (uint32_t)(pages * PAGE_SIZE / 4),
+        .wakeup_watermark = (uint32_t)(ring_bytes / 4),
     };
 
     *ring = TRACE_RING_NONE;
-    ring->bytes = pages * PAGE_SIZE;
+    ring->bytes = ring_bytes;
     ring->fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (ring->fd < 0)
         return -errno;
     if (filter && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0)
         return -errno;
 
-    void *map = mmap(NULL, ring->bytes + PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
-                     0);
+    void *map = mmap(NULL, ring->bytes + base_page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
+                     ring->fd, 0);
 
     if (map == MAP_FAILED)
         return -errno;
@@ -121,7 +123,7 @@ int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char 
 void trace_ring_close(struct trace_ring *ring)
 {
     if (ring->control)
-        munmap(ring->control, ring->bytes + PAGE_SIZE);
+        munmap(ring->control, ring->bytes + base_page_bytes());
     cleanup_close_at(&ring->fd);
     *ring = TRACE_RING_NONE;
 }
@@ -134,7 +136,7 @@ int trace_ring_enable(const struct trace_ring *ring, bool on)
 /* Copies @p n bytes from position @p at of the ring, which may wrap. */
 static void copy_out(const struct trace_ring *ring, uint64_t at, void *to, size_t n)
 {
-    const char *data = (const char *)ring->control + PAGE_SIZE;
+    const char *data = (const char *)ring->control + base_page_bytes();
     size_t start = at % ring->bytes;
     size_t first = n < ring->bytes - start ? n : ring->bytes - start;
 

@@ -52,13 +52,13 @@ void trace_wake_clear(int wake_fd);
 /**
  * Opens a ring for thread @p tid, which may be a kernel thread; records only once enabled.
  * @param filter   a tracepoint filter, or NULL
- * @param pages    size, a power of two
+ * @param bytes    size, a power of two; at least a base page is taken
  * @param wake_fd  from trace_wake_open(); it outlives the ring
  * @return 0 or a negative errno (-ESRCH: no such thread); close it with trace_ring_close() in
  * either case.
  */
 int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char *filter,
-                    unsigned pages, int wake_fd);
+                    size_t bytes, int wake_fd);
 void trace_ring_close(struct trace_ring *ring);
 
 /** Starts or stops recording. */

@@ -33,7 +33,7 @@ static int advise_block(const struct target *target, const struct ram_block *blo
     return process_advise(target->process->pidfd, ADVISE_COLD, &range, 1);
 }
 
-static int explain(int rc, struct error *error)
+static int explain_advice(int rc, struct error *error)
 {
     switch (rc) {
     case -EPERM:
@@ -62,7 +62,7 @@ static int cold_host(const struct fsroot *root, struct error *why)
         return rc;
     /* A range of no bytes is checked for permission and changes nothing. */
     rc = self < 0 ? -errno : process_advise(self, ADVISE_COLD, &(struct iovec){0}, 1);
-    return rc < 0 ? explain(rc, why) : 0;
+    return rc < 0 ? explain_advice(rc, why) : 0;
 }
 
 /* Asks for permission for each block; nothing is advised yet. */
@@ -83,7 +83,7 @@ static int cold_probe(const struct target *target, struct error *why)
         rc = process_advise(target->process->pidfd, ADVISE_COLD,
                             &(struct iovec){.iov_base = (void *)(uintptr_t)block->hva}, 1);
         if (rc < 0)
-            explain(rc, why);
+            explain_advice(rc, why);
     }
     return rc;
 }
@@ -105,7 +105,7 @@ static int cold_mark(void *state, struct error *error)
         int rc = advise_block(target, &target->ram->blocks[i]);
 
         if (rc < 0)
-            return explain(rc, error);
+            return explain_advice(rc, error);
     }
     return 0;
 }

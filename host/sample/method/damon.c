@@ -61,8 +61,6 @@
 /* 64 MiB of sysfs and 8 MiB of ring; far beyond what a panel needs. */
 #define MAX_REGIONS 65536
 
-#define HUGE_PAGE_BYTES (2ULL << 20)
-
 /* One page that DAMON looks at; it stands for its unit. */
 struct region {
     uint64_t hva;
@@ -108,8 +106,8 @@ static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
     uint64_t first_hva = set->ram->blocks[0].hva;
 
     return damon->target->process->accel == ACCEL_KVM && set->order[i] > 0 &&
-           set->unit[i] < first_hva + HUGE_PAGE_BYTES &&
-           set->unit[i] + (BASE_PAGE_BYTES << set->order[i]) > first_hva;
+           set->unit[i] < first_hva + huge_page_bytes() &&
+           set->unit[i] + (base_page_bytes() << set->order[i]) > first_hva;
 }
 
 static void note_page(void *context, uint64_t i, const struct page_probe *probe)
@@ -199,10 +197,10 @@ static void see_new(struct damon *damon, uint64_t i)
     struct page_mapping mapping = {0};
     uint64_t bytes = block->page_bytes;
 
-    if (bytes == BASE_PAGE_BYTES && pagemap_mapping(damon->pagemap_fd, hva, &mapping) == 0) {
+    if (bytes == base_page_bytes() && pagemap_mapping(damon->pagemap_fd, hva, &mapping) == 0) {
         if (mapping.zero)
             return;
-        bytes = mapping.huge ? 2ULL << 20 : BASE_PAGE_BYTES;
+        bytes = mapping.huge ? huge_page_bytes() : base_page_bytes();
     }
 
     bool untold = (damon->collapsed && mapping.huge &&
@@ -210,8 +208,7 @@ static void see_new(struct damon *damon, uint64_t i)
                   (damon->swapoff && set->state[i] == PAGE_SWAPPED);
 
     set->state[i] = untold ? PAGE_UNMEASURABLE : PAGE_TOUCHED;
-    page_set_note_unit(set, i, (unsigned)__builtin_ctzll(bytes / BASE_PAGE_BYTES),
-                       hva & ~(bytes - 1));
+    page_set_note_unit(set, i, (unsigned)__builtin_ctzll(base_pages(bytes)), hva & ~(bytes - 1));
 }
 
 static void see_page(void *context, uint64_t i, const struct page_probe *probe)
@@ -288,7 +285,7 @@ static void damon_see_region(uint64_t start, unsigned nr_accesses, void *context
 }
 
 /* Clears the accessed bits, waits until that is done, and sees for which pages it was. */
-static int begin(struct damon *damon, struct error *error)
+static int begin_window(struct damon *damon, struct error *error)
 {
     pid_t kdamond;
 
@@ -317,7 +314,7 @@ static int begin(struct damon *damon, struct error *error)
 }
 
 /* Turns DAMON off and hears what it saw. */
-static int end(struct damon *damon, struct error *error)
+static int end_window(struct damon *damon, struct error *error)
 {
     int rc = damon_slot_off(damon->slot, error);
 
@@ -342,7 +339,7 @@ static unsigned order_now(const struct damon *damon, uint64_t r)
         return damon->set->order[region->at];
     if (damon->flags[r] & KPF_THP)
         pagemap_mapping(damon->pagemap_fd, region->hva, &mapping);
-    return mapping.huge ? 9 : 0;
+    return mapping.huge ? huge_page_order() : 0;
 }
 
 static void set_judged(struct damon *damon, uint64_t i, uint8_t state)
@@ -356,11 +353,11 @@ static void set_unwatched(struct damon *damon, uint64_t i, uint8_t order)
     uint64_t hva = page_set_hva(damon->set, i);
 
     set_judged(damon, i, PAGE_UNMEASURABLE);
-    page_set_note_unit(damon->set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
+    page_set_note_unit(damon->set, i, order, hva & ~((base_page_bytes() << order) - 1));
     damon->watched[i] = false;
 }
 
-static enum page_state verdict(const struct damon *damon, uint64_t r)
+static enum page_state region_verdict(const struct damon *damon, uint64_t r)
 {
     const struct region *region = &damon->regions[r];
 
@@ -381,10 +378,10 @@ static void judge_region(struct damon *damon, uint64_t r)
     if (damon->pfn[r] && order != damon->set->order[i])
         for_unit(damon, i, set_unwatched, (uint8_t)order);
     else
-        for_unit(damon, i, set_judged, (uint8_t)verdict(damon, r));
+        for_unit(damon, i, set_judged, (uint8_t)region_verdict(damon, r));
 }
 
-static int judge(struct damon *damon, struct error *error)
+static int judge_regions(struct damon *damon, struct error *error)
 {
     int rc = read_frames(damon, error);
 
@@ -494,7 +491,7 @@ static bool forget_touches(struct damon *damon)
 static int damon_mark(void *state, struct error *error)
 {
     struct damon *damon = state;
-    int rc = end(damon, error);
+    int rc = end_window(damon, error);
 
     damon->stale = false;
     if (rc == 0)
@@ -504,7 +501,7 @@ static int damon_mark(void *state, struct error *error)
         if (rc == 0)
             rc = read_frames(damon, error);
     }
-    return rc < 0 ? rc : begin(damon, error);
+    return rc < 0 ? rc : begin_window(damon, error);
 }
 
 /* A window of more than an hour is reported in parts. */
@@ -528,36 +525,36 @@ static int damon_wake_fd(void *state)
 
 static int damon_stop(void *state, struct error *error)
 {
-    return end(state, error);
+    return end_window(state, error);
 }
 
 static int damon_collect(void *state, struct tally *tally, struct error *error)
 {
     struct damon *damon = state;
-    int rc = end(damon, error);
+    int rc = end_window(damon, error);
 
     if (rc == 0)
-        rc = judge(damon, error);
+        rc = judge_regions(damon, error);
     if (rc == 0)
         page_set_tally(damon->set, tally);
     if (rc == 0 && damon->stale)
         tlb_doubt(damon->target, tally);
-    return rc < 0 ? rc : begin(damon, error);
+    return rc < 0 ? rc : begin_window(damon, error);
 }
 
 /* Pages that no region stands for need one. What was seen of the others since they were marked
  * again counts. */
 static int rebuild(struct damon *damon, struct error *error)
 {
-    int rc = end(damon, error);
+    int rc = end_window(damon, error);
 
     if (rc == 0)
-        rc = judge(damon, error);
+        rc = judge_regions(damon, error);
     if (rc == 0)
         rc = make_regions(damon, error);
     if (rc == 0)
         rc = read_frames(damon, error);
-    return rc < 0 ? rc : begin(damon, error);
+    return rc < 0 ? rc : begin_window(damon, error);
 }
 
 /* Everything was marked again when it was read; so the touches so far are forgotten. */
@@ -573,7 +570,7 @@ static uint64_t damon_kernel_thread_ns(void *state)
 {
     struct damon *damon = state;
 
-    end(damon, NULL);
+    end_window(damon, NULL);
     return damon->cpu_ns;
 }
 

@@ -9,8 +9,9 @@
  * hot. Therefore
  *   - tails are mapped to their heads, and one huge page is one observation;
  *   - after marking, /proc/kpageflags must show the idle flag; what does not show it is
- *     unmeasurable (hugetlb, pages isolated or still in a per-CPU batch), and so are merged pages
- *     (KSM) that another mapping shares, whose owner touches them too.
+ *     unmeasurable (hugetlb, pages isolated or still in a per-CPU batch, which a census empties
+ *     first), and so are merged pages (KSM) that another mapping shares, whose owner touches them
+ *     too.
  *
  * Work is done in batches of pages: pagemap → frames, sorted → flags → heads → bitmap
  * (idle_frames.h). The kernel's own work, a walk through the mappings of each page to mark it and
@@ -37,6 +38,7 @@
 #include "sample/kernel/collapses.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
+#include "sample/kernel/lru_batches.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/swap_ins.h"
 #include "sample/kernel/vmstat.h"
@@ -227,7 +229,7 @@ static bool may_be_forgotten(struct idle *idle, const struct frame *frame)
     if (!idle->frames.was)
         return false;
     return frame->moved || frame->order < idle->set->order[frame->i] ||
-           (frame->order >= HUGE_ORDER && idle->splits_more && !is_mapped_huge(idle, frame));
+           (frame->order >= huge_page_order() && idle->splits_more && !is_mapped_huge(idle, frame));
 }
 
 /* What the bits of the frames that are left say; those that read as touched are left. */
@@ -425,6 +427,8 @@ static int idle_mark(void *state, struct error *error)
     idle->collapses = collapses_read(idle->target->root);
     idle->merged = frames_merged(idle->target);
     idle->splits = splits_read(idle);
+    if (page_set_is_census(idle->set))
+        lru_batches_drain();
     rc = for_each_batch(state, page_any, mark_batch, error);
     remember_swap(idle);
     if (rc == 0)

@@ -30,7 +30,7 @@ int frames_open(struct frames *frames, const struct target *target, struct page_
 {
     frames->target = target;
     frames->set = set;
-    frames->guess = HUGE_ORDER;
+    frames->guess = huge_page_order();
     frames->pagemap_fd = frames->count_fd = -1;
     frames->flags_fd = kpageflags_share(target->root, error);
     if (frames->flags_fd < 0)
@@ -298,8 +298,9 @@ static int resolve_frame(struct frames *frames, struct frame *frame, uint64_t fl
         flags |= frames->folio.flags;
     }
     frame->unit_hva = page_set_hva(frames->set, frame->i) -
-                      (own_pfn - frame->pfn) * BASE_PAGE_BYTES;
+                      (own_pfn - frame->pfn) * base_page_bytes();
     frame->zero_page = flags & KPF_ZERO_PAGE;
+    frame->unlisted = flags & (KPF_HUGE | KPF_UNEVICTABLE | KPF_NOPAGE | KPF_ZERO_PAGE);
     frame->trackable = (flags & KPF_LRU) && !(flags & (KPF_HUGE | KPF_NOPAGE)) &&
                        !is_merged(frames, own_pfn, flags);
     return 0;

@@ -19,8 +19,6 @@
 
 #define FRAME_UNREAD 255
 
-#define HUGE_ORDER 9 /* 2 MiB */
-
 /** One present page of the batch. */
 struct frame {
     uint64_t pfn;      /* its own, and after frames_resolve() that of the head of its folio */
@@ -30,6 +28,7 @@ struct frame {
     uint8_t order;
     bool trackable;
     bool zero_page; /* the shared zero page: nothing of its own is behind it */
+    bool unlisted;  /* by its kind in no generation: hugetlb, locked, a zero page */
     bool moved;     /* it is another frame than was remembered: accessed bits may be lost */
 };
 

@@ -24,7 +24,8 @@ int mglru_host(const struct fsroot *root, struct error *why)
         return error_set(
             why, -ENOTSUP,
             "/sys/kernel/mm/lru_gen/enabled lacks 0x2, so MGLRU walks no page tables: echo y into "
-            "it; if it stays so, the hardware sets no accessed bits");
+            "it; if it stays so, the CPU does not set accessed bits (on arm64: it has no hardware "
+            "access flag), and mglru would count nothing; use zap");
     if (!fsroot_exists(root, "sys/kernel/debug/lru_gen"))
         return error_set(
             why, -ENOENT,

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define HUGE_BYTES (2ULL << 20)
-
 /* --- the generations -------------------------------------------------------------------------- */
 
 static void add_generation(const struct lru_generation *generation, uint64_t first, uint64_t last,
@@ -70,7 +68,7 @@ int mglru_figure(const struct lru_gen *marked, const struct lru_gen *now, const 
 static uint64_t listed_ram_bytes(const struct mglru_figure *figure, const struct ram_smaps *sums,
                                  const struct mglru_beside *beside)
 {
-    uint64_t listed = figure->listed_pages * BASE_PAGE_BYTES;
+    uint64_t listed = figure->listed_pages * base_page_bytes();
 
     return listed -
            smaller(listed, sums->own_bytes + beside->others_bytes + beside->unmapped_bytes);
@@ -85,8 +83,8 @@ static uint64_t surplus_bytes(const struct mglru_figure *figure, const struct ra
     uint64_t pages = figure->merged_pages + beside->moved_pages +
                      (figure->foreign > 0 ? scanned : 0);
 
-    return pages * BASE_PAGE_BYTES + beside->collapses * HUGE_BYTES + beside->others_bytes +
-           sums->own_mapped_bytes + sums->own_doubtful_bytes;
+    return pages * base_page_bytes() + beside->collapses * huge_page_bytes() +
+           beside->others_bytes + sums->own_mapped_bytes + sums->own_doubtful_bytes;
 }
 
 /* Which of the touched pages are huge, the generations do not tell: least.c takes as many for huge
@@ -96,13 +94,13 @@ static void add_stratum(struct tally *tally, uint64_t granularity_bytes, uint64_
     struct stratum *stratum = bytes > 0 ? tally_stratum(tally, granularity_bytes) : NULL;
 
     if (stratum)
-        stratum->draws = bytes / BASE_PAGE_BYTES;
+        stratum->draws = base_pages(bytes);
 }
 
 void mglru_tally(const struct mglru_figure *figure, const struct ram_smaps *sums,
                  const struct mglru_beside *beside, struct tally *tally)
 {
-    uint64_t touched = figure->touched_pages * BASE_PAGE_BYTES;
+    uint64_t touched = figure->touched_pages * base_page_bytes();
     uint64_t listed = smaller(listed_ram_bytes(figure, sums, beside), sums->resident_bytes);
     uint64_t own = smaller(touched, sums->own_referenced_bytes);
     uint64_t huge = smaller(sums->huge_bytes, sums->resident_bytes);
@@ -114,9 +112,9 @@ void mglru_tally(const struct mglru_figure *figure, const struct ram_smaps *sums
     tally->touched_bytes = smaller(touched - own, tally->resident_bytes);
     tally->missed_bytes = own;
     tally->surplus_bytes = surplus_bytes(figure, sums, beside);
-    tally->swapped_pages = sums->swapped_bytes / BASE_PAGE_BYTES;
-    add_stratum(tally, BASE_PAGE_BYTES, sums->resident_bytes - huge);
-    add_stratum(tally, HUGE_BYTES, huge);
+    tally->swapped_pages = base_pages(sums->swapped_bytes);
+    add_stratum(tally, base_page_bytes(), sums->resident_bytes - huge);
+    add_stratum(tally, huge_page_bytes(), huge);
     if (figure->merged_pages > 0 ||
         (figure->foreign > 0 && (beside->scanned_pages > 0 || beside->scans_unknown)))
         tally_doubt(tally, DOUBT_AGEING, 0);

@@ -5,27 +5,25 @@
 #include "sample/kernel/pagemap.h"
 
 #define BATCH_PAGES 4096
-#define HUGE_2M_ORDER 9
-#define HUGE_2M_SHIFT 21
 
 struct prober {
     int pagemap_fd;
     const struct page_set *set;
     bool mappings;
-    uint64_t huge_2m; /* number of the 2 MiB that were last seen mapped by one PMD; 0: none */
+    uint64_t huge; /* number of the huge page that was last seen mapped by one PMD; 0: none */
 };
 
-/* One PMD maps all of its 2 MiB or none: the kernel is asked once for each. */
+/* One PMD maps all of its huge page or none: the kernel is asked once for each. */
 static struct page_mapping mapping_at(struct prober *prober, uint64_t hva)
 {
     struct page_mapping mapping = {.huge = true};
 
-    if (hva >> HUGE_2M_SHIFT == prober->huge_2m)
+    if (hva / huge_page_bytes() == prober->huge)
         return mapping;
     mapping.huge = false;
     pagemap_mapping(prober->pagemap_fd, hva, &mapping);
     if (mapping.huge && !mapping.zero)
-        prober->huge_2m = hva >> HUGE_2M_SHIFT;
+        prober->huge = hva / huge_page_bytes();
     return mapping;
 }
 
@@ -40,15 +38,15 @@ static struct page_probe probe_page(struct prober *prober, uint64_t i, uint64_t 
         probe.pfn = 0;
     } else if (!(entry & PAGEMAP_PRESENT)) {
         probe.state = entry & PAGEMAP_SWAPPED ? PAGE_SWAPPED : PAGE_ABSENT;
-    } else if (block->page_bytes > BASE_PAGE_BYTES) {
-        probe.order = (unsigned)__builtin_ctzll(block->page_bytes / BASE_PAGE_BYTES);
+    } else if (block->page_bytes > base_page_bytes()) {
+        probe.order = (unsigned)__builtin_ctzll(base_pages(block->page_bytes));
     } else if (prober->mappings) {
         struct page_mapping mapping = mapping_at(prober, hva);
 
-        probe.order = mapping.huge ? HUGE_2M_ORDER : 0;
+        probe.order = mapping.huge ? huge_page_order() : 0;
         probe.state = mapping.zero ? PAGE_ABSENT : PAGE_IDLE;
     }
-    probe.unit_hva = hva & ~((BASE_PAGE_BYTES << probe.order) - 1);
+    probe.unit_hva = hva & ~((base_page_bytes() << probe.order) - 1);
     return probe;
 }
 

@@ -11,7 +11,7 @@ struct page_probe {
     enum page_state state; /* PAGE_ABSENT (the shared zero page too: it is no guest's memory),
                               PAGE_SWAPPED, or PAGE_IDLE for one that is present, also if it is
                               just being migrated */
-    unsigned order;        /* of the mapping: 4096 << order bytes */
+    unsigned order;        /* of the mapping: base_page_bytes() << order */
     uint64_t unit_hva;     /* where that begins */
     uint64_t pfn; /* of the page itself; 0 without CAP_SYS_ADMIN, and while it is migrated */
 };

@@ -52,7 +52,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define FAULT_AROUND_BYTES (16 * BASE_PAGE_BYTES)
+/* mm/memory.c, fault_around_bytes: so many bytes, whatever the page. */
+#define FAULT_AROUND_BYTES 65536
 
 struct pageout {
     const struct target *target;
@@ -136,7 +137,7 @@ static bool is_advised(const struct pageout *pageout, uint64_t i)
 }
 
 /* A fixed pseudo-random rank of a page (the finaliser of SplitMix64). */
-static uint64_t rank(uint64_t page)
+static uint64_t page_rank(uint64_t page)
 {
     page = (page ^ (page >> 30)) * 0xbf58476d1ce4e5b9ULL;
     page = (page ^ (page >> 27)) * 0x94d049bb133111ebULL;
@@ -155,7 +156,7 @@ static void thin_out(struct page_set *set)
 
         if (kept == 0 || page_set_hva(set, kept - 1) / FAULT_AROUND_BYTES != window)
             set->page[kept++] = set->page[i];
-        else if (rank(set->page[i]) > rank(set->page[kept - 1]))
+        else if (page_rank(set->page[i]) > page_rank(set->page[kept - 1]))
             set->page[kept - 1] = set->page[i];
     }
     set->n = kept;
@@ -171,7 +172,7 @@ static bool in_file(struct ram_walk *walk, uint64_t page)
 {
     const struct guest_ram *ram = walk->by->target->ram;
     const struct ram_block *block = guest_ram_block(ram, page);
-    const uint64_t offset = block->file_offset + (page - block->first_page) * BASE_PAGE_BYTES;
+    const uint64_t offset = block->file_offset + (page - block->first_page) * base_page_bytes();
 
     return file_walk_holds(&walk->file, walk->by->file_fds[block - ram->blocks], offset);
 }
@@ -212,7 +213,7 @@ static int advise_pages(const struct marking *marking, page_test wanted)
         if (is_wanted(marking, k, wanted))
             range[n++] = (struct iovec){
                 .iov_base = (void *)(uintptr_t)guest_ram_hva(first->target->ram, merge->page[k]),
-                .iov_len = BASE_PAGE_BYTES};
+                .iov_len = base_page_bytes()};
     return process_advise(first->target->process->pidfd, ADVISE_PAGEOUT, range, n);
 }
 

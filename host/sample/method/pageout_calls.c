@@ -28,9 +28,8 @@ static int count_mapped(const char *page)
     uint64_t entry[PAGES];
     int mapped = 0;
 
-    if (fd < 0 ||
-        pread(fd, entry, sizeof(entry),
-              (off_t)((uintptr_t)page / BASE_PAGE_BYTES * sizeof(*entry))) != sizeof(entry))
+    if (fd < 0 || pread(fd, entry, sizeof(entry),
+                        (off_t)(base_pages((uintptr_t)page) * sizeof(*entry))) != sizeof(entry))
         return PAGES;
     for (int i = 0; i < PAGES; i++)
         mapped += (entry[i] & PAGEMAP_PRESENT) != 0;
@@ -40,10 +39,10 @@ static int count_mapped(const char *page)
 /* 1: most of the pages at @p page are unmapped after two calls; 0: they are not. */
 static int are_unmapped(int self, char *page)
 {
-    struct iovec range = {.iov_base = page, .iov_len = PAGES * BASE_PAGE_BYTES};
+    struct iovec range = {.iov_base = page, .iov_len = PAGES * base_page_bytes()};
 
     for (size_t i = 0; i < PAGES; i++)
-        *(volatile char *)(page + i * BASE_PAGE_BYTES) = 1;
+        *(volatile char *)(page + i * base_page_bytes()) = 1;
     for (int call = 0; call < 2; call++) {
         int rc = process_advise(self, ADVISE_PAGEOUT, &range, 1);
 
@@ -58,7 +57,7 @@ static int try_once(void)
 {
     cleanup_close int fd = memfd_create("vmwss-pageout-trial", MFD_CLOEXEC);
     cleanup_close int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    const size_t bytes = PAGES * BASE_PAGE_BYTES;
+    const size_t bytes = PAGES * base_page_bytes();
 
     if (fd < 0 || self < 0 || ftruncate(fd, (off_t)bytes) < 0)
         return -errno;

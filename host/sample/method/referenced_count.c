@@ -41,7 +41,7 @@ static void add_stratum(struct tally *tally, uint64_t granularity_bytes, uint64_
     struct stratum *stratum = bytes ? tally_stratum(tally, granularity_bytes) : NULL;
 
     if (stratum)
-        stratum->draws += bytes / BASE_PAGE_BYTES;
+        stratum->draws += base_pages(bytes);
 }
 
 /* Also what was huge when the RAM was located: of a huge page that is split every base page
@@ -71,8 +71,8 @@ int referenced_count_tally(const struct target *target, struct tally *tally, str
     tally->touched_bytes = sums.referenced_bytes;
     tally->unmeasurable_bytes = sums.hugetlb_bytes;
     tally->shared_bytes = sums.shared_bytes;
-    tally->swapped_pages = sums.swapped_bytes / BASE_PAGE_BYTES;
-    add_stratum(tally, BASE_PAGE_BYTES, sums.resident_bytes - huge_bytes(target, &sums));
-    add_stratum(tally, 2ULL << 20, huge_bytes(target, &sums));
+    tally->swapped_pages = base_pages(sums.swapped_bytes);
+    add_stratum(tally, base_page_bytes(), sums.resident_bytes - huge_bytes(target, &sums));
+    add_stratum(tally, huge_page_bytes(), huge_bytes(target, &sums));
     return 0;
 }

@@ -2,6 +2,7 @@
 /** @file tlb_flush.c  See tlb_flush.h. */
 #include "sample/method/tlb_flush.h"
 
+#include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/random.h"
 #include "sample/kernel/advise.h"
@@ -37,23 +38,38 @@ static bool has_flushed(const struct drops *drops)
 {
     uint64_t flushes;
 
+    if (!arch_host()->drop_flushes_vm)
+        return false;
     if (!drops->counted || kvm_tlb_flushes(drops->target, &flushes) < 0)
         return drops->n >= DROPS_UNSEEN;
     return flushes != drops->flushes;
 }
 
 /* What is not idle is absent, unmeasurable, or read touched, which it was. False: enough. */
-static bool drop(struct drops *drops, uint64_t i)
+static bool drop_page(struct drops *drops, uint64_t i)
 {
     if (drops->set->state[i] != PAGE_IDLE)
         return true;
-    drops->rc = pagemap_invalidate(drops->pagemap_fd, page_set_hva(drops->set, i), BASE_PAGE_BYTES);
+    drops->rc = pagemap_invalidate(drops->pagemap_fd, page_set_hva(drops->set, i),
+                                   base_page_bytes());
     if (drops->rc < 0)
         return false;
     drops->n++;
     if (drops->n % DROPS_AT_A_TIME == 0)
         drops->flushed = has_flushed(drops);
     return !drops->flushed && drops->n < DROPS_MAX;
+}
+
+/* Where no drop flushes the VM, only that of every page helps. */
+static bool are_too_many(const struct page_set *set)
+{
+    uint64_t idle = 0;
+
+    if (arch_host()->drop_flushes_vm)
+        return false;
+    for (uint64_t i = 0; idle < DROPS_MAX && i < set->n; i++)
+        idle += set->state[i] == PAGE_IDLE;
+    return idle >= DROPS_MAX;
 }
 
 /* From all over RAM, in rounds: KVM may have whole stretches of it unmapped. If every page was
@@ -64,10 +80,12 @@ static bool flush_kvm(const struct target *target, const struct page_set *set, i
     uint64_t step = set->n / DROPS_AT_A_TIME + 1;
     bool more = true;
 
+    if (are_too_many(set))
+        return false;
     drops.counted = kvm_tlb_flushes(target, &drops.flushes) == 0;
     for (uint64_t first = 0; more && first < step; first++)
         for (uint64_t i = first; more && i < set->n; i += step)
-            more = drop(&drops, i);
+            more = drop_page(&drops, i);
     return drops.rc == 0 && (more || drops.flushed);
 }
 

@@ -9,10 +9,16 @@
  *     ends in a flush of the whole VM if KVM had any of them mapped. Pages that were present when
  *     they were marked are dropped until KVM's counter of flushes shows that it had; if it may
  *     not be read, DROPS_UNSEEN of them.
+ *     On arm64 a drop flushes that page only, with what the guest's own tables translate
+ *     (arch.h, drop_flushes_vm). So all pages of a panel are dropped, if they are fewer than
+ *     DROPS_MAX, and none has a stale translation; of more none is dropped, and they are in doubt.
  *   - of a TCG guest by MADV_COLD on all of its RAM, which clears the bits once more, with a flush
  *     if any was set again, and puts the pages on the inactive list. Without it a TCG guest with a
  *     hot set of 4,101 pages read 82 in the lab. It costs a walk of QEMU's page tables, for a panel
- *     too.
+ *     too. The flush is of the pages that were set again, and of all only where these lie more than
+ *     33 pages apart (of 2 MiB, where they are huge; tlb_single_page_flush_ceiling). A guest that
+ *     keeps to fewer may have a translation stay stale, unseen: one with 32 hot huge pages and its
+ *     stack in another read 32 once in some hundred runs. Not cured, and not flagged.
  * Where neither is possible (KVM before 6.7, locked memory) a hot set that the TLB holds may read
  * low: some MiB of 4 KiB pages, gigabytes of huge ones. Then the tally is in doubt, by as many
  * units as the TLBs can hold. It matters where a vCPU keeps its core and TLB entries are tagged

@@ -20,8 +20,8 @@ static void count_pages(struct trial *trial, const struct page_set *set)
         trial->pages[set->state[i]]++;
 }
 
-static int watch(const struct method *method, void *state, const struct page_set *set,
-                 struct trial *trial, struct error *why)
+static int watch_pages(const struct method *method, void *state, const struct page_set *set,
+                       struct trial *trial, struct error *why)
 {
     const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
     int rc = method->mark(state, why);
@@ -51,7 +51,7 @@ int trial_run(const struct method *method, const struct target *target, uint64_t
     vcpu_clock_read(&vcpus, target->root, target->process);
     rc = method->open(target, &set, &state, why);
     if (rc == 0) {
-        rc = watch(method, state, &set, trial, why);
+        rc = watch_pages(method, state, &set, trial, why);
         method->close(state);
     }
     trial->vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);

@@ -10,9 +10,9 @@
  *
  * The detector, and why this one. Three were measured on guests with known hot pages, 504 of 4,000
  * drawn (tests/bench/zap-detectors, Linux 6.12):
- *   - kvm_page_fault through perf: saw 504, and no cold one, on anonymous, memfd and locked memory.
- *     One record per fault, with its address. Needs the GPA of a page (gpa.h), which is deduced and
- *     then proved here.
+ *   - KVM's tracepoint of a fault (kvm_page_fault) through perf: saw 504, and no cold one, on
+ * anonymous, memfd and locked memory. One record per fault, with its address. Needs the GPA of a
+ * page (gpa.h), which is deduced and then proved here.
  *   - KVM's counters: drop the page a second time and see whether pages_4k falls. Needs no GPA, but
  *     saw 252: pages that fault again between the two readings, this one or others, hide the fall.
  *   - KPF_REFERENCED, which KVM sets when it drops an accessed mapping: saw 504 as well, but has to
@@ -34,6 +34,7 @@
  * one drop and one fault of the guest if it is hot. Nothing to restore: mappings come back with the
  * next access, also after kill -9; the perf events end with the process.
  */
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "domain/qemu_vcpus.h"
 #include "guest_ram/gpa.h"
@@ -44,6 +45,7 @@
 #include "sample/kernel/trace_event.h"
 #include "sample/method.h"
 #include "sample/method/page_probe.h"
+#include "sample/method/zap_scout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,13 +53,11 @@
 #include <string.h>
 #include <time.h>
 
-#define PANEL_RING_PAGES 64    /* 256 KiB per vCPU */
-#define CENSUS_RING_PAGES 1024 /* 4 MiB: every page of the working set faults once, at once */
-#define CENSUS_STEP_BYTES (2ULL << 20)
+#define PANEL_RING_BYTES (256UL << 10) /* per vCPU */
+/* Every page of the working set faults once, at once. */
+#define CENSUS_RING_BYTES (4UL << 20)
 #define DRAIN_EVERY_PAGES 256
-#define HUGE_ORDER 9
-#define HUGE_BYTES (BASE_PAGE_BYTES << HUGE_ORDER)
-#define ALL_RINGS_PAGES 16384 /* 64 MiB of unswappable memory for all vCPUs together */
+#define ALL_RINGS_BYTES (64UL << 20) /* of unswappable memory, for all vCPUs together */
 
 struct zap {
     const struct target *target;
@@ -67,7 +67,7 @@ struct zap {
     int pagemap_fd;
     int wake_fd;
     bool *to_drop;      /* which pages of a panel the marking under way is about */
-    bool *near;         /* a fault was seen in the same 2 MiB since the last marking */
+    bool *near;         /* a fault was seen in the same huge page since the last marking */
     uint64_t collapses; /* as of the last look at the page table */
     uint64_t lost;      /* faults that the kernel had no room to record, already given up */
     bool unseen; /* a vCPU ran whose faults were not recorded, since the touches began to add up */
@@ -107,7 +107,7 @@ static void unit_range(const struct page_set *set, uint64_t i, uint64_t *first, 
 {
     uint64_t pages = 1ULL << set->order[i];
     uint64_t hva = page_set_hva(set, i);
-    uint64_t into = (hva / BASE_PAGE_BYTES) & (pages - 1);
+    uint64_t into = base_pages(hva) & (pages - 1);
     uint64_t page = page_set_page(set, i);
 
     *first = page >= into ? page - into : 0;
@@ -127,18 +127,18 @@ static void touch_unit(struct page_set *set, uint64_t i, uint64_t page)
         touch(set, j);
 }
 
-/* All pages of the set that lie in the same 2 MiB as @p page; @p i is the first that is not below
- * it. */
+/* All pages of the set that lie in the same huge page as @p page; @p i is the first that is not
+ * below it. */
 static void note_near(struct zap *zap, uint64_t i, uint64_t page)
 {
     const struct page_set *set = zap->set;
-    uint64_t huge = guest_ram_hva(set->ram, page) / HUGE_BYTES;
+    uint64_t huge = guest_ram_hva(set->ram, page) / huge_page_bytes();
 
-    for (uint64_t j = i; j < set->n && !zap->near[j] && page_set_hva(set, j) / HUGE_BYTES == huge;
-         j++)
+    for (uint64_t j = i;
+         j < set->n && !zap->near[j] && page_set_hva(set, j) / huge_page_bytes() == huge; j++)
         zap->near[j] = true;
     for (uint64_t j = i;
-         j > 0 && !zap->near[j - 1] && page_set_hva(set, j - 1) / HUGE_BYTES == huge; j--)
+         j > 0 && !zap->near[j - 1] && page_set_hva(set, j - 1) / huge_page_bytes() == huge; j--)
         zap->near[j - 1] = true;
 }
 
@@ -195,7 +195,7 @@ static int zap_panel(struct zap *zap)
         /* All of a huge page, for KVM may map it in pieces (below 1 MiB, say, where ROMs lie
          * between). */
         int rc = pagemap_invalidate(zap->pagemap_fd, set->unit[i],
-                                    BASE_PAGE_BYTES << set->order[i]);
+                                    base_page_bytes() << set->order[i]);
 
         if (rc < 0)
             return rc;
@@ -205,18 +205,19 @@ static int zap_panel(struct zap *zap)
     return 0;
 }
 
-/* In steps, so that KVM's lock is never held for long and the records of the faults are fetched. */
+/* In steps, so that KVM's lock is never held for long and the records of the faults are fetched; of
+ * a huge page each, so that none is dropped twice. */
 static int zap_ranges(struct zap *zap)
 {
     const struct guest_ram *ram = zap->target->ram;
+    const uint64_t step = huge_page_bytes();
 
     for (size_t b = 0; b < ram->n_blocks; b++) {
         const struct ram_block *block = &ram->blocks[b];
 
-        for (uint64_t at = 0; at < block->bytes; at += CENSUS_STEP_BYTES) {
-            uint64_t left = block->bytes - at;
+        for (uint64_t at = 0; at < block->bytes; at += step) {
             int rc = pagemap_invalidate(zap->pagemap_fd, block->hva + at,
-                                        left < CENSUS_STEP_BYTES ? left : CENSUS_STEP_BYTES);
+                                        smaller(block->bytes - at, step));
 
             if (rc < 0)
                 return rc;
@@ -313,11 +314,11 @@ static void see_new(struct zap *zap, uint64_t i, const struct page_probe *probe)
     if (mapping.zero)
         return;
 
-    unsigned order = mapping.huge ? HUGE_ORDER : probe->order;
+    unsigned order = mapping.huge ? huge_page_order() : probe->order;
     bool touched = page_is_gone((enum page_state)set->state[i]) || (order > 0 && zap->near[i]);
 
     set->state[i] = touched ? PAGE_TOUCHED : PAGE_UNMEASURABLE;
-    page_set_note_unit(set, i, order, hva & ~((BASE_PAGE_BYTES << order) - 1));
+    page_set_note_unit(set, i, order, hva & ~((base_page_bytes() << order) - 1));
 }
 
 /* Small pages have become a huge one: what was touched of them was it, too. */
@@ -386,24 +387,14 @@ static void zap_close(void *state)
     free(zap);
 }
 
-/* Only faults on RAM: a device register may be read a hundred thousand times a second. */
-static void ram_filter(const struct gpa_layout *layout, char *text, size_t size)
-{
-    snprintf(text, size,
-             "fault_address < 0x%" PRIx64 " || (fault_address >= 0x%" PRIx64 " && "
-             "fault_address < 0x%" PRIx64 ")",
-             layout->low_bytes, layout->high_begin,
-             layout->high_begin + layout->boot_bytes - layout->low_bytes);
-}
-
 /* A power of two: large for a census, but with many vCPUs not in sum. */
-static unsigned ring_pages(const struct target *target, const struct page_set *set)
+static size_t ring_bytes(const struct target *target, const struct page_set *set)
 {
-    unsigned pages = set->page ? PANEL_RING_PAGES : CENSUS_RING_PAGES;
+    size_t bytes = set->page ? PANEL_RING_BYTES : CENSUS_RING_BYTES;
 
-    while (pages > PANEL_RING_PAGES && pages * target->process->n_vcpus > ALL_RINGS_PAGES)
-        pages /= 2;
-    return pages;
+    while (bytes > PANEL_RING_BYTES && bytes * target->process->n_vcpus > ALL_RINGS_BYTES)
+        bytes /= 2;
+    return bytes;
 }
 
 static int open_wake_fd(struct zap *zap, struct error *error)
@@ -417,7 +408,7 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
                     struct error *error)
 {
     struct zap *zap = calloc(1, sizeof(*zap));
-    char filter[160];
+    char filter[FAULT_FILTER_BYTES];
 
     if (!zap)
         return error_set(error, -ENOMEM, "zap: out of memory");
@@ -438,8 +429,8 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
     if (rc >= 0)
         rc = gpa_layout_deduce(target->root, target->process, target->ram, &zap->layout, error);
     if (rc == 0) {
-        ram_filter(&zap->layout, filter, sizeof(filter));
-        rc = fault_trace_open(target, filter, ring_pages(target, set), zap->wake_fd, &zap->trace,
+        fault_filter(arch_host(), &zap->layout, filter, sizeof(filter));
+        rc = fault_trace_open(target, filter, ring_bytes(target, set), zap->wake_fd, &zap->trace,
                               error);
     }
     if (rc < 0)
@@ -455,25 +446,14 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
 #define TRIAL_STEPS 25
 #define TRIAL_STEP_MS 10
 
-/* Two-dimensional paging, and the MMU without prefetching: only then is a fault's address a GPA,
- * and every first touch a fault. */
 static int check_kvm_module(const struct fsroot *root, struct error *why)
 {
-    static const struct {
-        const char *path;
-        const char *remedy;
-    } wanted[] = {
-        {"sys/module/kvm_intel/parameters/ept", "load kvm_intel with ept=1"},
-        {"sys/module/kvm_amd/parameters/npt", "load kvm_amd with npt=1"},
-        {"sys/module/kvm/parameters/tdp_mmu", "load kvm with tdp_mmu=1"},
-    };
-
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+    for (const struct kvm_parameter *wanted = arch_host()->kvm_parameters; wanted->path; wanted++) {
         char text[8];
 
-        if (fsroot_read(root, text, sizeof(text), "%s", wanted[i].path) > 0 &&
+        if (fsroot_read(root, text, sizeof(text), "%s", wanted->path) > 0 &&
             (text[0] == 'N' || text[0] == '0'))
-            return error_set(why, -ENOTSUP, "/%s is off: %s", wanted[i].path, wanted[i].remedy);
+            return error_set(why, -ENOTSUP, "/%s is off: %s", wanted->path, wanted->remedy);
     }
     return 0;
 }
@@ -516,132 +496,25 @@ static int trial(const struct target *target, struct page_set *set, uint64_t wan
 
 /* --- for a guest with so small a working set that random pages miss it ------------------------ */
 
-/* Whole stretches of RAM are dropped, more and more of them, until some page faults; then just
- * those pages are, and must fault again. Such a guest has few pages to fault on. What is dropped
- * and remembered is bounded: on a guest of 64 GiB that touched 64 KiB vmwss had 10 MB resident and
- * took 2.5 s, where a census of all of RAM took 55 MB and 5.8 s. */
-#define STRETCH_BYTES CENSUS_STEP_BYTES
-#define FIRST_STRETCHES 32  /* 64 MiB */
-#define MOST_STRETCHES 8192 /* 16 GiB */
-#define ENOUGH_FAULTS 16
+/* Pages that faulted when a stretch around them was dropped are dropped alone, and must fault
+ * again. */
 #define FEW_TRIALS 4 /* a guest that sleeps wakes now and then */
-
-static int compare_pages(const void *a, const void *b)
-{
-    const uint64_t *x = a;
-    const uint64_t *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-struct scout {
-    const struct zap *zap;
-    struct page_set *found; /* pages that faulted, in no order, some of them twice */
-    uint64_t room;
-};
-
-static void find_page(uint64_t gpa, void *context)
-{
-    struct scout *scout = context;
-    uint64_t page = gpa_to_page(&scout->zap->layout, scout->zap->target->ram, gpa);
-
-    if (page != GPA_NONE && scout->found->n < scout->room)
-        scout->found->page[scout->found->n++] = page;
-}
-
-static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
-{
-    return b == 0 ? a : greatest_common_divisor(b, a % b);
-}
-
-/* The k-th of @p n stretches in an order that leaves out none, and has any few of them all over
- * RAM. */
-static uint64_t scattered(uint64_t k, uint64_t n)
-{
-    uint64_t step = n * 5 / 8 + 1; /* near the golden ratio */
-
-    while (greatest_common_divisor(step, n) != 1)
-        step++;
-    return (uint64_t)((unsigned __int128)k * step % n);
-}
-
-static int drop_stretch(const struct zap *zap, uint64_t stretch)
-{
-    const struct guest_ram *ram = zap->target->ram;
-    uint64_t page = stretch * (STRETCH_BYTES / BASE_PAGE_BYTES);
-    const struct ram_block *block = guest_ram_block(ram, page);
-    uint64_t left = block->bytes - (page - block->first_page) * BASE_PAGE_BYTES;
-
-    return pagemap_invalidate(zap->pagemap_fd, guest_ram_hva(ram, page),
-                              left < STRETCH_BYTES ? left : STRETCH_BYTES);
-}
-
-/* Drops stretches number [first, end) and waits a while for faults. */
-static int scout_stretches(struct scout *scout, uint64_t first, uint64_t end, uint64_t n)
-{
-    const struct timespec step = {.tv_nsec = TRIAL_STEP_MS * 1000000L};
-    const struct zap *zap = scout->zap;
-
-    for (uint64_t k = first; k < end; k++) {
-        int rc = drop_stretch(zap, scattered(k, n));
-
-        if (rc < 0)
-            return rc;
-        fault_trace_drain(zap->trace, find_page, scout);
-    }
-    for (unsigned i = 0; i < TRIAL_STEPS && scout->found->n < ENOUGH_FAULTS; i++) {
-        nanosleep(&step, NULL);
-        fault_trace_drain(zap->trace, find_page, scout);
-    }
-    return 0;
-}
-
-static int scout_ram(struct scout *scout, uint64_t *dropped_bytes, struct error *why)
-{
-    uint64_t stretch_pages = STRETCH_BYTES / BASE_PAGE_BYTES;
-    uint64_t n = (scout->zap->target->ram->n_pages + stretch_pages - 1) / stretch_pages;
-    uint64_t done = 0;
-    int rc = fault_trace_enable(scout->zap->trace, true, why);
-
-    for (uint64_t end = FIRST_STRETCHES; rc == 0 && done < n && scout->found->n == 0; end *= 4) {
-        if (end > MOST_STRETCHES)
-            break;
-        rc = scout_stretches(scout, done, end < n ? end : n, n);
-        done = end < n ? end : n;
-        if (rc < 0)
-            error_set(why, rc, "zap: %s", strerror(-rc));
-    }
-    *dropped_bytes = done * STRETCH_BYTES;
-    return rc;
-}
-
-static void make_ascending(struct page_set *set)
-{
-    uint64_t n = 0;
-
-    qsort(set->page, set->n, sizeof(*set->page), compare_pages);
-    for (uint64_t i = 0; i < set->n; i++)
-        if (n == 0 || set->page[i] != set->page[n - 1])
-            set->page[n++] = set->page[i];
-    set->n = n;
-}
 
 /* Fills @p few with pages that faulted when they were dropped. */
 static int find_few(const struct target *target, struct page_set *few, uint64_t *dropped_bytes,
                     struct error *why)
 {
-    struct scout scout = {.found = few, .room = few->n};
     void *state = NULL;
-    int rc;
+    int rc = zap_open(target, few, &state, why);
 
-    few->n = 0;
-    rc = zap_open(target, few, &state, why);
     if (rc < 0)
         return rc;
-    scout.zap = state;
-    rc = scout_ram(&scout, dropped_bytes, why);
+
+    const struct zap *zap = state;
+    const struct zap_scout scout = {target, &zap->layout, zap->trace, zap->pagemap_fd};
+
+    rc = zap_scout(&scout, few, dropped_bytes, why);
     zap_close(state);
-    make_ascending(few);
     return rc;
 }
 

@@ -59,7 +59,7 @@ static int zap_all_host(const struct fsroot *root, struct error *why)
 
 static int zap_all_probe(const struct target *target, struct error *why)
 {
-    uint64_t mapped_bytes;
+    uint64_t mapped_bytes = 0;
 
     if (target->process->accel != ACCEL_KVM)
         return error_set(why, -ENOTSUP,
@@ -67,8 +67,10 @@ static int zap_all_probe(const struct target *target, struct error *why)
     if (!fsroot_exists(target->root, "proc/%d/clear_refs", target->process->pid))
         return error_set(why, -ENOENT, "/proc/%d/clear_refs is missing", target->process->pid);
 
-    int rc = kvm_mapped_bytes(target, &mapped_bytes, why);
+    int rc = kvm_stats_host(target->root, why);
 
+    if (rc == 0)
+        rc = kvm_mapped_bytes(target, &mapped_bytes, why);
     if (rc < 0)
         return rc;
     if (mapped_bytes == 0)
@@ -184,8 +186,8 @@ static void add_strata(const struct ram_smaps *sums, const uint64_t mapped[KVM_S
         struct stratum *stratum = tally_stratum(tally, kvm_size_bytes[i]);
         uint64_t touched = smaller(mapped[i], left);
 
-        stratum->draws = resident[i] / BASE_PAGE_BYTES;
-        stratum->touched_units = touched / BASE_PAGE_BYTES;
+        stratum->draws = base_pages(resident[i]);
+        stratum->touched_units = base_pages(touched);
         left -= touched;
     }
 }
@@ -207,7 +209,7 @@ static int zap_all_collect(void *state, struct tally *tally, struct error *error
     tally->census = true;
     tally->resident_bytes = sums.resident_bytes + sums.hugetlb_bytes;
     tally->touched_bytes = smaller(mapped[0] + mapped[1] + mapped[2], tally->resident_bytes);
-    tally->swapped_pages = sums.swapped_bytes / BASE_PAGE_BYTES;
+    tally->swapped_pages = base_pages(sums.swapped_bytes);
     add_strata(&sums, mapped, tally);
     if (all->dropped || sums.huge_bytes != all->huge_bytes)
         tally_doubt(tally, DOUBT_DROPPED, HIDDEN_ANY);

@@ -3,12 +3,13 @@
  * @file scan_cost.c  What a scan of vmwssd costs, and what the border between its two processes
  * adds to it. Run by tests/bench/many --scans.
  *
- * scan_cost SAMPLES ROUNDS GAP_MS PID...: scans the guests in turn, a pause after each, as vmwssd
- * does with its default windows: a tick is one round, and the windows are 2, 20 and 120 of them.
- * Half of the guests are scanned by a scanner within this process, the other half by one beyond
- * the border; then the halves change places. So both are measured in the same minutes, on the same
- * guests. Prints one line of JSON for each way: CPU time in us a scan, of each process, in user
- * mode and in the kernel; the first 125 rounds, in which the windows fill, are not in it.
+ * scan_cost SAMPLES ROUNDS GAP_MS BATCH PID...: scans the guests in turn, so many at once, and a
+ * pause of GAP_MS for each of these after that, as vmwssd does with its default windows: a tick is
+ * one round, and the windows are 2, 20 and 120 of them. Half of the guests are scanned by a scanner
+ * within this process, the other half by one beyond the border; then the halves change places. So
+ * both are measured in the same minutes, on the same guests. Prints one line of JSON for each way:
+ * CPU time in us a scan, of each process, in user mode and in the kernel; the first 125 rounds, in
+ * which the windows fill, are not in it.
  */
 #include "base/clock.h"
 #include "base/proc_pid.h"
@@ -48,6 +49,7 @@ struct bench {
     uint64_t samples;
     unsigned rounds;
     double gap_s;
+    size_t batch;
     size_t n;
     pid_t pids[MAX_GUESTS];
     struct scan_guest_ref guests[MAX_GUESTS];
@@ -97,9 +99,10 @@ static double scanner_user_share(const struct bench *bench)
 
 /* --- scans ------------------------------------------------------------------------------------ */
 
-static enum way way_of(size_t guest, unsigned turn)
+/* Half of the guests each. */
+static enum way way_of(const struct bench *bench, size_t guest, unsigned turn)
 {
-    return (guest + turn) % 2 ? WAY_BEYOND : WAY_LOCAL;
+    return (guest < bench->n / 2) == (turn == 0) ? WAY_BEYOND : WAY_LOCAL;
 }
 
 static struct scan_sample sample_of(const struct bench *bench)
@@ -122,30 +125,66 @@ static void wait_s(double s)
     nanosleep(&time, NULL);
 }
 
-/* One scan and the pause after it, in which a process may still be busy with it. */
-static int scan(struct bench *bench, size_t i, enum way way, bool counts)
+static int receive(struct bench *bench, enum way way, struct scanner_batch *batch, bool counts)
 {
-    const struct scan_sample sample = sample_of(bench);
     struct sum *sum = &bench->sums[way];
     struct scan_sampled sampled;
     struct error error = {0};
-    const struct used before = used_now(bench);
-    int rc = scanner_sample(bench->scanners[way], bench->guests[i].guest, &sample, &sampled,
-                            &error);
+    int rc;
 
+    do
+        rc = scanner_batch_receive(bench->scanners[way], batch, SCANNER_BATCH_WAIT_MS, &sampled,
+                                   &error);
+    while (rc == -ETIME);
     if (rc < 0 && rc != -EAGAIN)
         return failed("a scan", &error);
-    wait_s(bench->gap_s);
     if (!counts)
         return 0;
-
-    const struct used after = used_now(bench);
-
-    add(sum, &before, &after);
     sum->scans++;
     sum->records += rc == 0;
     sum->pages += (double)sampled.pages;
     return 0;
+}
+
+/* The guests from @p first on, and the pause after them, in which a process may still be busy. */
+static int scan(struct bench *bench, size_t first, size_t n, enum way way, bool counts)
+{
+    static struct scanner_batch batch;
+    const struct used before = used_now(bench);
+    int rc = 0;
+
+    batch.n = n;
+    for (size_t i = 0; i < n; i++) {
+        batch.of[i].guest = bench->guests[first + i].guest;
+        batch.of[i].sample = sample_of(bench);
+    }
+    scanner_batch_send(bench->scanners[way], &batch);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = receive(bench, way, &batch, counts);
+    scanner_batch_end(bench->scanners[way], &batch);
+    wait_s(bench->gap_s * (double)n);
+    if (!counts)
+        return rc;
+
+    const struct used after = used_now(bench);
+
+    add(&bench->sums[way], &before, &after);
+    return rc;
+}
+
+/* All guests once; a batch has only guests of one way. */
+static int run_round(struct bench *bench, unsigned turn, bool counts)
+{
+    int rc = 0;
+
+    for (size_t i = 0, n; rc == 0 && i < bench->n; i += n) {
+        const enum way way = way_of(bench, i, turn);
+
+        for (n = 1; n < bench->batch && i + n < bench->n && way_of(bench, i + n, turn) == way; n++)
+            ;
+        rc = scan(bench, i, n, way, counts);
+    }
+    return rc;
 }
 
 static int open_guests(struct bench *bench, unsigned turn)
@@ -153,7 +192,7 @@ static int open_guests(struct bench *bench, unsigned turn)
     for (size_t i = 0; i < bench->n; i++) {
         struct error error = {0};
 
-        if (scanner_open_process(bench->scanners[way_of(i, turn)], bench->pids[i],
+        if (scanner_open_process(bench->scanners[way_of(bench, i, turn)], bench->pids[i],
                                  &bench->guests[i], &error) < 0)
             return failed("a guest", &error);
     }
@@ -165,10 +204,9 @@ static int run_turn(struct bench *bench, unsigned turn)
     int rc = open_guests(bench, turn);
 
     for (unsigned round = 0; rc == 0 && round < WARM_ROUNDS + bench->rounds; round++)
-        for (size_t i = 0; rc == 0 && i < bench->n; i++)
-            rc = scan(bench, i, way_of(i, turn), round >= WARM_ROUNDS);
+        rc = run_round(bench, turn, round >= WARM_ROUNDS);
     for (size_t i = 0; rc == 0 && i < bench->n; i++)
-        scanner_close(bench->scanners[way_of(i, turn)], &bench->guests[i]);
+        scanner_close(bench->scanners[way_of(bench, i, turn)], &bench->guests[i]);
     return rc;
 }
 
@@ -181,13 +219,15 @@ static void print(const struct bench *bench, enum way way)
     const double us = 1e6 / (double)sum->scans;
     const double user_share = scanner_user_share(bench);
 
-    printf("{\"way\": \"%s\", \"samples\": %llu, \"pages\": %.0f, \"scans\": %u, \"records\": %u, "
-           "\"own_user_us\": %.1f, \"own_kernel_us\": %.1f, \"scanner_user_us\": %.1f, "
-           "\"scanner_kernel_us\": %.1f, \"us\": %.1f}\n",
-           way_names[way], (unsigned long long)bench->samples, sum->pages / (double)sum->scans,
-           sum->scans, sum->records, used->own_user_s * us, used->own_kernel_s * us,
-           used->scanner_s * user_share * us, used->scanner_s * (1 - user_share) * us,
-           (used->own_user_s + used->own_kernel_s + used->scanner_s) * us);
+    printf(
+        "{\"way\": \"%s\", \"samples\": %llu, \"batch\": %zu, \"pages\": %.0f, \"scans\": %u, \"records\": %u, "
+        "\"own_user_us\": %.1f, \"own_kernel_us\": %.1f, \"scanner_user_us\": %.1f, "
+        "\"scanner_kernel_us\": %.1f, \"us\": %.1f}\n",
+        way_names[way], (unsigned long long)bench->samples, bench->batch,
+        sum->pages / (double)sum->scans, sum->scans, sum->records, used->own_user_s * us,
+        used->own_kernel_s * us, used->scanner_s * user_share * us,
+        used->scanner_s * (1 - user_share) * us,
+        (used->own_user_s + used->own_kernel_s + used->scanner_s) * us);
 }
 
 static int start(struct bench *bench)
@@ -209,14 +249,17 @@ int main(int argc, char **argv)
     static struct bench bench;
     int rc;
 
-    if (argc < 5 || argc - 4 > MAX_GUESTS) {
-        fputs("scan_cost SAMPLES ROUNDS GAP_MS PID...\n", stderr);
+    if (argc < 6 || argc - 5 > MAX_GUESTS) {
+        fputs("scan_cost SAMPLES ROUNDS GAP_MS BATCH PID...\n", stderr);
         return 1;
     }
     bench.samples = strtoull(argv[1], NULL, 10);
     bench.rounds = (unsigned)strtoul(argv[2], NULL, 10);
     bench.gap_s = strtod(argv[3], NULL) / 1e3;
-    for (int i = 4; i < argc; i++)
+    bench.batch = strtoul(argv[4], NULL, 10);
+    if (bench.batch < 1 || bench.batch > SCANNER_BATCH)
+        return 1;
+    for (int i = 5; i < argc; i++)
         bench.pids[bench.n++] = (pid_t)strtol(argv[i], NULL, 10);
     rc = start(&bench);
     for (unsigned turn = 0; rc == 0 && turn < N_WAYS; turn++)

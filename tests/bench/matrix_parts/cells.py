@@ -53,6 +53,17 @@ def under_lab_oracle(cell):
     return cell.get("pattern") in WORK and cell["accel"] == "kvm"
 
 
+# Of the lab's oracle, which remembers 256 slots. To mark a panel takes pageout up to a minute there.
+ORACLE_SLOTS_MS = (0, 100, 400)
+
+
+def oracle_slot_ms(cell):
+    """0: no oracle of the lab."""
+    if not under_lab_oracle(cell):
+        return 0
+    return 400 if cell["method"] == "pageout" else 100
+
+
 def hot_pages(cell):
     return round(cell["p"] * region_pages(cell))
 

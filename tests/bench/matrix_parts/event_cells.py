@@ -16,6 +16,8 @@ from . import cells, events, guests, measure
 MIB = cells.MIB
 WINDOW_S = 3
 FOLLOWED_S = (1, 3)
+# The first of several windows: it is read before the event, which comes ASLEEP_S after the marking or later.
+FIRST_S = 0.5
 RECORDS_AFTER = 3
 # About how long an event takes.
 EVENT_S = 0.5
@@ -35,8 +37,9 @@ PANEL_POINTS = 2.2
 # A number is right, or flagged with bounds that hold the truth, or wrong.
 VERDICTS = ["right", "flagged", "WRONG"]
 
-# Modes that only events have: a panel that is followed, and what is measured without options.
-MODES = ["followed", "default"]
+# Modes that only events have: a panel that is followed, one that is measured for several windows, and what is measured
+# without options.
+MODES = ["followed", "windows", "default"]
 OURS = {
     "kvm": [
         ("idle", "census"),
@@ -48,6 +51,8 @@ OURS = {
         ("pageout", "n=2000"),
         ("zap-all", "census"),
         ("auto", "default"),
+        ("idle", "windows"),
+        ("zap", "windows"),
         ("idle", "followed"),
         ("damon", "followed"),
         ("zap", "followed"),
@@ -132,7 +137,7 @@ def labels(cell):
 
 
 def cell_cost_s(cell):
-    return cell["periods"] * (WINDOW_S + 3 + (FOLLOWED_S[-1] if cell["mode"] == "followed" else 0))
+    return cell["periods"] * (WINDOW_S + 3 + (WINDOW_S if cell["mode"] in ("followed", "windows") else 0))
 
 
 def guest_cost_s(_):
@@ -147,8 +152,10 @@ def command_of(context, guest, cell, window_s=WINDOW_S):
     if cell["mode"] == "followed":
         windows = ",".join(map(str, FOLLOWED_S))
         return [context["vmwss"], "ages", "--json", "--pid", pid, "-w", windows, "-i", "1", *method]
-    mode = {"census": ["--census"], "n=2000": ["-n", "2000"]}.get(cell["mode"], [])
-    return [context["vmwss"], "measure", "--json", "--pid", pid, "-w", str(window_s), *mode, *method]
+    mode = {"census": ["--census"], "default": []}.get(cell["mode"], ["-n", "2000"])
+    several = (FIRST_S, window_s, 2 * window_s) if cell["mode"] == "windows" else (window_s,)
+    windows = ",".join(f"{length:g}" for length in several)
+    return [context["vmwss"], "measure", "--json", "--pid", pid, "-w", windows, *mode, *method]
 
 
 class Refused(Exception):
@@ -218,8 +225,8 @@ def window_of(record, end):
 
 def measured(context, guest, cell, event, window_s, at_s):
     """One measurement, with the event in its window: another tool's is taken to be so many seconds after its start. Returns
-    the record, when it came, when the event was, and whether that tells anything: the event was within the window, and the
-    guest had touched all of its working set since its pages were marked."""
+    the record, when it came, when the event was, and whether that tells anything: the event was within the longest window, and
+    the guest had touched all of its working set within each since its pages were marked."""
     with (
         Passes(guest) as passes,
         subprocess.Popen(
@@ -237,7 +244,11 @@ def measured(context, guest, cell, event, window_s, at_s):
         raise Refused(last_line(messages or out))
     record = record_of(guest, cell, out, window_s)
     marked, read = window_of(record, end)
-    fits = marked <= happened[0] and happened[1] <= read and passes.between(marked, read) >= LEAST_PASSES
+    reads = [read + window["est_window_s"] - record["windows"][-1]["est_window_s"] for window in record["windows"]]
+    # Of several windows the event is between the readings of the first two: so one has the memory of before, one of after.
+    begin, end_of_second = (reads[0], reads[1]) if cell["mode"] == "windows" else (marked, read)
+    fits = begin <= happened[0] and happened[1] <= end_of_second
+    fits = fits and all(passes.between(marked, window_read) >= LEAST_PASSES for window_read in reads)
     return record, end, happened, fits
 
 
@@ -361,7 +372,8 @@ def one_measured(context, guest, cell, event, clock):
         if cell["event"] == "nothing":
             clock[tool] = max(0, (end - begin - EVENT_S) / 2)
         if fits:
-            return line_of(guest, cell, record, record["windows"][-1], happened, end)
+            lines = [line_of(guest, cell, record, window, happened, end) for window in record["windows"]]
+            return worst_line(lines) | {"all_held": [line["held"] for line in lines]}
         events.undone(event, guest)
         event.before(guest)
     raise Refused("the event did not fit into the window")

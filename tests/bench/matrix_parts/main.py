@@ -148,16 +148,16 @@ def world(cell):
 
 
 def place_of(cell):
-    """Which lab it is measured in, if in any: its kernel, whether with the oracle, whether with two nodes."""
-    return cell["kernel"], cells.under_lab_oracle(cell), cell.get("numa", False)
+    """Which lab it is measured in, if in any: its kernel, the length of its oracle's slots, whether with two nodes."""
+    return cell["kernel"], cells.oracle_slot_ms(cell), cell.get("numa", False)
 
 
 def pieces(chosen):
     """Lists of cells, each for one place; the cells of one guest stay together."""
     result = []
-    for kernel, oracle, numa in itertools.product(cells.KERNELS, (False, True), (False, True)):
+    for place in itertools.product(cells.KERNELS, cells.ORACLE_SLOTS_MS, (False, True)):
         piece, cost = [], 0
-        here = [cell for cell in chosen if place_of(cell) == (kernel, oracle, numa)]
+        here = [cell for cell in chosen if place_of(cell) == place]
         for key in dict.fromkeys(world(cell).guest_key(cell) for cell in here):
             group = [cell for cell in here if world(cell).guest_key(cell) == key]
             group_cost = world(group[0]).guest_cost_s(group[0]) + sum(map(world(group[0]).cell_cost_s, group))
@@ -178,7 +178,7 @@ def piece_cost(piece):
 
 def command_of(piece, directory, options):
     """Runs this program once more, on this machine or in the lab."""
-    kernel = piece[0]["kernel"]
+    kernel, slot_ms, numa = place_of(piece[0])
     me = [os.path.join(ROOT, "tests/bench/matrix"), "--inside"]
     if kernel == "host":
         return shlex.split(options.under) + me + [f"{directory}/plan", f"{directory}/lines"]
@@ -194,8 +194,8 @@ def command_of(piece, directory, options):
             "--timeout",
             str(round(300 + 5 * piece_cost(piece))),
             *shown,
-            *(ORACLE if cells.under_lab_oracle(piece[0]) else []),
-            *(["--numa"] if piece[0].get("numa") else []),
+            *([*ORACLE, "--oracle-slot", str(slot_ms)] if slot_ms else []),
+            *(["--numa"] if numa else []),
         ]
         + me
         + ["/mnt/out/plan", "/mnt/out/lines"]

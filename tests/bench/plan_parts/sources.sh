@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154 # for tests/bench/plan, which sets build, hosts, guests, days and templates
+# shellcheck shell=bash disable=SC2154 # for tests/bench/plan, which sets build, hosts, guests, days, templates, scraped, recorded and steps
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # A plan from histories of many hosts, and from a VictoriaMetrics that has what their exporters would have served: time and memory.
@@ -67,21 +67,16 @@ s = socket.socket()
 s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])'; }
 
-# What scrapes each minute of each template would have got, with times in milliseconds.
-make_samples() {
-	local t now from
-	now=$(date +%s)
-	from=$(awk "BEGIN { print int($now / 60) * 60 - int($days * 1440 - 1) * 60 + 20 }")
-	for ((t = 0; t < templates; t++)); do
-		"$build/tests/integration/plan_samples" "$dir/template-$t.db" "$from" "$now" $((192 << 30)) 0 |
-			sed -E 's/ ([0-9]+)\.([0-9]{3})$/ \1\2/' >"$dir/samples-$t" || return 1
+# What the server has after it has scraped them; to the next quarter of an hour, so that all are scraped until the end.
+import_hosts() {
+	local end
+	end=$(($(date +%s) + 3600))
+	for ((h = 0; h < hosts; h += 10)); do
+		"$build/tests/bench/plan_series" "$h" $((hosts - h < 10 ? hosts - h : 10)) "$guests" "$days" "$end" "$scraped" "$recorded" vm |
+			curl --silent --fail -T - -X POST "$url/api/v1/import" || return 1
+		printf '\r%d of %d hosts imported' "$h" "$hosts" >&2
 	done
-}
-
-import_host() {
-	sed -E "s/host=\"template\"/host=\"host-$1\"/; s/uuid=\"([0-9a-f]{8})-[0-9a-f]{4}/uuid=\"\1-$(printf %04x "$1")/" \
-		"$dir/samples-$(($1 % templates))" |
-		curl --silent --fail -T - -X POST "$url/api/v1/import/prometheus"
+	echo >&2
 }
 
 plan_url() {
@@ -92,16 +87,13 @@ plan_url() {
 	server=$!
 	disown
 	until curl --silent "$url/health" >/dev/null; do sleep 0.2; done
-	make_samples || return 1
-	for ((h = 0; h < hosts; h++)); do
-		import_host $h || return 1
-		((h % 10)) || printf '\r%d of %d hosts imported' $h "$hosts" >&2
-	done
-	echo >&2
+	import_hosts || return 1
 	curl --silent "$url/internal/force_flush"
 	cpu=$(server_cpu)
-	measure URL "$build/host/vmwss" plan --from "$url" --since "$since" --empty --json
+	measure URL "$build/host/vmwss" plan --from "$url" --since "$since" --empty --json "${steps[@]}"
 	awk -v a="$cpu" -v b="$(server_cpu)" -v hz="$(getconf CLK_TCK)" 'BEGIN { printf "# VictoriaMetrics: %.1f s of CPU time, ", (b - a) / hz }'
+	curl --silent "$url/metrics" | awk '/^vm_rows.type="storage/ { rows += $2 } /^vm_data_size_bytes/ { bytes += $2 }
+		END { printf "# %d samples in %.0f MiB, %.2f bytes each\n", rows, bytes / 1048576, bytes / rows }'
 	awk '/VmHWM/ { printf "%.0f MiB at most, import included\n", $2 / 1024 }' "/proc/$server/status"
 }
 server_cpu() { sed 's/.*) //' "/proc/$server/stat" | awk '{ print $12 + $13 }'; }
@@ -111,6 +103,5 @@ plan_sources() {
 	local what
 	since=$(awk "BEGIN { print int($days * 24) + 1 }")h
 	sources_begin
-	[[ $* == *files* ]] || make_templates || return 1
 	for what; do "plan_$what" || return 1; done
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file reading.c  See reading.h. */
+#include "regrow/reading.h"
+
+#include "proc/keyed.h"
+#include "proc/pressure.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ROW(key, member)                             \
+    {                                                \
+        key, offsetof(struct regrow_reading, member) \
+    }
+static const struct keyed_field meminfo_fields[] = {
+    ROW("Cached", cached_bytes), ROW("Shmem", shmem_bytes),         ROW("Buffers", buffers_bytes),
+    ROW("Dirty", dirty_bytes),   ROW("Writeback", writeback_bytes), ROW("Mapped", mapped_bytes),
+    ROW("MemFree", free_bytes),
+};
+/* As in proc/paging.c: before Linux 5.9 there is one counter of refaults, of files. */
+static const struct keyed_field vmstat_fields[] = {
+    ROW("pgpgin", disk_read_bytes),
+    ROW("workingset_refault", refault_pages),
+    ROW("workingset_refault_file", refault_pages),
+    ROW("pgscan_kswapd", scanned_pages),
+    ROW("pgscan_direct", scanned_pages),
+    ROW("pswpin", swap_in_pages),
+};
+#undef ROW
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static int read_keyed(const struct fsroot *root, const struct keyed_field *fields, size_t n,
+                      struct regrow_reading *reading, const char *path, struct error *error)
+{
+    int rc = keyed_read(root, fields, n, reading, path);
+
+    return rc < 0 ? error_set(error, rc, "/%s: %s", path, strerror(-rc)) : 0;
+}
+
+/* Without it there is nothing to watch. */
+static int check_known(const struct regrow_reading *reading, struct error *error)
+{
+    if (reading->cached_bytes == KEYED_UNKNOWN || reading->shmem_bytes == KEYED_UNKNOWN)
+        return error_set(error, -ENODATA, "/proc/meminfo: no Cached, or no Shmem");
+    if (reading->disk_read_bytes == KEYED_UNKNOWN)
+        return error_set(error, -ENODATA, "/proc/vmstat: no pgpgin");
+    return 0;
+}
+
+int regrow_read(const struct fsroot *root, struct regrow_reading *reading, struct error *error)
+{
+    struct pressure io;
+    int rc = read_keyed(root, meminfo_fields, COUNT(meminfo_fields), reading, "proc/meminfo",
+                        error);
+
+    if (rc == 0)
+        rc = read_keyed(root, vmstat_fields, COUNT(vmstat_fields), reading, "proc/vmstat", error);
+    if (rc == 0)
+        rc = check_known(reading, error);
+    if (rc < 0)
+        return rc;
+    reading->disk_read_bytes *= 1024;
+    pressure_read(root, NULL, "io", &io, NULL); /* unknown where PSI is off */
+    reading->io_wait_us = io.some.total_us;
+    return 0;
+}
+
+uint64_t regrow_cache_bytes(const struct regrow_reading *reading)
+{
+    /* Two counters that are not read at one moment. */
+    return reading->cached_bytes > reading->shmem_bytes
+               ? reading->cached_bytes - reading->shmem_bytes
+               : 0;
+}

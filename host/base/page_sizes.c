@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file page_sizes.c  See page_sizes.h. */
+#include "base/page_sizes.h"
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#define ENTRY_SHIFT 3 /* of an entry of a page table: 8 bytes */
+#define LARGEST_SHIFT 34
+#define MEASURED_PAGE_BYTES 4096
+
+/* Of x86-64, should nothing be known. */
+struct page_sizes page_sizes_now = {.base_shift = 12, .huge_shift = 21};
+
+static bool is_power_of_two(uint64_t bytes)
+{
+    return bytes > 0 && (bytes & (bytes - 1)) == 0;
+}
+
+static unsigned shift_of(uint64_t bytes)
+{
+    return (unsigned)__builtin_ctzll(bytes);
+}
+
+/* Orders are kept in a byte, and a huge page's base pages are counted. */
+static bool is_huge(uint64_t bytes, unsigned base_shift)
+{
+    return is_power_of_two(bytes) && shift_of(bytes) > base_shift &&
+           shift_of(bytes) <= LARGEST_SHIFT;
+}
+
+void page_sizes_read(const struct fsroot *root, uint64_t base_bytes)
+{
+    uint64_t huge_bytes = 0;
+
+    if (!is_power_of_two(base_bytes) || shift_of(base_bytes) <= ENTRY_SHIFT ||
+        2 * shift_of(base_bytes) - ENTRY_SHIFT > LARGEST_SHIFT)
+        return;
+
+    const unsigned base_shift = shift_of(base_bytes);
+    int rc = fsroot_read_u64(root, &huge_bytes,
+                             "sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    const bool known = rc == 0 && is_huge(huge_bytes, base_shift);
+
+    page_sizes_now = (struct page_sizes){
+        .base_shift = base_shift,
+        .huge_shift = known ? shift_of(huge_bytes) : 2 * base_shift - ENTRY_SHIFT,
+    };
+}
+
+int page_sizes_check(uint64_t base_bytes, struct error *error)
+{
+    if (base_bytes == MEASURED_PAGE_BYTES)
+        return 0;
+    return error_set(error, -ENOTSUP,
+                     "this host's base pages have %" PRIu64
+                     " KiB, and only those of 4 KiB can be measured",
+                     base_bytes / 1024);
+}
+
+/* Before any thread and any user: from then on they are constants. */
+__attribute__((constructor)) static void read_this_host(void)
+{
+    struct fsroot root;
+
+    if (fsroot_open(&root, "/") < 0)
+        return;
+    page_sizes_read(&root, (uint64_t)sysconf(_SC_PAGESIZE));
+    fsroot_close(&root);
+}

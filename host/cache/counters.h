@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file counters.h  Events counted for single threads by perf_event_open(2).
+ *
+ * The events of a thread are one group: they count at the same time or not at all, so that ratios
+ * of them are right even when the PMU is shared. Nothing is scaled. What perf_event_open() returns
+ * is a file descriptor: counting ends with the process, also when it is killed.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct counter_event {
+    uint64_t config; /* PERF_COUNT_* */
+    uint32_t type;   /* PERF_TYPE_* */
+    bool guest;      /* exclude_host: only while the thread runs a guest */
+};
+
+#define COUNTERS_EVENTS_MAX 4
+
+/** Since they were opened. */
+struct counter_values {
+    uint64_t enabled_ns; /* how long the thread was on a CPU */
+    uint64_t running_ns; /* of that, how long its events were counted */
+    uint64_t value[COUNTERS_EVENTS_MAX];
+};
+
+struct counters; /* opaque: of several threads */
+
+/** Opens @p events (at most COUNTERS_EVENTS_MAX) for each thread. A thread that has ended counts
+ * nothing.
+ * @param what  for the message: "cache misses"
+ * @return 0, then *out must be given to counters_close(); -ENOTSUP: this host has no such counter;
+ *         -EACCES; with the reason and the remedy
+ */
+int counters_open(const struct fsroot *root, const struct counter_event *events, size_t n_events,
+                  const pid_t *tids, size_t n_tids, const char *what, struct counters **out,
+                  struct error *error);
+
+/** The values of the thread number @p thread of those given to counters_open(). 0; or a negative
+ * errno: they cannot be read. */
+int counters_read(const struct counters *counters, size_t thread, struct counter_values *values);
+
+/** NULL is allowed. */
+void counters_close(struct counters *counters);

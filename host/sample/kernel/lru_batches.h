@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file lru_batches.h  The batches in which each CPU gathers new pages before it puts them on the
+ * LRU lists.
+ *
+ * Up to 31 pages a CPU wait there until the batch is full, however long that takes; page_idle and
+ * MGLRU see only what is on a list. Huge pages are put there at once.
+ *
+ * Source: mm/swap.c, folio_add_lru(); mm/migrate.c, do_pages_move(), which empties the batches of
+ * all CPUs before it looks at what it was asked to move (Linux 2.6.29 and later, CONFIG_NUMA).
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/**
+ * Puts the pages of all CPUs' batches on their lists; moves none. Takes a work item on each CPU, so
+ * it is for a census, not for each scan of a daemon.
+ * @return false where the kernel cannot be asked
+ */
+bool lru_batches_drain(void);

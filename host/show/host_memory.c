@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file host_memory.c  See host_memory.h. */
+#include "show/host_memory.h"
+
+#include "base/bytes.h"
+#include "show/units.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+char *host_memory_text(char text[HOST_MEMORY_TEXT], const struct host_memory *memory,
+                       uint64_t assigned_bytes)
+{
+    char part[2][32];
+    char swap[80] = "no swap";
+
+    if (memory->swap_total_bytes > 0)
+        snprintf(swap, sizeof(swap), "%s of %s swap used",
+                 show_bytes(part[0], sizeof(part[0]),
+                            less(memory->swap_total_bytes, memory->swap_free_bytes)),
+                 show_bytes(part[1], sizeof(part[1]), memory->swap_total_bytes));
+    snprintf(text, HOST_MEMORY_TEXT, "%s of RAM, %s available, %s; assigned %.0f%% of RAM",
+             show_bytes(part[0], sizeof(part[0]), memory->total_bytes),
+             show_bytes(part[1], sizeof(part[1]), memory->available_bytes), swap,
+             100 * (double)assigned_bytes / (double)memory->total_bytes);
+    return text;
+}
+
+char *host_memory_of(char text[HOST_MEMORY_TEXT], const char *host, uint64_t assigned_bytes)
+{
+    struct host_memory memory;
+    struct fsroot root;
+    char name[256] = "";
+    int rc = -1;
+
+    *text = '\0';
+    gethostname(name, sizeof(name) - 1);
+    if (strcmp(name, host) != 0 || fsroot_open(&root, "/") < 0)
+        return text;
+    rc = meminfo_read(&root, &memory, NULL);
+    fsroot_close(&root);
+    return rc == 0 ? host_memory_text(text, &memory, assigned_bytes) : text;
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=45
+#
+# The two halves of vmwssd: whichever is killed, or hangs, the other restores what is to be restored and ends, with a failure
+# that has a service manager start both again; and nothing is left of either.
+
+# Its guests are all that vmwssd finds, and its halves all that is called so.
+[[ -n ${VMWSS_OWN_PROCESSES:-} ]] || VMWSS_OWN_PROCESSES=yes exec unshare --pid --fork --kill-child --mount-proc -- "$BASH" "$0" "$@"
+libs=(libvirtd guests vmwssd)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+# Neither half waits for the other for longer than half of what a service manager would wait for us: six seconds, for a busy
+# machine may keep one waiting that does not hang.
+vmwssd_under=(env WATCHDOG_USEC=12000000)
+records() { sql "SELECT coalesce(max(id), 0) FROM sample"; }
+more_than() { (($(records) > $1)); }
+# Until both halves are at work; sets scanner.
+begin() {
+	local before=0
+	[[ ! -e $db ]] || before=$(records)
+	: >"$log"
+	vmwssd_begin --connect processes --database "$db" --period 0.5 --window 1,2 --samples 200 --budget 60% --guest-budget 20%
+	eventually more_than "$before" && scanner=$(pgrep -P "$daemon" -x vmwssd-scanner)
+}
+# ended_with STATUS: so has the half that the shell has started.
+ended_with() {
+	local status=0
+	wait "$daemon" 2>/dev/null || status=$?
+	daemon=
+	[[ $status == "$1" ]]
+}
+none_left() { ! pgrep -x vmwssd-scanner >/dev/null && ! pgrep -x vmwssd >/dev/null; }
+nothing_locked() { [[ -z $(find /run/vmwss -type f 2>/dev/null) ]]; }
+all_gone() {
+	check "no process is left" eventually none_left
+	check "and nothing is locked or published" eventually nothing_locked
+}
+
+MACHINE=pc,memory-backend=mem run_payload one tcg "total=48M hot=16M" -m 128 -object memory-backend-memfd,id=mem,size=128M,share=on ||
+	fail "the guest starts"
+
+echo "# the end"
+check "both are at work" begin
+own_user() { [[ $(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$daemon/status" | xargs -n 1 | sort -u) == "$(id -u vmwss)" ]]; }
+check "the rest as a user of its own" own_user
+kill -TERM "$scanner"
+kill -INT "$scanner"
+check "signals to all of a service, or of a terminal, are the other half's" eventually more_than "$(records)"
+check "that half ends it" vmwssd_end TERM
+all_gone
+
+echo "# kill -9 of the scanner"
+check "both are at work" begin
+kill -KILL "$scanner"
+check "the other ends, as a failure" ended_with 2
+check "and says why" logged 'the scanner \(process [0-9]+\) has ended'
+check "no process is left" eventually none_left
+
+echo "# kill -9 of the rest"
+check "both are at work again" begin
+vmwssd_end KILL
+all_gone
+check "both are at work, though begun at once" begin
+vmwssd_end KILL
+check "likewise" begin
+
+echo "# the scanner hangs"
+kill -STOP "$scanner"
+check "the other ends, as a failure" ended_with 2
+check "and says why" logged 'the scanner \(process [0-9]+\) hangs'
+kill -CONT "$scanner"
+all_gone
+
+echo "# the rest hangs"
+check "both are at work" begin
+kill -STOP "$daemon"
+gone() { ! kill -0 "$scanner" 2>/dev/null || [[ $(ps -o state= "$scanner") == Z ]]; }
+check "the scanner ends" eventually gone
+check "and says why" logged 'the other half of vmwssd hangs: all guests are restored'
+check "nothing is locked or published" nothing_locked
+kill -CONT "$daemon"
+check "the rest ends when it can, as a failure" ended_with 2
+all_gone
+
+echo "# both are stopped, for longer than either waits for the other"
+check "both are at work" begin
+kill -STOP "$daemon" "$scanner"
+sleep 8
+kill -CONT "$scanner" "$daemon"
+check "both go on" eventually more_than "$(records)"
+check "and end when they are to" vmwssd_end TERM
+all_gone
+
+echo "# the scanner hangs, and a guest ends: the rest's main thread waits for the scanner to restore it"
+check "both are at work" begin
+kill -STOP "$scanner"
+stop_guest "$pid"
+ended() { ! kill -0 "$daemon" 2>/dev/null; }
+check "the other ends all the same" eventually ended || kill -KILL "$daemon"
+check "as a failure" ended_with 2
+check "and says why" logged 'the scanner \(process [0-9]+\) hangs'
+kill -CONT "$scanner"
+all_gone
+finish

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core cost=30
+# shellcheck disable=SC2016 # jq has variables of its own
+#
+# vmwss plan over the histories of three hosts whose needs are known: what it says of needs, places, moves, groups, pins
+# and hosts that are gone, and what it says of input that is wrong.
+
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+# shellcheck source=../../lib/made_history.sh
+. "$(dirname "$0")/../../lib/made_history.sh"
+
+writer=$build/tests/integration/keep_writer
+vmwss=$build/host/vmwss
+dir=$(mktemp -d /dev/shm/vmwss-plan.XXXX)
+trap 'rm -rf -- "$dir"' EXIT
+
+now=$(date +%s)
+day=86400 period=1800 # measured every half hour
+
+begin=$((now - 16 * day))
+check "three histories" made_history "$dir/a.db" $begin "$now" web1:1:50:150:2 web2:2:50:150:2
+check "of which one is of a host where all is busy at once" made_history "$dir/b.db" $begin "$now" db1:3:50:150:10 db2:4:50:150:14
+check "and one has a guest that is gone" made_history "$dir/c.db" $begin "$now" ci:5:25:25:0
+made_history "$dir/c.db" $((now - 16 * day)) $((now - 3 * day)) old:6:200:200:0
+
+plan() { "$vmwss" plan --from a="$dir/a.db" --from b="$dir/b.db" c="$dir/c.db" --capacity 1G "$@"; }
+# says FILTER [OPTION...]: true of its JSON.
+says() { plan --json "${@:2}" | jq -e "$1" >/dev/null; }
+
+plan --empty --place 512M | sed 's/^/# /'
+
+echo "# needs"
+mib='def mib: . / 1048576; def near($want): mib | . >= $want * 0.99 and . <= $want + 12;'
+check "the schema, three hosts, and the guests that run" says '.schema == "vmwss.plan.v1" and
+	[.hosts[].host] == ["a", "b", "c"] and [.guests[].domain] == ["web1", "web2", "db1", "db2", "ci"] and .step_s == 60'
+check "where guests are busy at once, peaks add up" says "$mib"' .hosts[0] | (.need_p50_bytes | near(200)) and
+	(.need_p99_bytes | near(600)) and (.need_risk_bytes | near(600))'
+check "where they are not, they do not" says "$mib"' .hosts[1] | (.need_p50_bytes | near(200)) and
+	(.need_p99_bytes | near(400)) and (.need_risk_bytes | near(400))'
+check "what is planned for has the margin of 16 days" says '.hosts[0] | .planned_bytes / .need_risk_bytes | . > 1.05 and . < 1.08'
+check "nothing was short, and all is known" says '[.hosts[] | .short_share == 0 and .longest_short_seconds == 0] | all'
+check "with less memory it was, for two hours at a stretch" says '.hosts[0] |
+	.longest_short_seconds >= 7200 and .longest_short_seconds <= 9300 and (.short_share * 12 | . > 0.95 and . < 1.3)' --capacity a=512M
+check "the worst case: both touch all they have" says '.hosts[0].swap_bytes == 1024 * 1048576'
+check "a right size has its margins" says "$mib"' .guests[0].right_size_bytes | mib | . > 300 * 1.15 and . < 300 * 1.3'
+check "the memory of the fleet does not run out" says '[.hosts[].runway | .slope_bytes_day == 0 and .days == null] | all'
+check "and is of a window that is said" test "$(plan --csv | tr -d '\r' | awk -F, '$1 == "guest" { print $NF }' | sort -u)" = 60
+check "in the table as well" test "$(plan | grep -c 'size of window 60s')" = 5
+check "a ratio above 1" says '.overcommit.ratio > 1'
+
+echo "# places and moves"
+check "c can be emptied" says '.emptied >= 1 and (.moves | length >= 1) and .moves[0].from == "c" and .short_after == 0' --empty
+check "not with no moves" says '.emptied == 0 and .moves == []' --moves 0
+check "nor are moves given unasked" says '.moves == null'
+check "nor when its guest is pinned" says '[.moves[] | select(.domain == "ci")] == []' --empty --pin ci
+check "guests that are to be apart do not meet" says '[.moves[] | select(.to == "a")] == []' --empty --apart ci,web1 --pin web1,web2
+check "a new guest has a place" says '.place[0].host != null and .hosts[0].more_guests >= 1' --place 512M
+check "one that is too large has none" says '.place == [{"ram_bytes": 68719476736, "host": null}]' --place 64G
+check "with a reserve there is less" says '.hosts[0].headroom_bytes < 200 * 1048576' --reserve 256M
+check "another host takes c's guest when c fails" says '.hosts[2].unplaced_guests == 0'
+
+echo "# formats"
+check "csv" test "$(plan --csv --empty | cut -d, -f1 | sort | uniq -c | awk '{ print $2 $1 }' | tr -d '\n')" = \
+	"guest5host3move$(plan --json --empty | jq '.moves | length')scope1"
+check "csv has as many fields in each line" test "$(plan --csv --empty | tr -d '\r' | awk -F, '{ print NF }' | sort -u | wc -l)" = 1
+check "the table has the hosts" test "$(plan | grep -cE '^[abc] ')" = 3
+
+echo "# a host that is gone, one file of a guest that moved"
+made_history "$dir/stale.db" $((now - 16 * day)) $((now - 2 * day)) lost:7:50:50:0
+check "stale, and nothing is moved to it" says '(.hosts[] | select(.host == "d")).stale and
+	([.moves[] | select(.to == "d" or .from == "d")] == [])' --from d="$dir/stale.db" --empty
+check "and said" quietly grep -F 'd: no record since' <(plan --from d="$dir/stale.db")
+bell=$'d\a'
+check "names are printed without what a terminal obeys" quietly grep -F 'd?: no record since' \
+	<(plan --from "$bell=$dir/stale.db")
+check "nor does a report print it" test "$(cp "$dir/a.db" "$dir/bell.db" && sqlite3 -batch "$dir/bell.db" "UPDATE guest SET host = 'd' || char(7)" &&
+	"$vmwss" report -D "$dir/bell.db" | head -1 | cut -d, -f1)" = 'd?'
+made_history "$dir/moved.db" $((now - 16 * day)) $((now - 4 * day)) mover:8:100:100:0
+made_history "$dir/there.db" $((now - 4 * day + period)) "$now" mover:8:25:25:0
+check "a guest that moved is where it is now, with all its history" says '[.guests[] | select(.domain == "mover")] |
+	length == 1 and .[0].host == "f" and (.[0].need_p99_bytes > 190 * 1048576)' --from f="$dir/there.db" --from e="$dir/moved.db"
+
+made_history "$dir/young.db" $((now - 3 * day)) "$now" young:10:50:150:2
+check "a young host is known for its own days" says '.hosts[] | select(.host == "y") | .days > 2.9 and .days < 3.1 and .runway == null' \
+	--from y="$dir/young.db"
+check "and said" quietly grep -xF 'y (3.0 days): with less than 14 days of history the need is the mean and 5 standard deviations, and there is no trend.' \
+	<(plan --from y="$dir/young.db")
+
+echo "# a suspended guest, hosts without guests"
+cp "$dir/stale.db" "$dir/suspended.db"
+made_history "$dir/suspended.db" $((now - 2 * day)) "$now" runs:9:50:50:0
+made_event "$dir/suspended.db" suspend $((now - day)) lost
+check "a suspended guest counts" says '[.guests[] | select(.host == "d") | [.domain, .suspended]] | sort ==
+	[["lost", true], ["runs", false]]' --from d="$dir/suspended.db"
+cp "$dir/stale.db" "$dir/ended.db"
+made_event "$dir/ended.db" end "$(date +%s)" lost
+for since in 4w 1d; do
+	check "a host without guests is a place, of $since" says '.hosts[] | select(.host == "d") | .stale == false and .guests == 0' \
+		--from d="$dir/ended.db" --since $since
+done
+check "guests that touch all the time get a place there" says '.place[0].host == "d"' --from d="$dir/ended.db" --place 64G --capacity d=128G
+
+"$writer" "$dir/fresh.db" ask </dev/null
+check "a fresh host alone is an empty place" test "$("$vmwss" plan fresh="$dir/fresh.db" --capacity 64G --place 4G --json |
+	jq -c '[.guests, (.hosts[] | .host, .stale, .last, .more_guests)]')" = '[[],"fresh",false,null,null]'
+check "and for whom is not known" quietly grep -F 'no guest to model a new one on' \
+	<("$vmwss" plan fresh="$dir/fresh.db" --capacity 64G --place 4G)
+
+echo "# input that is wrong"
+expect_exit "no history" 1 'Name their histories' "$vmwss" plan
+expect_exit "no such file" 2 'none\.db: no history there' "$vmwss" plan "$dir/none.db"
+echo text >"$dir/text"
+expect_exit "no history in it" 2 'text: is not a history' "$vmwss" plan "$dir/text"
+expect_exit "no capacity" 2 'host b: say with --capacity b=SIZE' "$vmwss" plan --capacity a=1G a="$dir/a.db" b="$dir/b.db"
+expect_exit "a capacity of no host" 2 '--capacity x=1G: no such host' plan --capacity x=1G
+expect_exit "a reserve of everything" 2 'host a: --reserve leaves nothing' plan --reserve 1G
+expect_exit "a guest that is not there" 2 '--pin nobody: no guest of that name' plan --pin nobody
+expect_exit "no such window" 2 'a\.db: no minutes are kept .* of 7 s.*--window.* 10, 60' plan --window 7
+expect_exit "nothing of that time" 2 'stale\.db: nothing is kept of that time' "$vmwss" plan "$dir/stale.db" --since 1d --capacity 1G
+cp "$dir/a.db" "$dir/copy.db"
+expect_exit "guests that are on two hosts at once" 2 '00000001-1111-.*: two guests have it at once, web1 on a and web1 on e' \
+	plan --from e="$dir/copy.db"
+expect_exit "an empty host without a name" 2 'fresh\.db: no guest was there .* name the empty host' \
+	"$vmwss" plan "$dir/fresh.db" --capacity 64G
+expect_exit "two files of one name" 2 'b\.db are both its history.* HOST1=' "$vmwss" plan "$dir/a.db" "$dir/b.db"
+expect_exit "a size that is none" 1 '--place 4G,8X: expected' plan --place 4G,8X
+expect_exit "a risk that is none" 1 '--risk 0' plan --risk 0
+finish

@@ -1,0 +1,284 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: serial tcg cost=92
+#
+# What makes a number wrong: a second vmwss is kept out, other disturbances are flagged.
+
+libs=(guests)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+params="total=96M hot=16M"
+t=$(truth "$params")
+
+# hold ARGS...: measures in the background, and is back when it has locked the guest.
+hold() {
+	"$vmwss" measure --pid "$pid" -m cold "$@" >/dev/null 2>&1 &
+	holder=$!
+	settles measured_by "$pid" "$holder"
+}
+
+end_holder() {
+	kill -KILL "$holder"
+	wait "$holder" 2>/dev/null
+}
+
+# all_exact FILE...: every record but those of windows in which the guest got no processor, which say nothing.
+all_exact() {
+	jq -es "map(select(.vcpu_seconds > 0.03 * .windows[0].est_window_s)) | length > 1 and
+		all(.[].windows[0]; .wss_bytes > 0.99 * $t and .wss_bytes < 1.01 * $t)" "$@" >/dev/null
+}
+
+echo "# two vmwss at once on one guest, and on two"
+start_payload other tcg "$params" -m 128
+other=$pid
+if start_payload one tcg "$params" -m 128; then
+	hold -w 60
+	expect_exit "a second measurement is refused and names the first" 2 \
+		"process $holder \\(.*vmwss measure --pid $pid .*--wait SECONDS" "$vmwss" measure --pid "$pid" -w 0.5
+	expect_exit "so does doctor" 2 "process $holder" "$vmwss" doctor --pid "$pid"
+	check "list says busy, and why" test \
+		"$("$vmwss" list --processes --json | jq "select(.pid == $pid) | .ram_bytes > 0 and (.error | test(\"$holder\"))")" = true
+	expect_exit "waiting is bounded" 2 'for the last 0.3 s' "$vmwss" measure --pid "$pid" -w 0.5 --wait 0.3
+	check "another guest is measured meanwhile" measure --pid "$other" -m cold -w 0.5
+	end_holder
+	check_census "cold, after kill -9 of the holder" "$t" 1 --pid "$pid" -w 1 -m cold
+
+	hold -w 2
+	check_census "cold, waited for its turn" "$t" 1 --pid "$pid" -w 1 -m cold --wait 60
+	wait "$holder" 2>/dev/null
+
+	echo "# two that repeat take turns"
+	"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 4 -k 4 --json >"$guests_dir/first" 2>&1 &
+	first=$!
+	"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 4 -k 4 --json >"$guests_dir/second" 2>&1
+	check "the second ends well" test $? = 0
+	wait "$first"
+	check "so does the first" test $? = 0
+	check "all eight periods are measured" test "$(cat "$guests_dir/first" "$guests_dir/second" | jq -s length)" = 8
+	check "and within 1 % of the truth" all_exact "$guests_dir/first" "$guests_dir/second"
+
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 0.3 -i 4 -k 3 --json >"$guests_dir/first" 2>"$guests_dir/messages" &
+	first=$!
+	settles test -s "$guests_dir/first"
+	hold -w 60 --wait 10
+	wait "$first"
+	check "periods in which the guest is never free are skipped" test "$?,$(jq -s length "$guests_dir/first")" = 0,1
+	check "and said so" grep -q "period skipped: .*process $holder" "$guests_dir/messages"
+	end_holder
+	check "the lock file stays only with a holder that was killed" test -e "/run/vmwss/guest-$pid.lock" \
+		-a ! -e "/run/vmwss/guest-$other.lock"
+	stop_guest "$pid"
+fi
+stop_guest "$other"
+
+echo "# what QEMU itself does to all of guest RAM"
+# A monitor without another program: QEMU reads one FIFO, and writes the other.
+mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out"
+hmp() { printf '%s\n' "$*" >"$guests_dir/hmp.in"; }
+has_thread() { cat "/proc/$pid/task/"*/comm 2>/dev/null | grep "$1" >/dev/null; }
+lacks_thread() { ! has_thread "$1"; }
+lacks_flags() { record_has "[.flags[] | select(test(\"$1\"))] == []"; }
+look() { check "$1: measured" measure --pid "$pid" -m cold -w 0.5; }
+# monitor_busy SECONDS: the guest is suspended for so long, and QEMU asked for its disks again and again.
+monitor_busy() {
+	python3 - "$guests_dir/qmp" "$1" <<-'END'
+	import json, socket, sys, time
+	stream = socket.socket(socket.AF_UNIX)
+	stream.connect(sys.argv[1])
+	lines = stream.makefile("rw")
+	lines.readline()
+	def ask(command):
+	    lines.write(json.dumps({"execute": command}) + "\n")
+	    lines.flush()
+	    while "return" not in json.loads(lines.readline()):
+	        pass
+	for command in "qmp_capabilities", "stop":
+	    ask(command)
+	end, asked = time.monotonic() + float(sys.argv[2]), 0
+	while time.monotonic() < end:
+	    ask("query-block")
+	    asked += 1
+	ask("cont")
+	print(f"# {asked} questions")
+	END
+}
+if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline \
+	-qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
+	look "no job"
+	check "no flag of a job" lacks_flags 'migrating|dirty-rate|dump|reporting'
+	hmp calc_dirty_rate 20
+	settles has_thread dirtyrate
+	look "calc-dirty-rate"
+	check "flag dirty-rate" has_flag dirty-rate
+	check "and not migrating" lacks_flags migrating
+	hmp migrate_set_parameter max-bandwidth 1M
+	hmp migrate -d '"exec:cat >/dev/null"'
+	settles has_thread live_migration
+	look "migration"
+	check "flag migrating" has_flag migrating
+	check "and the low bound holds whatever it read" record_has '.windows[0].wss_low_bytes == 0'
+	hmp migrate_cancel
+	settles lacks_thread live_migration
+	look "migration cancelled"
+	check "no flag any more" lacks_flags migrating
+	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
+	first=$!
+	sleep 1.5
+	mkfifo "$guests_dir/dump"
+	(sleep 1 && exec cat) <"$guests_dir/dump" >/dev/null &
+	hmp dump-guest-memory -d "$guests_dir/dump"
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	check "a dump that begins and ends within the window" has_flag dump
+	# By QEMU's main thread, and most of what it writes is left out.
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
+	first=$!
+	sleep 1
+	hmp dump-guest-memory -z "$guests_dir/dump.z"
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	check "one that has no thread, and is compressed" has_flag dump
+	check "and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$params") and .wss_high_bytes >= $(truth "$params")"
+
+	echo "# a monitor that keeps QEMU busy while no vCPU runs"
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
+	first=$!
+	settles measured_by "$pid" "$first"
+	sleep 1
+	monitor_busy 1.5
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	check "is no dump" lacks_flags dump
+	check "and the working set is right" holds "$(field wss_low_bytes) > 0.99 * $t && $(field wss_bytes) < 1.01 * $t"
+
+	echo "# a guest that is suspended while it is measured again and again"
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 1 -i 3 -k 4 --json >"$guests_dir/first" 2>&1 &
+	first=$!
+	settles test -s "$guests_dir/first"
+	hmp stop
+	sleep 6.5
+	hmp cont
+	wait "$first"
+	check "the series goes on" test "$?,$(jq -s length "$guests_dir/first")" = 0,4
+	check "and says in which periods it stood still" quietly jq -es '[.[] | .flags | index("paused") != null] |
+		.[0] == false and any and .[3] == false' "$guests_dir/first"
+	check "of which nothing is known" quietly jq -es '[.[] | select(.flags | index("paused"))] |
+		all(.[]; .windows[0].wss_bytes == 0 and .windows[0].wss_high_bytes == .resident_bytes)' "$guests_dir/first"
+	stop_guest "$pid"
+fi
+
+echo "# a dump of which the window has a part only, and one of huge pages, of which each is touched by one read"
+# start_dumpable NAME PARAMS QEMU-OPTION...: with a monitor, and a FIFO to dump into.
+start_dumpable() {
+	rm -f -- "$guests_dir"/hmp.* "$guests_dir/dump"
+	mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out" "$guests_dir/dump"
+	start_payload "$1" tcg "$2" -m 128 "${@:3}" -chardev "pipe,id=hmp,path=$guests_dir/hmp" -mon chardev=hmp,mode=readline || return 1
+	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
+}
+# check_dumped METHOD PARAMS WAIT...: by QEMU's main thread, with the vCPUs stopped, which waits for whoever reads.
+check_dumped() {
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m "$1" -w 6 --json >"$guests_dir/first" &
+	first=$!
+	settles measured_by "$pid" "$first"
+	sleep 1
+	{
+		head -c 20M
+		sleep 0.7
+		head -c 30M
+		sleep 0.7
+		head -c 30M
+		"${@:3}"
+		cat
+	} <"$guests_dir/dump" >/dev/null &
+	reader=$!
+	hmp dump-guest-memory "$guests_dir/dump"
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	printf '# %s: %s [%s, %s], flags %s\n' "$1" "$(field wss_bytes)" "$(field wss_low_bytes)" "$(field wss_high_bytes)" \
+		"$(jq -c .flags <<<"$record")"
+	check "$1: flag dump" has_flag dump
+	check "$1: and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$2") and .wss_high_bytes >= $(truth "$2")"
+	wait "$reader"
+	check "$1: then it is measured" measure --pid "$pid" -m "$1" -w 1
+	check "$1: without that flag" lacks_flags dump
+}
+if MACHINE=pc,memory-backend=mem start_dumpable part "$params" -object memory-backend-memfd,id=mem,size=128M,share=on; then
+	# The rest comes after the window. One method has pages, the other only sums.
+	check_dumped pageout "$params" settles test -s "$guests_dir/first"
+	check_dumped cold "$params" settles test -s "$guests_dir/first"
+	stop_guest "$pid"
+fi
+# 4 KiB for each of these huge pages are more than what the guest touches.
+few="total=96M hot=64K"
+if THP=yes start_dumpable huge "$few"; then
+	check_dumped cold "$few" true
+	check "huge: of huge pages" has_flag thp
+	stop_guest "$pid"
+fi
+# Of these pages all are compressed within some tenths of a second, and little is written.
+few="total=96M hot=64K"
+if THP=yes start_payload short tcg "$few" -m 128 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+	for after in 0.8 1.1 1.5; do
+		"$vmwss" measure --pid "$pid" -m cold -w 3 --json >"$guests_dir/first" &
+		first=$!
+		settles measured_by "$pid" "$first"
+		sleep "$after"
+		began=$EPOCHREALTIME
+		qmp '{"execute":"dump-guest-memory","arguments":{"paging":false,"protocol":"file:'"$guests_dir/short.dump"'","format":"kdump-zlib"}}'
+		took=$(awk "BEGIN { print $EPOCHREALTIME - $began }")
+		wait "$first"
+		record=$(cat "$guests_dir/first")
+		check "a short, compressed dump: flag dump ($(field wss_bytes) bytes; $took s)" has_flag dump
+		check "a short, compressed dump: the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$few")"
+	done
+	stop_guest "$pid"
+fi
+
+echo "# a guest that spins without touching anything"
+# Instead of a BIOS, 64 KiB of ROM, so that nothing else runs in it: for twenty changes of the clock's second it adds to
+# a word in memory, then it jumps to itself. A processor begins 16 bytes below the end, with a jump to the first.
+{
+	printf '\xfa\xb3\x14\xb4\xff\xff\x06\x00\x90\x30\xc0\xe6\x70\xe4\x71\x38\xe0\x74\xf2\x88\xc4\xfe\xcb\x75\xec\xeb\xfe'
+	head -c $((65536 - 16 - 27)) /dev/zero
+	printf '\xea\x00\x00\x00\xf0'
+	head -c 11 /dev/zero
+} >"$guests_dir/rom"
+"$nothp" qemu-system-x86_64 -accel tcg -m 64 -nodefaults -no-user-config -display none -vga none \
+	-pidfile "$guests_dir/spins.pid" -name guest=spins,debug-threads=on -bios "$guests_dir/rom" -daemonize
+pid=$(<"$guests_dir/spins.pid")
+pids+=("$pid")
+touches() { measure --pid "$pid" -m cold -w 0.3 && holds "$(field wss_bytes) > 0"; }
+check "it touches" settles touches
+status=0
+"$vmwss" measure --pid "$pid" -m cold -w 0.5 -i 2 -k 15 --json >"$guests_dir/first" 2>"$guests_dir/messages" || status=$?
+numbers=$(jq -c '[.windows[0].wss_bytes, .vcpu_seconds]' "$guests_dir/first" | tr '\n' ' ')
+check "the series goes on when it does not ($(jq -s length "$guests_dir/first") of 15 periods have a number)" test "$status" = 0
+check "and each period without a number says so" test \
+	"$(($(jq -s length "$guests_dir/first") + $(grep -c '^vmwss: period without a number: .*saw no touch' "$guests_dir/messages")))" = 15
+check "some do ($numbers)" grep -q 'without a number' "$guests_dir/messages"
+# As in the series: a page that QEMU itself touches, now and then, is a number.
+refused() {
+	local status=0
+	"$vmwss" measure --pid "$pid" -m cold -w 0.5 --json >"$guests_dir/first" 2>"$guests_dir/messages" || status=$?
+	[[ $status == 2 ]] && grep -q 'saw no touch although' "$guests_dir/messages" && return
+	printf '# status %s: %s%s\n' "$status" "$(jq -c '.windows[0].wss_bytes' "$guests_dir/first")" "$(<"$guests_dir/messages")"
+	return 1
+}
+check "one measurement of it is refused" settles refused
+stop_guest "$pid"
+
+echo "# free page reporting"
+if start_payload balloon tcg "$params" -m 128 -device virtio-balloon-pci,free-page-reporting=on; then
+	look "free page reporting"
+	check "flag free-page-reporting" has_flag free-page-reporting
+	stop_guest "$pid"
+fi
+
+finish

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core serial tcg cost=71
+#
+# Measures TCG guests of known working sets on this machine, without libvirt.
+
+libs=(guests)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+params="total=448M hot=64M"
+
+echo "# anonymous memory, 4 KiB pages"
+if start_payload anon4k tcg "$params" -m 512; then
+	t=$(truth "$params")
+	check_census "cold, anon 4K" "$t" 1 --pid "$pid" -w 2 -m cold
+	check_census "referenced, anon 4K" "$t" 1 --pid "$pid" -w 2 -m referenced
+	check "auto takes idle or cold" measure --pid "$pid" -w 2
+	check "auto is within 1 %" holds "$(field wss_bytes) > 0.99 * $t && $(field wss_bytes) < 1.01 * $t"
+	check "three windows from one run" measure --pid "$pid" -w 0.3,1,2 -m cold
+	check "three windows, ascending" record_has '[.windows[].window_s] == [0.3,1,2]'
+	check "est window is measured" \
+		record_has '.windows | all(.est_window_s > .window_s * 0.9 and .est_window_s < .window_s + 10)'
+	expect_exit "zap is refused by name" 2 'zap: has no effect on TCG guests' "$vmwss" measure --pid "$pid" -m zap
+	expect_exit "pageout is refused on private memory" 2 'pageout: needs shared memfd' \
+		"$vmwss" measure --pid "$pid" -m pageout
+	check "repeats by interval and count" test \
+		"$("$vmwss" measure --pid "$pid" -w 0.2 -i 0.5 -k 3 -m cold --json | jq -s length)" = 3
+	stop_guest "$pid"
+fi
+
+echo "# QEMU's own memory is not the guest's"
+if start_payload heap tcg "total=192M hot=64M" -m 512 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+	"$vmwss" measure --pid "$pid" -w 1 -m cold -i 8 -k 2 --json >"$guests_dir/series" &
+	measuring=$!
+	settles test -s "$guests_dir/series"
+	check "QEMU takes 64 MiB for itself" qemu_takes 67108864
+	wait "$measuring"
+	resident=$(jq -s -r 'map(.resident_bytes) | join(" ")' "$guests_dir/series")
+	check "resident stays: $resident" holds "${resident#* } - ${resident% *} < 2097152 && ${resident#* } > 0"
+	stop_guest "$pid"
+fi
+
+echo "# random and strided hot sets"
+for pattern in "pattern=random seed=7" "pattern=strided stride=64K"; do
+	p="total=448M hot=16M $pattern"
+	if start_payload "p${#pattern}" tcg "$p" -m 512; then
+		check_census "cold, anon 4K, ${pattern%% *}" "$(truth "$p")" 1 --pid "$pid" -w 2 -m cold
+		stop_guest "$pid"
+	fi
+done
+
+echo "# transparent huge pages"
+if grep -q '\[never\]' /sys/kernel/mm/transparent_hugepage/enabled; then
+	skip "anon THP" "this host has transparent huge pages off"
+elif THP=yes start_payload thp tcg "$params" -m 512; then
+	check "cold, anon THP" measure --census --pid "$pid" -w 2 -m cold
+	if has_flag thp; then
+		# At the granularity of the mapping: 2 MiB pages, and one that holds the payload itself.
+		t=$((($(truth "$params" hot_huge_pages) + 1) * 2097152))
+		check_census "cold, anon THP" "$t" 5 --pid "$pid" -w 2 -m cold
+		check "granularity is 2 MiB" test "$(field granularity_bytes)" = 2097152
+	else
+		skip "anon THP" "the host gave no huge pages: $(grep -c . /proc/"$pid"/smaps) VMAs"
+	fi
+	stop_guest "$pid"
+fi
+
+echo "# transparent huge pages of which a quarter is touched"
+strided="total=448M hot=16M pattern=strided stride=16K"
+if grep -q '\[never\]' /sys/kernel/mm/transparent_hugepage/enabled; then
+	skip "anon THP, strided" "this host has transparent huge pages off"
+elif THP=yes start_payload strided tcg "$strided" -m 512; then
+	t=$(truth "$strided")
+	for method in cold referenced; do
+		check "$method: census of huge pages" measure_it_running --census --pid "$pid" -w 2 -m "$method"
+		echo "# truth $t: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)], $(field granularity_bytes)"
+		check "$method: the bounds hold the bytes touched" \
+			holds "$(field wss_low_bytes) <= $t && $t <= $(field wss_high_bytes)"
+	done
+	check "the table has both sides" holds "$("$vmwss" measure --pid "$pid" -w 1 -m cold | grep -c -- '-[0-9.]* MiB.*thp') == 1"
+	stop_guest "$pid"
+fi
+
+echo "# memfd"
+if MACHINE=pc,memory-backend=mem start_payload memfd tcg "$params" -m 512 \
+	-object memory-backend-memfd,id=mem,size=512M,share=on; then
+	t=$(truth "$params")
+	check_panel "pageout, memfd" "$t" --pid "$pid" -w 2 -m pageout -n 2000
+	check_panel "pageout, memfd, again" "$t" --pid "$pid" -w 2 -m pageout -n 2000
+	check_census "cold, memfd" "$t" 1 --pid "$pid" -w 2 -m cold
+	rss=$(awk '/^RssShmem/ { print $2 }' "/proc/$pid/status")
+	check "pageout once more" measure --pid "$pid" -w 1 -m pageout -n 4000
+	check "pageout leaves every page mapped" holds \
+		"$(awk '/^RssShmem/ { print $2 }' "/proc/$pid/status") >= $rss"
+	echo "# kill -9 in the middle: the data stays, the guest goes on, and the next number is right"
+	"$vmwss" measure --pid "$pid" -w 60 -m pageout >/dev/null 2>&1 &
+	measuring=$!
+	settles measured_by "$pid" "$measuring"
+	sleep 1
+	kill -KILL "$measuring"
+	wait "$measuring" 2>/dev/null
+	check_panel "pageout, memfd, after kill -9" "$t" --pid "$pid" -w 2 -m pageout -n 2000
+	check "the payload still spins" guest_ran
+	stop_guest "$pid"
+fi
+
+echo "# memfd, a stride as long as fault-around"
+p="total=448M pattern=strided stride=64K"
+if MACHINE=pc,memory-backend=mem start_payload memfds tcg "$p" -m 512 \
+	-object memory-backend-memfd,id=mem,size=512M,share=on; then
+	check_panel "pageout, memfd, strided" "$(truth "$p")" --pid "$pid" -w 2 -m pageout -n 8000
+	stop_guest "$pid"
+fi
+
+echo "# two RAM blocks, the hot set across their border"
+p="total=512M hot=128M start=448M"
+if start_payload numa tcg "$p" -m 1024 -smp 2 \
+	-object memory-backend-ram,id=m0,size=512M -object memory-backend-memfd,id=m1,size=512M,share=on \
+	-numa node,cpus=0,memdev=m0 -numa node,cpus=1,memdev=m1; then
+	check_census "cold, two RAM blocks" "$(truth "$p memory=1G")" 1 --pid "$pid" -w 2 -m cold
+	check "both blocks are found" test "$("$vmwss" list --processes --json | jq "select(.pid == $pid).blocks")" = 2
+	stop_guest "$pid"
+fi
+
+echo "# more than 4 GiB, hot above the PCI hole"
+p="total=1G hot=256M start=4G populate=hot"
+if start_payload big tcg "$p" -m 6144; then
+	check_census "cold, 6 GiB" "$(truth "$p memory=6G")" 1 --pid "$pid" -w 3 -m cold
+	stop_guest "$pid"
+fi
+
+finish

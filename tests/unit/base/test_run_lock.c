@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_run_lock.c  One holder for each guest, however that holder ends. */
+#include "base/run_lock.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/vmwss-lock.XXXXXX";
+static struct fsroot root;
+static const struct lock_wait at_once = {.pidfd = -1};
+
+static void setup(void)
+{
+    strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+    ck_assert_int_eq(mkdirat(root.dirfd, "run", 0755), 0);
+}
+
+static void teardown(void)
+{
+    unlinkat(root.dirfd, "run/vmwss/guest-7.lock", 0);
+    unlinkat(root.dirfd, "run/vmwss", AT_REMOVEDIR);
+    unlinkat(root.dirfd, "run", AT_REMOVEDIR);
+    fsroot_close(&root);
+    ck_assert_int_eq(rmdir(dir), 0); /* nothing is left behind */
+}
+
+/* A process that holds the lock of guest 7, for @p ms or until it is killed. */
+static pid_t start_holder(int ms)
+{
+    int ends[2];
+    char word;
+
+    ck_assert_int_eq(pipe(ends), 0);
+
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct run_lock lock = RUN_LOCK_NONE;
+
+        if (run_lock_guest(&lock, &root, 7, &at_once, NULL) < 0 || write(ends[1], "h", 1) != 1)
+            _exit(1);
+        usleep((useconds_t)ms * 1000);
+        run_lock_release(&lock);
+        _exit(0);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &word, 1), 1);
+    close(ends[0]);
+    return pid;
+}
+
+START_TEST(names_the_holder)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct error error = {0};
+    pid_t pid = start_holder(60000);
+    char text[32];
+
+    snprintf(text, sizeof(text), "process %d", (int)pid);
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, &error), -EBUSY);
+    ck_assert_ptr_nonnull(strstr(error.text, text));
+    ck_assert_ptr_nonnull(strstr(error.text, "--wait"));
+    ck_assert_int_eq(lock.file_fd, -1);
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 8, &at_once, &error), 0); /* another guest */
+    run_lock_release(&lock);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
+START_TEST(kill_releases)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    pid_t pid = start_holder(60000);
+
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert(fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0); /* ours already */
+    run_lock_release(&lock);
+    run_lock_release(&lock);
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+}
+END_TEST
+
+START_TEST(waits_as_told)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    pid_t pid = start_holder(300);
+    struct lock_wait wait = {.seconds = 0.05, .pidfd = -1};
+    uint64_t began_ns = clock_ns();
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EBUSY);
+    ck_assert_uint_ge(clock_ns() - began_ns, 50000000);
+    wait.seconds = 60;
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
+    waitpid(pid, NULL, 0);
+    run_lock_release(&lock);
+}
+END_TEST
+
+/* Of a process that was killed, a child that has the lock yet. */
+static void leave_a_child(int ms)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct run_lock lock = RUN_LOCK_NONE;
+
+        if (run_lock_guest(&lock, &root, 7, &at_once, NULL) < 0)
+            _exit(1);
+        if (fork() == 0) {
+            usleep((useconds_t)ms * 1000);
+            unlinkat(root.dirfd, "run/vmwss/guest-7.lock", 0);
+        }
+        _exit(0);
+    }
+
+    int status;
+
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+
+START_TEST(waits_for_what_restores)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    const struct lock_wait wait = {.ended_seconds = 60, .pidfd = -1};
+
+    leave_a_child(300);
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), -EBUSY);
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
+    run_lock_release(&lock);
+
+    /* It has removed its file, or somebody else has not written his pid: nobody's yet. */
+    pid_t pid = start_holder(300);
+    cleanup_close int fd = openat(root.dirfd, "run/vmwss/guest-7.lock", O_WRONLY | O_TRUNC);
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
+    waitpid(pid, NULL, 0);
+    run_lock_release(&lock);
+}
+END_TEST
+
+START_TEST(a_holder_that_lives_is_not_waited_for)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    const struct lock_wait wait = {.ended_seconds = 600, .pidfd = -1};
+    pid_t pid = start_holder(60000);
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EBUSY);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
+START_TEST(gives_up_when_interrupted)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    pid_t pid = start_holder(60000);
+    const volatile int interrupted = 1;
+    const struct lock_wait wait = {.seconds = 60, .interrupted = &interrupted, .pidfd = -1};
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EINTR);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
+/* What the last holder removes must not be locked by one and made anew by another. */
+START_TEST(many_in_turn_never_together)
+{
+    pid_t pids[4];
+
+    for (int i = 0; i < 4; i++) {
+        pids[i] = fork();
+        if (pids[i])
+            continue;
+        for (int turn = 0; turn < 50; turn++) {
+            struct run_lock lock = RUN_LOCK_NONE;
+            const struct lock_wait wait = {.seconds = 60, .pidfd = -1};
+
+            if (run_lock_guest(&lock, &root, 7, &wait, NULL) < 0 ||
+                mkdirat(root.dirfd, "run/inside", 0700) < 0) /* fails when somebody is inside */
+                _exit(1);
+            usleep(200);
+            unlinkat(root.dirfd, "run/inside", AT_REMOVEDIR);
+            run_lock_release(&lock);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < 4; i++) {
+        int status;
+
+        ck_assert_int_eq(waitpid(pids[i], &status, 0), pids[i]);
+        ck_assert_int_eq(status, 0);
+    }
+}
+END_TEST
+
+START_TEST(host_lock_is_apart)
+{
+    struct run_lock guest = RUN_LOCK_NONE;
+    struct run_lock host = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&guest, &root, 7, &at_once, NULL), 0);
+    ck_assert_int_eq(run_lock_host(&host, &root, "damon", &at_once, NULL), 0);
+    ck_assert(fsroot_exists(&root, "run/vmwss/damon.lock"));
+    run_lock_release(&host);
+    run_lock_release(&guest);
+}
+END_TEST
+
+START_TEST(lent_and_taken_back)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    bool others = false;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    run_lock_lend(&lock);
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(!others);
+
+    run_lock_lend(&lock);
+
+    pid_t pid = start_holder(60000); /* it gets what we lent ... */
+
+    ck_assert_int_eq(run_lock_retake(&lock, &others), -EBUSY);
+    kill(pid, SIGKILL); /* ... and leaves its file behind */
+    waitpid(pid, NULL, 0);
+    others = false;
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(others);
+
+    run_lock_lend(&lock);
+    pid = start_holder(0); /* or removes it */
+    waitpid(pid, NULL, 0);
+    others = false;
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(others);
+
+    struct run_lock second = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&second, &root, 7, &at_once, NULL), -EBUSY); /* truly ours */
+    run_lock_lend(&lock);
+    run_lock_release(&lock);
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+}
+END_TEST
+
+/* What was lent and is held by another must not be removed under that one's feet. */
+START_TEST(released_while_another_has_it)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct run_lock second = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    run_lock_lend(&lock);
+
+    pid_t pid = start_holder(60000);
+
+    run_lock_release(&lock);
+    ck_assert_int_eq(run_lock_guest(&second, &root, 7, &at_once, NULL), -EBUSY);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
+/* In a process of its own: locks guest 7, and gives it back. */
+static void borrow(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct run_lock lock = RUN_LOCK_NONE;
+        int rc = run_lock_guest(&lock, &root, 7, &at_once, NULL);
+
+        run_lock_give_back(&lock);
+        _exit(rc < 0 || lock.file_fd >= 0);
+    }
+
+    int status;
+
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+
+/* Who changed none of the marks leaves no trace; it does not cover up for one that was killed. */
+START_TEST(given_back)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    bool others = false;
+
+    borrow(); /* of nobody: released */
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    run_lock_lend(&lock);
+    borrow();
+    borrow();
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(!others);
+
+    run_lock_lend(&lock);
+
+    pid_t pid = start_holder(60000);
+
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    borrow();
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(others);
+    run_lock_release(&lock);
+}
+END_TEST
+
+static void make_file(const char *name)
+{
+    int fd = openat(root.dirfd, name, O_WRONLY | O_CREAT, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+}
+
+/* What was lent, and what is held, stays, with what was published under it. */
+START_TEST(left_to_a_child)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct run_lock other = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+
+    int file_fd = lock.file_fd;
+    int dir_fd = lock.dir_fd;
+
+    run_lock_leave(&lock);
+    ck_assert_int_lt(fcntl(file_fd, F_GETFD), 0);
+    ck_assert_int_lt(fcntl(dir_fd, F_GETFD), 0);
+    ck_assert_int_eq(lock.file_fd, -1);
+    ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), -EBUSY);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), 0);
+    run_lock_release(&other);
+}
+END_TEST
+
+START_TEST(swept)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    pid_t dead = start_holder(60000);
+    bool others = false;
+
+    kill(dead, SIGKILL);
+    waitpid(dead, NULL, 0);
+    ck_assert(fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+    run_lock_sweep(&root);
+    ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, getpid(), &at_once, NULL), 0);
+
+    char panel[48];
+    char gone[48];
+
+    snprintf(panel, sizeof(panel), "run/vmwss/guest-%d.panel", (int)getpid());
+    snprintf(gone, sizeof(gone), "run/vmwss/guest-%d.panel", (int)dead);
+    make_file(panel);
+    make_file(gone);
+    run_lock_sweep(&root);
+    run_lock_lend(&lock);
+    run_lock_sweep(&root);
+    ck_assert(fsroot_exists(&root, "%s", panel));
+    ck_assert(!fsroot_exists(&root, "%s", gone));
+    ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    ck_assert(!others);
+    run_lock_release(&lock);
+    run_lock_sweep(&root); /* it was published under that lock */
+    ck_assert(!fsroot_exists(&root, "%s", panel));
+}
+END_TEST
+
+/* Each measurement sweeps when it ends. Who just then takes a lock of the living must get it. */
+START_TEST(sweeping_takes_no_lock_of_the_living)
+{
+    struct run_lock lock = RUN_LOCK_NONE;
+    bool others = false;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+
+    pid_t sweeper = fork();
+
+    for (; sweeper == 0;)
+        run_lock_sweep(&root);
+    for (int i = 0; i < 100000; i++) {
+        run_lock_lend(&lock);
+        ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+    }
+    kill(sweeper, SIGKILL);
+    waitpid(sweeper, NULL, 0);
+    ck_assert(!others);
+    run_lock_release(&lock);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("run_lock");
+    TCase *tcase = tcase_create("run_lock");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, names_the_holder);
+    tcase_add_test(tcase, kill_releases);
+    tcase_add_test(tcase, waits_as_told);
+    tcase_add_test(tcase, waits_for_what_restores);
+    tcase_add_test(tcase, a_holder_that_lives_is_not_waited_for);
+    tcase_add_test(tcase, gives_up_when_interrupted);
+    tcase_add_test(tcase, many_in_turn_never_together);
+    tcase_add_test(tcase, host_lock_is_apart);
+    tcase_add_test(tcase, lent_and_taken_back);
+    tcase_add_test(tcase, released_while_another_has_it);
+    tcase_add_test(tcase, given_back);
+    tcase_add_test(tcase, left_to_a_child);
+    tcase_add_test(tcase, swept);
+    tcase_add_test(tcase, sweeping_takes_no_lock_of_the_living);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

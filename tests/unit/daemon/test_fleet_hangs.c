@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_fleet_hangs.c  Guests that are scanned together with one that hangs, or are let go
+ * meanwhile; and the end. */
+#include "made_up_fleet.h"
+
+#include "base/clock.h"
+
+#include "fixture.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+/* The thread of the scanner that had it scans nobody of that batch after it. */
+START_TEST(a_scan_that_hangs_stops_only_its_guest)
+{
+    pid_t thread = 0;
+    unsigned n;
+    int i;
+
+    start(N, 0.2);
+    add_at_once(N);
+    i = have_one_hang(N);
+    ck_assert(are_scanned(N, i, 5)); /* fleet_relieve() was not needed */
+    ck_assert_uint_eq(hanging(), 1);
+    n = atomic_load(&shared->n);
+    for (unsigned k = 0; k < n; k++)
+        if (shared->log[k].guest == i)
+            thread = shared->log[k].thread;
+    atomic_store(&shared->of[i].hangs, false);
+    ck_assert(are_scanned(N, -1, 3));
+    for (unsigned k = n; k < atomic_load(&shared->n); k++)
+        ck_assert_int_ne(shared->log[k].thread, thread);
+    ck_assert_uint_eq(hanging(), 0);
+    fleet_stop(fleet);
+}
+END_TEST
+
+/* Who sleeps has taken it that there is nothing to do until all of them come back. */
+START_TEST(nobody_sleeps_while_the_last_of_a_batch_hangs)
+{
+    start(N, 0.8);
+    add_at_once(N);
+    ck_assert(are_scanned(N, -1, 4)); /* together, by then */
+    atomic_store(&wakes_late, true);
+    atomic_store(&hang_last, true);
+    for (int tries = 0; tries < 3000 && atomic_load(&hung) < 0; tries++)
+        usleep(10000);
+    ck_assert_int_ge(atomic_load(&hung), 0);
+    ck_assert(are_scanned(N, atomic_load(&hung), 3));
+    atomic_store(&shared->of[atomic_load(&hung)].hangs, false);
+}
+END_TEST
+
+/* Those that wait in the batch of one that hangs, and the one itself. */
+START_TEST(guests_may_go_while_a_worker_has_them)
+{
+    int i;
+    int other;
+    int third;
+    unsigned begun;
+
+    start(N, 0.2);
+    add_at_once(N);
+    i = have_one_hang(N);
+    other = (i + 1) % N;
+    third = (i + 2) % N;
+    let_go(i);
+    let_go(other);
+    let_go(third);
+    begun = atomic_load(&shared->of[other].begun) + atomic_load(&shared->of[third].begun);
+    ck_assert(becomes(&shared->of[other].freed, 1) && becomes(&shared->of[third].freed, 1));
+    ck_assert_uint_eq(atomic_load(&shared->of[other].begun) + atomic_load(&shared->of[third].begun),
+                      begun); /* not scanned once more for that */
+    ck_assert_uint_eq(atomic_load(&shared->of[i].freed), 0);
+    ck_assert_uint_eq(fleet_state(fleet).guests, N - 3);
+    atomic_store(&shared->of[i].hangs, false);
+    ck_assert(becomes(&shared->of[i].freed, 1));
+    fleet_stop(fleet);
+    for (int k = 0; k < N; k++)
+        ck_assert_uint_eq(atomic_load(&shared->of[k].freed), 1);
+}
+END_TEST
+
+/* What restores a guest that was let go hangs, and is known to; another thread comes in its
+ * place. */
+START_TEST(a_restoring_that_hangs_is_seen)
+{
+    int i;
+
+    start(N, 0.2);
+    add_at_once(N);
+    i = have_one_hang(N);
+    let_go(i);
+    atomic_store(&shared->of[i].restore_hangs, true);
+    atomic_store(&shared->of[i].hangs, false);
+    usleep(100000);
+    ck_assert_uint_eq(atomic_load(&shared->of[i].freed), 0);
+    ck_assert_uint_eq(hanging(), 1);
+    ck_assert(are_scanned(N, i, 3));
+    ck_assert_uint_eq(hanging(), 1);
+    fleet_relieve(fleet, clock_ns() + 20 * SECOND);
+    ck_assert_uint_ge(fleet->n_workers, FLEET_WORKERS + 1);
+    atomic_store(&shared->of[i].restore_hangs, false);
+    ck_assert(becomes(&shared->of[i].freed, 1));
+    fleet_stop(fleet);
+}
+END_TEST
+
+/* When it began with its guest was long ago then. */
+static void stop_clock(void)
+{
+    pthread_mutex_lock(&fleet->mutex);
+    fleet->relieved_ns -= 20 * SECOND;
+    for (size_t i = 0; i < fleet->n_workers; i++)
+        fleet->workers[i].seen_ns -= 20 * SECOND;
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
+/* What stops both halves, as a freezer does, makes no scan hang: a batch is not given to others
+ * while the scanner goes on with it. */
+START_TEST(nobody_hangs_for_having_been_stopped)
+{
+    unsigned before[N];
+    unsigned n;
+
+    start(N, 300);
+    add_at_once(N);
+    settle(before);
+    n = atomic_load(&shared->n);
+    fleet_relieve(fleet, clock_ns());
+    atomic_store(&shared->slow_us, 60000);
+    fleet_configure(fleet, &config); /* all are due now */
+    while (atomic_load(&shared->n) == n)
+        usleep(1000);
+    stop_clock();
+    fleet_relieve(fleet, clock_ns());
+    for (int i = 0; i < N; i++)
+        ck_assert(becomes(&shared->of[i].scans, before[i] + 1));
+    usleep(500000);
+    for (int i = 0; i < N; i++)
+        ck_assert_uint_eq(scans(i), before[i] + 1);
+    ck_assert_uint_eq(fleet->n_workers, FLEET_WORKERS);
+    fleet_stop(fleet);
+}
+END_TEST
+
+/* A guest that is set apart for having hung does not come again at once for that. */
+START_TEST(rules_that_change_while_a_scan_hangs_wait_for_its_guest)
+{
+    struct config other;
+    uint64_t at_ns = 0;
+
+    start(1, 300);
+    atomic_store(&shared->of[0].hangs, true);
+    add(0);
+    while (atomic_load(&shared->of[0].begun) == 0)
+        usleep(1000);
+    other = config;
+    other.window_s[0] /= 2;
+    fleet_configure(fleet, &other);
+    stop_clock();
+    atomic_store(&shared->of[0].hangs, false);
+    for (int tries = 0; tries < 3000 && at_ns == 0; tries++) {
+        usleep(10000);
+        pthread_mutex_lock(&fleet->mutex);
+        if (fleet->records > 0 && !fleet->guests->busy)
+            at_ns = fleet->guests->deadline.at_ns;
+        pthread_mutex_unlock(&fleet->mutex);
+    }
+    ck_assert_uint_gt(at_ns, clock_ns() + 30 * SECOND);
+    ck_assert_uint_eq(atomic_load(&shared->of[0].anew), 0);
+    fleet_stop(fleet);
+}
+END_TEST
+
+/* No further guest of a batch is scanned, and all are restored. */
+START_TEST(the_end_does_not_wait_for_a_whole_batch)
+{
+    unsigned begun;
+
+    start(2 * N, 0.2);
+    add_at_once(2 * N);
+    ck_assert(are_scanned(2 * N, -1, 4));
+    atomic_store(&shared->slow_us, 300000);
+    begun = atomic_load(&shared->n);
+    while (atomic_load(&shared->n) < begun + 4)
+        usleep(1000);
+    begun = atomic_load(&shared->n);
+    fleet_stop(fleet);
+    ck_assert_uint_le(atomic_load(&shared->n), begun + 2 * FLEET_WORKERS + 1);
+    for (int i = 0; i < 2 * N; i++)
+        ck_assert_uint_eq(atomic_load(&shared->of[i].freed), 1);
+}
+END_TEST
+
+/* By other threads, though those guests were asked for together with it. */
+START_TEST(the_end_leaves_only_the_guest_that_hangs)
+{
+    int hangs;
+
+    start(N, 0.2);
+    add_at_once(N);
+    hangs = have_one_hang(N);
+    fleet_stop(fleet);
+    for (int i = 0; i < N; i++)
+        ck_assert_uint_eq(atomic_load(&shared->of[i].freed), i != hangs);
+    ck_assert_uint_eq(fleet_state(fleet).guests, N); /* as they were before */
+    kill(scanner_pid, SIGKILL);
+}
+END_TEST
+
+/* The scanner, which ends with us, waits for it. */
+START_TEST(the_end_leaves_a_restoring_that_hangs)
+{
+    int hangs;
+
+    start(N, 0.2);
+    add_at_once(N);
+    hangs = have_one_hang(N);
+    let_go(hangs);
+    atomic_store(&shared->of[hangs].restore_hangs, true);
+    atomic_store(&shared->of[hangs].hangs, false);
+    usleep(100000);
+    ck_assert_uint_eq(hanging(), 1);
+    fleet_stop(fleet);
+    for (int i = 0; i < N; i++)
+        ck_assert_uint_eq(atomic_load(&shared->of[i].freed), i != hangs);
+    scanner_leave(scanner);
+    atomic_store(&shared->of[hangs].restore_hangs, false);
+    ck_assert(becomes(&shared->of[hangs].freed, 1));
+}
+END_TEST
+
+START_TEST(guests_stay_when_the_scanner_is_killed)
+{
+    start(N, 0.2);
+    add_at_once(N);
+    ck_assert(are_scanned(N, -1, 3));
+    atomic_store(&shared->slow_us, 20000);
+    usleep(50000);
+    kill(scanner_pid, SIGKILL);
+    usleep(300000);
+    ck_assert_uint_eq(fleet_state(fleet).guests, N);
+    ck_assert_uint_eq(fleet_state(fleet).refused, 0);
+    fleet_stop(fleet);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fleet_hangs");
+    TCase *tcase = tcase_create("all");
+
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_test(tcase, a_scan_that_hangs_stops_only_its_guest);
+    tcase_add_test(tcase, nobody_sleeps_while_the_last_of_a_batch_hangs);
+    tcase_add_test(tcase, guests_may_go_while_a_worker_has_them);
+    tcase_add_test(tcase, a_restoring_that_hangs_is_seen);
+    tcase_add_test(tcase, nobody_hangs_for_having_been_stopped);
+    tcase_add_test(tcase, rules_that_change_while_a_scan_hangs_wait_for_its_guest);
+    tcase_add_test(tcase, the_end_does_not_wait_for_a_whole_batch);
+    tcase_add_test(tcase, the_end_leaves_only_the_guest_that_hangs);
+    tcase_add_test(tcase, the_end_leaves_a_restoring_that_hangs);
+    tcase_add_test(tcase, guests_stay_when_the_scanner_is_killed);
+    tcase_set_timeout(tcase, 120);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What ctest makes of test scripts that pass, fail, skip, take too long, end in their midst or leave something behind, here and
+# in the lab, also of one whose emulation dies: tests/lib/run_test and tests/declared.cmake, over scripts made here. And what a
+# run prints of it in the end, and that a test that is stopped cleans up.
+
+libs=(summary)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+dir=$(mktemp -d /tmp/vmwss-run.XXXX)
+trap 'kill "$(cat "$dir/left")" 2>/dev/null; rm -rf -- "$dir"' EXIT
+mkdir "$dir"/{integration,lab,tests,build}
+ln -s "$root/tests/lib" "$dir/tests/lib"
+
+# script FILE DECLARATION TEXT
+script() {
+	printf '#!/bin/bash\n# test: %s\n. "%s/tests/lib/check.sh"\n%s\n' "$2" "$root" "$3" >"$dir/$1.sh"
+}
+script integration/passes "cost=1" 'pass a; finish'
+script integration/fails "core cost=2" 'pass a; fail b why; finish'
+script integration/skips "tcg" 'skip a "cannot be had"; finish'
+script integration/ends_early "tcg" 'pass a; exit 0'
+script integration/dies "tcg" 'pass a; kill -KILL $$'
+script integration/counts_none "tcg" 'finish'
+script integration/unseen "tcg" '(fail "in a subshell"); pass b; finish'
+script integration/hangs "limit=2 tcg" "trap 'sleep 1; touch $dir/cleaned_up' EXIT; touch $dir/begun; pass a; sleep 1000; finish"
+script integration/leaves "tcg" "setsid sleep 1000 & echo \$! >$dir/left; pass a; finish"
+script integration/leaves_quietly "tcg" "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo \$! >$dir/left_quietly; pass a; finish"
+# shellcheck disable=SC2016 # that script's
+script integration/args "args=one,two name=arguments" \
+	'check "$*" test "$*" = "one two"; check "the build" test "$BUILD" = '"$dir/build; finish"
+# They look for each other.
+script integration/alone "serial cost=500" \
+	"check 'nothing runs beside it' test ! -e $dir/running; touch $dir/running; sleep 1; rm $dir/running; finish"
+script integration/alone_too "serial cost=400" "check 'nothing runs beside it' test ! -e $dir/running; finish"
+script integration/beside "cost=450" \
+	"[[ ! -e $dir/running ]] || fail beside; touch $dir/running; sleep 1; rm $dir/running; pass a; finish"
+script integration/lacks "needs=$dir/nothing" 'pass a; finish'
+script lab/passes "lab=6.1,6.12 options=--icount" 'pass a; finish'
+script lab/skips "lab=6.1" 'pass b; skip a why; finish'
+script lab/died_once "lab=6.1" 'pass a; finish'
+script lab/died_twice "lab=6.1" 'pass a; finish'
+script lab/died_and_left "lab=6.1" 'pass a; finish'
+script lab/fails "lab=6.1" 'fail a; finish'
+script lab/time_up "lab=6.1" 'pass a; finish'
+
+# Instead of the lab. How the emulation of a script ends, in turn, is in $dir/ends.SCRIPT: a status, and what goes to --deaths.
+cat >"$dir/a_lab" <<-END
+	#!/bin/bash
+	echo "\$*" >>"$dir/labs"
+	while [[ \$1 != --deaths ]]; do shift; done
+	deaths=\$2 script=\${!#}
+	ends=$dir/ends.\$(basename "\$script" .sh)
+	status=
+	if [[ -s \$ends ]]; then
+		read -r status why <"\$ends"
+		sed -i 1d "\$ends"
+	fi
+	[[ -n \$status ]] || exec bash "\$script"
+	[[ -z \$why ]] || echo "\$why" >>"\$deaths"
+	[[ \$script != */died_and_left.sh ]] || setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+	echo "not ok 1 - before it died"
+	exit "\$status"
+END
+chmod +x "$dir/a_lab"
+echo '125 running: QEMU: killed by signal 11' >"$dir/ends.died_once"
+printf '125 running: %s\n' one two >"$dir/ends.died_twice"
+echo '125 running: QEMU: it left something' >"$dir/ends.died_and_left"
+echo '124 booting: x' >"$dir/ends.time_up"
+export VMWSS_LAB_PROGRAM=$dir/a_lab
+
+cat >"$dir/CMakeLists.txt" <<-END
+	cmake_minimum_required(VERSION 3.25)
+	project(scripts LANGUAGES NONE)
+	enable_testing()
+	include($root/tests/declared.cmake)
+	file(GLOB integration integration/*.sh)
+	file(GLOB lab lab/*.sh)
+	declared_tests(integration \${integration})
+	declared_tests(lab \${lab})
+END
+check "they are declared" quietly cmake -S "$dir" -B "$dir/build"
+
+status=0
+(cd "$dir/build" && ctest -j 4) >"$dir/printed" 2>&1 || status=$?
+check "ctest fails" test "$status" = 8
+verdict() { sed -nE "s/.* Test +#[0-9]+: $1 \.*[* ]*([A-Za-z ]*[A-Za-z]) .*/\1/p" "$dir/printed"; }
+# is TEST VERDICT [PATTERN]: it is ctest's, and there is such a line in the log.
+is() {
+	check "$1: $2" test "$(verdict "$1")" = "$2"
+	[[ -z ${3:-} ]] || check "$1: $3" grep -qE -- "$3" "$dir/build/Testing/logs/$1.log"
+}
+is integration.passes Passed '^1\.\.1$'
+is integration.fails Failed '^not ok 2 - b'
+is integration.skips Skipped '# SKIP cannot be had'
+is integration.ends_early Failed '^not ok - .* did not come to its end'
+is integration.dies Failed '^not ok - .* did not come to its end: status 137'
+is integration.counts_none Failed '^not ok - .* ended with status 1'
+is integration.unseen Failed '^not ok 1 - in a subshell'
+is integration.hangs Failed 'had not come to its end after 2 s'
+check "what hangs cleans up" test -e "$dir/cleaned_up"
+is integration.leaves Failed 'left a process behind, which holds its output'
+is integration.leaves_quietly Failed 'left a process behind: [0-9]*, sleep 1000'
+check "what was left is ended" test ! -e "/proc/$(<"$dir/left")" -a ! -e "/proc/$(<"$dir/left_quietly")"
+is integration.arguments Passed
+is integration.alone Passed
+is integration.alone_too Passed
+is integration.beside Passed
+is integration.lacks "Not Run"
+is lab.6.1.passes Passed
+is lab.6.12.passes Passed
+is lab.6.1.skips Failed 'something was skipped in the lab'
+is lab.6.1.died_once Passed
+is lab.6.1.died_twice Failed
+is lab.6.1.died_and_left Passed
+is lab.6.1.fails Failed
+is lab.6.1.time_up Failed
+labs_of() { grep -c "/$1.sh\$" "$dir/labs"; }
+check "the lab died: once more" test "$(labs_of died_once)" = 2
+check "also when it left a process behind" test "$(labs_of died_and_left)" = 2
+check "but not a third time" test "$(labs_of died_twice)" = 2
+check "failed: not again" test "$(labs_of fails)" = 1
+check "its time was up: not again" test "$(labs_of time_up)" = 1
+check "kernel, limit and options" \
+	grep -q "^--kernel 6.12 --timeout 1500 --deaths [^ ]* --icount env BUILD=$dir/build bash .*/passes.sh\$" "$dir/labs"
+
+print_summary "$dir/build/Testing/logs" >"$dir/summary"
+prints() { check "the summary: $1" grep -qxE -- "$1" "$dir/summary"; }
+prints 'integration.fails: not ok 2 - b'
+prints '#   why'
+prints 'integration.skips: ok 1 - a # SKIP cannot be had'
+prints 'The emulation died: lab.6.1.died_once, attempt 1, running: QEMU: killed by signal 11'
+prints 'The emulation died: lab.6.1.died_once, attempt 1, after it failed: before it died'
+prints '1 deaths of the lab while it booted, 4 while a script ran'
+check "what is void is not in it" test "$(grep -c 'died_once: not ok' "$dir/summary")" = 0
+prints '[1-9][0-9]* passed, [1-9][0-9]* failed, 2 skipped'
+
+check "ctest -L" test "$(cd "$dir/build" && ctest -N -L core | grep -c '#')" = 1
+sed -i 's/# test: /&wrong /' "$dir/integration/passes.sh"
+expect_exit "no such label" 1 'passes.sh: .*wrong is[[:space:]]+no label' cmake -S "$dir" -B "$dir/build"
+sed -i 's/# test: wrong /# test: /' "$dir/integration/passes.sh"
+sed -i '/# test: /d' "$dir/lab/fails.sh"
+expect_exit "a script of the lab, for no kernel" 1 'fails.sh: needs a line' cmake -S "$dir" -B "$dir/build"
+
+rm -f "$dir/begun" "$dir/cleaned_up"
+bash "$root/tests/lib/run_test" --logs "$dir/logs" --limit 60 stopped "$dir/integration/hangs.sh" >/dev/null 2>&1 &
+runner=$!
+settles test -e "$dir/begun"
+kill -TERM "$runner"
+wait "$runner"
+check "a test that is stopped cleans up, and is waited for" test -e "$dir/cleaned_up"
+
+# Seen a hundred times, and gone when it is to be ended. There is no such pid: none is so large.
+mkdir "$dir/bin"
+cat >"$dir/bin/grep" <<-END
+	#!/bin/bash
+	[[ \$1 == -lzxF ]] || exec $(command -v grep) "\$@"
+	echo >>"$dir/looks"
+	((\$(wc -l <"$dir/looks") > 100)) || echo /proc/99999999/environ
+END
+chmod +x "$dir/bin/grep"
+status=0
+PATH=$dir/bin:$PATH bash "$root/tests/lib/run_test" --logs "$dir/logs" goes "$dir/integration/passes.sh" >/dev/null 2>&1 || status=$?
+check "what went by itself at last is a failure" test "$status $(wc -l <"$dir/looks")" = "1 101"
+check "and said" grep -q '^not ok - goes left a process behind' "$dir/logs/goes.log"
+
+finish

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_sample_record.c  From what a panel saw in each window to a record. */
+#include "record/sample_record.h"
+
+#include "base/clock.h"
+#include "fake_kernel.h"
+#include "fixture.h"
+#include "sample/method.h"
+
+#include <math.h>
+
+#define PAGES 1000
+
+static struct fake_kernel fake;
+static struct sample_result result;
+static struct sample_plan plan;
+static struct sample_record record;
+
+static void setup(void)
+{
+    fake_kernel_make(&fake, PAGES);
+    result = (struct sample_result){.vcpu_s = 1};
+    plan = (struct sample_plan){.method = method_by_name("idle")};
+    ck_assert_ptr_nonnull(plan.method);
+}
+
+static void teardown(void)
+{
+    fake_kernel_remove(&fake);
+}
+
+/* The next window, in which so many of the pages drawn were seen, of them touched, and not to be
+ * seen. */
+static void window(double window_s, uint64_t seen, uint64_t touched, uint64_t unseen)
+{
+    size_t w = plan.n_windows++;
+
+    plan.window_s[w] = window_s;
+    result.windows[w].est_window_s = window_s;
+    result.windows[w].now = (struct resident_now){.mapped_bytes = fake.ram.bytes,
+                                                  .resident_bytes = fake.ram.bytes};
+    result.windows[w].tally = (struct tally){.drawn_unmeasurable = unseen, .n_strata = 1};
+    result.windows[w].tally.strata[0] = (struct stratum){base_page_bytes(), seen, seen, touched};
+}
+
+static void fill(void)
+{
+    const struct guest guest = {.process = fake.process, .name = "web1"};
+    struct error error = {0};
+
+    ck_assert_msg(
+        sample_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, &result, &error) == 0,
+        "%s", error.text);
+}
+
+/* What is asked of the guest after the last reading takes time: here 5 s. */
+START_TEST(the_time_is_that_of_the_last_reading)
+{
+    struct timespec now;
+
+    window(60, PAGES, 10, 0);
+    result.windows[0].reading_s = 0.5;
+    result.marking_s = 0.25;
+    result.ended_ns = clock_ns() - 5000000000;
+    fill();
+    clock_gettime(CLOCK_REALTIME, &now);
+    ck_assert_int_le(record.time.tv_sec, now.tv_sec - 5);
+    ck_assert_double_eq(record.marking_s, 0.25);
+    ck_assert_double_eq(record.reading_s, 0.5);
+}
+END_TEST
+
+/* Pages that became huge an hour ago, and were not touched since, are unmeasurable in the longest
+ * window alone. */
+START_TEST(each_window_has_its_own_unmeasurable_pages)
+{
+    window(60, PAGES, 10, 0);
+    window(3600, 200, 20, 800);
+    fill();
+    ck_assert_uint_eq(record.windows[0].unmeasurable_bytes, 0);
+    ck_assert_uint_eq(record.windows[1].unmeasurable_bytes, 800 * base_page_bytes());
+    ck_assert_uint_eq(record.unmeasurable_bytes, 800 * base_page_bytes());
+    for (size_t w = 0; w < 2; w++) {
+        const struct window_record *at = &record.windows[w];
+
+        ck_assert_uint_le(at->wss_low_bytes, at->wss_bytes);
+        ck_assert_uint_le(at->wss_bytes + at->unmeasurable_bytes, at->wss_high_bytes);
+    }
+    ck_assert_uint_lt(record.windows[0].wss_high_bytes, 800 * base_page_bytes());
+    ck_assert(record.flags & FLAG_PARTIAL);
+}
+END_TEST
+
+/* It clears accessed bits, which some methods do not use. */
+START_TEST(damon_is_nothing_to_some)
+{
+    fake_write(&fake, "sys/module/damon_stat/parameters/enabled", "Y\n");
+    window(60, PAGES, 10, 0);
+    fill();
+    ck_assert(record.flags & FLAG_DAMON_ACTIVE);
+    plan.method = method_by_name("zap");
+    fill();
+    ck_assert(!(record.flags & FLAG_DAMON_ACTIVE));
+}
+END_TEST
+
+/* What is swapped out of a shared file looks absent: only the mapping tells. */
+START_TEST(swap_of_a_shared_file)
+{
+    fake.block.backing = RAM_BACKING_SHMEM;
+    fake.block.shared = true;
+    fake_write(&fake, "proc/swaps",
+               "Filename\tType\tSize\tUsed\tPriority\n/dev/zram0 partition 9 0 1\n");
+    window(60, PAGES, 10, 0);
+    fill();
+    ck_assert(!(record.flags & FLAG_SWAP));
+    fake.block.swapped_bytes = base_page_bytes();
+    fill();
+    ck_assert(record.flags & FLAG_SWAP);
+}
+END_TEST
+
+/* The host aged the guest: what reads idle may have been touched. What was seen stays. */
+START_TEST(a_doubt_reaches_up_to_what_is_resident)
+{
+    uint64_t reclaimable;
+
+    window(1, PAGES, 10, 0);
+    window(60, PAGES, 20, 0);
+    fill();
+    ck_assert(!(record.flags & FLAG_AGEING));
+
+    const struct window_record before = record.windows[1];
+
+    result.windows[1].tally.doubts = DOUBT_AGEING;
+    result.windows[1].tally.hidden_units = HIDDEN_ANY;
+    fill();
+    ck_assert(record.flags & FLAG_AGEING);
+    ck_assert_uint_eq(record.windows[1].wss_low_bytes, before.wss_low_bytes);
+    ck_assert_uint_eq(record.windows[1].wss_bytes, before.wss_bytes);
+    ck_assert_uint_eq(record.windows[1].wss_high_bytes, record.resident_bytes);
+    ck_assert_uint_lt(record.windows[0].wss_high_bytes, record.resident_bytes / 2);
+    ck_assert(sample_reclaimable(&record, &reclaimable));
+    ck_assert_uint_eq(reclaimable, 0);
+    /* So many units only; and no more than there is room for, be it less than one. */
+    result.windows[1].tally.strata[0].granularity_bytes = 1ULL << 40;
+    result.windows[1].tally.hidden_units = 0;
+    fill();
+    ck_assert_uint_lt(record.windows[1].wss_high_bytes, record.resident_bytes);
+    result.windows[1].tally.strata[0].granularity_bytes = base_page_bytes();
+    result.windows[1].tally.hidden_units = 100;
+    fill();
+    ck_assert_uint_eq(record.windows[1].wss_high_bytes,
+                      before.wss_high_bytes + 100 * base_page_bytes());
+}
+END_TEST
+
+START_TEST(what_resident_lacks_is_in_the_bounds)
+{
+    const uint64_t resident = fake.ram.bytes;
+    struct window_record was;
+
+    window(60, PAGES, 10, 0);
+    fake.ram.bytes *= 2; /* there is room for more */
+    result.windows[0].tally.drawn_absent = PAGES;
+    fill();
+    was = record.windows[0];
+    ck_assert(!(record.flags & FLAG_RESIDENT_UNSURE));
+    result.windows[0].now.mapped_error_bytes = resident / 10;
+    fill();
+    ck_assert(record.flags & FLAG_RESIDENT_UNSURE);
+    ck_assert_uint_eq(record.windows[0].wss_bytes, was.wss_bytes);
+    ck_assert_double_eq_tol((double)record.windows[0].wss_low_bytes,
+                            0.9 * (double)was.wss_low_bytes, 1);
+    ck_assert_double_eq_tol((double)record.windows[0].wss_high_bytes,
+                            1.1 * (double)was.wss_high_bytes, 1);
+}
+END_TEST
+
+/* A DIMM that the command line does not know may be used, all of it. */
+START_TEST(a_dimm_of_no_configuration_is_in_the_upper_bound)
+{
+    struct window_record was;
+
+    window(60, PAGES, 10, 0);
+    fill();
+    was = record.windows[0];
+    ck_assert(!(record.flags & FLAG_PARTIAL));
+    fake.ram.unclaimed_bytes = 256ULL << 20;
+    fake.ram.unclaimed_resident_bytes = 1 << 20;
+    fill();
+    ck_assert(record.flags & FLAG_PARTIAL);
+    ck_assert_uint_eq(record.windows[0].wss_low_bytes, was.wss_low_bytes);
+    ck_assert_uint_eq(record.windows[0].wss_high_bytes, was.wss_high_bytes + (1 << 20));
+}
+END_TEST
+
+START_TEST(a_record_stands_for_no_more_than_it_saw)
+{
+    window(60, PAGES, 10, 0);
+    fill();
+    ck_assert_double_eq(sample_period_s(&record, 30, 10), 30);
+    ck_assert_double_eq(sample_period_s(&record, 4000, 10), 60);
+    ck_assert_double_eq(sample_period_s(&record, 4000, 300), 300);
+}
+END_TEST
+
+/* Another panel has unmapped its idle pages, and this one is drawn from the rest, all of which is
+ * mapped. */
+START_TEST(beside_a_panel_that_unmaps)
+{
+    const struct taken taken = {.n = 20, .unmaps = true};
+
+    fake.ram.taken = &taken;
+    window(60, PAGES * 9 / 10, 100, 0);
+    result.windows[0].now.mapped_bytes -= 20 * base_page_bytes();
+    fill();
+    ck_assert(!(record.flags & FLAG_UNSETTLED));
+    ck_assert(!(record.flags & FLAG_RESIDENT_UNSURE));
+    ck_assert_uint_eq(record.windows[0].wss_bytes,
+                      (uint64_t)llround((double)fake.ram.bytes * 100 / 900));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sample_record");
+    TCase *tcase = tcase_create("sample_record");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, the_time_is_that_of_the_last_reading);
+    tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
+    tcase_add_test(tcase, damon_is_nothing_to_some);
+    tcase_add_test(tcase, swap_of_a_shared_file);
+    tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
+    tcase_add_test(tcase, what_resident_lacks_is_in_the_bounds);
+    tcase_add_test(tcase, beside_a_panel_that_unmaps);
+    tcase_add_test(tcase, a_dimm_of_no_configuration_is_in_the_upper_bound);
+    tcase_add_test(tcase, a_record_stands_for_no_more_than_it_saw);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_subject.c  When the configuration of a guest's RAM is to be asked for again. */
+#include "sample/subject.h"
+
+#include "base/clock.h"
+#include "fake_kernel.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+#define ELEVEN_SECONDS 11000000000ULL
+
+static struct resident_now with_address_space(uint64_t mib)
+{
+    return (struct resident_now){.address_bytes = mib * MIB};
+}
+
+START_TEST(what_stays_the_same_raises_no_doubt)
+{
+    struct subject subject = {0};
+    struct resident_now now = with_address_space(900);
+
+    ck_assert(!subject_in_doubt(&subject, &now));
+    ck_assert(!subject_in_doubt(&subject, &now));
+}
+END_TEST
+
+START_TEST(a_change_is_doubted_until_it_is_old)
+{
+    struct subject subject = {0};
+    struct resident_now before = with_address_space(900);
+    struct resident_now after = with_address_space(1028);
+
+    subject_in_doubt(&subject, &before);
+    ck_assert(subject_in_doubt(&subject, &after));
+    subject_answered(&subject, &after); /* too early: the device may come after its memory */
+    ck_assert(subject_in_doubt(&subject, &after));
+    subject.doubted_ns = clock_ns() - ELEVEN_SECONDS;
+    subject_answered(&subject, &after);
+    ck_assert(!subject_in_doubt(&subject, &after));
+    ck_assert(subject_in_doubt(&subject, &before)); /* unplugged */
+}
+END_TEST
+
+START_TEST(what_was_given_back_needs_no_answer)
+{
+    struct subject subject = {0};
+    struct resident_now before = with_address_space(900);
+    struct resident_now stack = with_address_space(908);
+
+    subject_in_doubt(&subject, &before);
+    ck_assert(subject_in_doubt(&subject, &stack));
+    ck_assert(!subject_in_doubt(&subject, &before));
+    ck_assert_uint_eq(subject.doubted_ns, 0);
+}
+END_TEST
+
+static struct ram_config two_backends(const char *id)
+{
+    struct ram_backend boot = {.id = "ram-node0", .size_bytes = 256 * MIB};
+    struct ram_backend dimm = {.size_bytes = 128 * MIB, .dimm = true};
+    struct ram_config config = {0};
+
+    strcpy(dimm.id, id);
+    ck_assert_int_eq(ram_config_add(&config, &boot), 0);
+    ck_assert_int_eq(ram_config_add(&config, &dimm), 0);
+    ck_assert_uint_eq(config.total_bytes, 384 * MIB);
+    return config;
+}
+
+START_TEST(configurations_differ_by_any_backend)
+{
+    struct ram_config a = two_backends("memdimm0");
+    struct ram_config b = two_backends("memdimm0");
+    struct ram_config other = two_backends("memdimm1"); /* one went, another of its size came */
+
+    ck_assert(ram_config_equal(&a, &b));
+    ck_assert(!ram_config_equal(&a, &other));
+    ram_config_move(&b, &other);
+    ck_assert_uint_eq(other.n_backends, 0);
+    ck_assert_uint_eq(other.total_bytes, 0);
+    ck_assert_str_eq(b.backends[1].id, "memdimm1");
+    b.n_backends = 1;
+    ck_assert(!ram_config_equal(&a, &b));
+    ram_config_free(&a);
+    ram_config_free(&b);
+}
+END_TEST
+
+START_TEST(a_configuration_has_bounds)
+{
+    const struct ram_backend large = {.size_bytes = RAM_CONFIG_MAX_BYTES};
+    const struct ram_backend small = {.size_bytes = 1};
+    struct ram_config config = {0};
+
+    ck_assert_int_eq(ram_config_add(&config, &large), 0);
+    ck_assert_int_eq(ram_config_add(&config, &small), -E2BIG);
+    ck_assert_uint_eq(config.n_backends, 1);
+    ram_config_free(&config);
+    for (int i = 0; i < RAM_CONFIG_MAX_BACKENDS; i++)
+        ck_assert_int_eq(ram_config_add(&config, &small), 0);
+    ck_assert_int_eq(ram_config_add(&config, &small), -E2BIG);
+    ck_assert_uint_eq(config.total_bytes, RAM_CONFIG_MAX_BACKENDS);
+    ram_config_free(&config);
+    ck_assert_uint_eq(config.n_backends, 0);
+}
+END_TEST
+
+/* A QEMU whose address space is as large as that, with these mappings. */
+static void write_qemu(struct fake_kernel *fake, unsigned mib, const char *smaps)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "Name:\tqemu\nState:\tS (sleeping)\nVmSize:\t%u kB\nRssAnon:\t9000 kB\n"
+             "RssFile:\t0 kB\nRssShmem:\t0 kB\nHugetlbPages:\t0 kB\n",
+             mib * 1024);
+    fake_write(fake, "proc/4242/status", text);
+    fake_write(fake, "proc/4242/smaps", smaps);
+}
+
+#define ANON(range, guard)                                                    \
+    range " rw-p 00000000 00:00 0 \nRss: 1024 kB\nVmFlags: rd wr dc \n" guard \
+          " ---p 00000000 00:00 0 \nVmFlags: mr mw me\n"
+#define RAM_OF_4 ANON("10000000-10400000", "10400000-10401000")
+#define DIMM_OF_256 ANON("20000000-30000000", "30000000-30001000")
+
+/* A DIMM that is plugged while the guest is followed by --pid. */
+START_TEST(what_is_plugged_meanwhile_is_found)
+{
+    const struct ram_backend boot = {.id = "r", .size_bytes = 4 * MIB, .source = RAM_SOURCE_ANON};
+    struct subject subject = {0};
+    struct resident_now now;
+    struct fake_kernel fake;
+    struct error error = {0};
+
+    fake_kernel_make(&fake, 4 * MIB / base_page_bytes());
+    fake_write(&fake, "proc/4242/stat", "4242 (qemu) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 0\n");
+    fake_write(&fake, "proc/4242/task/4242/comm", "qemu\n");
+    write_qemu(&fake, 900, RAM_OF_4);
+    subject.guest.process = fake.process;
+    ck_assert_int_eq(ram_config_add(&subject.guest.ram, &boot), 0);
+    ck_assert_msg(subject_locate(&subject, &fake.root, &error) == 0, "%s", error.text);
+    ck_assert_msg(subject_refresh(&subject, &now, &error) == 0, "%s", error.text);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
+    write_qemu(&fake, 900 + 256, RAM_OF_4 DIMM_OF_256);
+    ck_assert_msg(subject_refresh(&subject, &now, &error) == 0, "%s", error.text);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, 256 * MIB);
+    ck_assert_uint_eq(subject.ram.unclaimed_resident_bytes, MIB);
+    subject_close(&subject);
+    fake_kernel_remove(&fake);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("subject");
+    TCase *tcase = tcase_create("subject");
+
+    tcase_add_test(tcase, what_stays_the_same_raises_no_doubt);
+    tcase_add_test(tcase, a_change_is_doubted_until_it_is_old);
+    tcase_add_test(tcase, what_was_given_back_needs_no_answer);
+    tcase_add_test(tcase, configurations_differ_by_any_backend);
+    tcase_add_test(tcase, a_configuration_has_bounds);
+    tcase_add_test(tcase, what_is_plugged_meanwhile_is_found);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

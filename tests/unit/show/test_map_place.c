@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_map_place.c  Where vmwss map says that a region lies. */
+#include "base/page_sizes.h"
+#include "fixture.h"
+#include "show/ram_map.h"
+
+#define GIB (1ULL << 30)
+
+START_TEST(a_region_may_be_on_both_sides)
+{
+    static const struct {
+        uint64_t gpa, bytes;
+        const char *place;
+    } tries[] = {
+        {0, 4 * GIB, ", below 4 GiB"},
+        {4 * GIB, GIB, ", above 4 GiB"},
+        {1024 * GIB, GIB, ", above 4 GiB"},
+        {GIB, 3 * GIB, ", below 4 GiB"}, /* arm64's virt */
+        {GIB, 8 * GIB, ""},
+        {GPA_NONE, GIB, ""},
+    };
+    const struct map_region region = {.gpa = tries[_i].gpa, .n_pages = base_pages(tries[_i].bytes)};
+
+    ck_assert_str_eq(map_region_place(&region), tries[_i].place);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("map_place");
+    TCase *tcase = tcase_create("map_place");
+
+    tcase_add_loop_test(tcase, a_region_may_be_on_both_sides, 0, 6);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_pictures.c  Pictures of profile, grow, ages and map say of which host and time they
+ * are, and no title runs out of them. */
+#include "show/ages.h"
+#include "show/curve.h"
+#include "show/ram_map.h"
+
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MIB (1ULL << 20)
+
+static char path[] = "/tmp/vmwss-pictures.XXXXXX";
+static char text[65536];
+static struct ages_record record;
+
+static void setup(void)
+{
+    close(mkstemp(path));
+    record = (struct ages_record){.n_bins = 1, .bins = {{0, 10, MIB, MIB, MIB}}};
+    record.sample = (struct sample_record){
+        .host = "host<1>",
+        .domain = "web1",
+        .time = {1773144000, 0}, /* 2026-03-10T12:00:00Z */
+        .method = "idle",
+        .census = true,
+        .ram_bytes = 8 * MIB,
+        .resident_bytes = 4 * MIB,
+        .n_windows = 1,
+        .windows = {{.window_s = 1, .est_window_s = 1, .wss_bytes = MIB, .wss_high_bytes = MIB}},
+    };
+}
+
+static void teardown(void)
+{
+    unlink(path);
+}
+
+static void draw_curve(void)
+{
+    ck_assert_int_eq(curve_svg_write(&record.sample, "WSS", false, path, NULL), 0);
+}
+
+static void draw_ages(void)
+{
+    ck_assert_int_eq(ages_svg_write(&record, path, NULL), 0);
+}
+
+static void draw_map(void)
+{
+    struct ram_block block = {.bytes = 8 * MIB, .page_bytes = base_page_bytes()};
+    const struct guest_ram ram = {.n_blocks = 1,
+                                  .blocks = &block,
+                                  .bytes = block.bytes,
+                                  .n_pages = block.bytes / base_page_bytes()};
+    struct ram_map map;
+
+    ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 2 * MIB, 1), 0);
+    ck_assert_int_eq(ram_map_svg_write(&map, &record.sample, path, NULL), 0);
+    ram_map_free(&map);
+}
+
+static void (*const pictures[])(void) = {draw_curve, draw_ages, draw_map};
+#define N_PICTURES 3
+
+static const char *drawn(int which)
+{
+    FILE *file;
+
+    pictures[which]();
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+START_TEST(of_which_host_and_time)
+{
+    ck_assert_ptr_nonnull(
+        strstr(drawn(_i), ">host&lt;1&gt;, 2026-03-10T12:00:00Z: 4.0 MiB resident of 8.0 MiB, "));
+    ck_assert_ptr_nonnull(strstr(text, ">web1: "));
+    ck_assert_ptr_null(strstr(text, "textLength"));
+}
+END_TEST
+
+START_TEST(nothing_is_cut)
+{
+    memset(record.sample.domain, 'n', 200);
+    record.sample.domain[200] = '\0';
+    record.sample.flags = ~0U >> 8;
+    ck_assert_ptr_nonnull(strstr(drawn(_i), record.sample.domain));
+
+    char flags[SAMPLE_FLAGS_TEXT];
+
+    sample_flags_text(flags, sizeof(flags), record.sample.flags);
+    ck_assert_ptr_nonnull(strstr(text, flags));
+    ck_assert_ptr_nonnull(strstr(text, "lengthAdjust"));
+    ck_assert_ptr_nonnull(
+        strstr(strstr(text, "lengthAdjust") + 1, "lengthAdjust")); /* both lines */
+}
+END_TEST
+
+/* Prints into text[]. */
+static void print_csv(void)
+{
+    int fd = memfd_create("out", MFD_CLOEXEC);
+    int before = dup(STDOUT_FILENO);
+    ssize_t n;
+
+    ck_assert(fd >= 0 && before >= 0 && fflush(stdout) == 0);
+    dup2(fd, STDOUT_FILENO);
+    curve_csv_print(&record.sample);
+    fflush(stdout);
+    dup2(before, STDOUT_FILENO);
+    n = pread(fd, text, sizeof(text) - 1, 0);
+    ck_assert_int_ge(n, 0);
+    text[n] = '\0';
+    close(before);
+    close(fd);
+}
+
+START_TEST(a_curve_for_gnuplot)
+{
+    strcpy(record.sample.domain, "a,b");
+    record.sample.n_windows = 2;
+    record.sample.windows[1] = (struct window_record){.window_s = 2,
+                                                      .est_window_s = 2.25,
+                                                      .wss_bytes = 3,
+                                                      .wss_low_bytes = 2,
+                                                      .wss_high_bytes = 4};
+    print_csv();
+    ck_assert_str_eq(
+        text, "time,host,domain,uuid,method,window_s,est_window_s,wss_bytes,wss_low_bytes,"
+              "wss_high_bytes,resident_bytes\r\n"
+              "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,1,1,1048576,0,1048576,4194304\r\n"
+              "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,2,2.25,3,2,4,4194304\r\n");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pictures");
+    TCase *tcase = tcase_create("pictures");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, of_which_host_and_time, 0, N_PICTURES);
+    tcase_add_loop_test(tcase, nothing_is_cut, 0, N_PICTURES);
+    tcase_add_test(tcase, a_curve_for_gnuplot);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
