@@ -5,7 +5,7 @@
 # in the lab, also of one whose emulation dies: tests/lib/run_test and tests/declared.cmake, over scripts made here. And what a
 # run prints of it in the end, and that a test that is stopped cleans up.
 
-libs=(summary)
+libs=(summary once_more)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 dir=$(mktemp -d /tmp/vmwss-run.XXXX)
@@ -135,6 +135,40 @@ prints 'The emulation died: lab.6.1.died_once, attempt 1, after it failed: befor
 prints '1 deaths of the lab while it booted, 4 while a script ran'
 check "what is void is not in it" test "$(grep -c 'died_once: not ok' "$dir/summary")" = 0
 prints '[1-9][0-9]* passed, [1-9][0-9]* failed, 2 skipped'
+
+# once more: what passes then is flaky, what fails again is not, and only few tests of guests are run again.
+mkdir -p "$dir/again/tests"
+ln -s "$root/tests/lib" "$dir/again/tests/lib"
+fails() { ! "$@"; }
+# again TEXT...: ctest of integration.0, integration.1, ... with these texts; status of once_more.
+again() {
+	local i=0 text here=$dir/again
+	rm -rf -- "$here"/{build,integration,first} && mkdir "$here"/{build,integration}
+	for text in "$@"; do script "again/integration/$((i++))" "cost=1" "$text"; done
+	sed 's/^declared_tests(lab.*//' "$dir/CMakeLists.txt" >"$here/CMakeLists.txt"
+	quietly cmake -S "$here" -B "$here/build"
+	(cd "$here/build" && ctest -j 4) >"$dir/printed" 2>&1
+	once_more "$here/build" "$here/build/Testing/logs" >"$dir/once_more" 2>&1
+}
+late="[[ -e $dir/again/first ]] || { touch $dir/again/first; fail 'it was late' 'by 3 s'; }; pass a; finish"
+check "what was late passes alone" again 'pass a; finish' "$late"
+print_flaky "$dir/again/build/Testing/logs" >"$dir/flaky"
+check "it is called flaky" grep -qx 'FLAKY: integration.1 failed beside others, and passed alone' "$dir/flaky"
+check "with what failed" grep -q 'not ok 1 - it was late' "$dir/flaky"
+check "what passed is not run again" test "$(grep -c 'Start .*integration\.' "$dir/once_more")" = 1
+check "nothing is left that failed" test -z "$(failed_tests "$dir/again/build")"
+check "what fails again has failed" fails again "$late" 'pass a; fail b; finish'
+print_flaky "$dir/again/build/Testing/logs" >"$dir/flaky"
+check "that is not flaky" test "$(grep -c 'FLAKY' "$dir/flaky")" = 1
+check "ctest knows which" test "$(failed_tests "$dir/again/build")" = integration.1
+check "three are not run again" fails again "$late" 'fail b; finish' 'fail c; finish'
+rm "$dir/again/integration"/*
+script again/integration/0 "cost=1" 'fail a; finish'
+sed -i 's/declared_tests(integration/declared_tests(bare/' "$dir/again/CMakeLists.txt"
+quietly cmake -S "$dir/again" -B "$dir/again/build"
+(cd "$dir/again/build" && ctest) >"$dir/printed" 2>&1
+check "a test without a guest has failed" test "$(failed_tests "$dir/again/build")" = bare.0
+check "is not run again" fails once_more "$dir/again/build" "$dir/again/build/Testing/logs"
 
 check "ctest -L" test "$(cd "$dir/build" && ctest -N -L core | grep -c '#')" = 1
 sed -i 's/# test: /&wrong /' "$dir/integration/passes.sh"
