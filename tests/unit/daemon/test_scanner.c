@@ -8,6 +8,7 @@
 #include "fixture.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -210,6 +211,37 @@ START_TEST(what_was_sent_is_received_though_its_sender_has_left_something)
 }
 END_TEST
 
+/* Until each thread of the scanner waits for something: the one that has handed out a channel
+ * closes its own descriptor of it afterwards. */
+static void let_it_rest(void)
+{
+    char path[64];
+    bool busy;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    do {
+        DIR *tasks = opendir(path);
+
+        ck_assert_ptr_nonnull(tasks);
+        busy = false;
+        for (const struct dirent *task = readdir(tasks); task; task = readdir(tasks)) {
+            char file[sizeof(path) + sizeof(task->d_name) + 8];
+            char state = 'S';
+            FILE *stat;
+
+            snprintf(file, sizeof(file), "%s/%s/stat", path, task->d_name);
+            stat = task->d_name[0] == '.' ? NULL : fopen(file, "re");
+            if (stat && fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+                state = 'R';
+            if (stat)
+                fclose(stat);
+            busy |= state != 'S';
+        }
+        closedir(tasks);
+        usleep(1000);
+    } while (busy);
+}
+
 /* The lowest number of a file that process @p of does not have open. */
 static rlim_t lowest_free(pid_t of)
 {
@@ -236,6 +268,7 @@ START_TEST(a_bell_that_cannot_be_made_is_made_for_the_next_batch)
 
     ck_assert_int_eq(scanner_list(scanner, &pids), 1); /* so there is a channel */
     free(pids);
+    let_it_rest();
     ck_assert_int_eq(prlimit(short_of_files, RLIMIT_NOFILE, NULL, &before), 0);
     limit = before;
     limit.rlim_cur = lowest_free(short_of_files) + (_i == 0);
