@@ -441,7 +441,7 @@ static void stop(struct daemon *daemon)
     publisher_end(daemon->publisher); /* meanwhile: */
     fleet_stop(daemon->fleet);
     agents_keep_stalls(daemon->agents, NULL);
-    writer_stop(daemon->writer);
+    writer_stop(daemon->writer); /* not freed: connections go on */
     agents_wait(daemon->agents);
     if (!publisher_wait(daemon->publisher, UNPUBLISH_S))
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,

@@ -388,8 +388,10 @@ static void *writer_run(void *context)
     return NULL;
 }
 
-static void writer_free(struct writer *writer)
+void writer_free(struct writer *writer)
 {
+    if (!writer)
+        return;
     free_all(writer->queue, writer->n);
     store_close(writer->store);
     free(writer->path);
@@ -461,7 +463,9 @@ void writer_retain(struct writer *writer, const struct store_retention *retentio
 static void enqueue(struct writer *writer, struct queued *one)
 {
     pthread_mutex_lock(&writer->mutex);
-    if (one && writer->n < QUEUE_RECORDS) {
+    if (writer->stop) {
+        /* nobody takes it any more */
+    } else if (one && writer->n < QUEUE_RECORDS) {
         writer->queue[writer->n++] = one;
         writer->urgent |= one->is_event && one->event.kind == EVENT_STALL;
         one = NULL;
@@ -531,5 +535,6 @@ void writer_stop(struct writer *writer)
     pthread_mutex_unlock(&writer->mutex);
     pthread_join(writer->thread, NULL);
     wait_for_check(writer);
-    writer_free(writer);
+    store_close(writer->store);
+    writer->store = NULL;
 }

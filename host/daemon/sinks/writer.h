@@ -41,5 +41,9 @@ void writer_event(struct writer *writer, const char *uuid, enum event_kind kind)
 /** How many records were written and dropped so far. */
 void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped);
 
-/** Writes what is queued, and ends. NULL is allowed. */
+/** Writes what is queued, closes the history, and ends. What is queued from now on is dropped:
+ * threads that wait for libvirt may have the writer yet. NULL is allowed. */
 void writer_stop(struct writer *writer);
+
+/** Frees a writer that was stopped, when no thread has it any more. NULL is allowed. */
+void writer_free(struct writer *writer);

@@ -590,6 +590,7 @@ START_TEST(the_budget_does_not_pay_for_checking_the_history)
     ck_assert(fleet_wait_to_open(fleet, 0, 1, 0) == 0);
     fleet_stop(fleet);
     writer_stop(writer);
+    writer_free(writer);
 }
 END_TEST
 
@@ -626,6 +627,7 @@ START_TEST(nobody_waits_for_the_check_of_the_history)
     ck_assert_int_eq(system(left_open), 0); /* NOLINT(cert-env33-c): a name of our own making */
     close(checks[1]);
     writer_stop(writer);
+    writer_free(writer);
     ck_assert(atomic_load(&checked));
 
     ck_assert_int_eq(pipe(checks), 0);
@@ -637,6 +639,32 @@ START_TEST(nobody_waits_for_the_check_of_the_history)
     close(checks[1]);
     ck_assert(writes(writer, 1));
     writer_stop(writer);
+    writer_free(writer);
+}
+END_TEST
+
+/* A connection that has just found libvirt again asks when it may open guests, and whether they
+ * run: at the end nobody waits for its thread. */
+START_TEST(a_connection_may_ask_when_all_has_stopped)
+{
+    const struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+    struct writer *writer;
+    char path[64];
+    uint64_t written;
+    uint64_t dropped;
+
+    snprintf(path, sizeof(path), "%s/history.db", dir);
+    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    start(writer);
+    fleet_stop(fleet);
+    writer_stop(writer);
+    ck_assert(fleet_wait_to_open(fleet, 0, 1, 0) >= 0);
+    writer_event(writer, UUID_1, EVENT_SUSPEND);
+    writer_put(writer, &record, 30, 0.022, NULL);
+    writer_counts(writer, &written, &dropped);
+    ck_assert_uint_eq(written, 0);
+    ck_assert_uint_eq(dropped, 0); /* so nothing is said of the disk */
+    writer_free(writer);
 }
 END_TEST
 
@@ -673,6 +701,7 @@ int main(void)
     tcase_add_test(tcase, nobody_waits_for_the_check_of_the_history);
     tcase_add_test(tcase, a_name_makes_always_the_same_uuid);
     tcase_add_test(tcase, the_budget_does_not_pay_for_checking_the_history);
+    tcase_add_test(tcase, a_connection_may_ask_when_all_has_stopped);
     tcase_set_timeout(tcase, 60); /* it uses CPU time, of which a busy machine gives little */
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
