@@ -19,6 +19,7 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
         .domain_id = member->domain_id,
         .before_bytes = balloon_before(state, &guest->input),
         .set_bytes = set_bytes,
+        .plug_bytes = control_has_plug(guest) ? guest->plug.most_bytes : 0,
         .panic_bytes = state->pace.panic_bytes,
         .panic_s = balloond_wall_s() - (balloond_now_s() - state->pace.panic_at_s),
         .trouble = state->trouble,
@@ -39,9 +40,15 @@ static void learn(struct decide_pace *pace, const struct journal_balloon *row)
     pace->panic_at_s = balloond_now_s() - fmax(balloond_wall_s() - row->panic_s, 0);
 }
 
-static void take_over(const struct balloond *balloond, struct control_guest *guest,
-                      const struct journal_balloon *row)
+/* Its size is another once it is known what was requested of its virtio-mem. */
+static void take_over(struct balloond *balloond, size_t i, const struct journal_balloon *row)
 {
+    struct balloon_guest *member = &balloond->members.members[i];
+    struct control_guest *guest = &balloond->members.guests[i];
+
+    if (member->plug.n == 1 && row->plug_bytes <= member->plug.size_bytes)
+        member->plug_before_bytes = row->plug_bytes;
+    members_take_sizes(member, guest, &member->memory, balloond->config);
     balloon_adopt(&guest->state, &balloond->config->policy.balloon, &guest->input,
                   row->before_bytes, row->set_bytes, balloond_now_s());
     guest->state.trouble = row->trouble == TROUBLE_FOREIGN ? TROUBLE_NONE : row->trouble;
@@ -93,7 +100,7 @@ static int adopt(const struct journal_balloon *row, void *context)
         !is_of(row, &member->memory, member->memory.saved))
         return 0;
     if (balloond->config->act)
-        take_over(balloond, guest, row);
+        take_over(balloond, (size_t)i, row);
     else if (row->restored_s == 0)
         log_line(LOG_CLASS_GUEST, LOG_WARNING,
                  "domain %s: its balloon is still set by an earlier run, and this is a dry run: "
@@ -121,7 +128,9 @@ void adoption_mark(struct balloond *balloond, size_t i, uint64_t set_bytes)
     struct balloon_guest *member = &balloond->members.members[i];
     const struct control_guest *guest = &balloond->members.guests[i];
     const struct domain_mark mark = {.before_bytes = balloon_before(&guest->state, &guest->input),
-                                     .set_bytes = set_bytes};
+                                     .set_bytes = set_bytes,
+                                     .plug_bytes = control_has_plug(guest) ? guest->plug.most_bytes
+                                                                           : 0};
     struct error error = {0};
     int rc = domain_mark_set(balloond->libvirt, member->uuid, &mark, &error);
 
@@ -173,9 +182,10 @@ static int adopt_by_mark(struct balloond *balloond, size_t i, struct error *erro
     memcpy(row.name, member->name, sizeof(row.name));
     row.before_bytes = mark.before_bytes;
     row.set_bytes = mark.set_bytes;
+    row.plug_bytes = mark.plug_bytes;
     member->owned = true; /* or it is given up, with the mark */
     if (can_be(&mark, memory) && is_of(&row, memory, memory->saved || memory->migrated))
-        take_over(balloond, &balloond->members.guests[i], &row);
+        take_over(balloond, i, &row);
     return 0;
 }
 

@@ -58,6 +58,25 @@ static bool may_be_set(int rc)
     return rc == -EIO || rc == -ENOTCONN;
 }
 
+/* By virtio-mem first. A balloon that has what it is to have, and is not on its way, is left alone.
+ */
+static int set_memory(struct balloond *balloond, size_t i, struct error *error)
+{
+    const struct balloon_guest *member = &balloond->members.members[i];
+    const struct control_guest *guest = &balloond->members.guests[i];
+    uint64_t balloon_bytes = guest->target_bytes - guest->plug_bytes;
+    int rc = 0;
+
+    if (!control_has_plug(guest))
+        return domain_memory_set(balloond->libvirt, member->uuid, guest->target_bytes, error);
+    if (guest->plug_bytes != member->plug.requested_bytes)
+        rc = domain_virtio_mem_request(balloond->libvirt, member->uuid, guest->plug_bytes, error);
+    if (rc == 0 && member->plug.balloon &&
+        (guest->state.moving || balloon_bytes != guest->balloon.current_bytes))
+        rc = domain_balloon_set(balloond->libvirt, member->uuid, balloon_bytes, error);
+    return rc;
+}
+
 /* The journal first: what it does not know could not be restored after kill -9. A guest that is to
  * get more gets it all the same. Whatever fails but for want of a balloon is tried again. */
 static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
@@ -71,8 +90,9 @@ static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
         return rc;
     member->owned = true;
     adoption_mark(balloond, i, guest->target_bytes);
-    rc = domain_memory_set(balloond->libvirt, member->uuid, guest->target_bytes, error);
+    rc = set_memory(balloond, i, error);
     if (rc == 0 || may_be_set(rc)) {
+        member->plug_before_bytes = row.plug_bytes;
         balloon_issued(&guest->state, &guest->input, guest->target_bytes, balloond_now_s());
         guest->state.unsure = rc < 0;
         return rc;

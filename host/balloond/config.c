@@ -124,6 +124,11 @@ static int set_reclaim(struct balloond_config *config, const char *value)
     return rc;
 }
 
+static int set_virtio_mem(struct balloond_config *config, const char *value)
+{
+    return parse_yes(value, &config->virtio_mem);
+}
+
 static int set_interval(struct balloond_config *config, const char *value)
 {
     return parse_seconds(value, &config->interval_s);
@@ -185,6 +190,7 @@ static const struct key {
     {"act", "yes or no", set_act},
     {"restore", "before, max or hold", set_restore},
     {"reclaim", "no, zram or swap", set_reclaim},
+    {"virtio-mem", "yes or no", set_virtio_mem},
     {"interval", PARSE_SECONDS_EXPECTED, set_interval},
     {"window", DECIDE_WINDOWS_EXPECTED, set_window},
     {"shrink-after", PARSE_SECONDS_EXPECTED, set_after},

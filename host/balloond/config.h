@@ -33,6 +33,7 @@ struct balloond_config {
     double interval_s; /* from one decision to the next */
     struct decide_windows windows;
     struct control_policy policy; /* its mode and times, and whether it reclaims, are configured */
+    bool virtio_mem;              /* false: what is requested of it is left alone */
     bool reclaim_any_swap;        /* false: into compressed memory (zram) only */
     size_t n_guests;
     struct balloond_guest_config guests[BALLOOND_MAX_GUESTS];

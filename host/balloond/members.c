@@ -119,6 +119,90 @@ static void remove_member(struct members *members, size_t i)
     members->guests[i] = members->guests[members->n];
 }
 
+/* Another run. */
+static void begin_if_new(struct balloon_guest *member, struct control_guest *guest,
+                         const struct domain_memory *memory)
+{
+    if (member->domain_id != memory->id)
+        begin_run(member, guest, memory);
+}
+
+/* --- virtio-mem ------------------------------------------------------------------------------- */
+
+/* What changed in the domain changed what it has at most. */
+static bool may_have_plug(const struct balloon_guest *member, const struct domain_memory *memory)
+{
+    return member->fresh || member->plug.n > 0 || member->plug_unknown ||
+           member->memory.maximum_bytes != memory->maximum_bytes;
+}
+
+/* 0; or -ENOTCONN. What cannot be read otherwise may have ended. */
+static int read_plug(struct balloon_guest *member, const struct domain_memory *memory,
+                     struct domain_connection *libvirt, struct error *error)
+{
+    struct error failed = {0};
+    int rc;
+
+    if (!may_have_plug(member, memory))
+        return 0;
+    rc = domain_virtio_mem_read(libvirt, memory->uuid, &member->plug, &failed);
+    member->plug_unknown = rc < 0;
+    return rc == -ENOTCONN ? error_set(error, rc, "%s", failed.text) : 0;
+}
+
+/* One that may not be used, but was lowered before, is to be restored. A guest that has not plugged
+ * what is requested is one without a driver, or not that far yet. */
+static bool is_plug_used(const struct balloon_guest *member, bool allowed)
+{
+    const struct domain_virtio_mem *plug = &member->plug;
+
+    return plug->n == 1 && (member->plug_before_bytes > 0 ||
+                            (allowed && plug->current_bytes == plug->requested_bytes));
+}
+
+/* It is never requested more than was before our first target: the rest of the device is what its
+ * owner has in store. */
+static void take_actuators(const struct balloon_guest *member, struct control_guest *guest,
+                           bool allowed)
+{
+    const struct domain_virtio_mem *plug = &member->plug;
+    bool uses = is_plug_used(member, allowed);
+    uint64_t base = less(member->memory.maximum_bytes, plug->size_bytes);
+    uint64_t balloon = plug->balloon ? plug->total_bytes - plug->current_bytes : base;
+    uint64_t most = uses ? larger(plug->requested_bytes, member->plug_before_bytes) : 0;
+
+    most = larger(most, plug->current_bytes);
+    guest->input.assigned_bytes = base + most;
+    guest->input.actual_bytes = balloon + plug->current_bytes;
+    if (allowed && !uses)
+        guest->plug_refused = plug->n > 1 ? "the domain has more than one device"
+                                          : "the guest has not plugged what is requested";
+    if (!uses)
+        return;
+    guest->plug = (struct actuator){.least_bytes = allowed ? 0 : plug->current_bytes,
+                                    .most_bytes = most,
+                                    .block_bytes = plug->block_bytes,
+                                    .current_bytes = plug->current_bytes};
+    guest->balloon = (struct actuator){
+        .least_bytes = plug->balloon ? 0 : base, .most_bytes = base, .current_bytes = balloon};
+}
+
+static void take_plug(struct balloon_guest *member, struct control_guest *guest, bool allowed)
+{
+    struct decide_input *input = &guest->input;
+
+    guest->plug = guest->balloon = (struct actuator){0};
+    guest->plug_refused = NULL;
+    if (!member->fresh && guest->state.before_bytes == 0)
+        member->plug_before_bytes = 0;
+    if (member->plug.n > 0 && input->actual_bytes != DECIDE_UNKNOWN) {
+        take_actuators(member, guest, allowed);
+        member->memory.current_bytes = input->actual_bytes;
+    }
+    if (member->plug_unknown)
+        input->actual_bytes = DECIDE_UNKNOWN;
+}
+
 void members_take_sizes(struct balloon_guest *member, struct control_guest *guest,
                         const struct domain_memory *memory, const struct balloond_config *config)
 {
@@ -127,8 +211,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     const double wall_s = store_clock_now().wall_s;
     struct decide_input *input = &guest->input;
 
-    if (member->domain_id != memory->id)
-        begin_run(member, guest, memory);
+    begin_if_new(member, guest, memory);
     memcpy(member->name, memory->name, sizeof(member->name));
     member->memory = *memory;
     member->seen = true;
@@ -146,6 +229,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     input->shares = own ? own->shares : 0;
     if (memory->suspended)
         input->vetoes |= VETO_PAUSED;
+    take_plug(member, guest, config->virtio_mem);
 }
 
 int members_follow(struct members *members, struct domain_connection *libvirt,
@@ -167,6 +251,9 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
             i = add_member(members, &all[k]);
         if (i < 0)
             return error_set(error, (int)i, "out of memory");
+        begin_if_new(&members->members[i], &members->guests[i], &all[k]);
+        if (read_plug(&members->members[i], &all[k], libvirt, error) < 0)
+            return -ENOTCONN;
         members_take_sizes(&members->members[i], &members->guests[i], &all[k], config);
     }
     for (size_t i = members->n; i-- > 0;)

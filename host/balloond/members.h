@@ -7,6 +7,7 @@
 
 #include "balloond/config.h"
 #include "domain/domain_memory.h"
+#include "domain/domain_virtio_mem.h"
 #include "journal/journal.h"
 
 #define MEMBER_AFTERS 3
@@ -26,8 +27,11 @@ struct balloon_guest {
     double measured_s;
     double stalled_s; /* its last stall, Unix time; 0: none */
     struct domain_memory memory;
-    bool failing;  /* its balloon could not be set, and that was logged */
-    bool unmarked; /* likewise, its mark (domain_mark.h) */
+    struct domain_virtio_mem plug;
+    bool plug_unknown;          /* it could not be read */
+    uint64_t plug_before_bytes; /* what was requested of it before our first target; 0: none */
+    bool failing;               /* its balloon could not be set, and that was logged */
+    bool unmarked;              /* likewise, its mark (domain_mark.h) */
     struct {
         char key[128]; /* what the last row says, in short */
         int64_t id;    /* of the last row of a balloon that was set; 0: it was not set by it */

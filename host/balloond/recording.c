@@ -34,6 +34,7 @@ struct journal_entry recording_entry(const struct balloond *balloond,
         .free_bytes = host->free_bytes,
         .reclaim_bytes = guest->action == CONTROL_RECLAIM ? guest->reclaim_bytes : DECIDE_UNKNOWN,
         .reclaimed_bytes = DECIDE_UNKNOWN,
+        .plug_bytes = control_has_plug(guest) ? guest->plug_bytes : DECIDE_UNKNOWN,
     };
 
     memcpy(entry.uuid, member->uuid, sizeof(entry.uuid));

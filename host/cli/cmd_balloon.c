@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_balloon.c  vmwss balloon: what vmwss-balloond decided and why, from its journal; and
  * giving back what it took, when it does not run. */
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/option.h"
 #include "base/parse.h"
@@ -9,6 +10,7 @@
 #include "cli/cli.h"
 #include "domain/domain_mark.h"
 #include "domain/domain_memory.h"
+#include "domain/domain_virtio_mem.h"
 #include "journal/journal.h"
 #include "keep/store.h"
 #include "show/table.h"
@@ -158,6 +160,7 @@ static int explain_entry(const struct journal_entry *entry, void *context)
         {"floor", entry->floor_bytes},
         {"wished, without the host's limits", entry->wish_bytes},
         {"target", entry->target_bytes},
+        {"of that requested of virtio-mem", entry->plug_bytes},
         {"to be reclaimed", entry->reclaim_bytes},
         {"reclaimed", entry->reclaimed_bytes},
         {"free on the host", entry->free_bytes},
@@ -201,6 +204,26 @@ struct releasing {
     struct journal_balloon *done; /* not removed while they are read */
 };
 
+/* What was requested of its virtio-mem first, if that was lowered. */
+static int set_back(struct domain_connection *libvirt, const struct journal_balloon *balloon,
+                    uint64_t target, struct error *error)
+{
+    struct domain_virtio_mem plug = {0};
+    int rc;
+
+    if (balloon->plug_bytes > 0)
+        domain_virtio_mem_read(libvirt, balloon->uuid, &plug, NULL);
+    if (plug.n != 1 || plug.requested_bytes >= balloon->plug_bytes)
+        return domain_memory_set(libvirt, balloon->uuid, target, error);
+    rc = domain_virtio_mem_request(libvirt, balloon->uuid, balloon->plug_bytes, error);
+    if (rc < 0 || !plug.balloon)
+        return rc;
+    return domain_balloon_set(libvirt, balloon->uuid,
+                              larger(less(balloon->before_bytes, balloon->plug_bytes),
+                                     plug.total_bytes - plug.current_bytes),
+                              error);
+}
+
 /* It is never taken anything: of what it was given since it may use all. What it is set to is what
  * its row says from then on: its balloon may be on its way there for a while. */
 static int give_back(struct releasing *releasing, struct journal_balloon *balloon,
@@ -210,7 +233,7 @@ static int give_back(struct releasing *releasing, struct journal_balloon *balloo
                    memory->current_bytes == DOMAIN_MEMORY_UNKNOWN;
     uint64_t target = is_less ? balloon->before_bytes : memory->current_bytes;
     char text[32];
-    int rc = domain_memory_set(releasing->libvirt, balloon->uuid, target, error);
+    int rc = set_back(releasing->libvirt, balloon, target, error);
 
     if (rc == 0)
         printf("%s: %s%s\n", balloon->name, show_bytes(text, sizeof(text), target),

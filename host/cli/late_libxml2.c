@@ -41,6 +41,9 @@ LATE_FUNCTION(libxml2, int, xmlGetUTF8Char, (const unsigned char *utf, int *len)
 LATE_FUNCTION(libxml2, xmlParserCtxtPtr, xmlNewParserCtxt, (void), ())
 LATE_FUNCTION(libxml2, xmlTextWriterPtr, xmlNewTextWriterMemory,
               (xmlBufferPtr buf, int compression), (buf, compression))
+LATE_FUNCTION(libxml2, int, xmlNodeDump,
+              (xmlBufferPtr buf, xmlDocPtr doc, xmlNodePtr cur, int level, int format),
+              (buf, doc, cur, level, format))
 LATE_FUNCTION(libxml2, xmlChar *, xmlNodeGetContent, (const xmlNode *cur), (cur))
 LATE_FUNCTION(libxml2, xmlURIPtr, xmlParseURI, (const char *str), (str))
 LATE_FUNCTION(libxml2, void, xmlStopParser, (xmlParserCtxtPtr ctxt), (ctxt))

@@ -376,6 +376,29 @@ static void reclaim_missing(const struct control_policy *policy, struct control_
     }
 }
 
+/* --- by which actuator ------------------------------------------------------------------------ */
+
+/* The first of both is virtio-mem. The whole is as large as their blocks allow. */
+static void split_target(struct control_guest *guest)
+{
+    const struct actuator both[] = {guest->plug, guest->balloon};
+    uint64_t set_bytes[2];
+    uint64_t wanted = guest->target_bytes;
+
+    guest->plug_bytes = 0;
+    if (!control_has_plug(guest))
+        return;
+    wanted = actuators_split(both, 2, wanted, set_bytes);
+    guest->plug_bytes = set_bytes[0];
+    if (guest->action == CONTROL_NONE || guest->action == CONTROL_RECLAIM)
+        return;
+    guest->target_bytes = wanted;
+    if (guest->action != CONTROL_SHRINK || wanted < decide_actual(&guest->input))
+        return;
+    guest->action = CONTROL_NONE;
+    guest->hold = HOLD_BLOCK;
+}
+
 /* --- together --------------------------------------------------------------------------------- */
 
 void control_run(const struct control_policy *policy, struct control_host *host,
@@ -403,6 +426,8 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n),
                                   pending(guests, n));
     reclaim_missing(policy, guests, n, give(host, guests, n), host->now_s);
+    for (size_t i = 0; i < n; i++)
+        split_target(&guests[i]);
 }
 
 /* Never less than it has: what it uses by now would be killed, and by then no controller watches.
@@ -434,11 +459,13 @@ void control_restore(const struct control_host *host, enum control_restore resto
         guest->reclaim_hold = RECLAIM_BALLOON;
         guest->hold = obstacle; /* not that of the last decision */
         guest->target_bytes = decide_actual(&guest->input);
+        split_target(guest);
         if (!ours || (wanted == guest->target_bytes && !guest->state.moving))
             continue;
         guest->hold = granted < less(wanted, given) ? HOLD_ROOM : HOLD_NONE;
         guest->action = restore == RESTORE_HOLD ? CONTROL_SETTLE : CONTROL_RESTORE;
         guest->target_bytes = wanted > given ? given + granted : wanted;
+        split_target(guest);
         budget -= granted;
     }
 }

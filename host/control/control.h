@@ -26,8 +26,11 @@
  *   reclaim     Where it is on: what balloons did not give of what is missing is asked of the
  *               control groups of guests whose balloons had nothing to give, or do not work, lowest
  *               rho first (reclaim.h). Never of a guest whose balloon is used in this decision.
- *   never       below the decision's target, its floor and the reservation; above M; a guest that
- *               is excluded, inhibited or moved by another hand (balloon_state.h).
+ *   virtio-mem  Of a guest with such a device that may be used, what is requested of it is set
+ * first, in whole blocks, and by the balloon what is left (actuators.h). All of the above is of the
+ * sum of both: progress, inhibition, what is restored. never       below the decision's target, its
+ * floor and the reservation; above M; a guest that is excluded, inhibited or moved by another hand
+ * (balloon_state.h).
  *
  * The caller decides every ten seconds, and at once when a guest panics. It sets what is ordered,
  * and reports that by balloon_issued(); a dry run does not, and the next decision starts from the
@@ -35,6 +38,7 @@
  */
 #pragma once
 
+#include "control/actuators.h"
 #include "control/balloon_state.h"
 #include "control/levels.h"
 #include "control/reclaim.h"
@@ -66,8 +70,9 @@ enum control_hold {
     HOLD_OTHERS,    /* others give enough */
     HOLD_ROOM,      /* it needs more: donors have not returned enough yet */
     HOLD_SHARE,     /* it claims more than its share, and the host is short */
+    HOLD_BLOCK,     /* a step is less than a block of its virtio-mem, and it has no balloon */
 };
-#define N_HOLDS 13
+#define N_HOLDS 14
 
 struct control_policy {
     struct decide_policy decide;
@@ -95,6 +100,11 @@ struct control_host {
 struct control_guest {
     /* In. panic_bytes, panic_age_s and host_short of the input are set here. */
     struct decide_input input;
+    /* In, of a guest whose virtio-mem may be used: both actuators, which make up actual_bytes. Of
+     * others the first is all zero, and the balloon is all that there is. */
+    struct actuator plug, balloon;
+    const char
+        *plug_refused; /* In: why its virtio-mem may not be used; NULL: nothing is against it */
     bool excluded;
     bool busy;                    /* with a job, or the last reclaim: nothing is reclaimed */
     bool served;                  /* out, within a decision; here, where it adds no padding */
@@ -106,6 +116,7 @@ struct control_guest {
     enum control_action action;
     enum control_hold hold;
     uint64_t target_bytes;  /* what its balloon is to be set to; with CONTROL_NONE what it has */
+    uint64_t plug_bytes;    /* of that what is to be requested of its virtio-mem; 0: it has none */
     uint64_t reclaim_bytes; /* of CONTROL_RECLAIM; else 0 */
     enum reclaim_hold reclaim_hold;
     uint64_t wish_bytes;  /* what it would be without the host's limits */
@@ -115,6 +126,12 @@ struct control_guest {
 /** One decision for the whole host. Sets the fields that are out, and advances the states. */
 void control_run(const struct control_policy *policy, struct control_host *host,
                  struct control_guest *guests, size_t n);
+
+/** Has it virtio-mem that may be used? */
+static inline bool control_has_plug(const struct control_guest *guest)
+{
+    return guest->plug.most_bytes > 0;
+}
 
 /** What is left when the controller ends. */
 enum control_restore { RESTORE_BEFORE, RESTORE_MAX, RESTORE_HOLD };

@@ -18,7 +18,7 @@ const char *control_hold_name(enum control_hold hold)
 {
     static const char *const names[] = {"none",      "decision", "unknown", "excluded", "foreign",
                                         "inhibited", "moving",   "waiting", "pause",    "ample",
-                                        "others",    "room",     "share"};
+                                        "others",    "room",     "share",   "block"};
 
     return names[hold];
 }
@@ -33,6 +33,14 @@ static const char *trouble_text(enum balloon_trouble trouble)
     return trouble == TROUBLE_NO_DRIVER
                ? "inhibited: its balloon does not move, so the guest has no driver for it"
                : "inhibited: its balloon inflates, and the host gets nothing back";
+}
+
+static const char *plug_trouble_text(enum balloon_trouble trouble)
+{
+    return trouble == TROUBLE_NO_DRIVER
+               ? "inhibited: the guest unplugs no block of its virtio-mem: it has no driver, or "
+                 "what is in them cannot be moved"
+               : "inhibited: its virtio-mem is unplugged, and the host gets nothing back";
 }
 
 static void write_waiting(char *text, size_t size, const struct control_policy *policy,
@@ -65,7 +73,9 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
                  fmax(state->trouble_until_s - host->now_s, 0));
         return;
     case HOLD_INHIBITED:
-        snprintf(text, size, "%s", trouble_text(state->trouble));
+        snprintf(text, size, "%s",
+                 control_has_plug(guest) ? plug_trouble_text(state->trouble)
+                                         : trouble_text(state->trouble));
         return;
     case HOLD_MOVING:
         if (state->rested)
@@ -94,6 +104,12 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
     case HOLD_SHARE:
         snprintf(text, size, "it claims %.0f MiB, but its share of the short host is %.0f",
                  mib(guest->wish_bytes), mib(guest->share_bytes));
+        return;
+    case HOLD_BLOCK:
+        snprintf(text, size,
+                 "a step down is less than a block of its virtio-mem, %.0f MiB, and it has no "
+                 "balloon",
+                 mib(guest->plug.block_bytes));
         return;
     }
 }
@@ -177,6 +193,20 @@ static void write_reclaim(char *text, size_t size, const struct control_policy *
     }
 }
 
+/* Which actuator does it, where there is a choice. */
+static void write_plug(char *text, size_t size, const struct control_guest *guest)
+{
+    text[0] = 0;
+    if (guest->plug_refused)
+        snprintf(text, size, "its virtio-mem is left alone: %s", guest->plug_refused);
+    if (control_has_plug(guest) && guest->action != CONTROL_NONE &&
+        guest->action != CONTROL_RECLAIM)
+        snprintf(text, size,
+                 "of virtio-mem %.0f of %.0f MiB are requested, its balloon leaves %.0f",
+                 mib(guest->plug_bytes), mib(guest->plug.most_bytes),
+                 mib(guest->target_bytes - guest->plug_bytes));
+}
+
 static const char *action_text(const struct control_guest *guest)
 {
     if (guest->action == CONTROL_SETTLE)
@@ -184,17 +214,28 @@ static const char *action_text(const struct control_guest *guest)
     return guest->action == CONTROL_RESTORE ? "it gets back what it had" : "";
 }
 
+/* The parts that say anything, with semicolons between. */
+static void join(char *text, size_t size, const char *const *parts, size_t n)
+{
+    size_t used = 0;
+
+    text[0] = 0;
+    for (size_t i = 0; i < n && used < size; i++)
+        if (parts[i][0])
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? "; " : "",
+                                     parts[i]);
+}
+
 char *control_why(char *text, const struct control_policy *policy, const struct control_host *host,
                   const struct control_guest *guest)
 {
-    char hold[256], decision[DECIDE_WHY_TEXT], reclaim[256];
-    const char *first = action_text(guest);
+    char plug[128], hold[256], decision[DECIDE_WHY_TEXT], reclaim[256];
+    const char *const parts[] = {action_text(guest), plug, hold, decision, reclaim};
 
+    write_plug(plug, sizeof(plug), guest);
     write_hold(hold, sizeof(hold), policy, host, guest);
     decide_why(decision, sizeof(decision), &policy->decide, &guest->input, &guest->decision);
     write_reclaim(reclaim, sizeof(reclaim), policy, host, guest);
-    snprintf(text, CONTROL_WHY_TEXT, "%s%s%s%s%s%s%s", first, first[0] && hold[0] ? "; " : "", hold,
-             (first[0] || hold[0]) && decision[0] ? "; " : "", decision,
-             (first[0] || hold[0] || decision[0]) && reclaim[0] ? "; " : "", reclaim);
+    join(text, CONTROL_WHY_TEXT, parts, sizeof(parts) / sizeof(parts[0]));
     return text;
 }

@@ -28,15 +28,18 @@ int domain_mark_set(struct domain_connection *connection, const char *uuid,
 {
     struct error missing = {0};
     cleanup_domain virDomainPtr domain = libvirt_lookup(connection, uuid, &missing);
-    char element[128];
+    char plug[48] = "";
+    char element[192];
 
     if (!domain)
         return error_set(error, missing.code, "%s", missing.text);
     if (libvirt_has_job(domain))
         return error_set(error, -EBUSY, "domain %s: it is being migrated, saved or dumped", uuid);
+    if (mark->plug_bytes > 0)
+        snprintf(plug, sizeof(plug), " plug_bytes='%" PRIu64 "'", mark->plug_bytes);
     snprintf(element, sizeof(element),
-             "<balloon before_bytes='%" PRIu64 "' set_bytes='%" PRIu64 "'/>", mark->before_bytes,
-             mark->set_bytes);
+             "<balloon before_bytes='%" PRIu64 "' set_bytes='%" PRIu64 "'%s/>", mark->before_bytes,
+             mark->set_bytes, plug);
     return write_mark(domain, mark->before_bytes > 0 ? element : NULL) == 0
                ? 0
                : libvirt_failed(connection, virDomainGetName(domain), error);
@@ -65,5 +68,7 @@ int domain_mark_get(struct domain_connection *connection, const char *uuid,
     if (!element || !read_number(element, " before_bytes", &mark->before_bytes) ||
         !read_number(element, " set_bytes", &mark->set_bytes))
         *mark = (struct domain_mark){0};
+    else if (!read_number(element, " plug_bytes", &mark->plug_bytes))
+        mark->plug_bytes = 0;
     return 0;
 }

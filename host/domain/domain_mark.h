@@ -17,6 +17,7 @@
 struct domain_mark {
     uint64_t before_bytes; /* 0: there is no mark */
     uint64_t set_bytes;
+    uint64_t plug_bytes; /* of before_bytes what was requested of its virtio-mem; 0: nothing */
 };
 
 /** Replaces the domain's mark with @p mark; removes it if before_bytes is 0. The connection must be

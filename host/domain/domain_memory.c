@@ -2,7 +2,9 @@
 /** @file domain_memory.c  See domain_memory.h. */
 #include "domain/domain_memory.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
+#include "domain/domain_virtio_mem.h"
 #include "domain/libvirt.h"
 
 #include <errno.h>
@@ -235,31 +237,18 @@ int domain_memory_fetch(struct domain_connection *connection, const char *name,
     return 0;
 }
 
-/* Of those that keep it from being set: a backup does not. */
-static bool is_busy(virDomainPtr domain)
-{
-    virDomainControlInfo control;
-
-    return (virDomainGetControlInfo(domain, &control, 0) == 0 &&
-            control.state != VIR_DOMAIN_CONTROL_OK) ||
-           libvirt_has_job(domain);
-}
-
 static bool has_no_balloon(int code)
 {
     return code == VIR_ERR_OPERATION_INVALID || code == VIR_ERR_OPERATION_UNSUPPORTED ||
            code == VIR_ERR_CONFIG_UNSUPPORTED || code == VIR_ERR_NO_SUPPORT;
 }
 
-int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
-                      struct error *error)
+static int set_balloon(struct domain_connection *connection, virDomainPtr domain, uint64_t bytes,
+                       struct error *error)
 {
-    struct error missing = {0};
-    cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &missing);
+    const char *name = virDomainGetName(domain);
 
-    if (!domain)
-        return error_set(error, missing.code, "%s", missing.text);
-    if (is_busy(domain))
+    if (libvirt_is_busy(domain))
         return error_set(error, -EBUSY, "domain %s: another job runs on it", name);
     if (virDomainSetMemoryFlags(domain, (unsigned long)(bytes / 1024), VIR_DOMAIN_AFFECT_LIVE) == 0)
         return 0;
@@ -272,4 +261,24 @@ int domain_memory_set(struct domain_connection *connection, const char *name, ui
     if (error)
         error->code = -EOPNOTSUPP;
     return -EOPNOTSUPP;
+}
+
+int domain_balloon_set(struct domain_connection *connection, const char *name, uint64_t bytes,
+                       struct error *error)
+{
+    struct error missing = {0};
+    cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &missing);
+
+    return domain ? set_balloon(connection, domain, bytes, error)
+                  : error_set(error, missing.code, "%s", missing.text);
+}
+
+int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
+                      struct error *error)
+{
+    struct domain_virtio_mem plugged;
+
+    if (domain_virtio_mem_read(connection, name, &plugged, NULL) == 0)
+        bytes = less(bytes, plugged.current_bytes);
+    return domain_balloon_set(connection, name, bytes, error);
 }

@@ -53,12 +53,16 @@ int domain_memory_fetch(struct domain_connection *connection, const char *name,
                         struct domain_memory *out, struct error *error);
 
 /** Sets the target of a running domain's balloon, by name, UUID or id; the configuration stays. The
- * connection is a writable one. libvirt returns once QEMU knows: the guest follows, or does not.
- * 0; -ENOENT; -EBUSY another job runs on it, for which libvirt would wait for half a minute;
- * -EOPNOTSUPP it has no balloon, or its driver was not loaded; -EIO or -ENOTCONN with libvirt's
- * words. */
+ * connection is a writable one. @p bytes: what the guest is left with in all, with what is plugged
+ * by virtio-mem. libvirt returns once QEMU knows: the guest follows, or does not. 0; -ENOENT;
+ * -EBUSY another job runs on it, for which libvirt would wait for half a minute; -EOPNOTSUPP it has
+ * no balloon, or its driver was not loaded; -EIO or -ENOTCONN with libvirt's words. */
 int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
                       struct error *error);
+
+/** Likewise, but @p bytes are of the memory that its balloon takes from: without virtio-mem. */
+int domain_balloon_set(struct domain_connection *connection, const char *name, uint64_t bytes,
+                       struct error *error);
 
 /**
  * Forgets what the driver has reported when that is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s

@@ -246,6 +246,15 @@ bool libvirt_has_job(virDomainPtr domain)
            libvirt_reads_ram(operation);
 }
 
+bool libvirt_is_busy(virDomainPtr domain)
+{
+    virDomainControlInfo control;
+
+    return (virDomainGetControlInfo(domain, &control, 0) == 0 &&
+            control.state != VIR_DOMAIN_CONTROL_OK) ||
+           libvirt_has_job(domain);
+}
+
 int libvirt_describe(const struct domain_connection *connection, virDomainPtr domain,
                      struct domain_info *info, struct error *error)
 {

@@ -38,6 +38,9 @@ bool libvirt_reads_ram(int operation);
 /** Is a migration, a save or a dump under way? Each reads or moves guest memory. */
 bool libvirt_has_job(virDomainPtr domain);
 
+/** Is a job under way that keeps its memory from being set? A backup does not. */
+bool libvirt_is_busy(virDomainPtr domain);
+
 /** Fills all of @p info but the pid. -ENOENT when the domain has just gone. */
 int libvirt_describe(const struct domain_connection *connection, virDomainPtr domain,
                      struct domain_info *info, struct error *error);

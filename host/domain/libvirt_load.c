@@ -106,6 +106,8 @@ PASS_ON(int, virDomainSetMetadata,
          unsigned int flags),
         (domain, type, metadata, key, uri, flags))
 PASS_ON(int, virDomainSuspend, (virDomainPtr domain), (domain))
+PASS_ON(int, virDomainUpdateDeviceFlags, (virDomainPtr domain, const char *xml, unsigned int flags),
+        (domain, xml, flags))
 PASS_ON(int, virEventRegisterDefaultImpl, (void), ())
 PASS_ON(int, virEventRunDefaultImpl, (void), ())
 PASS_ON(int, virGetLastErrorCode, (void), ())

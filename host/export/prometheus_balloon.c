@@ -25,6 +25,9 @@ static const struct field fields[] = {
      .help = DECIDED "what the guest cannot drop, and its reserve."},
     {AT(actual_bytes), .metric = "vmwss_balloon_actual_bytes",
      .help = DECIDED "what the balloon left the guest then."},
+    {AT(plug_bytes), .metric = "vmwss_balloon_virtio_mem_bytes",
+     .help = DECIDED "what of the target is requested of the guest's virtio-mem; in a dry run what "
+                     "it would be."},
     {AT(reclaim_bytes), .metric = "vmwss_balloon_reclaim_bytes",
      .help = DECIDED "what memory.reclaim of the guest's control group was asked for; in a dry run "
                      "what it would be."},

@@ -16,7 +16,8 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS balloon (uuid TEXT PRIMARY KEY, name TEXT NOT NULL,"
     " domain_id INTEGER NOT NULL, before_bytes INTEGER NOT NULL, set_bytes INTEGER NOT NULL,"
     " panic_bytes INTEGER NOT NULL, panic_s REAL NOT NULL, trouble INTEGER NOT NULL,"
-    " boot_id TEXT NOT NULL DEFAULT '', restored_s REAL NOT NULL DEFAULT 0) STRICT;"
+    " boot_id TEXT NOT NULL DEFAULT '', restored_s REAL NOT NULL DEFAULT 0,"
+    " plug_bytes INTEGER NOT NULL DEFAULT 0) STRICT;"
     "CREATE TABLE IF NOT EXISTS decision (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " time_s REAL NOT NULL, uuid TEXT NOT NULL, name TEXT NOT NULL, mode TEXT NOT NULL,"
     " acted INTEGER NOT NULL, level TEXT NOT NULL, action TEXT NOT NULL, hold TEXT NOT NULL,"
@@ -24,7 +25,8 @@ static const char schema[] =
     " resident_bytes INTEGER, wss_high_bytes INTEGER, floor_bytes INTEGER, free_bytes INTEGER,"
     " why TEXT NOT NULL, actual_5s INTEGER, actual_30s INTEGER, actual_60s INTEGER,"
     " resident_5s INTEGER, resident_30s INTEGER, resident_60s INTEGER,"
-    " panic INTEGER NOT NULL DEFAULT 0, reclaim_bytes INTEGER, reclaimed_bytes INTEGER) STRICT;"
+    " panic INTEGER NOT NULL DEFAULT 0, reclaim_bytes INTEGER, reclaimed_bytes INTEGER,"
+    " plug_bytes INTEGER) STRICT;"
     "CREATE TABLE IF NOT EXISTS host (id INTEGER PRIMARY KEY CHECK (id = 1),"
     " time_s REAL NOT NULL, level TEXT NOT NULL, free_bytes INTEGER NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS room (id INTEGER PRIMARY KEY CHECK (id = 1),"
@@ -78,9 +80,11 @@ static int add_columns(struct journal *journal, struct error *error)
     } columns[] = {
         {"balloon", "boot_id", "TEXT NOT NULL DEFAULT ''"},
         {"balloon", "restored_s", "REAL NOT NULL DEFAULT 0"},
+        {"balloon", "plug_bytes", "INTEGER NOT NULL DEFAULT 0"},
         {"decision", "panic", "INTEGER NOT NULL DEFAULT 0"},
         {"decision", "reclaim_bytes", "INTEGER"},
         {"decision", "reclaimed_bytes", "INTEGER"},
+        {"decision", "plug_bytes", "INTEGER"},
     };
     char sql[128];
     int rc = 0;
@@ -197,9 +201,9 @@ void journal_balloon_restored(struct journal_balloon *balloon, uint64_t bytes, d
 int journal_own(struct journal *journal, const struct journal_balloon *balloon, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(journal,
-                             "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                             &statement, error);
+    int rc = journal_prepare(
+        journal, "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        &statement, error);
 
     if (rc < 0)
         return rc;
@@ -213,6 +217,7 @@ int journal_own(struct journal *journal, const struct journal_balloon *balloon, 
     sqlite3_bind_int(statement, 8, (int)balloon->trouble);
     sql_bind_text(statement, 9, balloon->boot_id);
     sqlite3_bind_double(statement, 10, balloon->restored_s);
+    sql_bind_u64(statement, 11, balloon->plug_bytes);
     return finish(journal, statement, error);
 }
 
@@ -244,6 +249,8 @@ static int read_balloon(sqlite3_stmt *statement, struct journal_balloon *balloon
         rc = sql_text(statement, 8, balloon->boot_id, sizeof(balloon->boot_id));
     if (rc == 0 && sqlite3_column_count(statement) > 9)
         rc = sql_double(statement, 9, &balloon->restored_s);
+    if (rc == 0 && sqlite3_column_count(statement) > 10)
+        rc = sql_u64(statement, 10, &balloon->plug_bytes);
     balloon->domain_id = (int)id;
     balloon->trouble = trouble <= TROUBLE_FOREIGN ? (enum balloon_trouble)trouble : TROUBLE_NONE;
     return rc;
@@ -357,8 +364,8 @@ int journal_add(struct journal *journal, struct journal_entry *entry, struct err
         journal,
         "INSERT INTO decision (time_s, uuid, name, mode, acted, level, action, hold,"
         " target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes,"
-        " wss_high_bytes, floor_bytes, free_bytes, why, panic, reclaim_bytes)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " wss_high_bytes, floor_bytes, free_bytes, why, panic, reclaim_bytes, plug_bytes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &statement, error);
 
     if (rc < 0)
@@ -375,6 +382,8 @@ int journal_add(struct journal *journal, struct journal_entry *entry, struct err
     sqlite3_bind_int(statement, 18, entry->panic);
     if (entry->reclaim_bytes != DECIDE_UNKNOWN)
         sql_bind_u64(statement, 19, entry->reclaim_bytes);
+    if (entry->plug_bytes != DECIDE_UNKNOWN)
+        sql_bind_u64(statement, 20, entry->plug_bytes);
     rc = finish(journal, statement, error);
     if (rc == 0)
         entry->id = sqlite3_last_insert_rowid(journal->db);

@@ -36,6 +36,7 @@ struct journal_balloon {
     int domain_id;                 /* of libvirt: another one is another run */
     uint64_t before_bytes;         /* 0: there is nothing to restore */
     uint64_t set_bytes;
+    uint64_t plug_bytes;  /* of before_bytes what was requested of its virtio-mem; 0: nothing */
     uint64_t panic_bytes; /* 0: none */
     double panic_s;       /* Unix time */
     enum balloon_trouble trouble;
@@ -116,6 +117,8 @@ struct journal_entry {
     uint64_t reclaim_bytes;   /* of the action reclaim; else DECIDE_UNKNOWN */
     uint64_t reclaimed_bytes; /* of them; DECIDE_UNKNOWN: not known, or not yet; not of
                                  journal_add() */
+    uint64_t plug_bytes;      /* of target_bytes what is requested of its virtio-mem;
+                                 DECIDE_UNKNOWN: it has none that is used */
     char why[1600];
     /* After 5, 30 and 60 s; DECIDE_UNKNOWN: not known. */
     uint64_t after_actual_bytes[3], after_resident_bytes[3];

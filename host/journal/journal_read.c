@@ -13,9 +13,11 @@
 /* What those have that an earlier version has not begun to write. */
 static const char *later_columns(struct journal *journal)
 {
+    if (journal_has_column(journal, "decision", "plug_bytes"))
+        return "reclaim_bytes, reclaimed_bytes, plug_bytes";
     return journal_has_column(journal, "decision", "reclaimed_bytes")
-               ? "reclaim_bytes, reclaimed_bytes"
-               : "NULL AS reclaim_bytes, NULL AS reclaimed_bytes";
+               ? "reclaim_bytes, reclaimed_bytes, NULL AS plug_bytes"
+               : "NULL AS reclaim_bytes, NULL AS reclaimed_bytes, NULL AS plug_bytes";
 }
 
 static int read_bytes(sqlite3_stmt *statement, int column, uint64_t *bytes)
@@ -53,7 +55,8 @@ static int read_entry(sqlite3_stmt *statement, struct journal_entry *entry)
         rc = rc ? rc : read_bytes(statement, 21 + i, &entry->after_resident_bytes[i]);
     }
     rc = rc ? rc : read_bytes(statement, 24, &entry->reclaim_bytes);
-    return rc ? rc : read_bytes(statement, 25, &entry->reclaimed_bytes);
+    rc = rc ? rc : read_bytes(statement, 25, &entry->reclaimed_bytes);
+    return rc ? rc : read_bytes(statement, 26, &entry->plug_bytes);
 }
 
 /* @p format has a place for the later columns. */

@@ -59,6 +59,7 @@ START_TEST(by_default_it_is_a_lazy_dry_run)
     ck_assert(!config.act);
     ck_assert(!config.policy.proactive);
     ck_assert(!config.policy.reclaim.on);
+    ck_assert(!config.virtio_mem);
     ck_assert(config.policy.decide.needs_statistics);
     ck_assert_str_eq(config.user, "vmwss-balloond");
     ck_assert_int_eq(config.restore, RESTORE_BEFORE);
@@ -73,6 +74,7 @@ START_TEST(every_key_is_taken)
              "connect = test:///default\nuser = root\ndatabase = /a\njournal = /b\nwindow = 1,2\n"
              "interval = 2\nshrink-after = 3\nmin-uptime = 4\n"
              "prove-after = 5\npause-after-panic = 20\npause-after-growth = 30\nreclaim = swap\n"
+             "virtio-mem = yes\n"
              "shrink-without-statistics = yes\n"
              "[guest db1]\nreservation = 2G\nshares = 500\n"
              "[guest " UUID_1 "]\nexclude = yes\n"),
@@ -94,6 +96,7 @@ START_TEST(every_key_is_taken)
     ck_assert_double_eq(config.policy.decide.turn_pause_s, 30);
     ck_assert(!config.policy.decide.needs_statistics);
     ck_assert(config.policy.reclaim.on && config.reclaim_any_swap);
+    ck_assert(config.virtio_mem);
 
     const struct balloond_guest_config *db = balloond_config_guest(&config, "db1", UUID_2);
 
@@ -338,8 +341,10 @@ START_TEST(an_older_journal_is_taken_over)
     journal_close(journal);
     ck_assert_int_eq(sqlite3_open(dir.path, &db), SQLITE_OK);
     ck_assert_int_eq(sqlite3_exec(db,
+                                  "ALTER TABLE balloon DROP COLUMN plug_bytes;"
                                   "ALTER TABLE balloon DROP COLUMN restored_s;"
                                   "ALTER TABLE balloon DROP COLUMN boot_id;"
+                                  "ALTER TABLE decision DROP COLUMN plug_bytes;"
                                   "ALTER TABLE decision DROP COLUMN reclaimed_bytes;"
                                   "ALTER TABLE decision DROP COLUMN reclaim_bytes;"
                                   "ALTER TABLE decision DROP COLUMN panic; DROP TABLE host",
@@ -637,7 +642,7 @@ END_TEST
 /* Its journal is that of the host it came from. */
 START_TEST(a_guest_from_another_host_is_adopted_by_its_mark)
 {
-    marked = (struct domain_mark){4096 * MIB, 900 * MIB};
+    marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
     appear(3, 900 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
@@ -645,7 +650,7 @@ START_TEST(a_guest_from_another_host_is_adopted_by_its_mark)
 
     /* An earlier row of it, from before it went there. */
     own_now();
-    marked = (struct domain_mark){4000 * MIB, 700 * MIB};
+    marked = (struct domain_mark){4000 * MIB, 700 * MIB, 0};
     appear(9, 700 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4000 * MIB);
@@ -660,13 +665,13 @@ END_TEST
 /* Someone else has moved the balloon since. A mark that cannot be read does not stop decisions. */
 START_TEST(a_mark_that_does_not_fit_is_removed)
 {
-    marked = (struct domain_mark){4096 * MIB, 900 * MIB};
+    marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
     appear(3, 1000 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
     ck_assert_uint_eq(marked.before_bytes, 0);
     ck_assert_int_eq(adoption_count(&controller, &error), 0);
-    marked = (struct domain_mark){UINT64_MAX, 1000 * MIB};
+    marked = (struct domain_mark){UINT64_MAX, 1000 * MIB, 0};
     appear(3, 1000 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
@@ -681,7 +686,7 @@ END_TEST
 /* Its balloon was on its way; until it runs here its size is that of before. */
 START_TEST(a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had)
 {
-    marked = (struct domain_mark){4096 * MIB, 900 * MIB};
+    marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
     appear(3, 2000 * MIB);
     one.memory.arriving = true;
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
@@ -704,7 +709,7 @@ END_TEST
 /* libvirtd was restarted just then. */
 START_TEST(a_mark_that_cannot_be_read_is_read_again)
 {
-    marked = (struct domain_mark){4096 * MIB, 900 * MIB};
+    marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
     appear(3, 900 * MIB);
     mark_rc = -ENOTCONN;
     ck_assert_int_eq(adoption_run(&controller, &error), -ENOTCONN);
@@ -944,6 +949,40 @@ int __wrap_domain_memory_set(struct domain_connection *connection, const char *n
     n_set++;
     return set_rc < 0 ? error_set(err, set_rc, "made up") : 0;
 }
+static struct domain_virtio_mem plug; /* what the guest has */
+static int plug_rc, n_requested;
+static uint64_t requested_bytes, balloon_bytes;
+
+int __wrap_domain_virtio_mem_read(struct domain_connection *connection, const char *name,
+                                  struct domain_virtio_mem *out, struct error *err);
+int __wrap_domain_virtio_mem_read(struct domain_connection *connection, const char *name,
+                                  struct domain_virtio_mem *out, struct error *err)
+{
+    (void)connection, (void)name, (void)err;
+    *out = plug;
+    return 0;
+}
+
+int __wrap_domain_virtio_mem_request(struct domain_connection *connection, const char *name,
+                                     uint64_t bytes, struct error *err);
+int __wrap_domain_virtio_mem_request(struct domain_connection *connection, const char *name,
+                                     uint64_t bytes, struct error *err)
+{
+    (void)connection, (void)name;
+    n_requested++;
+    requested_bytes = bytes;
+    return plug_rc < 0 ? error_set(err, plug_rc, "made up") : 0;
+}
+
+int __wrap_domain_balloon_set(struct domain_connection *connection, const char *name,
+                              uint64_t bytes, struct error *err);
+int __wrap_domain_balloon_set(struct domain_connection *connection, const char *name,
+                              uint64_t bytes, struct error *err)
+{
+    (void)connection, (void)name, (void)err;
+    balloon_bytes = bytes;
+    return 0;
+}
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 static void begin_order(int rc)
@@ -1145,6 +1184,113 @@ START_TEST(no_journal_and_no_database)
 }
 END_TEST
 
+/* --- virtio-mem ------------------------------------------------------------------------------- */
+
+#define PLUG_ROWS \
+    "SELECT group_concat((before_bytes >> 20) || ' ' || (plug_bytes >> 20)) FROM balloon"
+
+/* 64 MiB of memory that it was started with, and 100 of 512 that are requested of its device. It
+ * panics with half of what was requested. */
+static void begin_plug(bool allowed)
+{
+    begin_order(0);
+    config.virtio_mem = allowed;
+    needy.maximum_bytes = 576 * MIB;
+    needy.current_bytes = 114 * MIB;
+    plug = (struct domain_virtio_mem){.n = 1,
+                                      .balloon = true,
+                                      .alias = "virtiomem0",
+                                      .size_bytes = 512 * MIB,
+                                      .requested_bytes = 50 * MIB,
+                                      .current_bytes = 50 * MIB,
+                                      .block_bytes = 2 * MIB,
+                                      .total_bytes = 114 * MIB};
+    n_requested = plug_rc = 0;
+    requested_bytes = balloon_bytes = UINT64_MAX;
+}
+
+static void own_plug(uint64_t plug_bytes)
+{
+    struct journal_balloon row = {.uuid = UUID_1,
+                                  .name = "web1",
+                                  .domain_id = 7,
+                                  .before_bytes = 164 * MIB,
+                                  .set_bytes = 114 * MIB,
+                                  .plug_bytes = plug_bytes};
+
+    journal_boot_id(row.boot_id);
+    ck_assert_int_eq(journal_own(journal, &row, &error), 0);
+}
+
+static void end_plug(void)
+{
+    end_order();
+    plug = (struct domain_virtio_mem){0};
+    config.virtio_mem = false;
+}
+
+/* Also where virtio-mem may not be used any more. */
+START_TEST(what_was_requested_is_requested_again)
+{
+    begin_plug(_i > 0);
+    own_plug(100 * MIB);
+    tick_now();
+    ck_assert_int_eq(n_requested, 1);
+    ck_assert_uint_eq(requested_bytes, 100 * MIB);
+    ck_assert_uint_eq(balloon_bytes, UINT64_MAX); /* it leaves all */
+    ck_assert_uint_eq(n_set, 0);
+    ck_assert_sql(dir.path, PLUG_ROWS, "164 100");
+    ck_assert_uint_eq(marked.plug_bytes, 100 * MIB);
+    ck_assert_sql(dir.path, "SELECT plug_bytes >> 20 FROM decision", "100");
+    end_plug();
+}
+END_TEST
+
+/* The device has more in store, which is not ours to give. */
+START_TEST(no_more_is_requested_than_was)
+{
+    begin_plug(true);
+    tick_now();
+    ck_assert_uint_eq(controller.members.guests[0].input.assigned_bytes, 114 * MIB);
+    ck_assert_int_eq(n_requested, 0);
+    end_plug();
+}
+END_TEST
+
+START_TEST(virtio_mem_that_may_not_be_used_is_left_alone)
+{
+    const char *refused;
+
+    begin_plug(_i > 0);
+    if (_i == 1)
+        plug.n = 2;
+    if (_i == 2)
+        plug.requested_bytes = 60 * MIB; /* and the guest does not follow */
+    plug.total_bytes = needy.current_bytes = 100 * MIB;
+    tick_now();
+    refused = controller.members.guests[0].plug_refused;
+    ck_assert_int_eq(n_requested, 0);
+    ck_assert_uint_eq(n_set, 1); /* the balloon gives back what it took */
+    ck_assert_uint_eq(controller.members.guests[0].target_bytes, 114 * MIB);
+    ck_assert_int_eq(refused != NULL, _i > 0);
+    ck_assert_sql(dir.path, "SELECT count(plug_bytes) FROM decision", "0");
+    end_plug();
+}
+END_TEST
+
+START_TEST(a_device_that_refuses_is_inhibited)
+{
+    begin_plug(true);
+    own_plug(100 * MIB);
+    plug_rc = -EOPNOTSUPP;
+    for (int i = 0; i < 3; i++)
+        tick_now();
+    ck_assert_int_eq(controller.members.guests[0].state.trouble, TROUBLE_NO_DRIVER);
+    plug_rc = 0; /* or the end waits */
+    end_plug();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("balloond");
@@ -1184,6 +1330,10 @@ int main(void)
     tcase_add_loop_test(all, a_balloon_that_may_be_set_is_to_be_restored, 0, 2);
     tcase_add_test(all, a_balloon_that_is_not_set_is_not_to_be_restored);
     tcase_add_test(all, a_mark_says_what_is_set);
+    tcase_add_loop_test(all, what_was_requested_is_requested_again, 0, 2);
+    tcase_add_test(all, no_more_is_requested_than_was);
+    tcase_add_loop_test(all, virtio_mem_that_may_not_be_used_is_left_alone, 0, 3);
+    tcase_add_test(all, a_device_that_refuses_is_inhibited);
     tcase_add_test(all, an_order_that_waits_is_journalled_once);
     tcase_add_test(all, a_look_is_no_older_than_two_intervals);
     tcase_add_test(all, sections_by_name_and_uuid);

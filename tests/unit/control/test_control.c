@@ -1146,6 +1146,115 @@ START_TEST(a_lying_guest_takes_from_no_other)
 }
 END_TEST
 
+/* --- virtio-mem ------------------------------------------------------------------------------- */
+
+/* Half of it is plugged, in blocks of 2 MiB. */
+static struct control_guest plugged(void)
+{
+    struct control_guest found = guest();
+
+    found.plug = (struct actuator){0, 2048 * MIB, 2 * MIB, 2048 * MIB};
+    found.balloon = (struct actuator){0, 2048 * MIB, 0, 2048 * MIB};
+    return found;
+}
+
+/* It has followed its virtio-mem so far, and nothing of its balloon. */
+static void unplug(struct control_guest *guest, uint64_t plug_bytes)
+{
+    guest->plug.current_bytes = plug_bytes;
+    resize(guest, plug_bytes + guest->balloon.current_bytes,
+           plug_bytes + guest->balloon.current_bytes);
+}
+
+START_TEST(virtio_mem_is_set_before_the_balloon)
+{
+    struct control_host h = host(40000);
+    struct control_guest g[] = {plugged()};
+
+    policy.proactive = true;
+    rest(&g[0]);
+    settle(&h, g, 1);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    ck_assert_uint_eq(g[0].target_bytes, 3892 * MIB); /* 5 %, 204.8, and the balloon none of it */
+    ck_assert_uint_eq(g[0].plug_bytes, 1844 * MIB);
+    ck_assert_msg(strstr(why(&h, &g[0]),
+                         "of virtio-mem 1844 of 2048 MiB are requested, its balloon leaves 2048"),
+                  "%s", why(&h, &g[0]));
+    issue(&h, &g[0]);
+    unplug(&g[0], 1844 * MIB);
+    run(&h, g, 1);
+    ck_assert_uint_eq(g[0].state.set_bytes, 3892 * MIB);
+    ck_assert(!g[0].state.moving);
+    g[0].input.stalled = true; /* a panic */
+    run(&h, g, 1);
+    ck_assert_int_eq(g[0].action, CONTROL_FULL);
+    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+    ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
+}
+END_TEST
+
+START_TEST(a_guest_that_unplugs_nothing_is_inhibited_and_restored)
+{
+    struct control_host h = host(40000);
+    struct control_guest g[] = {plugged()};
+
+    policy.proactive = true;
+    rest(&g[0]);
+    settle(&h, g, 1);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+        issue(&h, &g[0]);
+        run(&h, g, 1);
+        ck_assert_int_eq(g[0].action, CONTROL_SETTLE);
+        ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+        issue(&h, &g[0]);
+        if (i < 2)
+            settle(&h, g, 1);
+    }
+    run(&h, g, 1);
+    ck_assert_int_eq(g[0].hold, HOLD_INHIBITED);
+    ck_assert(strstr(why(&h, &g[0]), "unplugs no block of its virtio-mem"));
+    control_restore(&h, RESTORE_BEFORE, g, 1);
+    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+}
+END_TEST
+
+START_TEST(the_end_requests_what_was_requested)
+{
+    struct control_host h = host(40000);
+    struct control_guest g[] = {plugged()};
+
+    rest(&g[0]);
+    g[0].state.before_bytes = 4096 * MIB;
+    unplug(&g[0], 1000 * MIB);
+    g[0].state.seen_bytes = g[0].state.rest_bytes = g[0].input.actual_bytes;
+    run(&h, g, 1);
+    control_restore(&h, RESTORE_BEFORE, g, 1);
+    ck_assert_int_eq(g[0].action, CONTROL_RESTORE);
+    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+    ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
+    control_restore(&h, RESTORE_HOLD, g, 1);
+    ck_assert_uint_eq(g[0].plug_bytes, 1000 * MIB);
+}
+END_TEST
+
+/* A device whose blocks are larger than a step, and no balloon. */
+START_TEST(a_block_that_is_larger_than_a_step_stays)
+{
+    struct control_host h = host(40000);
+    struct control_guest g[] = {plugged()};
+
+    policy.proactive = true;
+    g[0].plug.block_bytes = 512 * MIB;
+    g[0].balloon.least_bytes = g[0].balloon.current_bytes;
+    rest(&g[0]);
+    settle(&h, g, 1);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+    ck_assert_int_eq(g[0].hold, HOLD_BLOCK);
+    ck_assert(strstr(why(&h, &g[0]), "less than a block of its virtio-mem, 512 MiB"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("control");
@@ -1191,6 +1300,10 @@ int main(void)
     tcase_add_test(rules, a_distrusted_guest_claims_no_more_than_it_had);
     tcase_add_test(rules, a_stall_without_statistics_gives_back_what_it_had);
     tcase_add_test(rules, the_end_lowers_nothing);
+    tcase_add_test(rules, virtio_mem_is_set_before_the_balloon);
+    tcase_add_test(rules, a_guest_that_unplugs_nothing_is_inhibited_and_restored);
+    tcase_add_test(rules, the_end_requests_what_was_requested);
+    tcase_add_test(rules, a_block_that_is_larger_than_a_step_stays);
     tcase_add_test(rules, the_end_restores_within_what_is_free);
     suite_add_tcase(suite, rules);
     tcase_add_checked_fixture(always, setup, NULL);
