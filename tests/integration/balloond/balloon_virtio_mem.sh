@@ -119,7 +119,7 @@ check "it has what it had" eventually restored moves
 embed_virsh destroy moves
 
 echo "# a guest without a driver for it"
-base=400 # its balloon takes from that alone
+base=600 # its balloon takes from that alone
 check "it starts" linux without "module_blacklist=virtio_mem"
 check "it is ready" linux_says without 'vmwss-toucher ready' 400
 begin yes 'virtio-mem = yes'
