@@ -128,6 +128,7 @@ embed_create() {
 	"$nothp" virsh -q -c "$embed_uri" create "$embed_dir/$name.xml" || return 1
 	for ((i = 0; i < 1200; i++)); do
 		if grep -qs 'vmwss-payload ready' "$embed_dir/$name.out"; then return 0; fi
+		if grep -qs 'vmwss-payload error' "$embed_dir/$name.out"; then break; fi
 		sleep 0.1
 	done
 	echo "guest $name did not get ready: $(cat "$embed_dir/$name.out" 2>&1)" >&2

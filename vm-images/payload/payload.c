@@ -160,17 +160,22 @@ static void populate(const struct state *state)
             *state_word(state, page) = page + 1;
 }
 
+/** A timer that has not moved after so many reads is none: a read takes no less than 0.1 us, and a
+ * tick 0.28. */
+#define TIMER_READS 100000
+
 /** The time stamp counter's frequency, by a timer that is right over 50 ms: good enough, see
- * spin.c. */
+ * spin.c. 0: there is no timer. */
 static uint64_t measure_clock(void)
 {
     uint32_t begin = read_timer(), ticks;
     uint64_t stamp = read_tsc();
+    unsigned int reads = 0;
 
     do
         ticks = (read_timer() - begin) & TIMER_MASK;
-    while (ticks < TIMER_HZ / 20);
-    return (read_tsc() - stamp) * TIMER_HZ / ticks + 1;
+    while (ticks < TIMER_HZ / 20 && (ticks > 0 || ++reads < TIMER_READS));
+    return ticks > 0 ? (read_tsc() - stamp) * TIMER_HZ / ticks + 1 : 0;
 }
 
 static bool is_used(const uint64_t *used, unsigned int gib)
@@ -258,8 +263,10 @@ void payload_main(uint64_t first, uint64_t second)
         put_error(wrong, where);
         return;
     }
-    if (state->params.phase_count)
-        state->clock_hz = measure_clock();
+    if (state->params.phase_count && (state->clock_hz = measure_clock()) == 0) {
+        put_error("phases= needs a timer, on a PC that of ACPI", "");
+        return;
+    }
     if (state->params.idle)
         machine_quiet();
     put_ready(state);
