@@ -64,6 +64,7 @@ static void take_kept(struct asking *asking, struct sample_record *record)
     snprintf(asking->instead, sizeof(asking->instead), "%.0f s old, from vmwssd: %s",
              kept->record_age_s, record->guest.unavailable);
     record->guest = *stats;
+    record->guest.copy_age_s = kept->record_age_s;
 }
 
 void asking_annotate(struct asking *asking, struct sample_record *record)

@@ -64,6 +64,8 @@ struct guest_stats {
     enum guest_stats_source source;
     char unavailable[GUEST_STATS_REASON_TEXT]; /* GUEST_STATS_NONE: why; "" when they were not
                                                   requested */
+    double copy_age_s; /* seconds since the record of vmwssd they are copied from; 0: they are of
+                          this measurement */
 
     /* Now; used is total less available: what cannot be had without swapping. */
     uint64_t total_bytes, used_bytes, available_bytes;

@@ -29,6 +29,8 @@ json_t *guest_stats_json(const struct guest_stats *stats)
         if (field->json && reported && there)
             field_json_set(object, field, stats);
     }
+    if (stats->copy_age_s > 0)
+        json_object_set_new(object, "age_s", json_real(round(stats->copy_age_s * 1000) / 1000));
     if (stats->source == GUEST_STATS_NONE)
         json_object_set_new(object, "missing", json_text(stats->unavailable));
     return object;

@@ -3,6 +3,7 @@
  * it is shown; where vmwssd has nothing, the reason. */
 #include "cli/asking.h"
 #include "cli/guest_kept.h"
+#include "show/guest_stats.h"
 
 #include "fixture.h"
 
@@ -49,7 +50,10 @@ static void setup(void)
 START_TEST(what_vmwssd_has)
 {
     const struct sample_record record = annotated();
+    json_t *json = guest_stats_json(&record.guest);
 
+    ck_assert_double_eq(json_real_value(json_object_get(json, "age_s")), 20);
+    json_decref(json);
     ck_assert_int_eq(record.guest.source, GUEST_STATS_AGENT);
     ck_assert_uint_eq(record.guest.available_bytes, 4711);
     ck_assert_int_eq(record.guest.verdict, VERDICT_NEAR);
