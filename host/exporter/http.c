@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* While one that made room is being closed. */
 #define MHD_CONNECTIONS (2 * CONNECTIONS_MAX)
@@ -136,8 +137,8 @@ int http_start(struct http **out, int fd, const struct prometheus_options *metri
         return error_set(error, -ENOMEM, "out of memory");
     }
     http->daemon = MHD_start_daemon(
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer_request, http,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MHD_CONNECTIONS,
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, 0, NULL, NULL, answer_request,
+        http, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MHD_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_DEADLINE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         web ? CONNECTION_BYTES_WEB : CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, http_note,
         http, MHD_OPTION_END);
@@ -154,7 +155,14 @@ void http_stop(struct http *http)
 {
     if (!http)
         return;
+
+    /* MHD would shut the socket down, for systemd as well where it is systemd's: what it starts
+     * next could not listen. */
+    MHD_socket fd = MHD_quiesce_daemon(http->daemon);
+
     MHD_stop_daemon(http->daemon);
+    if (fd != MHD_INVALID_SOCKET)
+        close(fd);
     connections_free(http->connections);
     free(http);
 }

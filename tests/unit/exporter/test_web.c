@@ -101,6 +101,27 @@ static void assert_status(const char *answer, unsigned status)
 static const char *const web_paths[] = {"/status", "/status.css", "/status.js", "/status.json"};
 #define N_WEB_PATHS (sizeof(web_paths) / sizeof(web_paths[0]))
 
+/* As systemd has it, which starts the next exporter with the same. */
+START_TEST(the_socket_listens_on_when_it_ends)
+{
+    socklen_t size = sizeof(address);
+    struct error error = {0};
+    int fd = listen_on("127.0.0.1:0", &error);
+    int systemds = dup(fd);
+    int listens = 0;
+
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    ck_assert_int_eq(http_start(&http, fd, &metrics, NULL, &error), 0);
+    assert_status(get("/metrics"), 200);
+    http_stop(http);
+    size = sizeof(listens);
+    ck_assert_int_eq(getsockopt(systemds, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size), 0);
+    ck_assert_int_eq(listens, 1);
+    ck_assert_int_eq(http_start(&http, systemds, &metrics, NULL, &error), 0);
+    assert_status(get("/metrics"), 200);
+}
+END_TEST
+
 START_TEST(pages_are_off_by_default)
 {
     serve(false);
@@ -385,6 +406,7 @@ static Suite *suite(void)
 
     tcase_set_timeout(served, 120); /* on a busy machine */
     tcase_add_checked_fixture(served, begin, end);
+    tcase_add_test(served, the_socket_listens_on_when_it_ends);
     tcase_add_test(served, pages_are_off_by_default);
     tcase_add_test(served, every_page_has_its_headers);
     tcase_add_test(served, nothing_else_is_served);
