@@ -145,14 +145,18 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	check "and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$params") and .wss_high_bytes >= $(truth "$params")"
 
 	echo "# a monitor that keeps QEMU busy while no vCPU runs"
-	rm -f -- "$guests_dir/first"
-	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
-	first=$!
-	settles measured_by "$pid" "$first"
-	sleep 1
-	monitor_busy 1.5
-	wait "$first"
-	record=$(cat "$guests_dir/first")
+	# Three times, for on a busy machine the vCPU may be kept waiting as well, which nothing tells from a dump.
+	for _ in 1 2 3; do
+		rm -f -- "$guests_dir/first"
+		"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
+		first=$!
+		settles measured_by "$pid" "$first"
+		sleep 1
+		monitor_busy 1.5
+		wait "$first"
+		record=$(cat "$guests_dir/first")
+		! lacks_flags dump || break
+	done
 	check "is no dump" lacks_flags dump
 	check "and the working set is right" holds "$(field wss_low_bytes) > 0.99 * $t && $(field wss_bytes) < 1.01 * $t"
 
