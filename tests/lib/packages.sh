@@ -10,7 +10,7 @@ packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvi
 	libxml2-utils)
 packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)
 # The arm64 lab: what emulates it, and what is built for it with.
-packages_lab+=(qemu-system-arm gcc-aarch64-linux-gnu)
+packages_lab+=(qemu-system-arm qemu-user gcc-aarch64-linux-gnu)
 # The picture that tests/bench/matrix draws; without it the table is the same.
 packages_picture=(gnuplot-nox)
 # What the Linux guests of tests/bench/matrix work at: a redis, a compiler. Nothing here starts a service.
