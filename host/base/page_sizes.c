@@ -12,7 +12,7 @@
 
 #define ENTRY_SHIFT 3 /* of an entry of a page table: 8 bytes */
 #define LARGEST_SHIFT 34
-#define MEASURED_PAGE_BYTES 4096
+#define MEASURED_PAGE_BYTES UINT64_C(4096)
 
 /* Of x86-64, should nothing be known. */
 struct page_sizes page_sizes_now = {.base_shift = 12, .huge_shift = 21};
@@ -53,14 +53,18 @@ void page_sizes_read(const struct fsroot *root, uint64_t base_bytes)
     };
 }
 
-int page_sizes_check(uint64_t base_bytes, struct error *error)
+int page_sizes_check(uint64_t base_bytes, uint64_t largest_bytes, struct error *error)
 {
-    if (base_bytes == MEASURED_PAGE_BYTES)
+    const bool small_only = largest_bytes <= MEASURED_PAGE_BYTES;
+
+    if (base_bytes == MEASURED_PAGE_BYTES ||
+        (base_bytes > MEASURED_PAGE_BYTES && base_bytes <= largest_bytes))
         return 0;
     return error_set(error, -ENOTSUP,
-                     "this host's base pages have %" PRIu64
-                     " KiB, and only those of 4 KiB can be measured",
-                     base_bytes / 1024);
+                     "this host's base pages have %" PRIu64 " KiB, and only those of %s"
+                     "%" PRIu64 " KiB can be measured",
+                     base_bytes / 1024, small_only ? "" : "4 to ",
+                     (small_only ? MEASURED_PAGE_BYTES : largest_bytes) / 1024);
 }
 
 /* Before any thread and any user: from then on they are constants. */

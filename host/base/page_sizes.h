@@ -32,12 +32,16 @@ extern struct page_sizes page_sizes_now;
  */
 void page_sizes_read(const struct fsroot *root, uint64_t base_bytes);
 
+/** The largest base page of which any method's number was held against the truth. */
+#define LARGEST_MEASURED_PAGE_BYTES 16384
+
 /**
- * Can pages be measured where the base page has @p base_bytes? Of others than 4 KiB no number has
- * been shown to be right yet, though all is counted in them.
+ * Can pages be measured where the base page has @p base_bytes?
+ * @param largest_bytes  the largest one of which numbers were shown to be right; 0: 4 KiB. All is
+ *                       counted in base pages, but nothing is promised that was not measured.
  * @return 0; -ENOTSUP, with the size in @p error
  */
-int page_sizes_check(uint64_t base_bytes, struct error *error);
+int page_sizes_check(uint64_t base_bytes, uint64_t largest_bytes, struct error *error);
 
 /** Of the base page, in bytes. */
 static inline uint64_t base_page_bytes(void)

@@ -75,3 +75,22 @@ uint64_t gpa_to_page(const struct gpa_layout *layout, const struct guest_ram *ra
     }
     return GPA_NONE;
 }
+
+/* --- how KVM maps it -------------------------------------------------------------------------- */
+
+unsigned gpa_kvm_order(const struct gpa_layout *layout, const struct guest_ram *ram, uint64_t page,
+                       unsigned order)
+{
+    const uint64_t gpa = gpa_of_page(layout, ram, page);
+
+    if (order == 0 || gpa == GPA_NONE)
+        return order;
+    for (unsigned levels = 2; levels > 0; levels--) {
+        const unsigned piece = levels * huge_page_order();
+        const uint64_t bytes = base_page_bytes() << piece;
+
+        if (piece <= order && ((gpa ^ guest_ram_hva(ram, page)) & (bytes - 1)) == 0)
+            return piece;
+    }
+    return 0;
+}

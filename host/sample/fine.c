@@ -34,6 +34,9 @@ struct fine {
 
 int fine_check(const struct target *target, struct error *error)
 {
+    if (target->root->live && page_sizes_check(base_page_bytes(), 0, error) < 0)
+        return error_prefix(error, "--fine");
+
     for (size_t b = 0; b < target->ram->n_blocks; b++) {
         const struct ram_block *block = &target->ram->blocks[b];
 

@@ -44,7 +44,7 @@ const struct method *method_by_name(const char *name)
 
 int method_host(const struct method *method, const struct fsroot *root, struct error *why)
 {
-    int rc = page_sizes_check(base_page_bytes(), why);
+    int rc = page_sizes_check(base_page_bytes(), method->base_page_bytes, why);
 
     return rc < 0 ? rc : method->host(root, why);
 }
@@ -52,6 +52,11 @@ int method_host(const struct method *method, const struct fsroot *root, struct e
 static int try_method(const struct method *method, const struct target *target,
                       const struct method_needs *needs, struct error *why)
 {
+    int rc = target->root->live ? page_sizes_check(base_page_bytes(), method->base_page_bytes, why)
+                                : 0;
+
+    if (rc < 0)
+        return rc;
     if (needs->census && !method->census)
         return error_set(why, -ENOTSUP, "takes no census; use --samples");
     if (needs->panel && !method->panel)

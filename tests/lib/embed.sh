@@ -105,20 +105,22 @@ embed_end() {
 # put among the domain's elements; EMBED_TYPE=kvm makes it a KVM guest, BALLOON=virtio gives it that balloon. Needs
 # $payload and $nothp.
 embed_create() {
-	local name=$1 mib=$2 params=$3 extra=${4:-} i
+	local name=$1 mib=$2 params=$3 extra=${4:-} i arch=x86_64 machine=pc features=
+	[[ $(uname -m) != aarch64 ]] || arch=aarch64 machine=virt features="<features><gic version='3'/></features>"
 	cat >"$embed_dir/$name.xml" <<-END
 		<domain type='${EMBED_TYPE:-qemu}'>
 		  <name>$name</name>
 		  <memory unit='MiB'>$mib</memory>
 		  <vcpu>1</vcpu>
 		  $extra
+		  $features
 		  <os>
-		    <type arch='x86_64' machine='pc'>hvm</type>
+		    <type arch='$arch' machine='$machine'>hvm</type>
 		    <kernel>$payload</kernel>
 		    <cmdline>$params</cmdline>
 		  </os>
 		  <devices>
-		    <emulator>/usr/bin/qemu-system-x86_64</emulator>
+		    <emulator>/usr/bin/qemu-system-$arch</emulator>
 		    <serial type='file'><source path='$embed_dir/$name.out'/></serial>
 		    <controller type='usb' model='none'/>
 		    <memballoon model='${BALLOON:-none}'/>

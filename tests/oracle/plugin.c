@@ -6,6 +6,8 @@
  *     qemu-system-x86_64 -accel tcg \
  *         -plugin oracle-plugin.so,map=/dev/shm/x[,slot_ms=100][,slots=64][,lab=on] ...
  *
+ * Or qemu-system-aarch64 with the machine type virt, without lab=on.
+ *
  * Theory of operation
  *
  * Data: every load and store of an executed instruction, those in helpers included, calls us right
@@ -67,6 +69,12 @@
 /* What else has RAM blocks (video, firmware) stays below; a NUMA node of a guest does not. */
 #define SMALL_BLOCK_BYTES (64ULL << 20)
 
+/* What phys_addr has too much (see qemu_plugin_api.h): the GPA of virt's RAM (QEMU 7.2
+ * hw/arm/virt.c, base_memmap[VIRT_MEM]). */
+#define VIRT_RAM_BEGIN (1ULL << 30)
+/* Its two blocks of 64 MiB, which only firmware reads; a payload has none. */
+#define VIRT_FLASH "virt.flash"
+
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 static struct {
@@ -77,7 +85,9 @@ static struct {
     /* guest RAM: one block */
     struct RAMBlock *block, *second;
     char *host;
-    uint64_t offset, bytes, pages;
+    uint64_t region_begin; /* in its container */
+    uint64_t offset;       /* of its first byte, as phys_addr counts */
+    uint64_t bytes, pages;
     struct oracle_header *header;
 } oracle = {.slots = 64, .slot_ns = 100000000};
 
@@ -184,6 +194,8 @@ static int note_block(struct RAMBlock *block, void *unused)
     uint64_t bytes = qemu_ram_get_used_length(block);
 
     (void)unused;
+    if (strncmp(qemu_ram_get_idstr(block), VIRT_FLASH, sizeof(VIRT_FLASH) - 1) == 0)
+        return 0;
     if (!oracle.block || bytes > qemu_ram_get_used_length(oracle.block)) {
         oracle.second = oracle.block;
         oracle.block = block;
@@ -206,7 +218,7 @@ static void find_ram(void)
     if (oracle.lab && qemu_ram_get_used_length(oracle.block) > ORACLE_MAX_LAB_BYTES)
         die("a lab with more than 3 GiB, whose frames are not one range");
     oracle.host = qemu_ram_get_host_addr(oracle.block);
-    oracle.offset = qemu_ram_get_offset(oracle.block);
+    oracle.offset = qemu_ram_get_offset(oracle.block) + oracle.region_begin;
     oracle.bytes = qemu_ram_get_used_length(oracle.block);
     oracle.pages = oracle.bytes / ORACLE_PAGE_BYTES;
 }
@@ -406,6 +418,12 @@ qemu_plugin_install(uint64_t id, const struct qemu_plugin_info *info, int argc, 
             fprintf(stderr, "oracle-plugin: not an option, or out of range: %s\n", argv[i]);
             return -1;
         }
+    if (oracle.lab && !x86_cpu_gdb_read_register) {
+        fprintf(stderr, "oracle-plugin: lab=on: not of %s\n", info->target_name);
+        return -1;
+    }
+    if (strcmp(info->target_name, "aarch64") == 0)
+        oracle.region_begin = VIRT_RAM_BEGIN;
     if (!oracle.map_path) {
         fprintf(stderr, "oracle-plugin: needs map=/ABSOLUTE/PATH\n");
         return -1;

@@ -66,7 +66,8 @@ unsigned qemu_plugin_mem_size_shift(uint32_t info);
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t vaddr);
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *address);
 /* Not guest-physical, whatever its name: the offset in QEMU's space of RAM blocks, plus the address
- * of the memory region in its container (0 for a machine's single RAM). QEMU 7.2 plugins/api.c. */
+ * of the memory region in its container (of a machine's single RAM 0 where it is mapped through
+ * aliases, as by pc; its GPA where it is mapped itself, as by virt). QEMU 7.2 plugins/api.c. */
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address);
 
 struct RAMBlock;
@@ -92,4 +93,6 @@ struct _GByteArray {
 };
 struct _GByteArray *g_byte_array_new(void);
 struct _GByteArray *g_byte_array_set_size(struct _GByteArray *array, unsigned length);
-int x86_cpu_gdb_read_register(struct CPUState *cpu, struct _GByteArray *array, int number);
+/* NULL in other emulators than those of x86. */
+__attribute__((weak)) int x86_cpu_gdb_read_register(struct CPUState *cpu, struct _GByteArray *array,
+                                                    int number);

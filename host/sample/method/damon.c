@@ -25,7 +25,8 @@
  * within a large folio that is mapped page by page, 2 MiB for a THP, the page size for hugetlb. One
  * unit has one region, however many draws fell into it. A mapping that changed its size within the
  * window is unmeasurable: a page that khugepaged collapsed reads hot, the rest of a unit that was
- * split is not looked at. The first huge page of a KVM guest is unmeasurable.
+ * split is not looked at. A huge page that KVM maps in pieces is unmeasurable: the first one of a
+ * guest, and those that gpa_kvm_order() names.
  *
  * The idle flag is the folio's but the accessed bit that of this process's mapping: pages merged by
  * KSM are measurable. Not seen: touches by other processes through mappings of their own
@@ -40,6 +41,7 @@
  * -9. Left behind: idle flags on pages that were not touched since, as with `idle`.
  */
 #include "base/cleanup.h"
+#include "guest_ram/gpa.h"
 #include "sample/kernel/carried_bits.h"
 #include "sample/kernel/collapses.h"
 #include "sample/kernel/damon_sysfs.h"
@@ -92,22 +94,29 @@ struct damon {
     struct region *regions; /* ascending by hva */
     uint64_t *pfn;          /* of each region's page; 0: absent */
     uint64_t *flags;        /* of its folio */
-    bool *watched;          /* for every page of the set: some region stands for it */
+    struct gpa_layout layout;
+    bool has_layout;
+    bool *watched; /* for every page of the set: some region stands for it */
 };
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* KVM maps the first 2 MiB of a guest in pages of 4 KiB whatever the host does, and of a huge page
- * DAMON asks KVM about one address only (mm/damon/vaddr.c, damon_young_pmd_entry()): a touch
- * anywhere else in it is missed. */
+/* Of a huge page DAMON asks KVM about one address only (mm/damon/vaddr.c, damon_young_pmd_entry(),
+ * damon_young_hugetlb_entry()): where KVM maps it in pieces, a touch anywhere else in it is missed.
+ * KVM maps the first 2 MiB of a guest in pages of 4 KiB whatever the host does. */
 static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
 {
     const struct page_set *set = damon->set;
     uint64_t first_hva = set->ram->blocks[0].hva;
+    unsigned order = set->order[i];
 
-    return damon->target->process->accel == ACCEL_KVM && set->order[i] > 0 &&
-           set->unit[i] < first_hva + huge_page_bytes() &&
-           set->unit[i] + (base_page_bytes() << set->order[i]) > first_hva;
+    if (damon->target->process->accel != ACCEL_KVM || order == 0)
+        return false;
+    if (damon->has_layout &&
+        gpa_kvm_order(&damon->layout, set->ram, page_set_page(set, i), order) < order)
+        return true;
+    return set->unit[i] < first_hva + huge_page_bytes() &&
+           set->unit[i] + (base_page_bytes() << order) > first_hva;
 }
 
 static void note_page(void *context, uint64_t i, const struct page_probe *probe)
@@ -443,6 +452,8 @@ static int open_all(struct damon *damon, struct error *error)
     damon->collapses = collapses_read(target->root);
     damon->devices = swap_devices_read(target->root);
     damon->carried = accessed_bits_are_carried(target);
+    damon->has_layout = gpa_layout_deduce(target->root, target->process, target->ram,
+                                          &damon->layout, NULL) == 0;
     rc = page_probe_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
     if (rc < 0)
         return error_set(error, rc, "pagemap: %s", strerror(-rc));
@@ -617,6 +628,7 @@ const struct method method_damon = {
     .needs_pages = true,
     .rank = {[ORDER_KVM] = 2, [ORDER_KVM_AGEING] = 4},
     .sees_qemu = true,
+    .base_page_bytes = LARGEST_MEASURED_PAGE_BYTES,
     .host = damon_host,
     .probe = damon_probe,
     .open = damon_open,

@@ -337,6 +337,7 @@ const struct method method_mglru = {
     .census = true,
     .max_windows = 2,
     .sees_qemu = true,
+    .base_page_bytes = LARGEST_MEASURED_PAGE_BYTES,
     .host = mglru_host,
     .probe = mglru_probe,
     .open = mglru_open,

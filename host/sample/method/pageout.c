@@ -646,6 +646,7 @@ const struct method method_pageout = {
              [ORDER_TCG_AGEING] = 1,
              [ORDER_DAEMON] = 2,
              [ORDER_DAEMON_AGEING] = 1},
+    .base_page_bytes = LARGEST_MEASURED_PAGE_BYTES,
     .host = pageout_host,
     .probe = pageout_probe,
     .open = pageout_open,

@@ -20,7 +20,8 @@
  *     impossible for locked and hugetlb memory; and since Linux 6.13 KVM sets it when mapping
  *     instead.
  *
- * With a huge mapping one drop removes all of it and any touch in it faults: one observation. A
+ * With a huge mapping one drop removes all of it and any touch in it faults: one observation. Where
+ * KVM cannot map a huge page of the host as one (gpa_kvm_order()), each piece is. A
  * vCPU that is plugged within a window is found at its end: until then its faults are not seen,
  * which is a doubt. One that has been unplugged by then is known by the time that it was in the
  * guest, if it was there at a timer tick; no difference is made from one whose faults were seen.
@@ -159,6 +160,19 @@ static void see_fault(uint64_t gpa, void *context)
         touch_unit(zap->set, i - 1, page);
 }
 
+/* The probed mapping as KVM has it. */
+static struct page_probe as_kvm_maps(const struct zap *zap, uint64_t i,
+                                     const struct page_probe *probe)
+{
+    const struct page_set *set = zap->set;
+    struct page_probe piece = *probe;
+
+    piece.order = gpa_kvm_order(&zap->layout, set->ram, page_set_page(set, i), probe->order);
+    if (piece.order < probe->order)
+        piece.unit_hva = page_set_hva(set, i) & ~((base_page_bytes() << piece.order) - 1);
+    return piece;
+}
+
 /* --- marking ---------------------------------------------------------------------------------- */
 
 /* The GPA of a DIMM cannot be deduced, so its faults cannot be distinguished from others. */
@@ -171,7 +185,10 @@ static void note_page(void *context, uint64_t i, const struct page_probe *probe)
     zap->to_drop[i] = true;
     set->state[i] = probe->state == PAGE_IDLE && block->dimm ? PAGE_UNMEASURABLE
                                                              : (uint8_t)probe->state;
-    page_set_note_unit(set, i, probe->order, probe->unit_hva);
+
+    const struct page_probe piece = as_kvm_maps(zap, i, probe);
+
+    page_set_note_unit(set, i, piece.order, piece.unit_hva);
 }
 
 /* Notes the pages whose state is @p wanted: these are to be dropped. */
@@ -335,13 +352,14 @@ static void see_page(void *context, uint64_t i, const struct page_probe *probe)
     struct zap *zap = context;
     struct page_set *set = zap->set;
     enum page_state state = (enum page_state)set->state[i];
+    const struct page_probe piece = as_kvm_maps(zap, i, probe);
 
     if (probe->state != PAGE_IDLE)
         set->state[i] = (uint8_t)page_lost(state, probe->state);
     else if (page_is_missing(state))
         see_new(zap, i, probe);
-    else if (probe->order > set->order[i])
-        see_joined(set, i, probe);
+    else if (piece.order > set->order[i])
+        see_joined(set, i, &piece);
 }
 
 /* How each page is mapped costs a system call, and is asked for only if khugepaged was at work. */
@@ -602,6 +620,7 @@ const struct method method_zap = {
     .panel_by_default = true,
     .rank =
         {[ORDER_KVM] = 3, [ORDER_KVM_AGEING] = 1, [ORDER_DAEMON] = 3, [ORDER_DAEMON_AGEING] = 2},
+    .base_page_bytes = LARGEST_MEASURED_PAGE_BYTES,
     .host = zap_host,
     .probe = zap_probe,
     .open = zap_open,

@@ -103,6 +103,40 @@ START_TEST(unknown_machine_is_refused_by_name)
 }
 END_TEST
 
+/* A page of a mapping of this order: the order of the pieces in which KVM maps it. */
+static const struct {
+    unsigned base_shift, huge_shift;
+    uint64_t hva, page;
+    unsigned order, pieces;
+} pieces[] = {
+    {12, 21, 4 * MIB, 512, 0, 0},
+    {12, 21, 4 * MIB, 700, 9, 9},
+    {12, 21, 4 * MIB + 4096, 700, 9, 0},
+    /* hugetlb: of 1 GiB; of 64 KiB and of 32 MiB, which only arm64 has */
+    {12, 21, 8 * GIB, 512, 18, 18},
+    {12, 21, 8 * GIB + 2 * MIB, 512, 18, 9},
+    {12, 21, 4 * MIB, 512, 4, 0},
+    {12, 21, 32 * MIB, 512, 13, 9},
+    /* pages of 16 KiB, huge ones of 32 MiB, QEMU's alignment of 2 */
+    {14, 25, 64 * MIB, 2048, 11, 11},
+    {14, 25, 66 * MIB, 2048, 11, 0},
+    {14, 25, 66 * MIB, 2048, 7, 0},
+};
+
+START_TEST(kvm_maps_what_is_aligned_in_both)
+{
+    const struct page_sizes of_host = page_sizes_now;
+
+    page_sizes_now = (struct page_sizes){pieces[_i].base_shift, pieces[_i].huge_shift};
+    make("pc", (uint64_t[]){2 * GIB}, 1);
+    blocks[0].hva = pieces[_i].hva;
+    ck_assert_uint_eq(gpa_kvm_order(&layout, &ram, pieces[_i].page, pieces[_i].order),
+                      pieces[_i].pieces);
+    blocks[0].hva = 0;
+    page_sizes_now = of_host;
+}
+END_TEST
+
 /* With an AMD vCPU, from machine type 7.1 on, high RAM begins at 1 TiB if the map reaches 1012
  * GiB. */
 static const struct {
@@ -189,6 +223,8 @@ int main(void)
     tcase_add_loop_test(tcase, known_corners, 0, sizeof(corners) / sizeof(corners[0]));
     tcase_add_test(tcase, there_and_back);
     tcase_add_test(tcase, dimms_have_no_deducible_address);
+    tcase_add_loop_test(tcase, kvm_maps_what_is_aligned_in_both, 0,
+                        sizeof(pieces) / sizeof(pieces[0]));
     tcase_add_loop_test(tcase, high_ram_moves_to_1_tib, 0, sizeof(maps) / sizeof(maps[0]));
     tcase_add_test(tcase, on_another_host_it_stays);
     tcase_add_test(tcase, unknown_machine_is_refused_by_name);

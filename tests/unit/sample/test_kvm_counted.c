@@ -244,9 +244,15 @@ START_TEST(no_method_is_promised_for_other_base_pages)
     for (size_t i = 0; methods[i]; i++) {
         struct error why = {0};
 
-        page_sizes_now = (struct page_sizes){.base_shift = 14, .huge_shift = 25};
+        page_sizes_now = (struct page_sizes){.base_shift = 16, .huge_shift = 29};
         ck_assert_int_eq(method_host(methods[i], &fake.root, &why), -ENOTSUP);
-        ck_assert_msg(strstr(why.text, "base pages have 16 KiB") != NULL, "%s", why.text);
+        ck_assert_msg(strstr(why.text, "base pages have 64 KiB") != NULL, "%s", why.text);
+        page_sizes_now = (struct page_sizes){.base_shift = 14, .huge_shift = 25};
+        why = (struct error){0};
+        method_host(methods[i], &fake.root, &why);
+        ck_assert_msg((strstr(why.text, "base pages have 16 KiB") != NULL) ==
+                          !methods[i]->base_page_bytes,
+                      "%s: %s", methods[i]->name, why.text);
         page_sizes_now = (struct page_sizes){.base_shift = 12, .huge_shift = 21};
         why = (struct error){0};
         method_host(methods[i], &fake.root, &why);
