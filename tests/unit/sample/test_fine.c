@@ -207,9 +207,10 @@ START_TEST(only_anonymous_memory_is_split)
         {{.backing = RAM_BACKING_SHMEM, .shared = true, .huge_bytes = HUGE}, "is a file"},
         {{.backing = RAM_BACKING_SHMEM, .huge_bytes = HUGE}, "is a file"},
     };
+    const struct fsroot captured = {.live = false};
     struct ram_block blocks[2] = {cases[0].block, cases[_i].block};
     const struct guest_ram ram = {.n_blocks = 2, .blocks = blocks};
-    const struct target target = {.ram = &ram};
+    const struct target target = {.root = &captured, .ram = &ram};
     struct error error = {0};
 
     ck_assert_int_eq(fine_check(&target, &error), cases[_i].why ? -ENOTSUP : 0);
