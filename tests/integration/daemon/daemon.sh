@@ -202,7 +202,7 @@ share_of_one() {
 		ORDER BY sample.id DESC LIMIT 20)"
 }
 is_kept() { holds "$(share_of_one) < 0.375"; }
-# A guest of 192 MiB in memfd has 3,072 places for pages of pageout: four times as much has to fit.
+# A guest of 192 MiB in memfd has 3,072 places for pages of pageout: half as much more has to fit.
 with_guest_budget 0.25% 30000
 check "it decides the panel, not the pages that were asked for" eventually panel_is 100 20000
 check "for twenty looks" records_after one "$before" 20
@@ -211,7 +211,7 @@ pages=$(panel_pages one)
 # cheaper.
 check "and is kept: $(share_of_one) % of a core for $pages pages" eventually is_kept
 with_guest_budget 1% 30000
-check "of four times as much the panel is larger" eventually panel_is $((pages * 2)) 30000
+check "of four times as much the panel is larger" eventually panel_is $((pages * 3 / 2)) 30000
 with_guest_budget 10% 300
 check "back to few pages" eventually panel_is 100 450
 sed -i 's/^max-period.*/max-period = 2/' "$guests_dir/conf"

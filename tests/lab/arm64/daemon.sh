@@ -72,7 +72,7 @@ begin_daemon() {
 	vmwssd_begin --config "$guests_dir/conf"
 }
 
-mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
+busybox mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
 if ! start_payload plain kvm "$params" -m 256; then
 	finish
 	exit 1
