@@ -51,7 +51,7 @@ fi
 
 # The huge pages in which KVM maps no larger piece than a base page: RAM and its GPA do not lie alike.
 huge_kb() { awk '/AnonHugePages/ { n += $2 } END { print n }' "/proc/$pid/smaps"; }
-ram_hva() { awk -F '[- ]' 'length($1) { hva = $1 } /^Size: *327680 kB/ { print hva; exit }' <(grep -E '^[0-9a-f]+-|^Size:' "/proc/$pid/smaps"); }
+ram_hva() { awk -F '[- ]' '/^[0-9a-f]+-/ { hva = $1 } /^Size: *327680 kB/ { print hva; exit }' "/proc/$pid/smaps"; }
 
 echo "# huge pages of 32 MiB"
 echo always >/sys/kernel/mm/transparent_hugepage/enabled
