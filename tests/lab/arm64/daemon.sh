@@ -6,6 +6,14 @@
 # guest agent. The history holds the truth, and neither SIGTERM nor kill -9 leaves anything in the kernel. The packages:
 # cmake --preset arm64 && cmake --build --preset arm64 && (cd build/arm64 && cpack -B packages).
 
+# The lab's root has no mount of util-linux.
+if [[ -z $(command -v mount) ]]; then
+	mkdir -p /tmp/applets
+	ln -s "$(command -v busybox)" /tmp/applets/mount
+	ln -s "$(command -v busybox)" /tmp/applets/umount
+	PATH+=:/tmp/applets
+fi
+
 libs=(libvirtd guests vmwssd kernel_state)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
@@ -72,7 +80,7 @@ begin_daemon() {
 	vmwssd_begin --config "$guests_dir/conf"
 }
 
-busybox mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
+mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
 if ! start_payload plain kvm "$params" -m 256; then
 	finish
 	exit 1
