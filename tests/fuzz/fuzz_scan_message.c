@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_scan_message.c  What the halves of vmwssd say to each other, of which either may have
  * been taken over. The first byte says which of the two messages it is, and whether it is as long
- * as the second says that its kind is: what is not given is 0. */
+ * as its kind, which the second says, and its own counts say: what is not given is 0. What is valid
+ * has exactly that length, and no byte behind it is read: there the memory ends. */
 #include "daemon/scanner/scan_message.h"
 
 #include "fuzz.h"
@@ -32,40 +33,69 @@ static void check_request(const struct scan_request *request, size_t size)
         CLAIM(request->sample.n_windows <= RUN_MAX_WINDOWS);
 }
 
-static void check_reply(struct scan_reply *reply, size_t size)
+static void check_record(const struct scan_sampled *sampled)
+{
+    struct ages_record record;
+
+    scan_record_take(sampled, &record);
+    CLAIM(record.sample.method && *record.sample.method);
+    CLAIM(record.sample.n_windows <= RUN_MAX_WINDOWS && record.n_bins <= SCAN_MAX_BINS);
+    for (size_t i = 0; i < record.sample.n_windows; i++)
+        CLAIM(record.sample.windows[i].wss_low_bytes <= record.sample.windows[i].wss_high_bytes);
+    for (size_t i = 0; i < record.n_bins; i++)
+        CLAIM(record.bins[i].to_s >= record.bins[i].from_s);
+}
+
+static void check_reply(const struct scan_reply *reply, size_t size)
 {
     if (size < sizeof(reply->op) || !scan_reply_valid(reply, size, reply->op))
         return;
+    CLAIM(size == scan_reply_size(reply) && size <= sizeof(*reply));
+    CLAIM(!scan_reply_valid(reply, size - 1, reply->op));
+    CLAIM(!scan_reply_valid(reply, size + 1, reply->op));
     CLAIM(strlen(reply->error) < sizeof(reply->error));
-    if (reply->op == SCAN_SAMPLE && reply->sampled.has_record) {
-        const struct ages_record *record = scan_record_take(&reply->sampled);
+    if (reply->op == SCAN_SAMPLE && reply->sampled.has_record)
+        check_record(&reply->sampled);
+}
 
-        CLAIM(record->sample.method && *record->sample.method);
-    }
+/* In memory that ends where the message does. */
+static void check(const uint8_t *bytes, size_t size, bool asks)
+{
+    uint8_t *exact = malloc(size);
+
+    CLAIM(exact || size == 0);
+    if (size > 0)
+        memcpy(exact, bytes, size);
+    if (asks)
+        check_request((const struct scan_request *)(const void *)exact, size);
+    else
+        check_reply((const struct scan_reply *)(const void *)exact, size);
+    free(exact);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static union {
+        struct scan_request request;
+        struct scan_reply reply;
+        uint8_t bytes[sizeof(struct scan_reply)];
+    } message;
+
     if (size < 2)
         return 0;
 
     const bool asks = data[0] & 1;
     const bool whole = data[0] & 2;
     const uint32_t op = data[1] % N_SCAN_OPS;
-    size_t length = asks ? scan_request_size(op) : scan_reply_size(op);
-    size_t given = size - 2;
-    uint8_t *bytes = calloc(1, given + sizeof(struct scan_reply)); /* at least what receives it */
+    const size_t given = size - 2 < sizeof(message) ? size - 2 : sizeof(message);
 
-    CLAIM(bytes);
-    memcpy(bytes, data + 2, given);
-    if (whole)
-        memcpy(bytes, &op, sizeof(op));
-    else
-        length = given;
-    if (asks)
-        check_request((const struct scan_request *)(const void *)bytes, length);
-    else
-        check_reply((struct scan_reply *)(void *)bytes, length);
-    free(bytes);
+    memset(&message, 0, sizeof(message));
+    memcpy(message.bytes, data + 2, given);
+    if (!whole) {
+        check(data + 2, size - 2, asks);
+        return 0;
+    }
+    memcpy(message.bytes, &op, sizeof(op));
+    check(message.bytes, asks ? scan_request_size(op) : scan_reply_size(&message.reply), asks);
     return 0;
 }

@@ -234,16 +234,17 @@ static void identify(const struct fleet_guest *guest, struct sample_record *reco
 /* It runs, and is not measured: its size is kept, if the scanner knows it. When to scan it
  * again. */
 static uint64_t keep_size(struct fleet *fleet, struct fleet_guest *guest,
-                          struct scan_sampled *sampled)
+                          const struct scan_sampled *sampled)
 {
     uint64_t now_ns = clock_ns();
     uint64_t next_ns = retry_ns(guest);
 
     if (fleet->writer && sampled->has_record && !is_late(fleet, guest)) {
-        struct ages_record *record = scan_record_take(sampled);
+        struct ages_record record;
 
-        identify(guest, &record->sample);
-        writer_put(fleet->writer, record, (double)(next_ns - now_ns) / 1e9, 0, NULL);
+        scan_record_take(sampled, &record);
+        identify(guest, &record.sample);
+        writer_put(fleet->writer, &record, (double)(next_ns - now_ns) / 1e9, 0, NULL);
     }
     return next_ns;
 }
@@ -276,11 +277,11 @@ static const char *method_name(uint8_t number)
 /* What has come of the scan of the guest that the worker is at; when it shall be scanned again. 0:
  * never, it is gone. */
 static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch, int rc,
-                            struct scan_sampled *sampled, const struct error *error,
+                            const struct scan_sampled *sampled, const struct error *error,
                             struct outcome *outcome)
 {
     struct fleet_guest *guest = batch->guests[batch->at];
-    struct ages_record *record = NULL;
+    struct ages_record record;
     bool first = sampled->pages_before == 0;
 
     outcome->recorded = rc == 0;
@@ -302,12 +303,12 @@ static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch
     if (!first) /* opening it cost more than scans will */
         budget_learn(&outcome->cost, (double)sampled->pages, outcome->cpu_s);
     if (rc == 0) {
-        record = scan_record_take(sampled);
-        identify(guest, &record->sample);
-        fleet_record(fleet, guest, batch, record);
+        scan_record_take(sampled, &record);
+        identify(guest, &record.sample);
+        fleet_record(fleet, guest, batch, &record);
     }
 
-    double period_s = period_after(guest, batch, record ? &record->sample : NULL);
+    double period_s = period_after(guest, batch, rc == 0 ? &record.sample : NULL);
     uint64_t next_ns = batch->due_ns + fleet_ns(period_s);
     uint64_t now_ns = clock_ns();
 

@@ -28,8 +28,8 @@ static const char *const memfd_names[] = {NULL, "SEV-SNP", "TDX", "guest_memfd"}
 
 #define REQUEST_WITH(part) \
     (offsetof(struct scan_request, part) + sizeof(((struct scan_request *)NULL)->part))
-#define REPLY_WITH(part) \
-    (offsetof(struct scan_reply, part) + sizeof(((struct scan_reply *)NULL)->part))
+#define REPLY_UNTIL(part) offsetof(struct scan_reply, part)
+#define REPLY_WITH(part) (REPLY_UNTIL(part) + sizeof(((struct scan_reply *)NULL)->part))
 #define REQUEST_PLAIN offsetof(struct scan_request, find)
 #define REPLY_PLAIN offsetof(struct scan_reply, list)
 
@@ -53,24 +53,64 @@ size_t scan_request_size(unsigned op)
     return op < N_SCAN_OPS ? sizes[op] : 0;
 }
 
-size_t scan_reply_size(unsigned op)
-{
-    static const size_t sizes[N_SCAN_OPS] = {
-        [SCAN_ALIVE] = REPLY_PLAIN,
-        [SCAN_LANE] = REPLY_PLAIN,
-        [SCAN_LIST] = REPLY_WITH(list),
-        [SCAN_FIND] = REPLY_WITH(pid),
-        [SCAN_START] = REPLY_WITH(start_ticks),
-        [SCAN_OPEN] = REPLY_WITH(opened),
-        [SCAN_HAS_RAM] = REPLY_WITH(has_ram),
-        [SCAN_SAMPLE] = REPLY_WITH(sampled),
-        [SCAN_CLOSE] = REPLY_PLAIN,
-        [SCAN_CONNECT] = REPLY_PLAIN,
-        [SCAN_JOBS] = REPLY_WITH(jobs),
-        [SCAN_BELL] = REPLY_PLAIN,
-    };
+/* Without the elements of its array, and without a record. */
+static const size_t reply_sizes[N_SCAN_OPS] = {
+    [SCAN_ALIVE] = REPLY_PLAIN,
+    [SCAN_LANE] = REPLY_PLAIN,
+    [SCAN_LIST] = REPLY_UNTIL(list.pids),
+    [SCAN_FIND] = REPLY_WITH(pid),
+    [SCAN_START] = REPLY_WITH(start_ticks),
+    [SCAN_OPEN] = REPLY_WITH(opened),
+    [SCAN_HAS_RAM] = REPLY_WITH(has_ram),
+    [SCAN_SAMPLE] = REPLY_UNTIL(sampled.record),
+    [SCAN_CLOSE] = REPLY_PLAIN,
+    [SCAN_CONNECT] = REPLY_PLAIN,
+    [SCAN_JOBS] = REPLY_WITH(jobs),
+    [SCAN_BELL] = REPLY_PLAIN,
+};
 
-    return op < N_SCAN_OPS ? sizes[op] : 0;
+void scan_reply_begin(struct scan_reply *reply, unsigned op)
+{
+    memset(reply, 0, op == SCAN_SAMPLE ? REPLY_UNTIL(sampled.record.parts) : reply_sizes[op]);
+    reply->op = op;
+}
+
+size_t scan_sampled_size(const struct scan_sampled *sampled)
+{
+    const struct scan_record *record = &sampled->record;
+
+    if (!sampled->has_record)
+        return offsetof(struct scan_sampled, record);
+    return offsetof(struct scan_sampled, record.parts) +
+           ((size_t)record->n_windows + record->n_bins) * sizeof(record->parts[0]);
+}
+
+size_t scan_reply_size(const struct scan_reply *reply)
+{
+    const struct scan_record *record = &reply->sampled.record;
+
+    if (reply->op >= N_SCAN_OPS)
+        return 0;
+    if (reply->op == SCAN_LIST)
+        return reply->list.n > SCAN_MAX_PROCESSES
+                   ? 0
+                   : reply_sizes[SCAN_LIST] + reply->list.n * sizeof(reply->list.pids[0]);
+    if (reply->op != SCAN_SAMPLE)
+        return reply_sizes[reply->op];
+    if (reply->sampled.has_record &&
+        (record->n_windows > RUN_MAX_WINDOWS || record->n_bins > SCAN_MAX_BINS))
+        return 0;
+    return REPLY_UNTIL(sampled) + scan_sampled_size(&reply->sampled);
+}
+
+/* No count is looked at that did not come. */
+static bool reply_size_valid(const struct scan_reply *reply, size_t size, unsigned op)
+{
+    if (op >= N_SCAN_OPS || size < reply_sizes[op] || reply->op != op)
+        return false;
+    if (op == SCAN_SAMPLE && reply->sampled.has_record && size < REPLY_UNTIL(sampled.record.parts))
+        return false;
+    return size == scan_reply_size(reply);
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */
@@ -194,20 +234,18 @@ bool scan_request_valid(const struct scan_request *request, size_t size)
 
 static bool list_valid(const struct scan_list *list)
 {
-    if (list->n > SCAN_MAX_PROCESSES)
-        return false;
     for (uint32_t i = 0; i < list->n; i++)
         if (list->pids[i] <= 0)
             return false;
     return true;
 }
 
-static bool window_valid(const struct window_record *window)
+static bool window_valid(const struct scan_window *window)
 {
     return is_within(window->window_s, 0, SCAN_MAX_SECONDS) &&
            is_within(window->est_window_s, 0, SCAN_MAX_SECONDS) &&
            is_within(window->touched_fraction, 0, 1) &&
-           window->wss_low_bytes <= window->wss_high_bytes;
+           window->wss_low_bytes <= window->wss_high_bytes && window->unsettled <= 1;
 }
 
 static bool bin_valid(const struct age_bin *bin)
@@ -216,22 +254,22 @@ static bool bin_valid(const struct age_bin *bin)
            bin->to_s >= bin->from_s;
 }
 
-static bool record_valid(const struct ages_record *ages)
+/* Its counts are those that its size was held against. */
+static bool record_valid(const struct scan_record *record)
 {
-    const struct sample_record *record = &ages->sample;
+    const union scan_part *bins = &record->parts[record->n_windows];
 
-    if (record->n_windows > RUN_MAX_WINDOWS || ages->n_bins > RUN_MAX_WINDOWS + 1 ||
-        record->method || record->pid <= 0 || record->accel > ACCEL_TCG ||
+    if (record->pid <= 0 || record->accel > ACCEL_TCG || record->census > 1 ||
         (record->flags & ~KNOWN_FLAGS) || !is_within(record->vcpu_s, 0, SCAN_MAX_SECONDS) ||
         !is_within(record->cpu_s, 0, SCAN_MAX_SECONDS) ||
         !is_within(record->paused_s, 0, SCAN_MAX_SECONDS) || record->time.tv_nsec < 0 ||
         record->time.tv_nsec >= 1000000000)
         return false;
-    for (size_t i = 0; i < record->n_windows; i++)
-        if (!window_valid(&record->windows[i]))
+    for (uint32_t i = 0; i < record->n_windows; i++)
+        if (!window_valid(&record->parts[i].window))
             return false;
-    for (size_t i = 0; i < ages->n_bins; i++)
-        if (!bin_valid(&ages->bins[i]))
+    for (uint32_t i = 0; i < record->n_bins; i++)
+        if (!bin_valid(&bins[i].bin))
             return false;
     return true;
 }
@@ -250,8 +288,7 @@ static bool sampled_valid(const struct scan_sampled *sampled)
 
 bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op)
 {
-    if (size < REPLY_PLAIN || reply->op != op || size != scan_reply_size(op) || reply->rc > 0 ||
-        !ENDS(reply->error))
+    if (!reply_size_valid(reply, size, op) || reply->rc > 0 || !ENDS(reply->error))
         return false;
     switch ((enum scan_op)op) {
     case SCAN_LIST:
@@ -339,31 +376,104 @@ const struct method *scan_method_take(uint8_t number)
     return NULL;
 }
 
-/* Neither half believes the other that these were left out. */
-static void scrub(struct sample_record *record)
+static struct scan_window window_put(const struct window_record *window)
 {
-    record->method = NULL;
-    record->fine = (struct fine_record){0};
-    memset(record->host, 0, sizeof(record->host));
-    memset(record->domain, 0, sizeof(record->domain));
-    memset(record->uuid, 0, sizeof(record->uuid));
-    memset(&record->guest, 0, sizeof(record->guest));
+    return (struct scan_window){.window_s = window->window_s,
+                                .est_window_s = window->est_window_s,
+                                .touched_fraction = window->touched_fraction,
+                                .wss_bytes = window->wss_bytes,
+                                .wss_low_bytes = window->wss_low_bytes,
+                                .wss_high_bytes = window->wss_high_bytes,
+                                .unit_low_bytes = window->unit_low_bytes,
+                                .unmeasurable_bytes = window->unmeasurable_bytes,
+                                .resident_high_bytes = window->resident_high_bytes,
+                                .gone_bytes = window->gone_bytes,
+                                .unsettled = window->unsettled};
 }
 
-void scan_record_put(struct scan_sampled *sampled)
+static struct window_record window_take(const struct scan_window *window)
 {
+    return (struct window_record){.window_s = window->window_s,
+                                  .est_window_s = window->est_window_s,
+                                  .touched_fraction = window->touched_fraction,
+                                  .wss_bytes = window->wss_bytes,
+                                  .wss_low_bytes = window->wss_low_bytes,
+                                  .wss_high_bytes = window->wss_high_bytes,
+                                  .unit_low_bytes = window->unit_low_bytes,
+                                  .unmeasurable_bytes = window->unmeasurable_bytes,
+                                  .resident_high_bytes = window->resident_high_bytes,
+                                  .gone_bytes = window->gone_bytes,
+                                  .unsettled = window->unsettled};
+}
+
+/* A part is zeroed first: a bin is shorter than its room, and what was there stays here. */
+static void put_parts(struct scan_record *out, const struct ages_record *ages)
+{
+    union scan_part *part = out->parts;
+
+    out->n_windows = (uint32_t)ages->sample.n_windows;
+    out->n_bins = (uint32_t)ages->n_bins;
+    memset(part, 0, ((size_t)out->n_windows + out->n_bins) * sizeof(*part));
+    for (uint32_t i = 0; i < out->n_windows; i++)
+        (part++)->window = window_put(&ages->sample.windows[i]);
+    for (uint32_t i = 0; i < out->n_bins; i++)
+        (part++)->bin = ages->bins[i];
+}
+
+void scan_record_put(struct scan_sampled *sampled, const struct ages_record *ages)
+{
+    const struct sample_record *record = &ages->sample;
+    struct scan_record *out = &sampled->record;
+
     sampled->has_record = 1;
-    scrub(&sampled->record.sample);
+    out->time = record->time;
+    out->pid = record->pid;
+    out->accel = record->accel;
+    out->samples = record->samples;
+    out->granularity_bytes = record->granularity_bytes;
+    out->ram_bytes = record->ram_bytes;
+    out->resident_bytes = record->resident_bytes;
+    out->unmeasurable_bytes = record->unmeasurable_bytes;
+    out->vcpu_s = record->vcpu_s;
+    out->cpu_s = record->cpu_s;
+    out->marking_s = record->marking_s;
+    out->reading_s = record->reading_s;
+    out->paused_s = record->paused_s;
+    out->flags = record->flags;
+    out->census = record->census;
+    put_parts(out, ages);
 }
 
-struct ages_record *scan_record_take(struct scan_sampled *sampled)
+void scan_record_take(const struct scan_sampled *sampled, struct ages_record *out)
 {
     const struct method *method = scan_method_take(sampled->method);
-    struct sample_record *record = &sampled->record.sample;
+    const struct scan_record *crossed = &sampled->record;
+    const union scan_part *part = crossed->parts;
+    struct sample_record *record = &out->sample;
 
-    scrub(record);
-    record->method = method && record->n_windows > 0 ? method->name : SAMPLE_NO_METHOD;
+    memset(out, 0, sizeof(*out));
+    record->time = crossed->time;
+    record->method = method && crossed->n_windows > 0 ? method->name : SAMPLE_NO_METHOD;
     if (gethostname(record->host, sizeof(record->host) - 1) < 0)
         record->host[0] = '\0';
-    return &sampled->record;
+    record->pid = crossed->pid;
+    record->accel = (enum accel)crossed->accel;
+    record->samples = crossed->samples;
+    record->granularity_bytes = crossed->granularity_bytes;
+    record->ram_bytes = crossed->ram_bytes;
+    record->resident_bytes = crossed->resident_bytes;
+    record->unmeasurable_bytes = crossed->unmeasurable_bytes;
+    record->vcpu_s = crossed->vcpu_s;
+    record->cpu_s = crossed->cpu_s;
+    record->marking_s = crossed->marking_s;
+    record->reading_s = crossed->reading_s;
+    record->paused_s = crossed->paused_s;
+    record->flags = crossed->flags;
+    record->census = crossed->census;
+    record->n_windows = crossed->n_windows;
+    out->n_bins = crossed->n_bins;
+    for (uint32_t i = 0; i < crossed->n_windows; i++)
+        record->windows[i] = window_take(&(part++)->window);
+    for (uint32_t i = 0; i < crossed->n_bins; i++)
+        out->bins[i] = (part++)->bin;
 }

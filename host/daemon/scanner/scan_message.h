@@ -3,13 +3,14 @@
  * @file scan_message.h  What crosses the wall between the two processes of vmwssd (scanner.h).
  *
  * Theory of operation. A request is one message, and so is its reply; several requests may wait in
- * a channel. Each kind has one size, and what is shorter or longer is none. Every field is checked
- * before anything else looks at it: a text ends within its array, a number is within the range that
- * stands beside it, a switch is 0 or
- * 1. So the scanner, which has privileges, acts on nothing that another process made up but plain
- * numbers and the names of guests, and of these it proves what it is about to touch: that the
- * process is a QEMU, and the same as when it was opened. Both processes are the same program, so
- * the structs themselves cross. Pure functions; no pointers cross.
+ * a channel. Each kind of request has one size. So has a reply, but for the two that end in an
+ * array: these are as long as the elements that they count, to the byte. What is shorter or longer
+ * is no message. Every field is checked before anything else looks at it: a text ends within its
+ * array, a number is within the range that stands beside it, a switch is 0 or 1. So the scanner,
+ * which has privileges, acts on nothing that another process made up but plain numbers and the
+ * names of guests, and of these it proves what it is about to touch: that the process is a QEMU,
+ * and the same as when it was opened. Both processes are the same program, so the structs
+ * themselves cross. Pure functions; no pointers cross.
  */
 #pragma once
 
@@ -112,12 +113,46 @@ struct scan_opened {
     char uuid[37];  /* likewise */
 };
 
+/** struct window_record */
+struct scan_window {
+    double window_s, est_window_s, touched_fraction;
+    uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
+    uint64_t unit_low_bytes;
+    uint64_t unmeasurable_bytes;
+    uint64_t resident_high_bytes;
+    uint64_t gone_bytes;
+    uint64_t unsettled; /* a switch; as wide as all others, so that no padding crosses */
+};
+
+union scan_part {
+    struct scan_window window;
+    struct age_bin bin;
+};
+
+#define SCAN_MAX_BINS (RUN_MAX_WINDOWS + 1)
+
+/** struct ages_record, without its method, names, and what the guest itself and --fine say. */
+struct scan_record {
+    struct timespec time;
+    int32_t pid;
+    uint32_t accel; /* enum accel */
+    uint64_t samples, granularity_bytes;
+    uint64_t ram_bytes, resident_bytes, unmeasurable_bytes;
+    double vcpu_s, cpu_s, marking_s, reading_s, paused_s;
+    uint32_t flags;                                         /* enum sample_flag */
+    uint32_t census;                                        /* a switch */
+    uint32_t n_windows;                                     /* .. RUN_MAX_WINDOWS */
+    uint32_t n_bins;                                        /* .. SCAN_MAX_BINS */
+    union scan_part parts[RUN_MAX_WINDOWS + SCAN_MAX_BINS]; /* the windows, then the bins */
+};
+
 struct scan_sampled {
     uint64_t pages_before, pages; /* of its panel, before and after; 0: there was none */
     double cpu_s;                 /* of the scanner */
     uint8_t method;               /* as in scan_sample; 0: none */
-    uint8_t has_record;           /* if rc is not 0: of its size, without windows */
-    struct ages_record record;    /* without pointers, host, domain and the guest's own word */
+    uint8_t has_record;           /* if rc is not 0: of its size, without windows. 0: the reply ends
+                                     before it */
+    struct scan_record record;
 };
 
 struct scan_jobs {
@@ -141,9 +176,19 @@ struct scan_reply {
     };
 };
 
-/** How large a request or a reply of this kind is; 0: there is no such kind. */
+/** How large a request of this kind is; 0: there is no such kind. */
 size_t scan_request_size(unsigned op);
-size_t scan_reply_size(unsigned op);
+
+/** Makes an empty reply to @p op, all that crosses of it zeroed; elements follow their count. */
+void scan_reply_begin(struct scan_reply *reply, unsigned op);
+
+/** How large this reply is, with the elements that it counts; 0: there is no such kind, or it
+ * counts more than there can be. */
+size_t scan_reply_size(const struct scan_reply *reply);
+
+/** How much of it, its record included if it has one, is filled. Of one that was begun or is
+ * valid. */
+size_t scan_sampled_size(const struct scan_sampled *sampled);
 
 /** Are the first @p size bytes of @p request one, and every field in its range? */
 bool scan_request_valid(const struct scan_request *request, size_t size);
@@ -161,9 +206,9 @@ int scan_ram_take(const struct scan_ram *ram, struct ram_config *out);
 uint8_t scan_method_put(const struct method *method);
 const struct method *scan_method_take(uint8_t number);
 
-/** Makes what ages_record_fill() wrote into sampled->record ready to cross: without pointers, host,
- * names and the guest's own word. */
-void scan_record_put(struct scan_sampled *sampled);
+/** Puts what ages_record_fill() wrote behind the rest of @p sampled, which was begun. */
+void scan_record_put(struct scan_sampled *sampled, const struct ages_record *record);
 
-/** The record that has crossed, with its host and its method; part of @p sampled. */
-struct ages_record *scan_record_take(struct scan_sampled *sampled);
+/** The record of a valid one that has a record; its host is this one, and its domain and uuid are
+ * empty. */
+void scan_record_take(const struct scan_sampled *sampled, struct ages_record *out);

@@ -151,6 +151,7 @@ static void sample_guest(struct scan_entry *guest, const struct scan_sample *sam
     struct scan_rules rules = {.method = scan_method_take(sample->method),
                                .n_windows = sample->n_windows,
                                .tick_s = sample->tick_s};
+    struct ages_record record;
     struct error error = {0};
 
     memcpy(rules.window_s, sample->window_s, sizeof(rules.window_s));
@@ -160,13 +161,13 @@ static void sample_guest(struct scan_entry *guest, const struct scan_sample *sam
     if (sample->anew) /* restores the guest, which may hang as a scan may */
         guest_scan_begin_anew(guest->scan);
 
-    int rc = guest_scan_sample(guest->scan, &rules, sample->samples, sample->cpu_s,
-                               &reply->sampled.record, &error);
+    int rc = guest_scan_sample(guest->scan, &rules, sample->samples, sample->cpu_s, &record,
+                               &error);
 
     /* One that runs and cannot be measured: its size is kept. */
-    if (rc == 0 || (rc != -ESRCH && rc != -EBUSY && rc != -EAGAIN &&
-                    guest_scan_size(guest->scan, &reply->sampled.record)))
-        scan_record_put(&reply->sampled);
+    if (rc == 0 ||
+        (rc != -ESRCH && rc != -EBUSY && rc != -EAGAIN && guest_scan_size(guest->scan, &record)))
+        scan_record_put(&reply->sampled, &record);
     reply->sampled.pages = guest_scan_pages(guest->scan);
     reply->sampled.method = scan_method_put(method_by_name(guest_scan_method(guest->scan)));
     fail(reply, rc, &error);

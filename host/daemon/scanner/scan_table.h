@@ -21,7 +21,7 @@ struct scan_table *scan_table_new(const struct fsroot *root, pid_t parent);
 /**
  * Answers one request, which is valid; not SCAN_ALIVE, SCAN_LANE and SCAN_BELL, which are about
  * the wall.
- * @param reply  zeroed; filled
+ * @param reply  begun; filled
  * @param fd     the descriptor that goes with the reply, which the caller closes; -1: none
  */
 void scan_table_answer(struct scan_table *table, const struct scan_request *request,

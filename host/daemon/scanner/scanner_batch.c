@@ -100,7 +100,7 @@ static void answer_here(struct scanner *scanner, const struct scanner_batch *bat
     int fd;
 
     fill_request(batch, batch->answered, &request);
-    memset(reply, 0, scan_reply_size(SCAN_SAMPLE));
+    scan_reply_begin(reply, SCAN_SAMPLE);
     if (batch->cut)
         reply->rc = -ESHUTDOWN;
     else if (scan_request_valid(&request, scan_request_size(request.op)))
@@ -128,8 +128,7 @@ int scanner_batch_receive(struct scanner *scanner, struct scanner_batch *batch, 
         memset(&reply.sampled, 0, offsetof(struct scan_sampled, record));
     batch->answered++;
     rc = scanner_result(scanner, rc, &reply, error);
-    memcpy(out, &reply.sampled,
-           reply.sampled.has_record ? sizeof(*out) : offsetof(struct scan_sampled, record));
+    memcpy(out, &reply.sampled, scan_sampled_size(&reply.sampled));
     if (rc == 0 && !out->has_record)
         return error_set(error, -EBADMSG, "the scanner has no record");
     return rc == -ETIME ? -EIO : rc; /* which would mean that this is no answer */

@@ -41,7 +41,6 @@ static int make_bell(struct lane *lane, struct scan_reply *reply)
 {
     int fd = -1;
 
-    reply->op = SCAN_BELL;
     if (lane->bell_fd >= 0) {
         reply->rc = -EEXIST;
         return -1;
@@ -64,7 +63,7 @@ static bool is_cut(const struct lane *lane)
 static void answer_on_lane(struct lane *lane, const struct scan_request *request,
                            struct scan_reply *reply, int *fd)
 {
-    memset(reply, 0, scan_reply_size(request->op));
+    scan_reply_begin(reply, request->op);
     if (request->op == SCAN_BELL)
         *fd = make_bell(lane, reply);
     else
@@ -83,7 +82,7 @@ static bool answer_request(struct lane *lane, struct scan_request *request,
         return false;
     answer_on_lane(lane, request, reply, &fd);
 
-    int rc = scan_socket_send(lane->channel_fd, reply, scan_reply_size(request->op), fd);
+    int rc = scan_socket_send(lane->channel_fd, reply, scan_reply_size(reply), fd);
 
     if (fd >= 0)
         close(fd);
@@ -158,8 +157,7 @@ static bool answer_first(struct first *first)
     if (n < 0 || !scan_request_valid(&request, (size_t)n) ||
         (request.op != SCAN_ALIVE && request.op != SCAN_LANE))
         return false;
-    memset(&reply, 0, scan_reply_size(request.op));
-    reply.op = request.op;
+    scan_reply_begin(&reply, request.op);
     if (request.op == SCAN_LANE) {
         fd = atomic_load(&first->lanes) < MAX_LANES ? make_lane(first) : -EMFILE;
         reply.rc = fd < 0 ? fd : 0;
@@ -167,7 +165,7 @@ static bool answer_first(struct first *first)
         first->heard_ns = clock_ns();
     }
 
-    int rc = scan_socket_send(first->channel_fd, &reply, scan_reply_size(request.op), fd);
+    int rc = scan_socket_send(first->channel_fd, &reply, scan_reply_size(&reply), fd);
 
     if (fd >= 0)
         close(fd);

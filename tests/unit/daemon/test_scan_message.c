@@ -23,7 +23,7 @@ static bool request_valid(void)
 
 static bool reply_valid(void)
 {
-    return scan_reply_valid(&reply, scan_reply_size(reply.op), reply.op);
+    return scan_reply_valid(&reply, scan_reply_size(&reply), reply.op);
 }
 
 static void fill_domain(struct scan_domain *domain)
@@ -43,17 +43,24 @@ START_TEST(of_each_kind_there_is_one_size)
 {
     for (unsigned op = 0; op < N_SCAN_OPS; op++) {
         size_t size = scan_request_size(op);
+        size_t reply_size;
 
+        scan_reply_begin(&reply, op);
+        reply_size = scan_reply_size(&reply);
         ck_assert_uint_gt(size, 0);
         ck_assert_uint_le(size, sizeof(request));
-        ck_assert_uint_gt(scan_reply_size(op), 0);
-        ck_assert_uint_le(scan_reply_size(op), sizeof(reply));
-        request.op = reply.op = op;
+        ck_assert_uint_gt(reply_size, 0);
+        ck_assert_uint_le(reply_size, sizeof(reply));
+        request.op = op;
         ck_assert(!scan_request_valid(&request, size - 1));
         ck_assert(!scan_request_valid(&request, size + 1));
-        ck_assert(!scan_reply_valid(&reply, scan_reply_size(op) - 1, op));
-        ck_assert(!scan_reply_valid(&reply, scan_reply_size(op), (op + 1) % N_SCAN_OPS));
+        ck_assert(!scan_reply_valid(&reply, reply_size - 1, op));
+        ck_assert(!scan_reply_valid(&reply, reply_size + 1, op));
+        ck_assert(!scan_reply_valid(&reply, reply_size, (op + 1) % N_SCAN_OPS));
     }
+    reply.op = N_SCAN_OPS;
+    ck_assert_uint_eq(scan_reply_size(&reply), 0);
+    ck_assert(!scan_reply_valid(&reply, 0, N_SCAN_OPS));
     request.op = N_SCAN_OPS;
     ck_assert(!scan_request_valid(&request, sizeof(request)));
     ck_assert(!scan_request_valid(&request, 0));
@@ -215,42 +222,185 @@ END_TEST
 
 static struct ages_record record_of(void)
 {
-    struct ages_record record = {.n_bins = 2};
+    struct ages_record record;
 
-    record.sample = (struct sample_record){.pid = 42,
-                                           .method = method_idle.name,
-                                           .accel = ACCEL_KVM,
-                                           .n_windows = 1,
-                                           .ram_bytes = 1 << 30,
-                                           .resident_bytes = 1 << 29};
+    memset(&record, 0, sizeof(record)); /* and its padding */
+    record.n_bins = 2;
+    record.sample.time = (struct timespec){.tv_sec = 3, .tv_nsec = 4};
+    record.sample.pid = 42;
+    record.sample.method = method_idle.name;
+    record.sample.accel = ACCEL_KVM;
+    record.sample.census = true;
+    record.sample.samples = 5;
+    record.sample.granularity_bytes = 6;
+    record.sample.ram_bytes = 1 << 30;
+    record.sample.resident_bytes = 1 << 29;
+    record.sample.unmeasurable_bytes = 7;
+    record.sample.vcpu_s = 8;
+    record.sample.cpu_s = 9;
+    record.sample.marking_s = 10;
+    record.sample.reading_s = 11;
+    record.sample.paused_s = 12;
+    record.sample.flags = FLAG_KSM;
+    record.sample.n_windows = 1;
     strcpy(record.sample.domain, "web1");
-    record.sample.windows[0] = (struct window_record){
-        .window_s = 10, .est_window_s = 10, .wss_bytes = 5, .wss_high_bytes = 6};
-    record.bins[0].to_s = record.bins[1].from_s = 10;
+    record.sample.windows[0] = (struct window_record){.window_s = 10,
+                                                      .est_window_s = 11,
+                                                      .wss_bytes = 5,
+                                                      .wss_low_bytes = 4,
+                                                      .wss_high_bytes = 6,
+                                                      .unit_low_bytes = 3,
+                                                      .unmeasurable_bytes = 2,
+                                                      .resident_high_bytes = 1,
+                                                      .touched_fraction = 0.5,
+                                                      .gone_bytes = GONE_NOT_KEPT,
+                                                      .unsettled = true};
+    record.bins[0] = (struct age_bin){.to_s = 10, .bytes = 2, .low_bytes = 1, .high_bytes = 3};
+    record.bins[1].from_s = 10;
     record.bins[1].to_s = HUGE_VAL;
     return record;
 }
 
 static void put(const struct ages_record *record)
 {
-    reply.sampled.record = *record;
-    scan_record_put(&reply.sampled);
+    scan_record_put(&reply.sampled, record);
 }
+
+/* Room for as much as there can be; what follows what was given is no record's. */
+static void fill_reply_over(int before, uint32_t n_windows, uint32_t n_bins)
+{
+    struct ages_record record = record_of();
+
+    for (uint32_t i = 0; i < n_windows; i++)
+        record.sample.windows[i] = (struct window_record){
+            .window_s = i + 1, .est_window_s = i + 1, .wss_high_bytes = i};
+    for (uint32_t i = 0; i < n_bins; i++)
+        record.bins[i] = (struct age_bin){.from_s = i, .to_s = i + 1, .bytes = 7 * i};
+    record.sample.n_windows = n_windows;
+    record.n_bins = n_bins;
+    memset(&reply, before, sizeof(reply));
+    scan_reply_begin(&reply, SCAN_SAMPLE);
+    reply.sampled.method = scan_method_put(&method_idle);
+    put(&record);
+}
+
+static void fill_reply(uint32_t n_windows, uint32_t n_bins)
+{
+    fill_reply_over(0xff, n_windows, n_bins);
+}
+
+START_TEST(a_record_is_as_long_as_what_it_has)
+{
+    static const uint32_t counts[][2] = {
+        {0, 0}, {0, 1}, {1, 2}, {3, 4}, {RUN_MAX_WINDOWS, SCAN_MAX_BINS}};
+    struct ages_record back;
+    size_t before = 0;
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        const uint32_t n_windows = counts[i][0];
+        const uint32_t n_bins = counts[i][1];
+
+        fill_reply(n_windows, n_bins);
+
+        const size_t size = scan_reply_size(&reply);
+
+        ck_assert(size > before && size <= sizeof(reply));
+        before = size;
+        ck_assert(reply_valid());
+        scan_record_take(&reply.sampled, &back);
+        ck_assert_uint_eq(back.sample.n_windows, n_windows);
+        ck_assert_uint_eq(back.n_bins, n_bins);
+        if (n_windows > 0)
+            ck_assert(back.sample.windows[n_windows - 1].window_s == n_windows);
+        if (n_bins > 0)
+            ck_assert_uint_eq(back.bins[n_bins - 1].bytes, 7 * (n_bins - 1));
+    }
+    fill_reply(3, 4); /* by default */
+    ck_assert_uint_le(scan_reply_size(&reply), 2048);
+}
+END_TEST
+
+/* Of a reply whose counts are others than what came with it, and of one that was cut. */
+START_TEST(no_count_is_believed_but_of_what_came)
+{
+    struct scan_record *record = &reply.sampled.record;
+    size_t size;
+
+    fill_reply(3, 4);
+    size = scan_reply_size(&reply);
+    for (size_t other = 0; other <= sizeof(reply); other++)
+        ck_assert(scan_reply_valid(&reply, other, SCAN_SAMPLE) == (other == size));
+    record->n_windows = 4; /* than there are */
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    record->n_windows = 2;
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    record->n_windows = 3;
+    record->n_bins = 5;
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    record->n_windows = UINT32_MAX; /* as many in all, in 32 bits */
+    record->n_bins = 8;
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    ck_assert_uint_eq(scan_reply_size(&reply), 0);
+    fill_reply(3, 4);
+    reply.sampled.has_record = 0; /* and yet one came */
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    size = scan_reply_size(&reply);
+    ck_assert(scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    reply.sampled.has_record = 1; /* and none came, but its counts, from an earlier reply */
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    reply.sampled.has_record = 2;
+    ck_assert(!reply_valid());
+}
+END_TEST
+
+/* Memory that ends where the message does: what is read behind it the sanitizer sees. */
+START_TEST(what_did_not_come_is_not_read)
+{
+    fill_reply(3, 4);
+
+    const size_t size = scan_reply_size(&reply);
+
+    for (size_t cut = 0; cut <= size; cut++) {
+        struct scan_reply *given = malloc(cut + 1);
+
+        memcpy(given, &reply, cut);
+        ck_assert(scan_reply_valid(given, cut, SCAN_SAMPLE) == (cut == size));
+        free(given);
+    }
+}
+END_TEST
+
+/* What was in the buffer before is not the other half's. */
+START_TEST(nothing_else_crosses_with_a_record)
+{
+    static unsigned char first[sizeof(struct scan_reply)];
+    size_t size;
+
+    fill_reply_over(0xff, 3, 4);
+    size = scan_reply_size(&reply);
+    memcpy(first, &reply, size);
+    fill_reply_over(0x55, 3, 4);
+    ck_assert_uint_eq(scan_reply_size(&reply), size);
+    ck_assert_mem_eq(first, &reply, size);
+}
+END_TEST
 
 START_TEST(a_record_comes_back_without_names)
 {
     const struct ages_record record = record_of();
-    const struct ages_record *back;
+    struct ages_record back;
 
     reply.op = SCAN_SAMPLE;
     reply.sampled.method = scan_method_put(&method_idle);
     put(&record);
     ck_assert(reply_valid());
-    back = scan_record_take(&reply.sampled);
-    ck_assert_str_eq(back->sample.method, "idle");
-    ck_assert_str_eq(back->sample.domain, "");
-    ck_assert_uint_eq(back->sample.windows[0].wss_bytes, 5);
-    ck_assert_uint_eq(back->n_bins, 2);
+    scan_record_take(&reply.sampled, &back);
+    ck_assert_str_eq(back.sample.method, "idle");
+    ck_assert_str_eq(back.sample.domain, "");
+    ck_assert(back.bins[1].to_s == HUGE_VAL);
+    strcpy(back.sample.domain, "web1");
+    memset(back.sample.host, 0, sizeof(back.sample.host));
+    ck_assert_mem_eq(&back, &record, sizeof(record)); /* every other field, and none besides */
 }
 END_TEST
 
@@ -284,23 +434,29 @@ END_TEST
 START_TEST(an_impossible_record_is_none)
 {
     const struct ages_record record = record_of();
-    struct ages_record *crossed = &reply.sampled.record;
+    struct scan_record *crossed = &reply.sampled.record;
 
     reply.op = SCAN_SAMPLE;
     put(&record);
-    crossed->sample.windows[0].touched_fraction = NAN;
+    crossed->parts[0].window.touched_fraction = NAN;
     ck_assert(!reply_valid());
     put(&record);
-    crossed->sample.n_windows = RUN_MAX_WINDOWS + 1;
+    crossed->parts[0].window.unsettled = 2;
     ck_assert(!reply_valid());
     put(&record);
-    crossed->n_bins = RUN_MAX_WINDOWS + 2;
+    crossed->n_windows = RUN_MAX_WINDOWS + 1;
     ck_assert(!reply_valid());
     put(&record);
-    crossed->sample.method = "a pointer of another process";
+    crossed->n_bins = SCAN_MAX_BINS + 1;
     ck_assert(!reply_valid());
     put(&record);
-    crossed->bins[0].to_s = NAN;
+    crossed->census = 2;
+    ck_assert(!reply_valid());
+    put(&record);
+    crossed->accel = ACCEL_TCG + 1;
+    ck_assert(!reply_valid());
+    put(&record);
+    crossed->parts[1].bin.to_s = NAN;
     ck_assert(!reply_valid());
     put(&record);
     reply.rc = 1;
@@ -318,8 +474,15 @@ START_TEST(no_list_is_longer_than_its_room)
     ck_assert(!reply_valid()); /* of process 0 */
     reply.list.pids[0] = 1;
     ck_assert(reply_valid());
+    ck_assert(!scan_reply_valid(&reply, sizeof(reply), SCAN_LIST));
+    reply.list.n = 2; /* of which one came */
+    ck_assert(!scan_reply_valid(&reply, offsetof(struct scan_reply, list.pids[1]), SCAN_LIST));
+    reply.list.n = 0;
+    ck_assert(reply_valid());
     reply.list.n = SCAN_MAX_PROCESSES + 1;
     ck_assert(!reply_valid());
+    ck_assert_uint_eq(scan_reply_size(&reply), 0);
+    ck_assert(!scan_reply_valid(&reply, sizeof(reply), SCAN_LIST));
 }
 END_TEST
 
@@ -337,6 +500,10 @@ int main(void)
     tcase_add_test(tcase, agents_are_reached_and_nobody_else);
     tcase_add_test(tcase, ram_comes_back_as_it_went);
     tcase_add_test(tcase, a_record_comes_back_without_names);
+    tcase_add_test(tcase, a_record_is_as_long_as_what_it_has);
+    tcase_add_test(tcase, no_count_is_believed_but_of_what_came);
+    tcase_add_test(tcase, what_did_not_come_is_not_read);
+    tcase_add_test(tcase, nothing_else_crosses_with_a_record);
     tcase_add_test(tcase, a_guest_that_touches_all_is_believed);
     tcase_add_test(tcase, an_impossible_record_is_none);
     tcase_add_test(tcase, no_list_is_longer_than_its_room);

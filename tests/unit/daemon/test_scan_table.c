@@ -122,7 +122,7 @@ static struct scan_reply answer(const struct scan_request *request)
     struct scan_reply reply;
     int fd;
 
-    memset(&reply, 0, scan_reply_size(request->op));
+    scan_reply_begin(&reply, request->op);
     scan_table_answer(table, request, &reply, &fd);
     return reply;
 }

@@ -301,7 +301,7 @@ START_TEST(what_is_no_answer_is_not_handed_out)
     *lane = (struct scanner_lane){.fd = fds[0], .bell_fd = eventfd(0, EFD_CLOEXEC)};
     pthread_setspecific(scanner->lane, lane);
     scanner_batch_send(scanner, &batch);
-    ck_assert_int_eq(scan_socket_send(fds[1], &reply, scan_reply_size(SCAN_SAMPLE), -1), 0);
+    ck_assert_int_eq(scan_socket_send(fds[1], &reply, scan_reply_size(&reply), -1), 0);
     ck_assert_int_eq(scanner_batch_receive(scanner, &batch, 20000, &sampled, &error), -EBADMSG);
     ck_assert(sampled.cpu_s == 0);
     ck_assert_uint_eq(sampled.has_record, 0);
