@@ -67,12 +67,13 @@ check_gone() {
 	check "$1: $3 bytes touched and gone: $least to $most" holds "${least:-0} > 0.86 * $3 && ${most:-0} < 1.14 * $3"
 }
 
-# during WHAT EVENT ARGS...: measures $pid in a window of 8 s; in its middle the guest is suspended and EVENT done, so that
-# no touch comes after. Sets record and status; $t is the truth.
+# during WHAT EVENT ARGS...: measures $pid in a window of $during_s; after 4 s of it the guest is suspended and EVENT done, so
+# that no touch comes after. Sets record and status; $t is the truth.
+during_s=8
 during() {
 	local what=$1 event=$2
 	shift 2
-	"$vmwss" measure --json --pid "$pid" -w 8 "$@" >"$guests_dir/record" 2>"$guests_dir/messages" &
+	"$vmwss" measure --json --pid "$pid" -w "$during_s" "$@" >"$guests_dir/record" 2>"$guests_dir/messages" &
 	local measuring=$!
 	settles measured_by "$pid" "$measuring"
 	sleep 4

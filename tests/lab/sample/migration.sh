@@ -63,7 +63,8 @@ if start_suspendable lost; then
 		during "$method, migrated" other_node -m $method
 		in_doubt "$method, migrated"
 	done
-	during "another process" other_process -m idle --census
+	# It moves there and back, which has taken 4 s and more.
+	during_s=16 during "another process" other_process -m idle --census
 	check "the bounds hold the truth" bounds_hold
 	check "nothing is in doubt" holds "$(spread) < 2"
 
