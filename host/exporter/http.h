@@ -15,9 +15,9 @@
 
 struct http; /* opaque */
 
-/** Serves on the listening socket @p fd, which is closed at the end, but goes on to listen for
- * whoever has it as well. @p metrics and @p web must outlive it; @p web is NULL where pages are not
- * asked for. 0, or a negative errno. */
+/** Serves on the listening socket @p fd, and closes it at the end without shutting it down: other
+ * holders, such as systemd, go on listening. @p metrics and @p web must outlive it; @p web is NULL
+ * where pages are not asked for. 0, or a negative errno. */
 int http_start(struct http **http, int fd, const struct prometheus_options *metrics,
                struct web *web, struct error *error);
 

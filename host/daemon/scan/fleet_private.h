@@ -31,7 +31,7 @@ struct fleet_batch {
     double max_period_s; /* for a guest that does not change */
     struct fleet_guest *guests[SCANNER_BATCH];
     uint64_t generations[SCANNER_BATCH]; /* that their panels had before */
-    struct scanner_batch asked;          /* as many as were sent, whoever has them now */
+    struct scanner_batch asked;          /* all that were sent, finished or not */
 };
 
 struct fleet_worker {

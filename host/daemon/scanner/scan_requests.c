@@ -109,7 +109,7 @@ static void open_guest(struct scan_table *table, const struct scan_open *open,
     fail(reply, rc, &error);
 }
 
-/* What it is held against never changes, so whoever scans it meanwhile does not matter. */
+/* A scan may go on meanwhile: what is compared here never changes. */
 static void has_ram(struct scan_table *table, const struct scan_request *request,
                     struct scan_reply *reply)
 {

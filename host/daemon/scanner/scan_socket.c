@@ -60,8 +60,8 @@ static int fd_of(struct msghdr *message)
     return fd;
 }
 
-/* ECONNRESET is said once, before what was sent: that the other end closed without having read
- * all. */
+/* Where the other end closed without having read all, the kernel returns ECONNRESET once, before
+ * what that end had sent. */
 ssize_t scan_socket_receive(int channel, void *bytes, size_t size, int *fd, int flags)
 {
     union control control = {0};

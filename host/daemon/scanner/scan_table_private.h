@@ -11,9 +11,9 @@ struct scan_entry {
     struct scan_entry *next;
     uint64_t number;
     pid_t pid;
-    bool busy;         /* a thread has it: nobody else touches watched, but what never changes */
-    uint64_t since_ns; /* since then */
-    bool gone;         /* that thread frees it */
+    bool busy;               /* a thread owns it: others read only what never changes in watched */
+    uint64_t since_ns;       /* since then */
+    bool gone;               /* that thread frees it */
     struct guest_scan *scan; /* NULL: it is being restored */
 };
 

@@ -464,7 +464,7 @@ static void enqueue(struct writer *writer, struct queued *one)
 {
     pthread_mutex_lock(&writer->mutex);
     if (writer->stop) {
-        /* nobody takes it any more */
+        /* dropped: the thread that writes has ended */
     } else if (one && writer->n < QUEUE_RECORDS) {
         writer->queue[writer->n++] = one;
         writer->urgent |= one->is_event && one->event.kind == EVENT_STALL;
