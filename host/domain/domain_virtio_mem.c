@@ -147,19 +147,13 @@ char *domain_virtio_mem_device(const char *xml, size_t length, uint64_t bytes, s
 int domain_virtio_mem_read(struct domain_connection *connection, const char *name,
                            struct domain_virtio_mem *out, struct error *error)
 {
-    struct error missing = {0};
-    cleanup_domain virDomainPtr domain = libvirt_lookup(connection, name, &missing);
+    cleanup_free char *xml = NULL;
+    struct error invalid = {0};
+    int rc = domain_xml_fetch(connection, name, &xml, error);
 
     *out = (struct domain_virtio_mem){0};
-    if (!domain)
-        return error_set(error, missing.code, "%s", missing.text);
-
-    cleanup_free char *xml = virDomainGetXMLDesc(domain, 0);
-    struct error invalid = {0};
-    int rc;
-
-    if (!xml)
-        return libvirt_failed(connection, name, error);
+    if (rc < 0)
+        return rc;
     rc = domain_virtio_mem_parse(xml, strlen(xml), out, &invalid);
     return rc == 0 ? 0 : error_set(error, rc, "domain %s: %s", name, invalid.text);
 }
