@@ -186,22 +186,15 @@ static uint64_t number_after(const char *text, const char *key)
     return found ? strtoull(found + strlen(key), NULL, 10) : 0;
 }
 
-uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu_process *process)
+struct qemu_written qemu_process_written(const struct fsroot *root,
+                                         const struct qemu_process *process)
 {
     char text[512];
 
     if (fsroot_read(root, text, sizeof(text), "proc/%d/io", (int)process->pid) <= 0)
-        return 0;
-    return number_after(text, "wchar: ");
-}
-
-uint64_t qemu_process_sleeps(const struct fsroot *root, pid_t pid)
-{
-    char text[8192];
-
-    if (fsroot_read(root, text, sizeof(text), "proc/%d/status", (int)pid) <= 0)
-        return 0;
-    return number_after(text, "\nvoluntary_ctxt_switches:");
+        return (struct qemu_written){0};
+    return (struct qemu_written){.bytes = number_after(text, "wchar: "),
+                                 .calls = number_after(text, "syscw: ")};
 }
 
 /* In place of those known so far. */

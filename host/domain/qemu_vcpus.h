@@ -40,16 +40,19 @@ int qemu_process_read_jobs(const struct fsroot *root, pid_t pid, unsigned *jobs)
 /** Likewise, of the threads that qemu_vcpus_find() has found: nothing is read. */
 unsigned qemu_process_jobs_found(const struct qemu_process *process);
 
-/**
- * What its threads, ended ones too, have passed to write() since it began; 0 where the kernel does
- * not count (CONFIG_TASK_IO_ACCOUNTING; Documentation/filesystems/proc.rst, "wchar"). A plain dump
- * is at least as much as guest RAM.
- */
-uint64_t qemu_process_written_bytes(const struct fsroot *root, const struct qemu_process *process);
+/** What a process's threads, ended ones too, have passed to write() since it began. */
+struct qemu_written {
+    uint64_t bytes;
+    uint64_t calls;
+};
 
-/** How often the main thread of process @p pid has gone to sleep (voluntary_ctxt_switches of
- * /proc/PID/status); 0 when it is gone. */
-uint64_t qemu_process_sleeps(const struct fsroot *root, pid_t pid);
+/**
+ * All 0 where the kernel does not count (CONFIG_TASK_IO_ACCOUNTING;
+ * Documentation/filesystems/proc.rst, "wchar" and "syscw"). A plain dump is at least as much as
+ * guest RAM. What is sent to a socket does not count.
+ */
+struct qemu_written qemu_process_written(const struct fsroot *root,
+                                         const struct qemu_process *process);
 
 /**
  * CPU time in ns of its threads that are no vCPUs, ended ones too, since it began; 0 where the

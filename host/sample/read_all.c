@@ -25,14 +25,14 @@
 /* Of a step: commands of a monitor take less, and a dump to a slow disk more. */
 #define LEAST_OF_STEP 50
 
-/* Per second of CPU time. Of 256 MiB, half of them zero, a plain dump wrote 344 MB, a snapshot 494,
- * a dump into a FIFO 3,600, one that was compressed 17; a monitor that is asked all the time 5
- * to 6.1 (eventfds and answers), or 0.04 where an answer takes long (query-qmp-schema). */
-#define WRITES_RAM_MB 8
-/* What compresses well may write less, but does not sleep between two requests: 74 ms of CPU time
- * passed from one sleep to the next, and 0.03 to 0.25 with the monitor. */
-#define WRITES_LITTLE_MB 1
-#define SLEEPLESS_NS 5000000ULL
+/* A write() of a plain dump was 4,043 bytes on average (QEMU 7.2), of one that was compressed
+ * 2,668, into a FIFO with a slow reader 2,194, of a snapshot 37,633; of a monitor that is asked all
+ * the time 8 (eventfds; a socket's answers do not count), or 11 to 53 where it answers into a pipe.
+ * How much that is per second of CPU time depends on the machine: 5 to 13 MB, on some more than
+ * what a compressed dump wrote. */
+#define WRITES_BYTES 512
+/* Per second of CPU time; such a dump wrote 17 to 20. */
+#define WRITES_LEAST_MB 1
 
 /* A shorter period says nothing of what QEMU uses anyhow. */
 #define PERIOD_NS 200000000ULL
@@ -54,10 +54,9 @@ void own_time_begin(struct own_time *own, const struct target *target)
 
 bool own_work_reads_ram(const struct own_work *work)
 {
-    const double mb_per_s = (double)work->written_bytes * 1e3 / (double)(work->cpu_ns + 1);
+    const double mb_per_s = (double)work->written.bytes * 1e3 / (double)(work->cpu_ns + 1);
 
-    return mb_per_s >= WRITES_RAM_MB ||
-           (mb_per_s >= WRITES_LITTLE_MB && work->cpu_ns >= work->sleeps * SLEEPLESS_NS);
+    return mb_per_s >= WRITES_LEAST_MB && work->written.bytes >= work->written.calls * WRITES_BYTES;
 }
 
 /* While a vCPU runs there is nothing else to know. */
@@ -70,10 +69,8 @@ static struct own_step read_step(const struct target *target)
         return step;
     step.own_ns = own_ns(target);
     step.vcpu_ns = qemu_process_vcpu_ns(target->root, process);
-    if (process->accel == ACCEL_TCG) {
-        step.written_bytes = qemu_process_written_bytes(target->root, process);
-        step.sleeps = qemu_process_sleeps(target->root, process->pid);
-    }
+    if (process->accel == ACCEL_TCG)
+        step.written = qemu_process_written(target->root, process);
     return step;
 }
 
@@ -81,10 +78,10 @@ static struct own_step read_step(const struct target *target)
 static bool may_have_read(const struct own_step *last, const struct own_step *now)
 {
     struct own_work work = {.cpu_ns = less(now->own_ns, last->own_ns),
-                            .written_bytes = less(now->written_bytes, last->written_bytes),
-                            .sleeps = less(now->sleeps, last->sleeps)};
+                            .written = {.bytes = less(now->written.bytes, last->written.bytes),
+                                        .calls = less(now->written.calls, last->written.calls)}};
 
-    return now->written_bytes == 0 || own_work_reads_ram(&work);
+    return now->written.bytes == 0 || own_work_reads_ram(&work);
 }
 
 void own_time_step(struct own_time *own, const struct target *target)

@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include "domain/qemu_vcpus.h"
 #include "guest_ram/target.h"
 #include "sample/tally.h"
 
@@ -31,21 +32,20 @@ struct own_time {
     double least_rate; /* of the calmest of them: what QEMU uses anyhow */
     struct own_step {
         uint64_t at_ns;
-        uint64_t own_ns, vcpu_ns;       /* 0: a vCPU runs, or they are not known */
-        uint64_t written_bytes, sleeps; /* likewise, of a TCG guest */
-    } step;                             /* as of the last own_time_step() */
+        uint64_t own_ns, vcpu_ns;    /* 0: a vCPU runs, or they are not known */
+        struct qemu_written written; /* likewise, of a TCG guest */
+    } step;                          /* as of the last own_time_step() */
     uint64_t alone_ns; /* CPU time in steps in which no vCPU ran, and QEMU may have read RAM */
 };
 
 /** What QEMU did in a time in which no vCPU ran. */
 struct own_work {
     uint64_t cpu_ns;
-    uint64_t written_bytes;
-    uint64_t sleeps; /* of its main thread */
+    struct qemu_written written;
 };
 
-/** Does work look like a dump's or a snapshot's, by what was written in its CPU time? A monitor
- * that is asked all the time looks different. */
+/** Does work look like a dump's or a snapshot's, which write large pieces? A monitor that is asked
+ * all the time writes small ones: a line at most, and eventfds. */
 bool own_work_reads_ram(const struct own_work *work);
 
 void own_time_begin(struct own_time *own, const struct target *target);

@@ -33,7 +33,7 @@ struct jobs {
 
 static struct jobs jobs_begin(const struct target *target, const struct wait *wait)
 {
-    uint64_t written_bytes = wait->jobs ? qemu_process_written_bytes(target->root, target->process)
+    uint64_t written_bytes = wait->jobs ? qemu_process_written(target->root, target->process).bytes
                                         : 0;
 
     return (struct jobs){.written_bytes = written_bytes, .before_bytes = written_bytes};
@@ -47,7 +47,7 @@ static void find_jobs(const struct target *target, const struct wait *wait, uint
     if (!wait->jobs || now_ns < jobs->due_ns)
         return;
 
-    uint64_t written_bytes = qemu_process_written_bytes(target->root, target->process);
+    uint64_t written_bytes = qemu_process_written(target->root, target->process).bytes;
 
     *wait->jobs |= qemu_process_jobs(target->root, target->process);
     if (written_bytes >= jobs->before_bytes + target->ram->bytes)

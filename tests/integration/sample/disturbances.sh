@@ -89,8 +89,8 @@ monitor_busy() {
 	stream.connect(sys.argv[1])
 	lines = stream.makefile("rw")
 	lines.readline()
-	def ask(command):
-	    lines.write(json.dumps({"execute": command}) + "\n")
+	def ask(command, **arguments):
+	    lines.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
 	    lines.flush()
 	    while "return" not in json.loads(lines.readline()):
 	        pass
@@ -98,7 +98,7 @@ monitor_busy() {
 	    ask(command)
 	end, asked = time.monotonic() + float(sys.argv[2]), 0
 	while time.monotonic() < end:
-	    ask("query-block")
+	    ask("human-monitor-command", **{"command-line": "info block"})
 	    asked += 1
 	ask("cont")
 	print(f"# {asked} questions")
@@ -145,18 +145,14 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	check "and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$params") and .wss_high_bytes >= $(truth "$params")"
 
 	echo "# a monitor that keeps QEMU busy while no vCPU runs"
-	# Three times, for on a busy machine the vCPU may be kept waiting as well, which nothing tells from a dump.
-	for _ in 1 2 3; do
-		rm -f -- "$guests_dir/first"
-		"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
-		first=$!
-		settles measured_by "$pid" "$first"
-		sleep 1
-		monitor_busy 1.5
-		wait "$first"
-		record=$(cat "$guests_dir/first")
-		! lacks_flags dump || break
-	done
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
+	first=$!
+	settles measured_by "$pid" "$first"
+	sleep 1
+	monitor_busy 1.5
+	wait "$first"
+	record=$(cat "$guests_dir/first")
 	check "is no dump" lacks_flags dump
 	check "and the working set is right" holds "$(field wss_low_bytes) > 0.99 * $t && $(field wss_bytes) < 1.01 * $t"
 

@@ -86,22 +86,24 @@ START_TEST(no_vcpu_ran_in_a_census)
 }
 END_TEST
 
-/* Each as it was measured of QEMU 7.2 with 256 MiB: CPU time, written bytes, sleeps. */
+/* Each as it was measured of QEMU 7.2 with 128 MiB: CPU time, written bytes, calls of write(). */
 START_TEST(reading_is_not_a_monitors_work)
 {
     const struct {
         struct own_work work;
         bool reads;
     } rows[] = {
-        {{781 * MS, 268702499, 6}, true},   /* a plain dump */
-        {{74 * MS, 268833547, 2174}, true}, /* into a FIFO */
-        {{221 * MS, 3718923, 3}, true},     /* compressed */
-        {{344 * MS, 170070826, 4267}, true} /* a snapshot */,
-        {{221 * MS, 371892, 3}, true},      /* what compresses ten times better */
-        {{295 * MS, 1790288, 4414}, false}, /* query-block, 2,900 a second */
-        {{49 * MS, 275720, 204}, false},    /* info mtree */
-        {{260 * MS, 10776, 14}, false},     /* query-qmp-schema */
-        {{0, 0, 0}, false},
+        {{85 * MS, {134480000, 33260}}, true},     /* a plain dump */
+        {{65 * MS, {134480000, 33264}}, true},     /* into a FIFO */
+        {{128 * MS, {2530000, 948}}, true},        /* compressed */
+        {{131 * MS, {2530000, 936}}, true},        /* into a FIFO with a slow reader */
+        {{128 * MS, {253000, 95}}, true},          /* what compresses ten times better */
+        {{210 * MS, {127610000, 3391}}, true},     /* a snapshot */
+        {{1327 * MS, {8430000, 1053781}}, false},  /* query-block, 6,200 a second */
+        {{1355 * MS, {14120000, 1764673}}, false}, /* info block */
+        {{49 * MS, {2400000, 45035}}, false},      /* info mtree, into a pipe */
+        {{1477 * MS, {100000, 12723}}, false},     /* query-qmp-schema */
+        {{0, {0, 0}}, false},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
