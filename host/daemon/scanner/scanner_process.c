@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,6 +27,7 @@
 #define MAX_LANES 256 /* as many threads ask at once; the fleet's 64, and one for each source */
 #define CHECK_MS 1000
 #define WAIT_MS 5000
+#define TRIM_NS 60000000000ULL
 
 struct lane {
     struct scan_table *table;
@@ -185,14 +187,28 @@ static bool other_hangs(struct first *first, uint64_t *turn_ns, uint64_t patienc
     return first->heard_ns && now_ns > first->heard_ns + patience_ns;
 }
 
+/* Panels become smaller as guests become more, and leave holes all over the heap, which stay: with
+ * 300 guests 2.4 of 20.7 MiB. */
+static void trim_heap(uint64_t *due_ns)
+{
+    uint64_t now_ns = clock_ns();
+
+    if (now_ns < *due_ns)
+        return;
+    malloc_trim(0);
+    *due_ns = now_ns + TRIM_NS;
+}
+
 /* Until the other half has ended: 0. SCANNER_EXIT_HUNG: it asks no more. */
 static int serve_first(struct first *first, uint64_t patience_ns)
 {
     struct pollfd fds[] = {{.fd = first->channel_fd, .events = POLLIN},
                            {.fd = scan_table_fd(first->table), .events = POLLIN}};
     uint64_t turn_ns = clock_ns();
+    uint64_t trim_ns = 0;
 
     for (;;) {
+        trim_heap(&trim_ns);
         fds[0].revents = fds[1].revents = 0;
         if (poll(fds, 2, CHECK_MS) < 0 && errno != EINTR)
             return 0;
