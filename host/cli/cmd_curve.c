@@ -3,9 +3,14 @@
  * @file cmd_curve.c  vmwss profile and vmwss grow: WSS against the window, from one marking.
  *
  * Both mark once and read again and again; touches add up. They differ in when they read: profile
- * after windows that double (wss.pl -P), grow at equal steps (wss.pl -C).
+ * after windows that double (wss.pl -P), grow at equal steps (wss.pl -C). Several guests are
+ * measured at the same time, each by a process of its own, which leaves its records in memory that
+ * is shared; what is printed and drawn is of all of them.
  */
+#include "base/cleanup.h"
 #include "cli/session.h"
+#include "cli/several.h"
+#include "show/chart.h"
 #include "show/curve.h"
 #include "show/sample_json.h"
 
@@ -13,6 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define MAX_COUNT 1000
 
 /* What profile and grow do differently. */
 struct curve_kind {
@@ -29,6 +37,19 @@ struct options {
     const struct curve_kind *kind;
     double first_s, last_s;
     bool csv;
+    uint64_t count;   /* how often, one after the other */
+    char **domains;   /* of several */
+    size_t n_domains; /* 0: one, of .sampling */
+    struct curves *curves;
+};
+
+/* What was measured, of the guests in the order in which they are named. */
+struct curves {
+    struct curve {
+        bool whole; /* the record is */
+        struct sample_record record;
+    } * list; /* shared with the processes that measure */
+    size_t n;
 };
 
 #define AT(member) offsetof(struct options, member)
@@ -37,7 +58,16 @@ struct options {
         SAMPLING_SAMPLES("pages in the panel (2000)"),                                            \
         SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),      \
         SAMPLING_CENSUS("every page; slower to read than a short window is long"),                \
-        SAMPLING_SVG("draw the curve into FILE too"),                                             \
+        SAMPLING_SVG("draw the curves into FILE too, up to 8"),                                   \
+        {OPTION_COUNT,                                                                            \
+         'k',                                                                                     \
+         "count",                                                                                 \
+         "N",                                                                                     \
+         AT(count),                                                                               \
+         .help = "how often, one after the other (1)",                                            \
+         1,                                                                                       \
+         MAX_COUNT,                                                                               \
+         "a whole number, 1 to 1000"},                                                            \
         SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),             \
         SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),                                 \
         {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, with a heading"}, \
@@ -70,7 +100,7 @@ static const struct curve_kind profile = {
     .doubling = true,
     .options =
         {
-            .usage = "Usage: vmwss profile (DOMAIN | --pid PID) [OPTIONS]\n\n"
+            .usage = "Usage: vmwss profile (DOMAIN... | --pid PID) [OPTIONS]\n\n"
                      "The working set over windows that double: how it depends on the window.\n",
             .lines = profile_lines,
             .after = est_help,
@@ -86,18 +116,37 @@ static const struct curve_kind grow = {
     .options =
         {
             .usage =
-                "Usage: vmwss grow (DOMAIN | --pid PID) [OPTIONS]\n\n"
+                "Usage: vmwss grow (DOMAIN... | --pid PID) [OPTIONS]\n\n"
                 "The cumulative growth of the working set: what was touched since the begin, step by step.\n",
             .lines = grow_lines,
             .after = est_help,
         },
 };
 
+/* Several are left to options->domains; the checks are those of one. */
+static int check_guests(struct options *options, int argc, char **argv)
+{
+    const size_t n = argc - optind > 1 ? (size_t)(argc - optind) : 1;
+
+    if (n > 1) {
+        options->domains = argv + optind;
+        options->n_domains = n;
+        argc = optind + 1;
+    }
+    if (options->sampling.svg && n * options->count > CHART_CURVES) {
+        command_error("--svg: %zu curves; one picture has room for %d", n * options->count,
+                      CHART_CURVES);
+        return -EINVAL;
+    }
+    return sampling_check(&options->sampling, argc, argv);
+}
+
 /* As options_read(). */
 static int parse_options(struct options *options, const struct curve_kind *kind, int argc,
                          char **argv)
 {
-    *options = (struct options){.kind = kind, .first_s = kind->first_s, .last_s = kind->last_s};
+    *options = (struct options){
+        .kind = kind, .first_s = kind->first_s, .last_s = kind->last_s, .count = 1};
     options->sampling.prefer_panel = true;
 
     int rc = options_read(&kind->options, options, argc, argv);
@@ -108,7 +157,7 @@ static int parse_options(struct options *options, const struct curve_kind *kind,
         command_error("--json or --csv, not both");
         return -EINVAL;
     }
-    return sampling_check(&options->sampling, argc, argv);
+    return check_guests(options, argc, argv);
 }
 
 static int make_windows(struct options *options)
@@ -136,32 +185,111 @@ static int make_windows(struct options *options)
     return -EINVAL;
 }
 
-static int show_curve(const struct sample_record *record, const struct options *options,
-                      struct error *error)
+static int print_curves(const struct sample_record *const *records, size_t n,
+                        const struct options *options)
 {
-    const struct curve_kind *kind = options->kind;
-    const char *svg = options->sampling.svg;
     int rc = 0;
 
-    if (options->sampling.json)
-        rc = sample_json_print(record);
-    else if (options->csv)
-        curve_csv_print(record);
-    else
-        curve_table_print(record);
-    if (rc == 0)
-        rc = command_flush(error);
-    if (rc == 0 && svg)
-        rc = curve_svg_write(record, kind->title, kind->doubling, svg, error);
+    if (options->csv)
+        curve_csv_print(records, n);
+    for (size_t i = 0; rc == 0 && !options->csv && i < n; i++) {
+        if (options->sampling.json)
+            rc = sample_json_print(records[i]);
+        else
+            curve_table_print(records[i]);
+    }
     return rc;
 }
 
-static int measure_curve(struct session *session, const void *options, struct error *error)
+/* Those that were measured, though others may not have been. */
+static int show_curves(const struct options *options, struct error *error)
 {
-    struct sample_record record;
-    int rc = session_measure(session, &record, error);
+    const struct curve_kind *kind = options->kind;
+    const struct curves *curves = options->curves;
+    cleanup_free const struct sample_record **records = calloc(curves->n, sizeof(*records));
+    size_t n = 0;
 
-    return rc == 0 ? show_curve(&record, options, error) : rc;
+    if (!records)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < curves->n; i++)
+        if (curves->list[i].whole)
+            records[n++] = &curves->list[i].record;
+
+    int rc = n > 0 ? print_curves(records, n, options) : 0;
+
+    if (rc == 0)
+        rc = command_flush(error);
+    if (rc == 0 && n > 0 && options->sampling.svg)
+        rc = curve_svg_write(records, n, kind->title, kind->doubling, options->sampling.svg, error);
+    return rc;
+}
+
+/* Its own part of the list. */
+static int measure_curves(struct session *session, const void *context, struct error *error)
+{
+    const struct options *options = context;
+    int rc = 0;
+
+    for (uint64_t i = 0; rc == 0 && i < options->count; i++) {
+        struct curve *curve = &options->curves->list[i];
+
+        rc = session_measure(session, &curve->record, error);
+        curve->whole = rc == 0;
+    }
+    return rc;
+}
+
+static size_t place_of(const struct options *options, const char *name)
+{
+    size_t i = 0;
+
+    while (options->domains[i] != name)
+        i++;
+    return i;
+}
+
+static int measure_one(const char *name, void *context)
+{
+    struct options options = *(struct options *)context;
+    struct curves own = *options.curves;
+
+    own.list += place_of(&options, name) * options.count;
+    options.curves = &own;
+    options.sampling.guest.domain = name;
+    options.sampling.quiet = true;
+    return session_run(&options.sampling, measure_curves, &options);
+}
+
+static int measure_all(struct options *options)
+{
+    /* An embedded driver's root belongs to one process at a time. */
+    const char *uri = options->sampling.guest.uri ? options->sampling.guest.uri
+                                                  : domain_default_uri();
+
+    return options->n_domains > 0 ? several_run(options->domains, options->n_domains,
+                                                strstr(uri, ":///embed"), measure_one, options)
+                                  : session_run(&options->sampling, measure_curves, options);
+}
+
+static int curves_run(struct options *options)
+{
+    const size_t guests = options->n_domains > 0 ? options->n_domains : 1;
+    struct curves curves = {.n = guests * options->count};
+    struct error error = {0};
+    int code;
+
+    curves.list = mmap(NULL, curves.n * sizeof(*curves.list), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (curves.list == MAP_FAILED) {
+        command_error("mmap: %s", strerror(errno));
+        return EXIT_CANNOT;
+    }
+    options->curves = &curves;
+    code = measure_all(options);
+    if (show_curves(options, &error) < 0)
+        code = code == EXIT_DONE ? command_cannot(&error) : code;
+    munmap(curves.list, curves.n * sizeof(*curves.list));
+    return code;
 }
 
 static int curve_run(const struct curve_kind *kind, int argc, char **argv)
@@ -171,9 +299,7 @@ static int curve_run(const struct curve_kind *kind, int argc, char **argv)
 
     if (rc == 0)
         rc = make_windows(&options);
-    if (rc != 0)
-        return options_exit(rc);
-    return session_run(&options.sampling, measure_curve, &options);
+    return rc != 0 ? options_exit(rc) : curves_run(&options);
 }
 
 int cmd_profile(int argc, char **argv)

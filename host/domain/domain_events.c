@@ -42,24 +42,24 @@ static void tell_change(void *opaque, enum domain_change change, virDomainPtr do
     hand_on(opaque, &event, domain);
 }
 
-static const char *how_moved(int event, int detail)
+static enum domain_move how_moved(int event, int detail)
 {
-    if (event == VIR_DOMAIN_EVENT_STOPPED && detail == VIR_DOMAIN_EVENT_STOPPED_MIGRATED)
-        return "migrated away";
-    if (event == VIR_DOMAIN_EVENT_STOPPED && detail == VIR_DOMAIN_EVENT_STOPPED_SAVED)
-        return "saved";
+    if (event == VIR_DOMAIN_EVENT_STOPPED)
+        return detail == VIR_DOMAIN_EVENT_STOPPED_MIGRATED ? DOMAIN_MIGRATED_OUT
+               : detail == VIR_DOMAIN_EVENT_STOPPED_SAVED  ? DOMAIN_SAVED
+                                                           : DOMAIN_STOPPED;
     if (event == VIR_DOMAIN_EVENT_STARTED && detail == VIR_DOMAIN_EVENT_STARTED_MIGRATED)
-        return "is being migrated here";
+        return DOMAIN_ARRIVES;
     if (event == VIR_DOMAIN_EVENT_STARTED && detail == VIR_DOMAIN_EVENT_STARTED_RESTORED)
-        return "restored";
-    return NULL;
+        return DOMAIN_RESTORED;
+    return event == VIR_DOMAIN_EVENT_RESUMED ? DOMAIN_RUNS_ON : DOMAIN_STAYS;
 }
 
 static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int event, int detail,
                         void *opaque)
 {
     /* What has become of it is asked for: another event may have come since. */
-    struct domain_event change = {.change = DOMAIN_CHANGE_STATE, .moved = how_moved(event, detail)};
+    struct domain_event change = {.change = DOMAIN_CHANGE_STATE, .move = how_moved(event, detail)};
 
     (void)conn;
     hand_on(opaque, &change, domain);

@@ -24,7 +24,15 @@ struct domain_event {
     char uuid[37];
     char name[256];
     uint64_t bytes;
-    const char *moved; /* how its state changed, where it came from or goes elsewhere; else NULL */
+    enum domain_move {
+        DOMAIN_STAYS,
+        DOMAIN_ARRIVES, /* is being migrated here; DOMAIN_RUNS_ON when it has come */
+        DOMAIN_RUNS_ON, /* for this or another reason */
+        DOMAIN_MIGRATED_OUT,
+        DOMAIN_SAVED,
+        DOMAIN_RESTORED,
+        DOMAIN_STOPPED, /* for another reason than these */
+    } move;             /* how its state changed, as far as it came from or went elsewhere */
 };
 
 typedef void (*domain_event_handler)(const struct domain_event *event, void *context);

@@ -13,7 +13,8 @@
 static const char *const names[] = {
     [EVENT_START] = "start",   [EVENT_SUSPEND] = "suspend", [EVENT_RESUME] = "resume",
     [EVENT_RESIZE] = "resize", [EVENT_END] = "end",         [EVENT_UNWATCH] = "unwatch",
-    [EVENT_STALL] = "stall",
+    [EVENT_STALL] = "stall",   [EVENT_SAVE] = "save",       [EVENT_MIGRATE_IN] = "migrate-in",
+    [EVENT_OTHER] = "other",   [EVENT_RESTORE] = "restore", [EVENT_MIGRATE_OUT] = "migrate-out",
 };
 #define N_KINDS (sizeof(names) / sizeof(names[0]))
 
@@ -22,14 +23,13 @@ const char *event_kind_name(enum event_kind kind)
     return names[kind];
 }
 
-static int parse_kind(const char *name, enum event_kind *kind)
+/* A later version may write more kinds: its history is not damaged for that. */
+static enum event_kind parse_kind(const char *name)
 {
     for (size_t k = 0; k < N_KINDS; k++)
-        if (strcmp(name, names[k]) == 0) {
-            *kind = (enum event_kind)k;
-            return 0;
-        }
-    return -EUCLEAN;
+        if (strcmp(name, names[k]) == 0)
+            return (enum event_kind)k;
+    return EVENT_OTHER;
 }
 
 /* However often it stalls, it has one row. */
@@ -66,19 +66,20 @@ int store_add_event(struct store *store, const struct store_event *event, struct
     sql_bind_text(statement, 2, event_kind_name(event->kind));
     sql_bind_text(statement, 3, event->host);
     sql_bind_text(statement, 4, event->uuid);
-    return sql_finish(store, statement, error);
+    rc = sql_finish(store, statement, error);
+    return rc < 0 ? rc : sqlite3_changes(store->db) == 0;
 }
 
 /* Its columns are time_ms and kind. */
 static int read_event(struct store *store, sqlite3_stmt *statement, enum event_kind *kind,
                       double *time_s, struct error *error)
 {
-    char name[16];
+    char name[32];
     int64_t time_ms;
 
-    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, name, sizeof(name)) < 0 ||
-        parse_kind(name, kind) < 0)
+    if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, name, sizeof(name)) < 0)
         return error_set(error, -EUCLEAN, "%s: an event that vmwss has not written", store->path);
+    *kind = parse_kind(name);
     *time_s = (double)time_ms / 1000;
     return 0;
 }
@@ -115,7 +116,8 @@ int history_last_event(struct store *store, int64_t guest_id, double to_s, enum 
     cleanup_statement sqlite3_stmt *statement = NULL;
     int rc = sql_prepare(store,
                          "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
-                         " AND kind <> 'stall' ORDER BY id DESC LIMIT 1",
+                         " AND kind IN ('start', 'suspend', 'resume', 'resize', 'unwatch', 'end')"
+                         " ORDER BY id DESC LIMIT 1",
                          &statement, error);
 
     if (rc < 0)

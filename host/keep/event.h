@@ -20,6 +20,12 @@ enum event_kind {
     EVENT_END,     /* its QEMU process has ended, or moved to another libvirt */
     EVENT_STALL,   /* it waits for memory, by a PSI trigger of its agent: some of it for 10 % of the
                       trigger's window or more, or all of it for 1 %. Only the last one is kept */
+    /* How its QEMU process began or ended, beside that it did: */
+    EVENT_MIGRATE_IN,
+    EVENT_MIGRATE_OUT,
+    EVENT_SAVE,
+    EVENT_RESTORE,
+    EVENT_OTHER, /* of a later version, or of another program: never written */
 };
 
 /** "start", "suspend", ... as in the table. */
@@ -32,12 +38,13 @@ struct store_event {
     double time_s; /* Unix time */
 };
 
-/** Adds it. Nothing is kept, without an error, of guests without a record yet. Errors as
+/** Adds it. @return 0; 1: the guest has no record yet, and nothing is kept; errors as
  * store_add(). */
 int store_add_event(struct store *store, const struct store_event *event, struct error *error);
 
 /**
- * The guest's last event up to @p to_s, Unix time, but for stalls, which say nothing of its run.
+ * The guest's last event up to @p to_s, Unix time, of those that say whether it runs: from
+ * EVENT_START to EVENT_END.
  * @return 1: *kind and *time_s (Unix time) are set; 0: none is kept; negative errno
  */
 int history_last_event(struct store *store, int64_t guest_id, double to_s, enum event_kind *kind,

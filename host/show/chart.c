@@ -21,13 +21,19 @@
 #define TOP 60.0
 #define BOTTOM 60.0
 
-#define BLUE "#0969da"
 #define GREEN "#1a7f37"
 #define RED "#cf222e"
 
 #define LETTER 7.5  /* as wide as one of 12 is, at most */
 #define MAX_DOTS 60 /* more would hide the line */
 #define MARK_LINES 4
+
+/* Of one curve that of all pictures; of more those of Okabe and Ito, "Color Universal Design",
+ * 2008, which most of the colour-blind can tell apart, but for their yellow, which is faint on
+ * white. */
+static const char *const colours[CHART_CURVES] = {
+    "#0969da", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#808080",
+};
 
 struct canvas {
     struct svg *svg;
@@ -67,6 +73,13 @@ static double middle_of(const struct canvas *canvas, size_t i)
                                : x_of(canvas, canvas->chart->points[i].x);
 }
 
+/* The @p c-th curve. */
+static struct chart_curve curve_of(const struct chart *chart, size_t c)
+{
+    return c == 0 ? (struct chart_curve){chart->label, chart->n, chart->points}
+                  : chart->more[c - 1];
+}
+
 /* The next of 1, 2, 5 times a power of ten. */
 static double round_step(double step)
 {
@@ -81,12 +94,18 @@ static void fit(struct canvas *canvas)
     const struct chart *chart = canvas->chart;
     double y_max = chart->top;
 
-    for (size_t i = 0; i < chart->n; i++)
-        y_max = fmax(y_max,
-                     fmax(chart->points[i].high, chart->other_label ? chart->points[i].other : 0));
-    canvas->y_max = y_max > 0 ? y_max * 1.05 : 1;
     canvas->x_min = axis_value(chart, chart->points[0].x);
     canvas->x_max = axis_value(chart, chart->points[chart->n - 1].x);
+    for (size_t c = 0; c <= chart->n_more; c++) {
+        const struct chart_curve curve = curve_of(chart, c);
+
+        for (size_t i = 0; i < curve.n; i++)
+            y_max = fmax(
+                y_max, fmax(curve.points[i].high, chart->other_label ? curve.points[i].other : 0));
+        canvas->x_min = fmin(canvas->x_min, axis_value(chart, curve.points[0].x));
+        canvas->x_max = fmax(canvas->x_max, axis_value(chart, curve.points[curve.n - 1].x));
+    }
+    canvas->y_max = y_max > 0 ? y_max * 1.05 : 1;
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */
@@ -147,10 +166,10 @@ static void begin_points(struct svg *svg)
     svg_keep(svg, xmlTextWriterStartAttribute(svg->out, BAD_CAST "points"));
 }
 
-static void put_point(struct canvas *canvas, size_t i, double y)
+static void put_point(struct canvas *canvas, double x, double y)
 {
     svg_keep(canvas->svg, xmlTextWriterWriteFormatString(canvas->svg->out, "%.1f,%.1f ",
-                                                         middle_of(canvas, i), y_of(canvas, y)));
+                                                         x_of(canvas, x), y_of(canvas, y)));
 }
 
 static void end_points(struct svg *svg)
@@ -159,18 +178,17 @@ static void end_points(struct svg *svg)
     svg_end(svg);
 }
 
-static void draw_band(struct canvas *canvas, size_t first, size_t end)
+static void draw_band(struct canvas *canvas, const struct chart_point *points, size_t n,
+                      const char *colour)
 {
-    const struct chart_point *points = canvas->chart->points;
-
     svg_begin(canvas->svg, "polygon");
-    svg_text_attribute(canvas->svg, "fill", BLUE);
+    svg_text_attribute(canvas->svg, "fill", colour);
     svg_text_attribute(canvas->svg, "fill-opacity", "0.2");
     begin_points(canvas->svg);
-    for (size_t i = first; i < end; i++)
-        put_point(canvas, i, points[i].high);
-    for (size_t i = end; i-- > first;)
-        put_point(canvas, i, points[i].low);
+    for (size_t i = 0; i < n; i++)
+        put_point(canvas, points[i].x, points[i].high);
+    for (size_t i = n; i-- > 0;)
+        put_point(canvas, points[i].x, points[i].low);
     end_points(canvas->svg);
 }
 
@@ -184,20 +202,19 @@ static void begin_line(struct svg *svg, const char *colour, const char *width)
 }
 
 /* From one gap to the next. */
-static void draw_stretch(struct canvas *canvas, size_t first, size_t end)
+static void draw_stretch(struct canvas *canvas, const struct chart_point *points, size_t n,
+                         const char *colour)
 {
-    const struct chart_point *points = canvas->chart->points;
-
-    draw_band(canvas, first, end);
-    begin_line(canvas->svg, BLUE, "2");
-    for (size_t i = first; i < end; i++)
-        put_point(canvas, i, points[i].y);
+    draw_band(canvas, points, n, colour);
+    begin_line(canvas->svg, colour, "2");
+    for (size_t i = 0; i < n; i++)
+        put_point(canvas, points[i].x, points[i].y);
     end_points(canvas->svg);
     if (!canvas->chart->other_label)
         return;
     begin_line(canvas->svg, SVG_INK, "1");
-    for (size_t i = first; i < end; i++)
-        put_point(canvas, i, points[i].other);
+    for (size_t i = 0; i < n; i++)
+        put_point(canvas, points[i].x, points[i].other);
     end_points(canvas->svg);
 }
 
@@ -216,19 +233,44 @@ static void draw_marks(struct canvas *canvas)
     }
 }
 
-static void draw_curve(struct canvas *canvas)
+static void draw_curve(struct canvas *canvas, const struct chart_curve *curve, const char *colour)
 {
-    const struct chart *chart = canvas->chart;
+    const struct chart_point *points = curve->points;
     size_t first = 0;
 
-    for (size_t i = 1; i <= chart->n; i++)
-        if (i == chart->n || chart->points[i].after_gap) {
-            draw_stretch(canvas, first, i);
+    for (size_t i = 1; i <= curve->n; i++)
+        if (i == curve->n || points[i].after_gap) {
+            draw_stretch(canvas, &points[first], i - first, colour);
             first = i;
         }
-    for (size_t i = 0; i < chart->n && chart->n <= MAX_DOTS; i++)
-        svg_rectangle(canvas->svg, middle_of(canvas, i) - 2.5,
-                      y_of(canvas, chart->points[i].y) - 2.5, 5, 5, BLUE);
+    for (size_t i = 0; i < curve->n && curve->n <= MAX_DOTS; i++)
+        svg_rectangle(canvas->svg, x_of(canvas, points[i].x) - 2.5, y_of(canvas, points[i].y) - 2.5,
+                      5, 5, colour);
+}
+
+/* One below the other, where curves that rise leave room. */
+static void draw_legend(struct canvas *canvas)
+{
+    for (size_t c = 0; c <= canvas->chart->n_more; c++) {
+        const double y = TOP + 14 + 16 * (double)c;
+
+        svg_rectangle(canvas->svg, LEFT + 8, y - 9, 14, 10, colours[c]);
+        svg_label_within(canvas->svg, LEFT + 28, y, (WIDTH - LEFT - RIGHT) / 2, 12,
+                         curve_of(canvas->chart, c).label);
+    }
+}
+
+static void draw_curves(struct canvas *canvas)
+{
+    const struct chart *chart = canvas->chart;
+
+    for (size_t c = 0; c <= chart->n_more; c++) {
+        const struct chart_curve curve = curve_of(chart, c);
+
+        draw_curve(canvas, &curve, colours[c]);
+    }
+    if (chart->n_more > 0)
+        draw_legend(canvas);
     if (chart->other_label)
         svg_label(canvas->svg, WIDTH - RIGHT, y_of(canvas, chart->points[chart->n - 1].other) + 14,
                   "end", 12, chart->other_label);
@@ -264,7 +306,7 @@ static void draw_chart(struct svg *svg, const void *chart)
     if (canvas.chart->bars)
         draw_bars(&canvas);
     else
-        draw_curve(&canvas);
+        draw_curves(&canvas);
 }
 
 static int directory_writable(const char *path)

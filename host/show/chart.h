@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file chart.h  One picture, as SVG: a curve with its band, or bars with their whiskers. */
+/** @file chart.h  One picture, as SVG: curves with their bands, or bars with their whiskers. */
 #pragma once
 
 #include "base/error.h"
@@ -14,6 +14,15 @@ struct chart_point {
     bool after_gap; /* of a curve: no line leads to it from the point before */
     double other;   /* of a curve with .other_label: of a second, thin line */
 };
+
+/* One more curve in the same axes. */
+struct chart_curve {
+    const char *label;
+    size_t n; /* > 0 */
+    const struct chart_point *points;
+};
+
+#define CHART_CURVES 8 /* in one picture: so many colours can be told apart */
 
 /* A moment in a curve, e.g. that a guest was suspended. */
 struct chart_mark {
@@ -33,6 +42,9 @@ struct chart {
     const char *other_label; /* NULL: there is no second line */
     size_t n;
     const struct chart_point *points;
+    const char *label; /* of the curve, where there are more */
+    size_t n_more;     /* less than CHART_CURVES */
+    const struct chart_curve *more;
     size_t n_marks;
     const struct chart_mark *marks; /* within the points' span, ascending */
 };

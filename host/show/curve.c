@@ -2,13 +2,17 @@
 /** @file curve.c  See curve.h. */
 #include "show/curve.h"
 
+#include "base/cleanup.h"
 #include "show/chart.h"
 #include "show/csv.h"
 #include "show/sample_table.h"
 #include "show/table.h"
 #include "show/units.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const struct table_column columns[] = {
     {.name = "WINDOW", .right = true}, {.name = "EST", .right = true},
@@ -51,16 +55,11 @@ void curve_table_print(const struct sample_record *record)
     table_free(table);
 }
 
-void curve_csv_print(const struct sample_record *record)
+static void print_csv(const struct sample_record *record)
 {
-    static const char *const names[] = {"time",           "host",           "domain",
-                                        "uuid",           "method",         "window_s",
-                                        "est_window_s",   "wss_bytes",      "wss_low_bytes",
-                                        "wss_high_bytes", "resident_bytes", NULL};
     const double unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
     char time[40];
 
-    csv_heading(names);
     show_time(time, sizeof(time), unix_s, 3);
     for (size_t w = 0; w < record->n_windows; w++) {
         const struct window_record *window = &record->windows[w];
@@ -81,43 +80,106 @@ void curve_csv_print(const struct sample_record *record)
     }
 }
 
+void curve_csv_print(const struct sample_record *const *records, size_t n)
+{
+    static const char *const names[] = {"time",           "host",           "domain",
+                                        "uuid",           "method",         "window_s",
+                                        "est_window_s",   "wss_bytes",      "wss_low_bytes",
+                                        "wss_high_bytes", "resident_bytes", NULL};
+
+    csv_heading(names);
+    for (size_t i = 0; i < n; i++)
+        print_csv(records[i]);
+}
+
+/* --- the picture ------------------------------------------------------------------------------ */
+
 #define MIB 1048576.0
 
-int curve_svg_write(const struct sample_record *record, const char *title, bool log_x,
-                    const char *path, struct error *error)
-{
+/* One record's curve, and what its texts are kept in. */
+struct drawn {
     struct chart_point points[RUN_MAX_WINDOWS];
     char labels[RUN_MAX_WINDOWS][16];
-    char name[300];
-    char heading[400];
-    char subtitle[700];
+    char name[400];
+};
 
+static void draw_points(struct drawn *drawn, const struct sample_record *record)
+{
     for (size_t w = 0; w < record->n_windows; w++) {
         const struct window_record *window = &record->windows[w];
 
-        show_seconds(labels[w], sizeof(labels[w]), window->window_s);
-        points[w] = (struct chart_point){
+        show_seconds(drawn->labels[w], sizeof(drawn->labels[w]), window->window_s);
+        drawn->points[w] = (struct chart_point){
             .x = window->est_window_s,
-            .label = labels[w],
+            .label = drawn->labels[w],
             .y = (double)window->wss_bytes / MIB,
             .low = (double)window->wss_low_bytes / MIB,
             .high = (double)window->wss_high_bytes / MIB,
         };
     }
+}
+
+static bool is_one_guest(const struct sample_record *const *records, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(records[i]->uuid, records[0]->uuid) != 0 || records[i]->pid != records[0]->pid)
+            return false;
+    return true;
+}
+
+/* Of one guest the times tell its curves apart; of several their names, and times where they were
+ * measured repeatedly. */
+static void name_curve(struct drawn *drawn, const struct sample_record *record, bool with_name)
+{
+    const double unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
+    char name[300];
+    char time[40];
+
     sample_name(name, sizeof(name), record);
-    snprintf(heading, sizeof(heading), "%s: %s", name, title);
-    sample_picture_subtitle(subtitle, sizeof(subtitle), record);
+    snprintf(drawn->name, sizeof(drawn->name), "%s%s%s", with_name ? name : "",
+             with_name ? ", " : "", show_time(time, sizeof(time), unix_s, 0));
+}
+
+int curve_svg_write(const struct sample_record *const *records, size_t n, const char *title,
+                    bool log_x, const char *path, struct error *error)
+{
+    const struct sample_record *first = records[0];
+    const bool one_guest = is_one_guest(records, n);
+    cleanup_free struct drawn *drawn = calloc(n, sizeof(*drawn));
+    struct chart_curve more[CHART_CURVES];
+    char name[300];
+    char heading[400];
+    char subtitle[700];
+
+    if (!drawn)
+        return error_set(error, -ENOMEM, "%s: out of memory", path);
+    for (size_t i = 0; i < n; i++) {
+        draw_points(&drawn[i], records[i]);
+        name_curve(&drawn[i], records[i], !one_guest);
+        if (i > 0)
+            more[i - 1] = (struct chart_curve){drawn[i].name, records[i]->n_windows,
+                                               drawn[i].points};
+    }
+    sample_name(name, sizeof(name), first);
+    if (one_guest)
+        snprintf(heading, sizeof(heading), "%s: %s", name, title);
+    else
+        snprintf(heading, sizeof(heading), "%s", title);
+    sample_picture_subtitle(subtitle, sizeof(subtitle), first);
 
     const struct chart chart = {
         .title = heading,
-        .subtitle = subtitle,
+        .subtitle = n == 1 ? subtitle : "bands: 95 % intervals",
         .x_title = "window (at its est length)",
         .y_title = "WSS, MiB",
         .log_x = log_x,
-        .top = (double)record->resident_bytes / MIB,
+        .top = n == 1 ? (double)first->resident_bytes / MIB : 0,
         .top_label = "resident",
-        .n = record->n_windows,
-        .points = points,
+        .n = first->n_windows,
+        .points = drawn[0].points,
+        .label = drawn[0].name,
+        .n_more = n - 1,
+        .more = more,
     };
 
     return chart_write(&chart, path, error);

@@ -198,6 +198,11 @@ void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsi
     pthread_mutex_unlock(&fleet->mutex);
 }
 
+void fleet_note_move(struct fleet *fleet, const char *uuid, enum event_kind kind)
+{
+    writer_event(fleet->writer, uuid, kind);
+}
+
 static void unlink_same(struct fleet *fleet, unsigned source, const struct scan_guest_ref *opened,
                         struct fleet_guest **freed)
 {

@@ -2,6 +2,7 @@
 /** @file writer.c  See writer.h. */
 #include "daemon/sinks/writer.h"
 
+#include "base/array.h"
 #include "base/cond.h"
 #include "keep/history.h"
 #include "keep/wal.h"
@@ -18,6 +19,7 @@
 #define GATHER_S 1
 #define MAINTAIN_S 60
 #define OPEN_AGAIN_S 5
+#define EARLY_EVENTS 2048 /* of a thousand guests a start, and how they came here */
 
 /* A record, or an event of a guest. */
 struct queued {
@@ -54,6 +56,8 @@ struct writer {
     int not_maintained;  /* likewise */
     bool held;           /* its WAL, and that was logged */
     double maintained_s; /* CLOCK_BOOTTIME */
+    size_t n_early;      /* events of guests without a record yet, in the order of time */
+    struct store_event *early;
 };
 
 static void queued_free(struct queued *one)
@@ -251,22 +255,87 @@ static void write_records(struct writer *writer, struct queued **list, size_t n)
     writer_count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
 }
 
-static void write_events(struct writer *writer, struct queued **list, size_t n)
+/* Those of the guest; @p kind: of this kind only, or EVENT_OTHER: all. */
+static void forget_early(struct writer *writer, const char *uuid, enum event_kind kind)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct error error = {0};
-        int rc = writer->store ? 0 : open_store(writer, &error);
+    size_t left = 0;
 
-        if (rc == 0)
-            rc = store_add_event(writer->store, &list[i]->event, &error);
-        /* An event may find room on a disk where records find none: that history is kept again they
-         * say. */
-        if (rc < 0)
-            writer_log(writer, rc, &error);
+    for (size_t i = 0; i < writer->n_early; i++) {
+        const struct store_event *event = &writer->early[i];
+
+        if (strcmp(event->uuid, uuid) != 0 || (kind != EVENT_OTHER && kind != event->kind))
+            writer->early[left++] = *event;
     }
+    writer->n_early = left;
 }
 
-/* Records first: of a guest without any no event is kept. */
+/* How it began waits; of a guest that ends before its first record nothing is kept. A guest that
+ * cannot be measured has no record ever, and three events here at most. */
+static void keep_early(struct writer *writer, const struct store_event *event)
+{
+    const bool begins = event->kind == EVENT_START || event->kind == EVENT_MIGRATE_IN ||
+                        event->kind == EVENT_RESTORE;
+
+    if (event->kind == EVENT_END || event->kind == EVENT_UNWATCH)
+        forget_early(writer, event->uuid, EVENT_OTHER);
+    if (!begins)
+        return;
+    forget_early(writer, event->uuid, event->kind);
+    if (writer->n_early == EARLY_EVENTS)
+        return;
+
+    struct store_event *more = array_grow(writer->early, writer->n_early, sizeof(*more));
+
+    if (!more)
+        return;
+    writer->early = more;
+    more[writer->n_early++] = *event;
+}
+
+static int write_event(struct writer *writer, const struct store_event *event)
+{
+    struct error error = {0};
+    int rc = writer->store ? 0 : open_store(writer, &error);
+
+    if (rc == 0)
+        rc = store_add_event(writer->store, event, &error);
+    /* An event may find room on a disk where records find none: that history is kept again they
+     * say. */
+    if (rc < 0)
+        writer_log(writer, rc, &error);
+    return rc;
+}
+
+static bool has_record(struct queued **records, size_t n, const char *uuid)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(records[i]->record.sample.uuid, uuid))
+            return true;
+    return false;
+}
+
+/* Of the guests of these records, which may be their first. */
+static void write_early(struct writer *writer, struct queued **records, size_t n)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < writer->n_early; i++) {
+        const struct store_event *event = &writer->early[i];
+
+        if (!has_record(records, n, event->uuid) || write_event(writer, event) == 1)
+            writer->early[left++] = *event;
+    }
+    writer->n_early = left;
+}
+
+static void write_events(struct writer *writer, struct queued **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (write_event(writer, &list[i]->event) == 1)
+            keep_early(writer, &list[i]->event);
+}
+
+/* Records first: of a guest without any an event waits for the first. */
 static void write_all(struct writer *writer, struct queued **list, size_t n)
 {
     struct queued *sorted[QUEUE_RECORDS];
@@ -281,6 +350,7 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
             sorted[records + events++] = list[i];
     if (records > 0)
         write_records(writer, sorted, records);
+    write_early(writer, sorted, records);
     write_events(writer, sorted + records, events);
 }
 
@@ -394,6 +464,7 @@ void writer_free(struct writer *writer)
         return;
     free_all(writer->queue, writer->n);
     store_close(writer->store);
+    free(writer->early);
     free(writer->path);
     free(writer);
 }

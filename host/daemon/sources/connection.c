@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define PENDING 256
+#define ARRIVING 64
 #define FIRST_RETRY_S 1
 #define LAST_RETRY_S 60
 #define LIST_AGAIN_S 600 /* should an event have been lost */
@@ -37,7 +38,9 @@ struct connection {
     unsigned retry_s;
     bool logged_down;
     bool logged_unlisted;
-    uint64_t list_ns; /* when to list all domains again */
+    uint64_t list_ns;            /* when to list all domains again */
+    char arriving[ARRIVING][37]; /* UUIDs of domains that are being migrated here; "": none */
+    size_t n_arriving;           /* so far */
     struct open_queue open_queue;
     uint64_t open_ns;   /* when the next of them may be opened, for the budget's sake */
     uint64_t opened_ns; /* when the last was; 0: none was */
@@ -274,10 +277,49 @@ static int compare_ram(struct connection *connection, const char *uuid)
     return 0;
 }
 
+/* Whether it was among those that arrive; no longer. */
+static bool forget_arriving(struct connection *connection, const char *uuid)
+{
+    for (size_t i = 0; i < ARRIVING; i++)
+        if (!strcmp(connection->arriving[i], uuid)) {
+            connection->arriving[i][0] = '\0';
+            return true;
+        }
+    return false;
+}
+
+/* A migration may be given up: it has come when it runs. Of more at once than there is room for the
+ * oldest is forgotten. */
+static void note_move(struct connection *connection, const struct domain_event *event)
+{
+    static const enum event_kind kinds[] = {
+        [DOMAIN_MIGRATED_OUT] = EVENT_MIGRATE_OUT,
+        [DOMAIN_SAVED] = EVENT_SAVE,
+        [DOMAIN_RESTORED] = EVENT_RESTORE,
+    };
+    const bool came = forget_arriving(connection, event->uuid);
+
+    if (event->move == DOMAIN_ARRIVES)
+        memcpy(connection->arriving[connection->n_arriving++ % ARRIVING], event->uuid,
+               sizeof(event->uuid));
+    else if (event->move == DOMAIN_RUNS_ON && came)
+        fleet_note_move(connection->fleet, event->uuid, EVENT_MIGRATE_IN);
+    else if (event->move == DOMAIN_MIGRATED_OUT || event->move == DOMAIN_SAVED ||
+             event->move == DOMAIN_RESTORED)
+        fleet_note_move(connection->fleet, event->uuid, kinds[event->move]);
+}
+
 static void connection_log_event(const struct domain_event *event)
 {
-    if (event->moved)
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", event->name, event->moved);
+    static const char *const moves[DOMAIN_STOPPED + 1] = {
+        [DOMAIN_ARRIVES] = "is being migrated here",
+        [DOMAIN_MIGRATED_OUT] = "migrated away",
+        [DOMAIN_SAVED] = "saved",
+        [DOMAIN_RESTORED] = "restored",
+    };
+
+    if (moves[event->move])
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", event->name, moves[event->move]);
     if (event->change == DOMAIN_CHANGE_REBOOT)
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: reset; its panel goes on", event->name);
     if (event->change == DOMAIN_CHANGE_BALLOON)
@@ -291,6 +333,8 @@ static int handle(struct connection *connection, const struct domain_event *even
     int rc = 0;
 
     connection_log_event(event);
+    if (event->move != DOMAIN_STAYS)
+        note_move(connection, event);
     if (event->change == DOMAIN_CHANGE_JOB)
         fleet_note_job(connection->fleet, connection->number, event->uuid, FLAG_MIGRATING);
     if (event->change == DOMAIN_CHANGE_REBOOT || event->change == DOMAIN_CHANGE_BALLOON ||

@@ -149,6 +149,15 @@ check "migrated here" migrate one "$there_uri" "$embed_uri"
 watched_anew "here again"
 
 echo "# all in all"
+# events KIND: how many of the kind.
+events() { sql "SELECT count(*) FROM event JOIN guest ON guest.id = guest_id WHERE guest.name = 'one' AND kind = '$1'"; }
+printed=$("$vmwss" history one --database "$db" --events --json | jq -r .event | sort | uniq -c | xargs)
+check "migrated away three times, and not when it was given up" test "$(events migrate-out)" = 3
+check "here or there three times" test "$(events migrate-in)" = 3
+check "saved and restored twice" test "$(events save),$(events restore)" = 2,2
+check "begun and ended as often, the first time too, but for the last" test "$(events start)" = $(($(events end) + 1))
+check "history prints them ($printed)" test "$(sql "SELECT group_concat(n || ' ' || kind, ' ') FROM (SELECT count(*) AS n, kind FROM event
+	JOIN guest ON guest.id = guest_id WHERE guest.name = 'one' GROUP BY kind ORDER BY kind)")" = "$printed"
 check "the guest is one, whatever its process" test "$(sql "SELECT count(*) FROM guest WHERE name = 'one'")" = 1
 check "six processes of it were watched" test "$(sql "SELECT count(DISTINCT pid) FROM $of")" = 6
 # The source stands still before the destination runs: with a record of the one after the other's first there are more.

@@ -78,6 +78,14 @@ check "two of them, in one table" test "$("$vmwss" measure -c "$embed_uri" fd1 w
 expect_exit "one that is not there" 2 'none1.*no such domain' "$vmwss" measure -c "$embed_uri" none1 web1 -w 0.5 -m cold
 check "does not keep the other from being measured" test \
 	"$("$vmwss" measure -c "$embed_uri" none1 web1 -w 0.5 -m cold --json 2>/dev/null | jq -r .domain)" = web1
+svg=$guests_dir/curves.svg
+"$vmwss" profile -c "$embed_uri" web1 fd1 --from 0.1 --to 0.2 -k 2 -m cold --svg "$svg" --json >"$guests_dir/all"
+check "profile of two, twice each" test "$(jq -rs '[.[].domain] | join(",")' "$guests_dir/all")" = web1,web1,fd1,fd1
+check "four curves in one picture" test "$(grep -o '<polyline ' "$svg" | wc -l)" = 4
+check "which is well-formed, and names them" test "$(xmllint --noout "$svg" && grep -oE '>(web1|fd1), ' "$svg" | sort | uniq -c | xargs)" = "2 >fd1, 2 >web1,"
+expect_exit "of one that is not there the others are shown" 2 'none1.*no such domain' "$vmwss" profile -c "$embed_uri" none1 fd1 --from 0.1 --to 0.1 -m cold
+check "one of them" test "$("$vmwss" profile -c "$embed_uri" none1 fd1 --from 0.1 --to 0.1 -m cold --csv 2>/dev/null | tail -n +2 | cut -d , -f 3)" = fd1
+expect_exit "more curves than colours" 1 'has room for 8' "$vmwss" profile -c "$embed_uri" web1 fd1 -k 5 --svg "$svg"
 expect_exit "all and one" 1 'not two of them' "$vmwss" measure -c "$embed_uri" --all web1
 "$vmwss" doctor >"$guests_dir/doctor"
 check "doctor of the host" test $? = 0

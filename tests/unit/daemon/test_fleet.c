@@ -668,6 +668,37 @@ START_TEST(a_connection_may_ask_when_all_has_stopped)
 }
 END_TEST
 
+/* How it began is known before its first record, which makes it a guest of the history. */
+START_TEST(the_start_of_a_new_guest_is_kept)
+{
+    struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+    struct writer *writer;
+    char path[64];
+
+    gethostname(record.sample.host, sizeof(record.sample.host) - 1);
+    snprintf(path, sizeof(path), "%s/history.db", dir);
+    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer_event(writer, UUID_1, EVENT_START); /* of a process that ends again */
+    writer_event(writer, UUID_1, EVENT_MIGRATE_IN);
+    writer_event(writer, UUID_1, EVENT_END);
+    writer_event(writer, UUID_1, EVENT_MIGRATE_OUT);
+    writer_event(writer, UUID_1, EVENT_START);
+    writer_event(writer, UUID_2, EVENT_START);
+    writer_event(writer, UUID_1, EVENT_START); /* another process */
+    writer_event(writer, UUID_1, EVENT_RESTORE);
+    writer_event(writer, UUID_1, EVENT_SUSPEND);
+    sleep(2); /* they are written */
+    ck_assert_sql(path, "SELECT count(*) FROM event", "0");
+    writer_put(writer, &record, 30, 0.022, NULL);
+    ck_assert(writes(writer, 1));
+    writer_event(writer, UUID_1, EVENT_SUSPEND);
+    writer_stop(writer);
+    writer_free(writer);
+    ck_assert_sql(path, "SELECT group_concat(kind) FROM (SELECT kind FROM event ORDER BY id)",
+                  "start,restore,suspend");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fleet");
@@ -702,6 +733,7 @@ int main(void)
     tcase_add_test(tcase, a_name_makes_always_the_same_uuid);
     tcase_add_test(tcase, the_budget_does_not_pay_for_checking_the_history);
     tcase_add_test(tcase, a_connection_may_ask_when_all_has_stopped);
+    tcase_add_test(tcase, the_start_of_a_new_guest_is_kept);
     tcase_set_timeout(tcase, 60); /* it uses CPU time, of which a busy machine gives little */
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -3,6 +3,7 @@
  * hostile file. */
 #include "kept.h"
 
+#include "keep/event.h"
 #include "keep/history.h"
 
 #include <errno.h>
@@ -591,6 +592,36 @@ START_TEST(a_hostile_row_is_an_error)
 }
 END_TEST
 
+static int see_kind(enum event_kind kind, double time_s, void *context)
+{
+    enum event_kind *seen = context;
+
+    (void)time_s;
+    *seen = kind;
+    return 0;
+}
+
+/* What a later version writes is no damage, and says nothing of whether the guest runs. */
+START_TEST(an_event_of_another_kind_is_shown_as_such)
+{
+    struct store *store = kept_open(kept.path);
+    enum event_kind kind = EVENT_START;
+    double time_s = 0;
+
+    add(store, UUID_1, T0, 1, 30);
+    store_close(store);
+    free(kept_ask(kept.path, "INSERT INTO event(guest_id, time_ms, kind)"
+                             " VALUES (1, 5000, 'end'), (1, 6000, 'teleport')"));
+    store = kept_open(kept.path);
+    ck_assert_int_eq(history_events(store, 1, 0, 10, see_kind, &kind, NULL), 0);
+    ck_assert_int_eq(kind, EVENT_OTHER);
+    ck_assert_str_eq(event_kind_name(kind), "other");
+    ck_assert_int_eq(history_last_event(store, 1, 10, &kind, &time_s, NULL), 1);
+    ck_assert_int_eq(kind, EVENT_END);
+    store_close(store);
+}
+END_TEST
+
 START_TEST(a_view_in_place_of_a_table_is_not_run)
 {
     struct store *store = kept_open(kept.path);
@@ -646,6 +677,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, guests_are_found_by_name_and_uuid);
     tcase_add_test(tcase, a_reader_makes_nothing_and_says_what_is_missing);
     tcase_add_loop_test(tcase, a_hostile_row_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]));
+    tcase_add_test(tcase, an_event_of_another_kind_is_shown_as_such);
     tcase_add_test(tcase, a_view_in_place_of_a_table_is_not_run);
     tcase_add_test(tcase, a_bucket_that_cannot_be_read_is_begun_anew);
     suite_add_tcase(suite, tcase);

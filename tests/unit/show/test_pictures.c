@@ -2,6 +2,7 @@
 /** @file test_pictures.c  Pictures of profile, grow, ages and map say of which host and time they
  * are, and no title runs out of them. */
 #include "show/ages.h"
+#include "show/chart.h"
 #include "show/curve.h"
 #include "show/ram_map.h"
 
@@ -17,6 +18,7 @@
 static char path[] = "/tmp/vmwss-pictures.XXXXXX";
 static char text[65536];
 static struct ages_record record;
+static const struct sample_record *const one = &record.sample;
 
 static void setup(void)
 {
@@ -42,7 +44,7 @@ static void teardown(void)
 
 static void draw_curve(void)
 {
-    ck_assert_int_eq(curve_svg_write(&record.sample, "WSS", false, path, NULL), 0);
+    ck_assert_int_eq(curve_svg_write(&one, 1, "WSS", false, path, NULL), 0);
 }
 
 static void draw_ages(void)
@@ -114,7 +116,7 @@ static void print_csv(void)
 
     ck_assert(fd >= 0 && before >= 0 && fflush(stdout) == 0);
     dup2(fd, STDOUT_FILENO);
-    curve_csv_print(&record.sample);
+    curve_csv_print(&one, 1);
     fflush(stdout);
     dup2(before, STDOUT_FILENO);
     n = pread(fd, text, sizeof(text) - 1, 0);
@@ -142,6 +144,70 @@ START_TEST(a_curve_for_gnuplot)
 }
 END_TEST
 
+static const char *drawn_of(const struct sample_record *const *records, size_t n)
+{
+    ck_assert_int_eq(curve_svg_write(records, n, "WSS", true, path, NULL), 0);
+
+    FILE *file = fopen(path, "r");
+
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static unsigned count_of(const char *in, const char *what)
+{
+    unsigned n = 0;
+
+    while ((in = strstr(in, what))) {
+        n++;
+        in++;
+    }
+    return n;
+}
+
+START_TEST(curves_of_several_guests)
+{
+    struct sample_record others[CHART_CURVES];
+    const struct sample_record *records[CHART_CURVES];
+
+    for (unsigned i = 0; i < CHART_CURVES; i++) {
+        others[i] = *one;
+        snprintf(others[i].domain, sizeof(others[i].domain), "<g%u>", i);
+        snprintf(others[i].uuid, sizeof(others[i].uuid), "%u", i);
+        others[i].windows[0].est_window_s = 1 << i;
+        records[i] = &others[i];
+    }
+    drawn_of(records, CHART_CURVES);
+    ck_assert_uint_eq(count_of(text, "<polygon "), CHART_CURVES);
+    ck_assert_uint_eq(count_of(text, "<polyline "), CHART_CURVES);
+    ck_assert_uint_eq(count_of(text, "2026-03-10T12:00:00Z<"), CHART_CURVES); /* the legend */
+    ck_assert_uint_eq(count_of(text, ">&lt;g7&gt;, "), 1);
+    ck_assert_uint_eq(count_of(text, ">resident<"), 0); /* each has another */
+    ck_assert_uint_eq(count_of(text, ">WSS<"), 1);
+    /* The axis holds the shortest and the longest window: at its left end, and at its right. */
+    ck_assert_ptr_nonnull(strstr(text, "points=\"70.0,"));
+    ck_assert_ptr_nonnull(strstr(text, "points=\"700.0,"));
+    drawn_of(records, 1);
+    ck_assert_uint_eq(count_of(text, ">resident<"), 1);
+    ck_assert_uint_eq(count_of(text, "&lt;g0&gt;"), 1); /* no legend */
+}
+END_TEST
+
+START_TEST(curves_of_one_guest_at_several_times)
+{
+    struct sample_record later = *one;
+    const struct sample_record *const records[] = {one, &later};
+
+    later.time.tv_sec += 3600;
+    drawn_of(records, 2);
+    ck_assert_uint_eq(count_of(text, ">web1: WSS<"), 1);
+    ck_assert_uint_eq(count_of(text, ">2026-03-10T12:00:00Z<"), 1);
+    ck_assert_uint_eq(count_of(text, ">2026-03-10T13:00:00Z<"), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pictures");
@@ -151,6 +217,8 @@ int main(void)
     tcase_add_loop_test(tcase, of_which_host_and_time, 0, N_PICTURES);
     tcase_add_loop_test(tcase, nothing_is_cut, 0, N_PICTURES);
     tcase_add_test(tcase, a_curve_for_gnuplot);
+    tcase_add_test(tcase, curves_of_several_guests);
+    tcase_add_test(tcase, curves_of_one_guest_at_several_times);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
