@@ -107,6 +107,7 @@ int ram_map_make(struct ram_map *map, const struct guest_ram *ram, const struct 
     for (size_t r = 0; r < map->n_regions; r++) {
         map->regions[r].first_chunk = n;
         map->regions[r].n_chunks = chunks_of(map->regions[r].n_pages, chunk_bytes);
+        map->regions[r].whole.n_pages = map->regions[r].n_pages;
         n += map->regions[r].n_chunks;
     }
     map->n_chunks = n;
@@ -116,7 +117,8 @@ int ram_map_make(struct ram_map *map, const struct guest_ram *ram, const struct 
     }
     map->chunks = calloc(n, sizeof(*map->chunks));
     map->touched = calloc(n * n_windows, sizeof(*map->touched));
-    if (!map->chunks || !map->touched) {
+    map->touched_of_region = calloc(map->n_regions * n_windows, sizeof(*map->touched_of_region));
+    if (!map->chunks || !map->touched || !map->touched_of_region) {
         ram_map_free(map);
         return -ENOMEM;
     }
@@ -129,6 +131,7 @@ void ram_map_free(struct ram_map *map)
     free(map->regions);
     free(map->chunks);
     free(map->touched);
+    free(map->touched_of_region);
     *map = (struct ram_map){0};
 }
 
@@ -167,31 +170,49 @@ static bool is_new_unit(const struct page_set *set, uint64_t i, uint64_t *last)
     return !seen;
 }
 
+static void forget_counts(struct ram_map *map)
+{
+    for (size_t c = 0; c < map->n_chunks; c++)
+        map->chunks[c] = (struct map_chunk){.n_pages = map->chunks[c].n_pages};
+    for (size_t r = 0; r < map->n_regions; r++)
+        map->regions[r].whole = (struct map_chunk){.n_pages = map->regions[r].n_pages};
+}
+
+static void count_draw(struct map_chunk *chunk, uint64_t *touched, const struct page_set *set,
+                       uint64_t i, uint64_t *last)
+{
+    chunk->drawn++;
+    chunk->units += is_new_unit(set, i, last);
+    *touched += set->state[i] == PAGE_TOUCHED;
+    count_present(chunk, set, i);
+}
+
 void ram_map_count(struct ram_map *map, const struct page_set *set, size_t window)
 {
     const uint64_t chunk_pages = base_pages(map->chunk_bytes);
     uint64_t last = UINT64_MAX; /* a huge page that reaches into the next chunk is one in each */
+    uint64_t last_of_region = UINT64_MAX;
     size_t before = SIZE_MAX;
     size_t r = 0;
 
-    for (size_t c = 0; c < map->n_chunks; c++)
-        map->chunks[c] = (struct map_chunk){.n_pages = map->chunks[c].n_pages};
+    forget_counts(map);
     for (uint64_t i = 0; i < set->n; i++) {
         uint64_t page = page_set_page(set, i);
 
-        while (page >= map->regions[r].first_page + map->regions[r].n_pages)
+        while (page >= map->regions[r].first_page + map->regions[r].n_pages) {
+            last_of_region = UINT64_MAX;
             r++;
+        }
 
-        const struct map_region *region = &map->regions[r];
+        struct map_region *region = &map->regions[r];
         size_t c = region->first_chunk + (size_t)((page - region->first_page) / chunk_pages);
 
         if (c != before)
             last = UINT64_MAX;
         before = c;
-        map->chunks[c].drawn++;
-        map->chunks[c].units += is_new_unit(set, i, &last);
-        map->touched[c * map->n_windows + window] += set->state[i] == PAGE_TOUCHED;
-        count_present(&map->chunks[c], set, i);
+        count_draw(&map->chunks[c], &map->touched[c * map->n_windows + window], set, i, &last);
+        count_draw(&region->whole, &map->touched_of_region[r * map->n_windows + window], set, i,
+                   &last_of_region);
     }
 }
 
@@ -213,10 +234,8 @@ bool ram_map_is_complete(const struct ram_map *map)
     return true;
 }
 
-struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk)
+static struct map_figures figures_of(const struct map_chunk *counted)
 {
-    const struct map_chunk *counted = &map->chunks[chunk];
-
     return (struct map_figures){
         .known = counted->drawn > 0,
         .bytes = counted->n_pages * base_page_bytes(),
@@ -227,11 +246,10 @@ struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk)
     };
 }
 
-struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size_t window)
+/* @p pages were touched. */
+static struct map_touched touched_of(const struct map_chunk *counted, uint64_t pages)
 {
-    const struct map_chunk *counted = &map->chunks[chunk];
     const double bytes = (double)(counted->n_pages * base_page_bytes());
-    const uint64_t pages = map->touched[chunk * map->n_windows + window];
     const uint64_t unmeasurable = stands_for(counted, counted->unmeasurable);
     const uint64_t touched = stands_for(counted, pages);
     struct interval share = {0, 1};
@@ -248,4 +266,72 @@ struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size
         .low_bytes = (uint64_t)(bytes * share.low),
         .high_bytes = (uint64_t)fmin(bytes, ceil(bytes * share.high) + (double)unmeasurable),
     };
+}
+
+struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk)
+{
+    return figures_of(&map->chunks[chunk]);
+}
+
+struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size_t window)
+{
+    return touched_of(&map->chunks[chunk], map->touched[chunk * map->n_windows + window]);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* Nodes are numbered in the order of their blocks: node_of(). */
+size_t ram_map_nodes(const struct ram_map *map, int nodes[RAM_MAP_MAX_NODES])
+{
+    bool other = false;
+    size_t n = 0;
+
+    for (size_t r = 0; r < map->n_regions; r++) {
+        const int node = map->regions[r].node;
+
+        other |= node < 0;
+        if (node >= 0 && (n == 0 || nodes[n - 1] != node) && n < RAM_MAP_MAX_NODES - 1)
+            nodes[n++] = node;
+    }
+    if (n > 0 && other)
+        nodes[n++] = -1;
+    return n;
+}
+
+static struct map_chunk node_counts(const struct ram_map *map, int node)
+{
+    struct map_chunk sum = {0};
+
+    for (size_t r = 0; r < map->n_regions; r++) {
+        const struct map_chunk *whole = &map->regions[r].whole;
+
+        if (map->regions[r].node != node)
+            continue;
+        sum.n_pages += whole->n_pages;
+        sum.drawn += whole->drawn;
+        sum.units += whole->units;
+        sum.present += whole->present;
+        sum.unmeasurable += whole->unmeasurable;
+        sum.swapped += whole->swapped;
+        sum.huge += whole->huge;
+    }
+    return sum;
+}
+
+struct map_figures ram_map_node_figures(const struct ram_map *map, int node)
+{
+    const struct map_chunk counted = node_counts(map, node);
+
+    return figures_of(&counted);
+}
+
+struct map_touched ram_map_node_touched(const struct ram_map *map, int node, size_t window)
+{
+    const struct map_chunk counted = node_counts(map, node);
+    uint64_t pages = 0;
+
+    for (size_t r = 0; r < map->n_regions; r++)
+        if (map->regions[r].node == node)
+            pages += map->touched_of_region[r * map->n_windows + window];
+    return touched_of(&counted, pages);
 }

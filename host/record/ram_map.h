@@ -13,15 +13,7 @@
 #include "sample/page_set.h"
 
 #define RAM_MAP_MAX_CHUNKS (1U << 20)
-
-struct map_region {
-    char block[64]; /* the id of the memory backend; "": it has none */
-    bool dimm;
-    int node;     /* of the guest's NUMA nodes; -1: there are none, or it is not known */
-    uint64_t gpa; /* of its first byte; GPA_NONE: not known, as of a DIMM */
-    uint64_t first_page, n_pages;
-    size_t first_chunk, n_chunks;
-};
+#define RAM_MAP_MAX_NODES 129 /* 128 of QEMU's (MAX_NODES), and what is of none */
 
 /* Base pages. */
 struct map_chunk {
@@ -32,6 +24,17 @@ struct map_chunk {
     uint64_t unmeasurable, swapped, huge;
 };
 
+struct map_region {
+    char block[64]; /* the id of the memory backend; "": it has none */
+    bool dimm;
+    int node;     /* of the guest's NUMA nodes; -1: there are none, or it is not known */
+    uint64_t gpa; /* of its first byte; GPA_NONE: not known, as of a DIMM */
+    uint64_t first_page, n_pages;
+    size_t first_chunk, n_chunks;
+    struct map_chunk whole; /* as one chunk, in which a huge page is one observation, not one in
+                               each chunk that it reaches into */
+};
+
 struct ram_map {
     uint64_t chunk_bytes;
     size_t n_windows;
@@ -39,7 +42,8 @@ struct ram_map {
     struct map_region *regions; /* by page number */
     size_t n_chunks;
     struct map_chunk *chunks;
-    uint64_t *touched; /* of chunk c within window w: touched[c * n_windows + w] */
+    uint64_t *touched;           /* of chunk c within window w: touched[c * n_windows + w] */
+    uint64_t *touched_of_region; /* likewise */
 };
 
 /**
@@ -76,3 +80,13 @@ bool ram_map_is_complete(const struct ram_map *map);
 
 struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk);
 struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size_t window);
+
+/** The guest's NUMA nodes, ascending, and behind them -1 for what is of none that is known, as
+ * DIMMs. @return how many; 0: the guest has no nodes. */
+size_t ram_map_nodes(const struct ram_map *map, int nodes[RAM_MAP_MAX_NODES]);
+
+/** All that is of a node, as of a chunk. Draws are spread over all of the RAM alike, so that those
+ * in a node are a random sample of it, and its interval is much narrower than its chunks' together.
+ */
+struct map_figures ram_map_node_figures(const struct ram_map *map, int node);
+struct map_touched ram_map_node_touched(const struct ram_map *map, int node, size_t window);

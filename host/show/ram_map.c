@@ -300,6 +300,47 @@ static void print_regions(const struct picture *picture)
         print_region(picture, &picture->map->regions[r]);
 }
 
+static void add_node(struct table *table, const struct ram_map *map,
+                     const struct sample_record *record, int node)
+{
+    const struct map_figures figures = ram_map_node_figures(map, node);
+    char name[16] = "none", ram[24], resident[24], window[24], wss[24], around[24];
+    const char *const cells[] = {name, ram, resident, window, wss, around};
+
+    if (node >= 0)
+        snprintf(name, sizeof(name), "%d", node);
+    show_bytes(ram, sizeof(ram), figures.bytes);
+    show_bytes(resident, sizeof(resident), figures.resident_bytes);
+    for (size_t w = 0; w < map->n_windows; w++) {
+        const struct map_touched touched = ram_map_node_touched(map, node, w);
+
+        show_seconds(window, sizeof(window), record->windows[w].window_s);
+        show_bytes(wss, sizeof(wss), touched.bytes);
+        show_error(around, sizeof(around), touched.bytes, touched.low_bytes, touched.high_bytes);
+        table_row(table, cells);
+    }
+}
+
+static void print_nodes(const struct ram_map *map, const struct sample_record *record)
+{
+    static const struct table_column columns[] = {
+        {.name = "NODE", .right = true},     {.name = "RAM", .right = true},
+        {.name = "RESIDENT", .right = true}, {.name = "WINDOW", .right = true},
+        {.name = "WSS", .right = true},      {.name = "±", .right = true},
+    };
+    int nodes[RAM_MAP_MAX_NODES];
+    const size_t n = ram_map_nodes(map, nodes);
+    struct table *table = n > 0 ? table_new(columns, sizeof(columns) / sizeof(columns[0])) : NULL;
+
+    if (!table)
+        return;
+    for (size_t i = 0; i < n; i++)
+        add_node(table, map, record, nodes[i]);
+    putchar('\n');
+    table_print(table, true);
+    table_free(table);
+}
+
 void ram_map_print(const struct ram_map *map, const struct sample_record *record,
                    const struct map_style *style)
 {
@@ -314,6 +355,7 @@ void ram_map_print(const struct ram_map *map, const struct sample_record *record
            has_halves(style) ? "lighter" : "denser");
     print_precision(map);
     print_regions(&picture);
+    print_nodes(map, record);
 }
 
 /* --- over time -------------------------------------------------------------------------------- */

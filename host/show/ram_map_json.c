@@ -14,20 +14,22 @@ static json_t *bytes_json(uint64_t bytes)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *touched_json(const struct ram_map *map, size_t chunk)
+static json_t *touched_json(struct map_touched touched)
 {
-    json_t *array = json_array();
+    json_t *object = json_object();
 
-    for (size_t w = 0; w < map->n_windows; w++) {
-        const struct map_touched touched = ram_map_touched(map, chunk, w);
-        json_t *object = json_object();
+    json_object_set_new(object, "wss_bytes", bytes_json(touched.bytes));
+    json_object_set_new(object, "wss_low_bytes", bytes_json(touched.low_bytes));
+    json_object_set_new(object, "wss_high_bytes", bytes_json(touched.high_bytes));
+    return object;
+}
 
-        json_object_set_new(object, "wss_bytes", bytes_json(touched.bytes));
-        json_object_set_new(object, "wss_low_bytes", bytes_json(touched.low_bytes));
-        json_object_set_new(object, "wss_high_bytes", bytes_json(touched.high_bytes));
-        json_array_append_new(array, object);
-    }
-    return array;
+static void set_figures(json_t *object, const struct map_figures *figures)
+{
+    json_object_set_new(object, "resident_bytes", bytes_json(figures->resident_bytes));
+    json_object_set_new(object, "unmeasurable_bytes", bytes_json(figures->unmeasurable_bytes));
+    json_object_set_new(object, "swapped_bytes", bytes_json(figures->swapped_bytes));
+    json_object_set_new(object, "huge_bytes", bytes_json(figures->huge_bytes));
 }
 
 static json_t *chunk_json(const struct ram_map *map, const struct map_region *region, size_t i)
@@ -35,19 +37,50 @@ static json_t *chunk_json(const struct ram_map *map, const struct map_region *re
     const size_t chunk = region->first_chunk + i;
     const struct map_figures figures = ram_map_figures(map, chunk);
     json_t *object = json_object();
+    json_t *windows = json_array();
 
+    for (size_t w = 0; w < map->n_windows; w++)
+        json_array_append_new(windows, touched_json(ram_map_touched(map, chunk, w)));
     json_object_set_new(object, "gpa",
                         region->gpa == GPA_NONE ? json_null()
                                                 : bytes_json(region->gpa + i * map->chunk_bytes));
     json_object_set_new(object, "offset", bytes_json(i * map->chunk_bytes));
     json_object_set_new(object, "bytes", bytes_json(figures.bytes));
     json_object_set_new(object, "pages", bytes_json(map->chunks[chunk].drawn));
-    json_object_set_new(object, "resident_bytes", bytes_json(figures.resident_bytes));
-    json_object_set_new(object, "unmeasurable_bytes", bytes_json(figures.unmeasurable_bytes));
-    json_object_set_new(object, "swapped_bytes", bytes_json(figures.swapped_bytes));
-    json_object_set_new(object, "huge_bytes", bytes_json(figures.huge_bytes));
-    json_object_set_new(object, "windows", touched_json(map, chunk));
+    set_figures(object, &figures);
+    json_object_set_new(object, "windows", windows);
     return object;
+}
+
+static json_t *node_number(int node)
+{
+    return node < 0 ? json_null() : json_integer(node);
+}
+
+static json_t *node_json(const struct ram_map *map, int node)
+{
+    const struct map_figures figures = ram_map_node_figures(map, node);
+    json_t *object = json_object();
+    json_t *windows = json_array();
+
+    for (size_t w = 0; w < map->n_windows; w++)
+        json_array_append_new(windows, touched_json(ram_map_node_touched(map, node, w)));
+    json_object_set_new(object, "node", node_number(node));
+    json_object_set_new(object, "bytes", bytes_json(figures.bytes));
+    set_figures(object, &figures);
+    json_object_set_new(object, "windows", windows);
+    return object;
+}
+
+static json_t *nodes_json(const struct ram_map *map)
+{
+    int nodes[RAM_MAP_MAX_NODES];
+    const size_t n = ram_map_nodes(map, nodes);
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, node_json(map, nodes[i]));
+    return array;
 }
 
 static json_t *region_json(const struct ram_map *map, const struct map_region *region)
@@ -59,8 +92,7 @@ static json_t *region_json(const struct ram_map *map, const struct map_region *r
         json_array_append_new(chunks, chunk_json(map, region, c));
     json_object_set_new(object, "block", json_text(region->block));
     json_object_set_new(object, "dimm", json_boolean(region->dimm));
-    json_object_set_new(object, "node",
-                        region->node < 0 ? json_null() : json_integer(region->node));
+    json_object_set_new(object, "node", node_number(region->node));
     json_object_set_new(object, "gpa",
                         region->gpa == GPA_NONE ? json_null() : bytes_json(region->gpa));
     json_object_set_new(object, "bytes", bytes_json(region->n_pages * base_page_bytes()));
@@ -77,6 +109,7 @@ int ram_map_json_print(const struct ram_map *map, const struct sample_record *re
         json_array_append_new(regions, region_json(map, &map->regions[r]));
     json_object_set_new(object, "chunk_bytes", bytes_json(map->chunk_bytes));
     json_object_set_new(object, "regions", regions);
+    json_object_set_new(object, "nodes", nodes_json(map));
     return json_print_line(object);
 }
 

@@ -121,6 +121,26 @@ check_stretch() {
 	expect_exit "a method that does not say where" 2 'referenced' "$vmwss" map --pid "$pid" -m referenced -w 0.1
 	stop_guest "$pid"
 }
+# What is touched is of the second node, but for the payload's own few pages.
+of_one_node() {
+	local i
+	for ((i = 0; i < 5; i++)); do
+		map_json -n 4000 -m pageout -w 1 --chunk 16M || return 1
+		! holds_json '.nodes[1].windows[0].wss_bytes >= 7 * 1048576' || return 0
+	done
+}
+check_nodes() {
+	echo "# two nodes"
+	if ! start_payload nodes tcg "total=32M hot=8M start=80M" -m 128 -object memory-backend-memfd,id=a,size=64M,share=on \
+		-object memory-backend-memfd,id=b,size=64M,share=on -numa node,memdev=a -numa node,memdev=b; then return 1; fi
+	check "a panel of them" of_one_node
+	check "their numbers and sizes" holds_json '[.nodes[] | [.node, .bytes]] == [[0, 67108864], [1, 67108864]]'
+	check "nothing of the first is touched, but for the payload itself" holds_json '.nodes[0].windows[0] | .wss_bytes < 1048576'
+	check "of the second the truth, at twice the interval's width" holds_json '.nodes[1].windows[0] |
+		2 * .wss_low_bytes - .wss_bytes <= 8388608 and 8388608 <= 2 * .wss_high_bytes - .wss_bytes'
+	check "for people" test "$(LC_ALL=C map -n 4000 -m pageout -w 0.5,1 | awk '$1 == "NODE" { table = 1 } table && $1 ~ /^[01]$/' | wc -l)" = 4
+	stop_guest "$pid"
+}
 map_panel() {
 	local i
 	for ((i = 0; i < 5; i++)); do
@@ -144,6 +164,17 @@ check_pages() {
 		-numa node,memdev=a -numa node,memdev=b; then
 		check_map "strided pages" "$params memory=256M"
 		check "nodes" holds_json '[$regions[] | [.block, .node, .gpa]] == [["a", 0, 0], ["b", 1, 134217728]]'
+		# shellcheck disable=SC2016 # jq's variables
+		check "their sums are exact" holds_json '.nodes | [.[].node] == [0, 1] and all(.[]; .node as $node | .windows[-1].wss_bytes ==
+			([$regions[] | select(.node == $node) | .chunks[].windows[-1].wss_bytes] | add))'
+		exact=$(jq -c '[.nodes[].windows[-1].wss_bytes]' <<<"$json")
+		check "a panel of them" map_json -n 2000 -w "$windows" --chunk 2M
+		# At twice the width, as all panels.
+		# shellcheck disable=SC2016 # jq's variables
+		check "each node's interval holds what a census saw ($exact)" quietly jq -e --argjson exact "$exact" \
+			'[.nodes[].windows[-1] | .wss_bytes as $w | [$w - 2 * ($w - .wss_low_bytes), $w + 2 * (.wss_high_bytes - $w)]] |
+			length == 2 and ([., $exact] | transpose | all(.[0][0] <= .[1] and .[1] <= .[0][1]))' <<<"$json"
+		check "a row of each node and window" test "$("$vmwss" map --pid "$pid" -n 2000 -w 0.5,1 | grep -cE '^ *[01] ')" = 4
 		stop_guest "$pid"
 	fi
 
@@ -156,7 +187,12 @@ check_pages() {
 	fi
 }
 
-if [[ $accel == tcg ]]; then check_stretch; else check_pages; fi
+if [[ $accel == tcg ]]; then
+	check_stretch
+	check_nodes
+else
+	check_pages
+fi
 
 echo "# above 4 GiB"
 params="total=32M hot=8M start=4098M populate=hot"
