@@ -229,7 +229,7 @@ int cmd_history(int argc, char **argv)
     if (rc != 0)
         return options_exit(rc);
     store = NULL;
-    rc = options.svg ? chart_check(options.svg, &error) : 0;
+    rc = options.svg ? chart_check("--svg", options.svg, &error) : 0;
     if (rc == 0)
         rc = kept_open(&options.kept, &store, &error);
     if (rc == 0)

@@ -40,6 +40,7 @@ static const struct option_line lines[] = {
     SAMPLING_CENSUS("look at every page (the default up to 1 GiB of RAM, but for zap)"),
     SAMPLING_SAMPLES("a panel of N pages chosen at random (2000)"),
     SAMPLING_SVG("draw the map into FILE too"),
+    {OPTION_TEXT, 0, "png", "FILE", SAMPLING_AT(png), .help = "likewise as PNG, without text"},
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
     {OPTION_FLAG, 0, "csv", NULL, AT(csv),
      .help = "comma-separated values, with a heading; with --over as they come"},
@@ -193,6 +194,8 @@ static int show_map(const struct mapping *mapping, const struct sample_record *r
     if (options->sampling.svg &&
         ram_map_svg_write(&mapping->map, record, options->sampling.svg, &why) < 0)
         rc = also_failed(rc, &why, error);
+    if (options->sampling.png && ram_map_png_write(&mapping->map, options->sampling.png, &why) < 0)
+        rc = also_failed(rc, &why, error);
     return rc;
 }
 
@@ -258,13 +261,16 @@ static int show_series(const struct mapping *mapping, const struct map_series *s
         rc = also_failed(rc, &why, error);
     if (options->sampling.svg && map_series_svg_write(series, options->sampling.svg, &why) < 0)
         rc = also_failed(rc, &why, error);
+    if (options->sampling.png && map_series_png_write(series, options->sampling.png, &why) < 0)
+        rc = also_failed(rc, &why, error);
     return rc;
 }
 
 static int follow_map(struct session *session, struct mapping *mapping, struct error *error)
 {
     const struct options *options = mapping->options;
-    const bool kept = options->sampling.svg || (!options->sampling.json && !options->csv);
+    const bool kept = options->sampling.svg || options->sampling.png ||
+                      (!options->sampling.json && !options->csv);
     struct map_series series = {0};
     struct map_over over = {
         .session = session,

@@ -524,7 +524,8 @@ int session_run(const struct sampling_choice *choice,
     struct session session;
     struct error error = {0};
 
-    if (choice->svg && chart_check(choice->svg, &error) < 0)
+    if ((choice->svg && chart_check("--svg", choice->svg, &error) < 0) ||
+        (choice->png && chart_check("--png", choice->png, &error) < 0))
         return command_cannot(&error);
 
     int rc = session_open(&session, choice, &error);

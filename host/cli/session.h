@@ -37,6 +37,7 @@ struct sampling_choice {
     size_t n_windows; /* ascending; the command's to set */
     double window_s[RUN_MAX_WINDOWS];
     const char *svg; /* --svg; NULL: no picture */
+    const char *png; /* --png, likewise */
 };
 
 /* The lines of the options; the command's struct begins with its struct sampling_choice. Commands

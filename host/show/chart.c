@@ -331,11 +331,11 @@ static int writable(const char *path)
     return access(path, W_OK) == 0 ? 0 : -errno;
 }
 
-int chart_check(const char *path, struct error *error)
+int chart_check(const char *option, const char *path, struct error *error)
 {
     int rc = writable(path);
 
-    return rc < 0 ? error_set(error, rc, "--svg %s: %s", path, strerror(-rc)) : 0;
+    return rc < 0 ? error_set(error, rc, "%s %s: %s", option, path, strerror(-rc)) : 0;
 }
 
 int chart_write(const struct chart *chart, const char *path, struct error *error)

@@ -47,5 +47,12 @@ int ram_map_json_print(const struct ram_map *map, const struct sample_record *re
 int ram_map_svg_write(const struct ram_map *map, const struct sample_record *record,
                       const char *path, struct error *error);
 int map_series_svg_write(const struct map_series *series, const char *path, struct error *error);
+
+/** The same as PNG, without any text, for what cannot show SVG: libpng has no fonts. A region below
+ * the other, a line for each window and what is resident, or for each period, with ticks at each
+ * eighth of a region below. -E2BIG: more chunks in a line, or a larger picture, than there may be.
+ */
+int ram_map_png_write(const struct ram_map *map, const char *path, struct error *error);
+int map_series_png_write(const struct map_series *series, const char *path, struct error *error);
 /** When a period ended, "12:34:56" in UTC. Returns @p text. */
 char *map_period_clock(const struct map_period *period, char *text, size_t size);

@@ -3,13 +3,12 @@
 #include "show/svg.h"
 
 #include "show/fit.h"
+#include "show/whole_file.h"
 
 #include <errno.h>
 #include <libxml/chvalid.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* A letter's width by its size: of the usual sans-serif fonts the mean is 0.5 to 0.55. */
 #define LETTER 0.55
@@ -146,32 +145,13 @@ static int render(const struct svg_picture *picture, xmlBuffer *buffer)
     return svg.failed ? -ENOMEM : 0;
 }
 
-static int write_file(const char *path, const char *text, size_t size)
-{
-    FILE *file = fopen(path, "we");
-
-    if (!file)
-        return -errno;
-
-    struct stat status;
-    bool removable = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
-    int rc = fwrite(text, 1, size, file) == size ? 0 : -errno;
-
-    if (fclose(file) != 0 && rc == 0)
-        rc = -errno;
-    if (rc < 0 && removable)
-        unlink(path);
-    return rc;
-}
-
 int svg_write(const struct svg_picture *picture, const char *path, struct error *error)
 {
     xmlBuffer *buffer = xmlBufferCreate();
     int rc = buffer ? render(picture, buffer) : -ENOMEM;
 
     if (rc == 0)
-        rc = write_file(path, (const char *)xmlBufferContent(buffer),
-                        (size_t)xmlBufferLength(buffer));
+        rc = whole_file_write(path, xmlBufferContent(buffer), (size_t)xmlBufferLength(buffer));
     if (buffer)
         xmlBufferFree(buffer);
     return rc < 0 ? error_set(error, rc, "%s: %s", path, strerror(-rc)) : 0;

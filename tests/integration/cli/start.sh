@@ -9,7 +9,7 @@ libs=(guests)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
-late='lib(xml2|icu[a-z]*|stdc\+\+|sqlite3|virt|curl)[-.]'
+late='lib(xml2|icu[a-z]*|stdc\+\+|sqlite3|virt|curl|png16|z)[-.]'
 
 needs_none() { ! readelf -d "$vmwss" | grep NEEDED | grep -E "$late"; }
 exports_none() { ! nm -D --defined-only "$vmwss" | grep -E ' (xml|sqlite3_)'; }
