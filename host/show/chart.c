@@ -248,14 +248,20 @@ static void draw_curve(struct canvas *canvas, const struct chart_curve *curve, c
                       5, 5, colour);
 }
 
-/* One below the other, where curves that rise leave room. */
+/* One below the other at the right end, where curves that rise or are level leave most room, and
+ * above what they do not. */
 static void draw_legend(struct canvas *canvas)
 {
-    for (size_t c = 0; c <= canvas->chart->n_more; c++) {
-        const double y = TOP + 14 + 16 * (double)c;
+    const double n = (double)(canvas->chart->n_more + 1);
+    const double x = (LEFT + WIDTH - RIGHT) / 2;
+    const double top = HEIGHT - BOTTOM - 8 - 16 * n;
 
-        svg_rectangle(canvas->svg, LEFT + 8, y - 9, 14, 10, colours[c]);
-        svg_label_within(canvas->svg, LEFT + 28, y, (WIDTH - LEFT - RIGHT) / 2, 12,
+    svg_rectangle(canvas->svg, x - 6, top - 2, WIDTH - RIGHT - x + 6, 16 * n + 6, "#ffffff");
+    for (size_t c = 0; c <= canvas->chart->n_more; c++) {
+        const double y = top + 12 + 16 * (double)c;
+
+        svg_rectangle(canvas->svg, x, y - 9, 14, 10, colours[c]);
+        svg_label_within(canvas->svg, x + 20, y, WIDTH - RIGHT - x - 20, 12,
                          curve_of(canvas->chart, c).label);
     }
 }

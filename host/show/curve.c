@@ -3,6 +3,7 @@
 #include "show/curve.h"
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "show/chart.h"
 #include "show/csv.h"
 #include "show/sample_table.h"
@@ -147,6 +148,7 @@ int curve_svg_write(const struct sample_record *const *records, size_t n, const 
     const bool one_guest = is_one_guest(records, n);
     cleanup_free struct drawn *drawn = calloc(n, sizeof(*drawn));
     struct chart_curve more[CHART_CURVES];
+    char host[sizeof(first->host)];
     char name[300];
     char heading[400];
     char subtitle[700];
@@ -166,10 +168,13 @@ int curve_svg_write(const struct sample_record *const *records, size_t n, const 
     else
         snprintf(heading, sizeof(heading), "%s", title);
     sample_picture_subtitle(subtitle, sizeof(subtitle), first);
+    if (n > 1)
+        snprintf(subtitle, sizeof(subtitle), "%s; bands are 95 %% intervals",
+                 utf8_printable_copy(host, sizeof(host), first->host));
 
     const struct chart chart = {
         .title = heading,
-        .subtitle = n == 1 ? subtitle : "bands: 95 % intervals",
+        .subtitle = subtitle,
         .x_title = "window (at its est length)",
         .y_title = "WSS, MiB",
         .log_x = log_x,

@@ -188,6 +188,7 @@ START_TEST(curves_of_several_guests)
     ck_assert_uint_eq(count_of(text, ">&lt;g7&gt;, "), 1);
     ck_assert_uint_eq(count_of(text, ">resident<"), 0); /* each has another */
     ck_assert_uint_eq(count_of(text, ">WSS<"), 1);
+    ck_assert_uint_eq(count_of(text, ">host&lt;1&gt;; bands are 95 % intervals<"), 1);
     /* The axis holds the shortest and the longest window: at its left end, and at its right. */
     ck_assert_ptr_nonnull(strstr(text, "points=\"70.0,"));
     ck_assert_ptr_nonnull(strstr(text, "points=\"700.0,"));
