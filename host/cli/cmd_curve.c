@@ -32,24 +32,22 @@ struct curve_kind {
     struct command_options options;
 };
 
+struct curve {
+    bool whole; /* the record is */
+    struct sample_record record;
+};
+
 struct options {
     struct sampling_choice sampling; /* first: see session.h */
     const struct curve_kind *kind;
     double first_s, last_s;
     bool csv;
-    uint64_t count;   /* how often, one after the other */
-    char **domains;   /* of several */
-    size_t n_domains; /* 0: one, of .sampling */
-    struct curves *curves;
-};
-
-/* What was measured, of the guests in the order in which they are named. */
-struct curves {
-    struct curve {
-        bool whole; /* the record is */
-        struct sample_record record;
-    } * list; /* shared with the processes that measure */
-    size_t n;
+    uint64_t count;       /* how often, one after the other */
+    char **domains;       /* of several */
+    size_t n_domains;     /* 0: one, of .sampling */
+    struct curve *curves; /* .count of each guest, in the order in which they are named; shared with
+                             the processes that measure */
+    size_t n_curves;
 };
 
 #define AT(member) offsetof(struct options, member)
@@ -205,15 +203,15 @@ static int print_curves(const struct sample_record *const *records, size_t n,
 static int show_curves(const struct options *options, struct error *error)
 {
     const struct curve_kind *kind = options->kind;
-    const struct curves *curves = options->curves;
-    cleanup_free const struct sample_record **records = calloc(curves->n, sizeof(*records));
+    cleanup_free const struct sample_record **records = calloc(options->n_curves,
+                                                               sizeof(const void *));
     size_t n = 0;
 
     if (!records)
         return error_set(error, -ENOMEM, "out of memory");
-    for (size_t i = 0; i < curves->n; i++)
-        if (curves->list[i].whole)
-            records[n++] = &curves->list[i].record;
+    for (size_t i = 0; i < options->n_curves; i++)
+        if (options->curves[i].whole)
+            records[n++] = &options->curves[i].record;
 
     int rc = n > 0 ? print_curves(records, n, options) : 0;
 
@@ -224,14 +222,14 @@ static int show_curves(const struct options *options, struct error *error)
     return rc;
 }
 
-/* Its own part of the list. */
+/* Its own of the curves. */
 static int measure_curves(struct session *session, const void *context, struct error *error)
 {
     const struct options *options = context;
     int rc = 0;
 
     for (uint64_t i = 0; rc == 0 && i < options->count; i++) {
-        struct curve *curve = &options->curves->list[i];
+        struct curve *curve = &options->curves[i];
 
         rc = session_measure(session, &curve->record, error);
         curve->whole = rc == 0;
@@ -251,10 +249,8 @@ static size_t place_of(const struct options *options, const char *name)
 static int measure_one(const char *name, void *context)
 {
     struct options options = *(struct options *)context;
-    struct curves own = *options.curves;
 
-    own.list += place_of(&options, name) * options.count;
-    options.curves = &own;
+    options.curves += place_of(&options, name) * options.count;
     options.sampling.guest.domain = name;
     options.sampling.quiet = true;
     return session_run(&options.sampling, measure_curves, &options);
@@ -274,21 +270,20 @@ static int measure_all(struct options *options)
 static int curves_run(struct options *options)
 {
     const size_t guests = options->n_domains > 0 ? options->n_domains : 1;
-    struct curves curves = {.n = guests * options->count};
     struct error error = {0};
     int code;
 
-    curves.list = mmap(NULL, curves.n * sizeof(*curves.list), PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (curves.list == MAP_FAILED) {
+    options->n_curves = guests * options->count;
+    options->curves = mmap(NULL, options->n_curves * sizeof(*options->curves),
+                           PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (options->curves == MAP_FAILED) {
         command_error("mmap: %s", strerror(errno));
         return EXIT_CANNOT;
     }
-    options->curves = &curves;
     code = measure_all(options);
     if (show_curves(options, &error) < 0)
         code = code == EXIT_DONE ? command_cannot(&error) : code;
-    munmap(curves.list, curves.n * sizeof(*curves.list));
+    munmap(options->curves, options->n_curves * sizeof(*options->curves));
     return code;
 }
 

@@ -20,10 +20,8 @@ enum domain_change {
 };
 
 struct domain_event {
-    enum domain_change change;
-    char uuid[37];
-    char name[256];
     uint64_t bytes;
+    enum domain_change change;
     enum domain_move {
         DOMAIN_STAYS,
         DOMAIN_ARRIVES, /* is being migrated here; DOMAIN_RUNS_ON when it has come */
@@ -33,6 +31,8 @@ struct domain_event {
         DOMAIN_RESTORED,
         DOMAIN_STOPPED, /* for another reason than these */
     } move;             /* how its state changed, as far as it came from or went elsewhere */
+    char uuid[37];
+    char name[256];
 };
 
 typedef void (*domain_event_handler)(const struct domain_event *event, void *context);

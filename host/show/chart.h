@@ -49,9 +49,8 @@ struct chart {
     const struct chart_mark *marks; /* within the points' span, ascending */
 };
 
-/** Can @p path, of the option, as "--svg", be written? Best asked before the hours of measuring that
- * the picture is of. Changes nothing.
- *  0 or a negative errno with the message. */
+/** Can @p path, of the option, as "--svg", be written? Best asked before the hours of measuring
+ * that the picture is of. Changes nothing. 0 or a negative errno with the message. */
 int chart_check(const char *option, const char *path, struct error *error);
 
 /** Writes @p path, replacing what was there. 0 or a negative errno; a file (not a

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define WIDTH 960U
-#define MAX_WIDTH 16384U
+#define MAX_WIDTH 16384UL
 #define MAX_PIXELS (64U << 20)
-#define MARGIN 8U
+#define MARGIN 8UL
 #define MARK 4U     /* the width of the bar beside a period */
 #define ROW 18U     /* the height of a line, ... */
 #define HEIGHT 600U /* ... or less, so that many of them are about as high as that together */
@@ -69,7 +69,7 @@ static int lay_out(struct drawing *drawing, struct raster *raster, const char *p
 
     if (most > MAX_WIDTH - 2 * MARGIN)
         return error_set(error, -E2BIG,
-                         "%s: %zu chunks in a line, and %u are the most: choose a larger --chunk",
+                         "%s: %zu chunks in a line, and %zu are the most: choose a larger --chunk",
                          path, most, MAX_WIDTH - 2 * MARGIN);
     drawing->chunk = (WIDTH + most - 1) / most;
     raster->width = most * drawing->chunk + 2 * MARGIN;

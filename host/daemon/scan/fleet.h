@@ -64,7 +64,8 @@ void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, b
  * so for as long as a window reaches back to it. Of @p source, as below. */
 void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsigned flags);
 
-/** The guest of this UUID, watched or not, came from elsewhere or went there: its history says so. */
+/** The guest of this UUID, watched or not, came from elsewhere or went there: its history says so.
+ */
 void fleet_note_move(struct fleet *fleet, const char *uuid, enum event_kind kind);
 
 /** Checks the threads of a few guests for such jobs, which may begin and end between two scans; to
