@@ -53,7 +53,8 @@ void page_sizes_read(const struct fsroot *root, uint64_t base_bytes)
     };
 }
 
-int page_sizes_check(uint64_t base_bytes, uint64_t largest_bytes, struct error *error)
+int page_sizes_check(uint64_t base_bytes, uint64_t largest_bytes, const char *what,
+                     struct error *error)
 {
     const bool small_only = largest_bytes <= MEASURED_PAGE_BYTES;
 
@@ -61,9 +62,9 @@ int page_sizes_check(uint64_t base_bytes, uint64_t largest_bytes, struct error *
         (base_bytes > MEASURED_PAGE_BYTES && base_bytes <= largest_bytes))
         return 0;
     return error_set(error, -ENOTSUP,
-                     "this host's base pages have %" PRIu64 " KiB, and only those of %s"
-                     "%" PRIu64 " KiB can be measured",
-                     base_bytes / 1024, small_only ? "" : "4 to ",
+                     "this host's base pages have %" PRIu64
+                     " KiB, and %s is known to be right only with those of %s%" PRIu64 " KiB",
+                     base_bytes / 1024, what, small_only ? "" : "4 to ",
                      (small_only ? MEASURED_PAGE_BYTES : largest_bytes) / 1024);
 }
 

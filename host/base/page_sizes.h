@@ -36,12 +36,14 @@ void page_sizes_read(const struct fsroot *root, uint64_t base_bytes);
 #define LARGEST_MEASURED_PAGE_BYTES 16384
 
 /**
- * Can pages be measured where the base page has @p base_bytes?
+ * Does @p what measure where the base page has @p base_bytes?
  * @param largest_bytes  the largest one of which numbers were shown to be right; 0: 4 KiB. All is
  *                       counted in base pages, but nothing is promised that was not measured.
+ * @param what  for @p error: a method's name, since others may measure here, or what is asked for
  * @return 0; -ENOTSUP, with the size in @p error
  */
-int page_sizes_check(uint64_t base_bytes, uint64_t largest_bytes, struct error *error);
+int page_sizes_check(uint64_t base_bytes, uint64_t largest_bytes, const char *what,
+                     struct error *error);
 
 /** Of the base page, in bytes. */
 static inline uint64_t base_page_bytes(void)

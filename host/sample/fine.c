@@ -34,7 +34,7 @@ struct fine {
 
 int fine_check(const struct target *target, struct error *error)
 {
-    if (target->root->live && page_sizes_check(base_page_bytes(), 0, error) < 0)
+    if (target->root->live && page_sizes_check(base_page_bytes(), 0, "it", error) < 0)
         return error_prefix(error, "--fine");
 
     for (size_t b = 0; b < target->ram->n_blocks; b++) {

@@ -418,7 +418,7 @@ static int open_files(struct group_scan *scan, const struct fsroot *root, struct
 int group_scan_check(const struct fsroot *root, struct error *error)
 {
     struct group_scan scan = {.bitmap_fd = -1, .flags_fd = -1, .groups_fd = -1};
-    int rc = page_sizes_check(base_page_bytes(), 0, error);
+    int rc = page_sizes_check(base_page_bytes(), 0, "a scan of control groups", error);
 
     if (rc == 0)
         rc = open_files(&scan, root, error);

@@ -42,9 +42,14 @@ const struct method *method_by_name(const char *name)
     return NULL;
 }
 
+static int check_base_pages(const struct method *method, struct error *why)
+{
+    return page_sizes_check(base_page_bytes(), method->base_page_bytes, method->name, why);
+}
+
 int method_host(const struct method *method, const struct fsroot *root, struct error *why)
 {
-    int rc = page_sizes_check(base_page_bytes(), method->base_page_bytes, why);
+    int rc = check_base_pages(method, why);
 
     return rc < 0 ? rc : method->host(root, why);
 }
@@ -52,8 +57,7 @@ int method_host(const struct method *method, const struct fsroot *root, struct e
 static int try_method(const struct method *method, const struct target *target,
                       const struct method_needs *needs, struct error *why)
 {
-    int rc = target->root->live ? page_sizes_check(base_page_bytes(), method->base_page_bytes, why)
-                                : 0;
+    int rc = target->root->live ? check_base_pages(method, why) : 0;
 
     if (rc < 0)
         return rc;

@@ -37,10 +37,12 @@ libvirtd_begin() {
 		"unix_sock_rw_perms = \"${libvirtd_rw_perms:-0770}\"" >/etc/libvirt/libvirtd.conf
 	LIBVIRT_LOG_OUTPUTS=4:stderr "$nothp" libvirtd >/dev/null 2>&1 &
 	libvirtd_pid=$!
-	settles libvirtd_answers
+	settles libvirtd_answers_or_ended && libvirtd_answers
 }
 
 libvirtd_answers() { embed_virsh list >/dev/null 2>&1; }
+# Nothing waits for one that has ended.
+libvirtd_answers_or_ended() { libvirtd_answers || ! kill -0 "$libvirtd_pid" 2>/dev/null; }
 
 libvirtd_stop() {
 	[[ -n ${libvirtd_pid:-} ]] || return 0

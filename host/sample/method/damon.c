@@ -52,9 +52,9 @@
 #include "sample/kernel/swap_ins.h"
 #include "sample/kernel/trace_event.h"
 #include "sample/method.h"
+#include "sample/method/damon_trial.h"
 #include "sample/method/page_probe.h"
 #include "sample/method/tlb_flush.h"
-#include "sample/method/trial.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -587,9 +587,6 @@ static uint64_t damon_kernel_thread_ns(void *state)
 
 /* --- proving that it works on this guest ------------------------------------------------------ */
 
-#define TRIAL_PAGES 256
-#define LARGE_TRIAL_PAGES 4096 /* for a guest of whose pages hardly one in a hundred is hot */
-
 static int damon_probe(const struct target *target, struct error *why)
 {
     cleanup_close int fd = pagemap_open(target, why);
@@ -597,17 +594,11 @@ static int damon_probe(const struct target *target, struct error *why)
     if (fd < 0)
         return fd;
 
-    struct trial trial = {0};
     int rc = pagemap_check_scan(fd, target->ram->blocks[0].hva, why);
 
     if (rc == 0)
         rc = damon_sysfs_free(target->root, why);
-    if (rc == 0)
-        rc = trial_run(&method_damon, target, TRIAL_PAGES, &trial, why);
-    if (rc < 0 || trial_judge(&trial, NULL) == 0)
-        return rc;
-    rc = trial_run(&method_damon, target, LARGE_TRIAL_PAGES, &trial, why);
-    return rc < 0 ? rc : trial_judge(&trial, why);
+    return rc < 0 ? rc : damon_sees_guest(target, why);
 }
 
 static int damon_host(const struct fsroot *root, struct error *why)

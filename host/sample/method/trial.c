@@ -13,11 +13,27 @@
 #define STEP_MS 20
 #define RAN_NS 1000000
 
-static void count_pages(struct trial *trial, const struct page_set *set)
+void trial_count(struct trial *trial, const struct page_set *set)
 {
     memset(trial->pages, 0, sizeof(trial->pages));
-    for (uint64_t i = 0; i < set->n; i++)
+    trial->huge_unmeasurable = 0;
+    for (uint64_t i = 0; i < set->n; i++) {
         trial->pages[set->state[i]]++;
+        if (set->state[i] == PAGE_UNMEASURABLE && set->order[i] > 0) {
+            trial->huge_unmeasurable++;
+            trial->huge_page = page_set_page(set, i);
+            trial->huge_order = set->order[i];
+        }
+    }
+}
+
+uint64_t trial_pages(const struct trial *trial)
+{
+    uint64_t n = 0;
+
+    for (int state = 0; state < PAGE_STATES; state++)
+        n += trial->pages[state];
+    return n;
 }
 
 static int watch_pages(const struct method *method, void *state, const struct page_set *set,
@@ -31,7 +47,7 @@ static int watch_pages(const struct method *method, void *state, const struct pa
 
         nanosleep(&step, NULL);
         rc = method->collect(state, &tally, why);
-        count_pages(trial, set);
+        trial_count(trial, set);
     }
     return rc;
 }

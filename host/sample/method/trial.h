@@ -8,7 +8,16 @@
 struct trial {
     uint64_t pages[PAGE_STATES]; /* how many of each state */
     uint64_t vcpu_ns;            /* how long the vCPUs ran meanwhile */
+    /* Of those that are unmeasurable, the ones on huge pages: how many, and the last of them. */
+    uint64_t huge_unmeasurable, huge_page;
+    unsigned huge_order;
 };
+
+/** Counts the pages of @p set by their states, from nothing. */
+void trial_count(struct trial *trial, const struct page_set *set);
+
+/** How many pages were looked at, whatever became of them. */
+uint64_t trial_pages(const struct trial *trial);
 
 /** Follows @p n random pages until the guest touches one, for a tenth of a second at most. 0, or
  * what the method says. */

@@ -75,6 +75,7 @@ if THP=yes start_in_group thp kvm "$params" -m 320; then
 		check "flag thp" has_flag thp
 	else
 		check "damon, THP: refused by name" grep -q '^vmwss.*damon' "$guests_dir/messages"
+		((pieces == 0)) || check "damon, THP: and says why" grep -q 'KVM maps in smaller pieces' "$guests_dir/messages"
 	fi
 	check "huge pages are as before" holds "$(huge_kb) >= $thp_kb"
 	stop_guest "$pid"
@@ -96,7 +97,8 @@ for method in zap damon mglru pageout; do
 	check "doctor: $method yes" grep -qE "^$method +yes " "$guests_dir/doctor"
 done
 for method in idle zap-all referenced cold; do
-	check "doctor: $method no" grep -qE "^$method +no .*$reason" "$guests_dir/doctor"
+	check "doctor: $method no" grep -qE "^$method +no .*$reason, and $method is known to be right only with those of 4 KiB" \
+		"$guests_dir/doctor"
 done
 
 finish

@@ -422,6 +422,60 @@ START_TEST(a_trial_must_see_something)
 }
 END_TEST
 
+/* A PC's high RAM begins at 4 GiB, so where QEMU has it in another place of a huge page, KVM maps
+ * pieces. */
+static const char *judged(uint64_t hva, unsigned order, enum accel accel)
+{
+    const struct trial trial = {.pages = {[PAGE_IDLE] = 56, [PAGE_UNMEASURABLE] = 200},
+                                .vcpu_ns = 9000000,
+                                .huge_unmeasurable = 199,
+                                .huge_page = 600,
+                                .huge_order = order};
+
+    snprintf(fake.process.config.machine, sizeof(fake.process.config.machine), "pc");
+    snprintf(fake.process.exe, sizeof(fake.process.exe), "/usr/bin/qemu-system-x86_64");
+    fake.process.accel = accel;
+    fake.block.hva = hva;
+    error = (struct error){0};
+    ck_assert_int_eq(damon_trial_judge(&fake.target, &trial, &error), -ENOTSUP);
+    return error.text;
+}
+
+START_TEST(huge_pages_in_pieces_are_no_blindness)
+{
+    const char *text = judged(3 << 20, 9, ACCEL_KVM);
+
+    ck_assert_msg(!strstr(text, "blind"), "%s", text);
+    ck_assert_msg(strstr(text, "199 of 256 pages are in huge pages of 2048 KiB"), "%s", text);
+    ck_assert_msg(strstr(text, "KVM maps in smaller pieces"), "%s", text);
+    ck_assert_msg(strstr(text, "zap"), "%s", text);
+    ck_assert_ptr_nonnull(strstr(judged(2 << 20, 4, ACCEL_KVM), "pages of 64 KiB that KVM maps"));
+
+    /* Elsewhere nothing is known. */
+    ck_assert_ptr_nonnull(strstr(judged(2 << 20, 9, ACCEL_KVM), "blind"));
+    ck_assert_ptr_nonnull(strstr(judged(3 << 20, 9, ACCEL_TCG), "blind"));
+}
+END_TEST
+
+START_TEST(a_trial_counts_huge_pages_that_it_could_not_look_at)
+{
+    uint8_t state[] = {PAGE_UNMEASURABLE, PAGE_IDLE, PAGE_UNMEASURABLE, PAGE_TOUCHED};
+    uint8_t order[] = {9, 9, 0, 0};
+    uint64_t page[] = {700, 1200, 3, 4};
+    const struct page_set set = {
+        .ram = &fake.ram, .n = 4, .page = page, .state = state, .order = order};
+    struct trial trial = {0};
+
+    trial_count(&trial, &set);
+    trial_count(&trial, &set); /* after each step */
+    ck_assert_uint_eq(trial_pages(&trial), 4);
+    ck_assert_uint_eq(trial.pages[PAGE_UNMEASURABLE], 2);
+    ck_assert_uint_eq(trial.huge_unmeasurable, 1);
+    ck_assert_uint_eq(trial.huge_page, 700);
+    ck_assert_uint_eq(trial.huge_order, 9);
+}
+END_TEST
+
 START_TEST(probe_names_the_remedy)
 {
     ck_assert_int_lt(method_damon.probe(&fake.target, &error),
@@ -450,6 +504,8 @@ int main(void)
     tcase_add_test(tcase, one_region_for_a_huge_page);
     tcase_add_test(tcase, first_huge_page_of_a_kvm_guest_is_unmeasurable);
     tcase_add_test(tcase, a_trial_must_see_something);
+    tcase_add_test(tcase, huge_pages_in_pieces_are_no_blindness);
+    tcase_add_test(tcase, a_trial_counts_huge_pages_that_it_could_not_look_at);
     tcase_add_test(tcase, probe_names_the_remedy);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -236,6 +236,15 @@ START_TEST(orders_are_as_documented)
 }
 END_TEST
 
+/* Of a refused method only: others measure on such a host. */
+static void is_of_this_method(const struct method *method, const struct error *why)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%s is known to be right only with", method->name);
+    ck_assert_msg(method->base_page_bytes || strstr(why->text, text) != NULL, "%s", why->text);
+}
+
 /* `doctor` promises nothing that measuring refuses. */
 START_TEST(no_method_is_promised_for_other_base_pages)
 {
@@ -253,6 +262,7 @@ START_TEST(no_method_is_promised_for_other_base_pages)
         ck_assert_msg((strstr(why.text, "base pages have 16 KiB") != NULL) ==
                           !methods[i]->base_page_bytes,
                       "%s: %s", methods[i]->name, why.text);
+        is_of_this_method(methods[i], &why);
         page_sizes_now = (struct page_sizes){.base_shift = 12, .huge_shift = 21};
         why = (struct error){0};
         method_host(methods[i], &fake.root, &why);
