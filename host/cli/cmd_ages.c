@@ -80,6 +80,13 @@ static int check_options(struct options *options, int argc, char **argv)
                       options->tick_s);
         return -EINVAL;
     }
+    for (size_t w = 0; w < options->sampling.n_windows; w++)
+        if (!panel_ticks_answer(options->tick_s, options->sampling.window_s[w])) {
+            command_error(
+                "--window %g cannot be answered by ticks of %g s: choose about a multiple",
+                options->sampling.window_s[w], options->tick_s);
+            return -EINVAL;
+        }
     return 0;
 }
 

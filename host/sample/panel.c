@@ -570,6 +570,13 @@ double panel_elapsed_s(const struct panel *panel)
     return read_ns > panel->began_ns ? (double)(read_ns - panel->began_ns) / 1e9 : 0;
 }
 
+bool panel_ticks_answer(double tick_s, double window_s)
+{
+    const double ticks = fmax(1, round(window_s / tick_s));
+
+    return fabs(ticks * tick_s - window_s) <= NEAR_ENOUGH * window_s;
+}
+
 /* The tick whose marking was nearest to @p ago_s before the last reading; 0 ago is the last tick
  * itself. */
 static int tick_before(const struct panel *panel, double ago_s, uint64_t *number)

@@ -21,6 +21,10 @@ struct panel; /* opaque */
  * answered. */
 #define PANEL_MAX_TICKS 65000
 
+/** Can ticks that come every @p tick_s answer a window, or is none near enough to when it begins?
+ * With a window of 1.5 ticks, for example, none is. */
+bool panel_ticks_answer(double tick_s, double window_s);
+
 struct panel_plan {
     const struct method *method; /* one with rearm */
     uint64_t samples;            /* present pages wanted for each window */

@@ -390,6 +390,12 @@ int config_check(const struct config *config, struct error *error)
     if (longest_s / config->period_s > PANEL_MAX_TICKS)
         return error_set(error, -EINVAL, "window %g has more than %d periods of %g s", longest_s,
                          PANEL_MAX_TICKS, config->period_s);
+    for (size_t w = 0; w < config->n_windows; w++)
+        if (!panel_ticks_answer(config->period_s, config->window_s[w]))
+            return error_set(error, -EINVAL,
+                             "window %g cannot be answered by scans every %g s: choose a window, "
+                             "or a period, so that one is about a multiple of the other",
+                             config->window_s[w], config->period_s);
     return store_retention_check(&config->retention, error);
 }
 

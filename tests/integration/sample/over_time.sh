@@ -139,6 +139,7 @@ check_refusals() {
 	expect_exit "ages takes no census" 1 'ages follows a panel' "$vmwss" ages --pid "$pid" --census
 	expect_exit "a tick longer than a window" 1 '--tick 2 .*1 s' "$vmwss" ages --pid "$pid" -t 2
 	expect_exit "more ticks than can be remembered" 1 '--window 3600 ' "$vmwss" ages --pid "$pid" -w 0.01,3600
+	expect_exit "a window between two ticks" 1 '--window 1.5 cannot be answered' "$vmwss" ages --pid "$pid" -w 1,1.5
 	expect_exit "ages by a method that cannot follow" 2 'cold: cannot follow' "$vmwss" ages --pid "$pid" -m cold
 	expect_exit "ages with no method that can" 2 'pageout: needs shared' "$vmwss" ages --pid "$pid"
 	for command in profile grow ages; do

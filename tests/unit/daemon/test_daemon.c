@@ -153,6 +153,9 @@ START_TEST(values_must_go_together)
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
     config.period_s = 0.01;
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
+    config.period_s = 40; /* 40 is too short for 60, and 80 too long */
+    ck_assert_int_eq(config_check(&config, &error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "window 60 cannot be answered by scans every 40 s"));
     config.period_s = 30;
     ck_assert(config_max_period_s(&config) == 60); /* auto */
     config.max_period_s = CONFIG_MAX_PERIOD_NONE;

@@ -671,12 +671,29 @@ START_TEST(the_guest_touches_it_all)
 }
 END_TEST
 
+/* Of what is asked, a quarter is near enough. */
+START_TEST(ticks_that_answer_a_window)
+{
+    ck_assert(panel_ticks_answer(2, 2));
+    ck_assert(panel_ticks_answer(2, 2.6));
+    ck_assert(!panel_ticks_answer(2, 2.7));
+    ck_assert(!panel_ticks_answer(2, 3));
+    ck_assert(!panel_ticks_answer(2, 3.1));
+    ck_assert(panel_ticks_answer(2, 3.2));
+    ck_assert(panel_ticks_answer(2, 5));
+    ck_assert(panel_ticks_answer(30, 3600));
+    ck_assert(panel_ticks_answer(1, 0.8)); /* the next one comes a little later */
+    ck_assert(!panel_ticks_answer(1, 0.7));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("panel");
     TCase *tcase = tcase_create("panel");
 
     tcase_add_test(tcase, windows_of_one_panel);
+    tcase_add_test(tcase, ticks_that_answer_a_window);
     tcase_add_test(tcase, histogram_of_ages);
     tcase_add_test(tcase, last_touch_counts);
     tcase_add_test(tcase, only_touched_pages_are_marked_again);
