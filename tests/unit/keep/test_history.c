@@ -7,11 +7,6 @@
 #include "keep/history.h"
 
 #include <errno.h>
-#define SIZE_STEP \
-    "DELETE FROM event WHERE id IN (SELECT e.id FROM event e WHERE e.id < (SELECT max(id) FROM" \
-    " event) - 100000 AND e.id < (SELECT max(l.id) FROM event l WHERE l.guest_id = e.guest_id" \
-    " AND l.kind IN ('start', 'suspend', 'resume', 'resize', 'unwatch', 'end'))" \
-    " ORDER BY e.id LIMIT 5000)"
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -644,21 +639,6 @@ START_TEST(an_event_of_a_kind_with_a_long_name_is_no_damage)
 }
 END_TEST
 
-/* The limit of the table's size holds for them too: of a guest that is not measured any more. */
-START_TEST(moves_are_deleted_for_the_size)
-{
-    struct store *store = kept_open(kept.path);
-
-    add(store, UUID_1, T0, 1, 30);
-    store_close(store);
-    free(kept_ask(kept.path, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 220000)"
-                             " INSERT INTO event(guest_id, time_ms, kind) SELECT 1, i,"
-                             " CASE i % 2 WHEN 0 THEN 'save' ELSE 'restore' END FROM n"));
-    free(kept_ask(kept.path, SIZE_STEP));
-    ck_assert_sql(kept.path, "SELECT count(*) < 220000 FROM event", "1");
-}
-END_TEST
-
 START_TEST(a_view_in_place_of_a_table_is_not_run)
 {
     struct store *store = kept_open(kept.path);
@@ -716,7 +696,6 @@ static Suite *suite(void)
     tcase_add_loop_test(tcase, a_hostile_row_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]));
     tcase_add_test(tcase, an_event_of_another_kind_is_shown_as_such);
     tcase_add_test(tcase, an_event_of_a_kind_with_a_long_name_is_no_damage);
-    tcase_add_test(tcase, moves_are_deleted_for_the_size);
     tcase_add_test(tcase, a_view_in_place_of_a_table_is_not_run);
     tcase_add_test(tcase, a_bucket_that_cannot_be_read_is_begun_anew);
     suite_add_tcase(suite, tcase);
