@@ -7,6 +7,7 @@
 #include "daemon/scanner/budget.h"
 #include "daemon/scanner/guest_scan.h"
 #include "daemon/sources/processes.h"
+#include "daemon/sources/connection.c" /* its note_move() */
 #include "kept.h"
 
 #include "fixture.h"
@@ -699,6 +700,61 @@ START_TEST(the_start_of_a_new_guest_is_kept)
 }
 END_TEST
 
+/* Guests that are never measured come and go: each has another UUID. */
+START_TEST(guests_that_went_unmeasured_take_no_room)
+{
+    struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+    struct writer *writer;
+    char path[64];
+
+    gethostname(record.sample.host, sizeof(record.sample.host) - 1);
+    snprintf(path, sizeof(path), "%s/history.db", dir);
+    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    for (unsigned i = 0; i < 2048; i++) {
+        char uuid[37];
+
+        snprintf(uuid, sizeof(uuid), "%08x-0000-4000-8000-0000000000ff", i);
+        writer_event(writer, uuid, EVENT_MIGRATE_IN);
+        writer_event(writer, uuid, EVENT_MIGRATE_OUT);
+        if (i % 256 == 255)
+            sleep(2);
+    }
+    writer_event(writer, UUID_1, EVENT_START);
+    sleep(2);
+    writer_put(writer, &record, 30, 0.022, NULL);
+    ck_assert(writes(writer, 1));
+    writer_stop(writer);
+    writer_free(writer);
+    ck_assert_sql(path, "SELECT count(*) FROM event", "1");
+}
+END_TEST
+
+/* libvirtd ends the arrival when it is started again, and nobody is told. Much later the domain is
+ * started as any other. */
+START_TEST(an_arrival_ends_with_its_connection)
+{
+    struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+    static struct connection connection;
+    struct domain_event event = {.move = DOMAIN_ARRIVES, .uuid = UUID_1};
+    struct writer *writer;
+    char path[64];
+
+    gethostname(record.sample.host, sizeof(record.sample.host) - 1);
+    snprintf(path, sizeof(path), "%s/history.db", dir);
+    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    start(writer);
+    writer_put(writer, &record, 30, 0.022, NULL);
+    ck_assert(writes(writer, 1));
+    connection.fleet = fleet;
+    note_move(&connection, &event);
+    hang_up(&connection);
+    event.move = DOMAIN_RUNS_ON; /* "Resumed Unpaused", as after each start */
+    note_move(&connection, &event);
+    sleep(2);
+    ck_assert_sql(path, "SELECT count(*) FROM event WHERE kind = 'migrate-in'", "0");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fleet");
@@ -734,6 +790,8 @@ int main(void)
     tcase_add_test(tcase, the_budget_does_not_pay_for_checking_the_history);
     tcase_add_test(tcase, a_connection_may_ask_when_all_has_stopped);
     tcase_add_test(tcase, the_start_of_a_new_guest_is_kept);
+    tcase_add_test(tcase, an_arrival_ends_with_its_connection);
+    tcase_add_test(tcase, guests_that_went_unmeasured_take_no_room);
     tcase_set_timeout(tcase, 60); /* it uses CPU time, of which a busy machine gives little */
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -622,6 +622,23 @@ START_TEST(an_event_of_another_kind_is_shown_as_such)
 }
 END_TEST
 
+/* As long as a later version likes. */
+START_TEST(an_event_of_a_kind_with_a_long_name_is_no_damage)
+{
+    struct store *store = kept_open(kept.path);
+    enum event_kind kind = EVENT_START;
+
+    add(store, UUID_1, T0, 1, 30);
+    store_close(store);
+    free(kept_ask(kept.path, "INSERT INTO event(guest_id, time_ms, kind)"
+                             " VALUES (1, 6000, 'migrate-out-post-copy-recovered-anew')"));
+    store = kept_open(kept.path);
+    ck_assert_int_eq(history_events(store, 1, 0, 10, see_kind, &kind, NULL), 0);
+    ck_assert_int_eq(kind, EVENT_OTHER);
+    store_close(store);
+}
+END_TEST
+
 START_TEST(a_view_in_place_of_a_table_is_not_run)
 {
     struct store *store = kept_open(kept.path);
@@ -678,6 +695,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, a_reader_makes_nothing_and_says_what_is_missing);
     tcase_add_loop_test(tcase, a_hostile_row_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]));
     tcase_add_test(tcase, an_event_of_another_kind_is_shown_as_such);
+    tcase_add_test(tcase, an_event_of_a_kind_with_a_long_name_is_no_damage);
     tcase_add_test(tcase, a_view_in_place_of_a_table_is_not_run);
     tcase_add_test(tcase, a_bucket_that_cannot_be_read_is_begun_anew);
     suite_add_tcase(suite, tcase);

@@ -87,6 +87,18 @@ START_TEST(no_vcpu_ran_in_a_census)
 END_TEST
 
 /* Each as it was measured of QEMU 7.2 with 128 MiB: CPU time, written bytes, calls of write(). */
+/* A plain dump in its thread (85 ms) while query-block is asked all the time (133 ms): the rows of
+ * the test below, added. */
+START_TEST(a_dump_is_seen_beside_a_busy_monitor)
+{
+    const struct own_work work = {(85 + 133) * MS, {134480000 + 843000, 33260 + 105378}};
+    const struct own_work longer = {(85 + 400) * MS, {134480000 + 2541000, 33260 + 317000}};
+
+    ck_assert(own_work_reads_ram(&work));
+    ck_assert(own_work_reads_ram(&longer));
+}
+END_TEST
+
 START_TEST(reading_is_not_a_monitors_work)
 {
     const struct {
@@ -149,6 +161,7 @@ int main(void)
     tcase_add_test(tcase, no_vcpu_ran);
     tcase_add_test(tcase, no_vcpu_ran_in_a_census);
     tcase_add_test(tcase, reading_is_not_a_monitors_work);
+    tcase_add_test(tcase, a_dump_is_seen_beside_a_busy_monitor);
     tcase_add_test(tcase, both_are_needed);
     tcase_add_test(tcase, what_is_used_anyhow);
     suite_add_tcase(suite, tcase);

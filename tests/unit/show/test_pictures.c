@@ -211,6 +211,20 @@ START_TEST(curves_of_one_guest_at_several_times)
 }
 END_TEST
 
+START_TEST(flags_are_in_a_picture_of_several)
+{
+    struct sample_record other = *one;
+    const struct sample_record *const records[] = {one, &other};
+
+    snprintf(other.uuid, sizeof(other.uuid), "2");
+    other.flags |= FLAG_DUMP;
+    drawn_of(&records[1], 1);
+    ck_assert_ptr_nonnull(strstr(text, "dump"));
+    drawn_of(records, 2);
+    ck_assert_ptr_nonnull(strstr(text, "dump"));
+}
+END_TEST
+
 /* As it was read again. */
 static struct {
     png_image image;
@@ -295,6 +309,7 @@ int main(void)
     tcase_add_test(tcase, a_curve_for_gnuplot);
     tcase_add_test(tcase, curves_of_several_guests);
     tcase_add_test(tcase, curves_of_one_guest_at_several_times);
+    tcase_add_test(tcase, flags_are_in_a_picture_of_several);
     tcase_add_test(tcase, a_map_as_png);
     tcase_add_test(tcase, more_chunks_than_a_line_has);
     suite_add_tcase(suite, tcase);
