@@ -281,8 +281,11 @@ static int curves_run(struct options *options)
         return EXIT_CANNOT;
     }
     code = measure_all(options);
-    if (show_curves(options, &error) < 0)
-        code = code == EXIT_DONE ? command_cannot(&error) : code;
+    if (show_curves(options, &error) < 0) {
+        const int failed = command_cannot(&error);
+
+        code = code == EXIT_DONE ? failed : code;
+    }
     munmap(options->curves, options->n_curves * sizeof(*options->curves));
     return code;
 }

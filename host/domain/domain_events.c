@@ -52,7 +52,9 @@ static enum domain_move how_moved(int event, int detail)
         return DOMAIN_ARRIVES;
     if (event == VIR_DOMAIN_EVENT_STARTED && detail == VIR_DOMAIN_EVENT_STARTED_RESTORED)
         return DOMAIN_RESTORED;
-    return event == VIR_DOMAIN_EVENT_RESUMED ? DOMAIN_RUNS_ON : DOMAIN_STAYS;
+    return event == VIR_DOMAIN_EVENT_RESUMED || event == VIR_DOMAIN_EVENT_SUSPENDED
+               ? DOMAIN_RUNS_OR_WAITS
+               : DOMAIN_STAYS;
 }
 
 static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int event, int detail,

@@ -24,8 +24,8 @@ struct domain_event {
     enum domain_change change;
     enum domain_move {
         DOMAIN_STAYS,
-        DOMAIN_ARRIVES, /* is being migrated here; DOMAIN_RUNS_ON when it has come */
-        DOMAIN_RUNS_ON, /* for this or another reason */
+        DOMAIN_ARRIVES,       /* is being migrated here; DOMAIN_RUNS_OR_WAITS when it has come */
+        DOMAIN_RUNS_OR_WAITS, /* was resumed or suspended, for this or another reason */
         DOMAIN_MIGRATED_OUT,
         DOMAIN_SAVED,
         DOMAIN_RESTORED,

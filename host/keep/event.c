@@ -74,7 +74,7 @@ int store_add_event(struct store *store, const struct store_event *event, struct
 static int read_event(struct store *store, sqlite3_stmt *statement, enum event_kind *kind,
                       double *time_s, struct error *error)
 {
-    char name[32];
+    char name[256];
     int64_t time_ms;
 
     if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, name, sizeof(name)) < 0)

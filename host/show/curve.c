@@ -141,6 +141,21 @@ static void name_curve(struct drawn *drawn, const struct sample_record *record, 
              with_name ? ", " : "", show_time(time, sizeof(time), unix_s, 0));
 }
 
+static void subtitle_of_several(char *text, size_t size, const struct sample_record *const *records,
+                                size_t n)
+{
+    char host[sizeof(records[0]->host)];
+    char names[SAMPLE_FLAGS_TEXT];
+    unsigned flags = 0;
+
+    for (size_t i = 0; i < n; i++)
+        flags |= records[i]->flags;
+    sample_flags_text(names, sizeof(names), flags);
+    snprintf(text, size, "%s; bands are 95 %% intervals%s%s",
+             utf8_printable_copy(host, sizeof(host), records[0]->host),
+             flags ? "; flags of any: " : "", names);
+}
+
 int curve_svg_write(const struct sample_record *const *records, size_t n, const char *title,
                     bool log_x, const char *path, struct error *error)
 {
@@ -148,7 +163,6 @@ int curve_svg_write(const struct sample_record *const *records, size_t n, const 
     const bool one_guest = is_one_guest(records, n);
     cleanup_free struct drawn *drawn = calloc(n, sizeof(*drawn));
     struct chart_curve more[CHART_CURVES];
-    char host[sizeof(first->host)];
     char name[300];
     char heading[400];
     char subtitle[700];
@@ -167,10 +181,10 @@ int curve_svg_write(const struct sample_record *const *records, size_t n, const 
         snprintf(heading, sizeof(heading), "%s: %s", name, title);
     else
         snprintf(heading, sizeof(heading), "%s", title);
-    sample_picture_subtitle(subtitle, sizeof(subtitle), first);
-    if (n > 1)
-        snprintf(subtitle, sizeof(subtitle), "%s; bands are 95 %% intervals",
-                 utf8_printable_copy(host, sizeof(host), first->host));
+    if (n == 1)
+        sample_picture_subtitle(subtitle, sizeof(subtitle), first);
+    else
+        subtitle_of_several(subtitle, sizeof(subtitle), records, n);
 
     const struct chart chart = {
         .title = heading,

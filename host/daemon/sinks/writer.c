@@ -276,13 +276,13 @@ static void keep_early(struct writer *writer, const struct store_event *event)
     const bool begins = event->kind == EVENT_START || event->kind == EVENT_MIGRATE_IN ||
                         event->kind == EVENT_RESTORE;
 
-    if (event->kind == EVENT_END || event->kind == EVENT_UNWATCH)
+    if (!begins && event->kind != EVENT_SUSPEND && event->kind != EVENT_RESUME)
         forget_early(writer, event->uuid, EVENT_OTHER);
     if (!begins)
         return;
     forget_early(writer, event->uuid, event->kind);
     if (writer->n_early == EARLY_EVENTS)
-        return;
+        memmove(writer->early, writer->early + 1, --writer->n_early * sizeof(*writer->early));
 
     struct store_event *more = array_grow(writer->early, writer->n_early, sizeof(*more));
 

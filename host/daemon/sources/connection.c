@@ -288,8 +288,8 @@ static bool forget_arriving(struct connection *connection, const char *uuid)
     return false;
 }
 
-/* A migration may be given up: it has come when it runs. Of more at once than there is room for the
- * oldest is forgotten. */
+/* A migration may be given up: it has come when it runs, or is paused. Of more at once than there
+ * is room for the oldest is forgotten. */
 static void note_move(struct connection *connection, const struct domain_event *event)
 {
     static const enum event_kind kinds[] = {
@@ -302,7 +302,7 @@ static void note_move(struct connection *connection, const struct domain_event *
     if (event->move == DOMAIN_ARRIVES)
         memcpy(connection->arriving[connection->n_arriving++ % ARRIVING], event->uuid,
                sizeof(event->uuid));
-    else if (event->move == DOMAIN_RUNS_ON && came)
+    else if (event->move == DOMAIN_RUNS_OR_WAITS && came)
         fleet_note_move(connection->fleet, event->uuid, EVENT_MIGRATE_IN);
     else if (event->move == DOMAIN_MIGRATED_OUT || event->move == DOMAIN_SAVED ||
              event->move == DOMAIN_RESTORED)
@@ -374,6 +374,7 @@ static void hang_up(struct connection *connection)
     domain_disconnect(connection->libvirt);
     connection->subscription = NULL;
     connection->libvirt = NULL;
+    memset(connection->arriving, 0, sizeof(connection->arriving)); /* its events are missed now */
     open_queue_free(&connection->open_queue);
     fleet_wait_to_open(connection->fleet, connection->number, 0, 0);
     set_up(connection, false);

@@ -6,8 +6,8 @@
 #include "daemon/scan/fleet_private.h"
 #include "daemon/scanner/budget.h"
 #include "daemon/scanner/guest_scan.h"
-#include "daemon/sources/processes.h"
 #include "daemon/sources/connection.c" /* its note_move() */
+#include "daemon/sources/processes.h"
 #include "kept.h"
 
 #include "fixture.h"
@@ -748,7 +748,7 @@ START_TEST(an_arrival_ends_with_its_connection)
     connection.fleet = fleet;
     note_move(&connection, &event);
     hang_up(&connection);
-    event.move = DOMAIN_RUNS_ON; /* "Resumed Unpaused", as after each start */
+    event.move = DOMAIN_RUNS_OR_WAITS; /* "Resumed Unpaused", as after each start */
     note_move(&connection, &event);
     sleep(2);
     ck_assert_sql(path, "SELECT count(*) FROM event WHERE kind = 'migrate-in'", "0");

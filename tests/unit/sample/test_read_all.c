@@ -86,7 +86,6 @@ START_TEST(no_vcpu_ran_in_a_census)
 }
 END_TEST
 
-/* Each as it was measured of QEMU 7.2 with 128 MiB: CPU time, written bytes, calls of write(). */
 /* A plain dump in its thread (85 ms) while query-block is asked all the time (133 ms): the rows of
  * the test below, added. */
 START_TEST(a_dump_is_seen_beside_a_busy_monitor)
@@ -99,6 +98,7 @@ START_TEST(a_dump_is_seen_beside_a_busy_monitor)
 }
 END_TEST
 
+/* Each as it was measured of QEMU 7.2 with 128 MiB: CPU time, written bytes, calls of write(). */
 START_TEST(reading_is_not_a_monitors_work)
 {
     const struct {
