@@ -94,6 +94,13 @@ static int check_options(struct options *options, int argc, char **argv)
         command_error("--json or --csv, not both");
         return -EINVAL;
     }
+    if (options->sampling.svg && options->sampling.png &&
+        strcmp(options->sampling.svg, options->sampling.png) == 0) {
+        command_error("--svg and --png: two pictures in one file, %s", options->sampling.svg);
+        return -EINVAL;
+    }
+    if (options->sampling.png)
+        map_png_begin();
     if (options->chunk_bytes % base_page_bytes()) {
         command_error("--chunk %llu: expected a multiple of %llu",
                       (unsigned long long)options->chunk_bytes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file late_libpng.c  The function of libpng that vmwss calls, for vmwss map --png alone. The
+/** @file late_libpng.c  The functions of libpng that vmwss calls, for vmwss map --png alone. The
  * packages recommend the library. */
 #include "base/late_library.h"
 
@@ -7,6 +7,7 @@
 
 static struct late_library libpng = {.soname = "libpng16.so.16"};
 
+LATE_FUNCTION(libpng, png_uint_32, png_access_version_number, (void), ())
 LATE_FUNCTION(libpng, int, png_image_write_to_memory,
               (png_imagep image, void *memory, png_alloc_size_t *PNG_RESTRICT memory_bytes,
                int convert_to_8_bit, const void *buffer, png_int_32 row_stride,

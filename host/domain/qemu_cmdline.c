@@ -10,6 +10,7 @@
 #include "domain/qemu_cmdline.h"
 
 #include "base/cleanup.h"
+#include "base/parse.h"
 #include "domain/qemu_option.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@
 struct reference {
     char id[64];
     bool dimm;
+    unsigned node; /* plus 1; 0: none */
 };
 
 /* A socket that QEMU serves, and may use for a monitor. */
@@ -35,6 +37,7 @@ struct chardev {
 };
 
 #define MAX_CHARDEVS 16
+#define MAX_NODES 128 /* QEMU's */
 
 struct reading {
     struct qemu_cmdline *out;
@@ -44,6 +47,7 @@ struct reading {
     bool mem_path;     /* -mem-path was given */
     bool accel_option; /* -accel beats -machine accel= and -enable-kvm */
     size_t n_objects, n_references;
+    unsigned n_nodes; /* NUMA nodes so far */
     struct ram_backend objects[RAM_CONFIG_MAX_BACKENDS];
     struct reference references[RAM_CONFIG_MAX_BACKENDS];
     size_t n_chardevs;
@@ -219,8 +223,20 @@ static int read_object(struct reading *r, const struct qemu_option *option, stru
     return 0;
 }
 
-/* Notes option's memdev= as RAM. */
-static int refer(struct reading *r, const struct qemu_option *option, bool dimm,
+/* The number under @p key, plus 1; 0: there is none. */
+static unsigned node_of(const struct qemu_option *option, const char *key)
+{
+    char text[16];
+    uint64_t node;
+
+    return qemu_option_get(option, NULL, key, text, sizeof(text)) == 1 &&
+                   parse_u64(text, 0, MAX_NODES - 1, &node) == 0
+               ? (unsigned)node + 1
+               : 0;
+}
+
+/* Notes option's memdev= as RAM. @p node: of a node, plus 1. */
+static int refer(struct reading *r, const struct qemu_option *option, bool dimm, unsigned node,
                  struct error *error)
 {
     struct reference *reference = &r->references[r->n_references];
@@ -235,6 +251,7 @@ static int refer(struct reading *r, const struct qemu_option *option, bool dimm,
         return error_set(error, -EINVAL, "QEMU option %.200s: the memdev's id is too long",
                          option->text);
     reference->dimm = dimm;
+    reference->node = node;
     r->n_references += rc == 1;
     return 0;
 }
@@ -246,7 +263,12 @@ static int read_numa(struct reading *r, const struct qemu_option *option, struct
     if (qemu_option_get(option, "type", "type", type, sizeof(type)) != 1 ||
         strcmp(type, "node") != 0)
         return 0;
-    return refer(r, option, false, error);
+
+    unsigned node = node_of(option, "nodeid");
+
+    if (r->n_nodes++ == MAX_NODES)
+        return error_set(error, -EINVAL, "QEMU options: more than %d NUMA nodes", MAX_NODES);
+    return refer(r, option, false, node ? node : r->n_nodes, error);
 }
 
 static int read_device(struct reading *r, const struct qemu_option *option, struct error *error)
@@ -259,7 +281,7 @@ static int read_device(struct reading *r, const struct qemu_option *option, stru
         r->out->free_page_reporting |= qemu_option_is_on(option, "free-page-reporting");
     if (strcmp(driver, "pc-dimm") != 0 && strncmp(driver, "virtio-mem", 10) != 0)
         return 0;
-    return refer(r, option, true, error);
+    return refer(r, option, true, node_of(option, "node"), error);
 }
 
 static int read_mem_path(struct reading *r, const struct qemu_option *option, struct error *error)
@@ -453,11 +475,13 @@ static int add_backend(struct ram_config *ram, const struct ram_backend *backend
     return rc < 0 ? error_set(error, rc, "QEMU options: out of memory") : 0;
 }
 
-static int add_object(struct reading *r, const char *id, bool dimm, struct error *error)
+static int add_object(struct reading *r, const char *id, bool dimm, unsigned node,
+                      struct error *error)
 {
     for (size_t i = 0; i < r->n_objects; i++) {
         if (strcmp(r->objects[i].id, id) == 0) {
             r->objects[i].dimm = dimm;
+            r->objects[i].node = node;
             return add_backend(&r->out->ram, &r->objects[i], error);
         }
     }
@@ -477,16 +501,32 @@ static int add_default(struct reading *r, struct error *error)
     return add_backend(&r->out->ram, &backend, error);
 }
 
-static int add_references(struct reading *r, bool dimm, struct error *error)
+static int add_dimms(struct reading *r, struct error *error)
 {
     for (size_t i = 0; i < r->n_references; i++) {
-        int rc = 0;
+        const struct reference *reference = &r->references[i];
+        int rc = reference->dimm ? add_object(r, reference->id, true, reference->node, error) : 0;
 
-        if (r->references[i].dimm == dimm)
-            rc = add_object(r, r->references[i].id, dimm, error);
         if (rc < 0)
             return rc;
     }
+    return 0;
+}
+
+/* Boot RAM lies in the order of the nodes, whatever that of the options is (QEMU hw/core/numa.c,
+ * numa_init_memdev_container()). */
+static int add_nodes(struct reading *r, struct error *error)
+{
+    for (unsigned node = 1; node <= MAX_NODES; node++)
+        for (size_t i = 0; i < r->n_references; i++) {
+            const struct reference *reference = &r->references[i];
+            int rc = 0;
+
+            if (!reference->dimm && reference->node == node)
+                rc = add_object(r, reference->id, false, node, error);
+            if (rc < 0)
+                return rc;
+        }
     return 0;
 }
 
@@ -504,12 +544,12 @@ static int assemble(struct reading *r, struct error *error)
     if (r->no_machine)
         return error_set(error, -EINVAL, "QEMU option -machine none: there is no guest in it");
 
-    int rc = r->machine_backend[0] ? add_object(r, r->machine_backend, false, error)
-                                   : add_references(r, false, error);
+    int rc = r->machine_backend[0] ? add_object(r, r->machine_backend, false, 0, error)
+                                   : add_nodes(r, error);
 
     if (rc == 0 && r->out->ram.n_backends == 0)
         rc = add_default(r, error);
-    return rc < 0 ? rc : add_references(r, true, error);
+    return rc < 0 ? rc : add_dimms(r, error);
 }
 
 int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *out,

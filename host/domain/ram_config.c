@@ -72,6 +72,7 @@ void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline)
             continue;
         b->source = given->source;
         b->hugetlb = given->hugetlb;
+        b->node = given->node;
     }
     xml->locked |= cmdline->locked;
     if (!xml->in_guest_memfd)

@@ -27,7 +27,8 @@ struct ram_backend {
     uint64_t size_bytes; /* never 0 */
     enum ram_source source;
     bool hugetlb;
-    bool dimm; /* a DIMM (may be plugged and unplugged while the guest runs) */
+    bool dimm;     /* a DIMM (may be plugged and unplugged while the guest runs) */
+    unsigned node; /* the number of the guest's NUMA node that it is of, plus 1; 0: not known */
 };
 
 /** Zeroed it is empty. It owns its backends, so an assignment does not copy it:

@@ -34,6 +34,7 @@ struct ram_block {
     bool locked;    /* mlock: reclaim and MADV_PAGEOUT/COLD leave it alone */
     bool mergeable; /* KSM may merge its pages */
     bool dimm;
+    unsigned node;        /* the number of its NUMA node of the guest, plus 1; 0: not known */
     uint64_t page_bytes;  /* of the mapping: the base page, or the hugetlb page size */
     uint64_t file_offset; /* where in the backing file the block begins; shmem, hugetlb and file */
     uint64_t inode;

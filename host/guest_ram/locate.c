@@ -216,6 +216,7 @@ static void fill_block(const struct fsroot *root, pid_t pid, const struct ram_ba
     block->locked = v->locked;
     block->mergeable = v->mergeable;
     block->dimm = b->dimm;
+    block->node = b->node;
     block->page_bytes = v->hugetlb && v->page_bytes ? v->page_bytes : base_page_bytes();
     block->file_offset = v->offset;
     block->inode = v->inode;

@@ -26,8 +26,9 @@
 static const char *const steps[] = {
     /* The last event of each guest says whether it has ended. */
     "DELETE FROM event WHERE id IN (SELECT e.id FROM event e WHERE e.id < (SELECT max(id) FROM"
-    " event) - 100000 AND e.id < (SELECT max(l.id) FROM event l WHERE l.guest_id = e.guest_id"
-    " AND l.kind IN ('start', 'suspend', 'resume', 'resize', 'unwatch', 'end'))"
+    " event) - 100000 AND e.id < coalesce((SELECT max(l.id) FROM event l WHERE l.guest_id ="
+    " e.guest_id AND l.kind IN ('start', 'suspend', 'resume', 'resize', 'unwatch', 'end')), e.id"
+    " + 1)"
     " ORDER BY e.id LIMIT 5000)",
     "BEGIN; DELETE FROM own_set WHERE sample_id IN " OLDEST
     "; DELETE FROM word WHERE sample_id IN " OLDEST "; DELETE FROM sample WHERE id IN " OLDEST

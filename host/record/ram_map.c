@@ -27,23 +27,6 @@ static uint64_t run_of(const struct guest_ram *ram, const struct gpa_layout *lay
     return smaller(rest, base_pages(layout->low_bytes - (gpa - layout->low_begin)));
 }
 
-/* Boot RAM in several blocks is one for each node, in their order (QEMU hw/core/numa.c). */
-static size_t count_boot_blocks(const struct guest_ram *ram, size_t end)
-{
-    size_t n = 0;
-
-    for (size_t b = 0; b < end; b++)
-        n += !ram->blocks[b].dimm;
-    return n;
-}
-
-static int node_of(const struct guest_ram *ram, size_t block)
-{
-    if (ram->blocks[block].dimm || count_boot_blocks(ram, ram->n_blocks) < 2)
-        return -1;
-    return (int)count_boot_blocks(ram, block);
-}
-
 /* With @p regions NULL they are only counted. */
 static size_t cut_regions(const struct guest_ram *ram, const struct gpa_layout *layout,
                           struct map_region *regions)
@@ -60,7 +43,7 @@ static size_t cut_regions(const struct guest_ram *ram, const struct gpa_layout *
                 continue;
             regions[n] = (struct map_region){
                 .dimm = block->dimm,
-                .node = node_of(ram, b),
+                .node = (int)block->node - 1,
                 .gpa = layout ? gpa_of_page(layout, ram, page) : GPA_NONE,
                 .first_page = page,
                 .n_pages = run,
@@ -280,20 +263,22 @@ struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* Nodes are numbered in the order of their blocks: node_of(). */
+static bool has_node(const struct ram_map *map, int node)
+{
+    for (size_t r = 0; r < map->n_regions; r++)
+        if (map->regions[r].node == node)
+            return true;
+    return false;
+}
+
 size_t ram_map_nodes(const struct ram_map *map, int nodes[RAM_MAP_MAX_NODES])
 {
-    bool other = false;
     size_t n = 0;
 
-    for (size_t r = 0; r < map->n_regions; r++) {
-        const int node = map->regions[r].node;
-
-        other |= node < 0;
-        if (node >= 0 && (n == 0 || nodes[n - 1] != node) && n < RAM_MAP_MAX_NODES - 1)
+    for (int node = 0; node < RAM_MAP_MAX_NODES - 1; node++)
+        if (has_node(map, node))
             nodes[n++] = node;
-    }
-    if (n > 0 && other)
+    if (n > 0 && has_node(map, -1))
         nodes[n++] = -1;
     return n;
 }

@@ -27,7 +27,7 @@ struct map_chunk {
 struct map_region {
     char block[64]; /* the id of the memory backend; "": it has none */
     bool dimm;
-    int node;     /* of the guest's NUMA nodes; -1: there are none, or it is not known */
+    int node;     /* of the guest's NUMA nodes; -1: it has none, or which is not known */
     uint64_t gpa; /* of its first byte; GPA_NONE: not known, as of a DIMM */
     uint64_t first_page, n_pages;
     size_t first_chunk, n_chunks;
@@ -81,8 +81,9 @@ bool ram_map_is_complete(const struct ram_map *map);
 struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk);
 struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size_t window);
 
-/** The guest's NUMA nodes, ascending, and behind them -1 for what is of none that is known, as
- * DIMMs. @return how many; 0: the guest has no nodes. */
+/** The guest's NUMA nodes that have memory, ascending, and behind them -1 for what is of none that
+ * is known, as DIMMs that were plugged since the guest began. @return how many; 0: the guest has no
+ * nodes. */
 size_t ram_map_nodes(const struct ram_map *map, int nodes[RAM_MAP_MAX_NODES]);
 
 /** All that is of a node, as of a chunk. Draws are spread over all of the RAM alike, so that those

@@ -20,6 +20,7 @@
 #define RIGHT 20.0
 #define TOP 60.0
 #define BOTTOM 60.0
+#define LEGEND_LINE 18.0
 
 #define GREEN "#1a7f37"
 #define RED "#cf222e"
@@ -41,6 +42,12 @@ struct canvas {
     double x_min, x_max; /* as drawn: the logarithm where the axis is logarithmic */
     double y_max;
 };
+
+/* With the legend. */
+static double height_of(const struct chart *chart)
+{
+    return chart->n_more > 0 ? HEIGHT + LEGEND_LINE * (double)(chart->n_more / 2 + 1) + 4 : HEIGHT;
+}
 
 /* --- where things are ------------------------------------------------------------------------- */
 
@@ -145,7 +152,7 @@ static void draw_frame(struct canvas *canvas)
 {
     const struct chart *chart = canvas->chart;
 
-    svg_rectangle(canvas->svg, 0, 0, WIDTH, HEIGHT, "#ffffff");
+    svg_rectangle(canvas->svg, 0, 0, WIDTH, height_of(chart), "#ffffff");
     svg_label_within(canvas->svg, LEFT, 24, WIDTH - LEFT - RIGHT, 16, chart->title);
     svg_label_within(canvas->svg, LEFT, 44, WIDTH - LEFT - RIGHT, 12, chart->subtitle);
     draw_y_axis(canvas);
@@ -248,21 +255,17 @@ static void draw_curve(struct canvas *canvas, const struct chart_curve *curve, c
                       5, 5, colour);
 }
 
-/* One below the other at the right end, where curves that rise or are level leave most room, and
- * above what they do not. */
+/* Below the axis, two in a line: there it hides no curve. */
 static void draw_legend(struct canvas *canvas)
 {
-    const double n = (double)(canvas->chart->n_more + 1);
-    const double x = (LEFT + WIDTH - RIGHT) / 2;
-    const double top = HEIGHT - BOTTOM - 8 - 16 * n;
+    const double width = (WIDTH - LEFT - RIGHT) / 2;
 
-    svg_rectangle(canvas->svg, x - 6, top - 2, WIDTH - RIGHT - x + 6, 16 * n + 6, "#ffffff");
     for (size_t c = 0; c <= canvas->chart->n_more; c++) {
-        const double y = top + 12 + 16 * (double)c;
+        const double x = LEFT + (double)(c % 2) * width;
+        const double y = HEIGHT + LEGEND_LINE * (double)(c / 2) + 8;
 
         svg_rectangle(canvas->svg, x, y - 9, 14, 10, colours[c]);
-        svg_label_within(canvas->svg, x + 20, y, WIDTH - RIGHT - x - 20, 12,
-                         curve_of(canvas->chart, c).label);
+        svg_label_within(canvas->svg, x + 20, y, width - 28, 12, curve_of(canvas->chart, c).label);
     }
 }
 
@@ -346,7 +349,7 @@ int chart_check(const char *option, const char *path, struct error *error)
 
 int chart_write(const struct chart *chart, const char *path, struct error *error)
 {
-    const struct svg_picture picture = {WIDTH, HEIGHT, draw_chart, chart};
+    const struct svg_picture picture = {WIDTH, height_of(chart), draw_chart, chart};
 
     return chart->n > 0 ? svg_write(&picture, path, error)
                         : error_set(error, -ENODATA, "%s: nothing to draw", path);

@@ -53,6 +53,9 @@ int map_series_svg_write(const struct map_series *series, const char *path, stru
  * eighth of a region below. -E2BIG: more chunks in a line, or a larger picture, than there may be.
  */
 int ram_map_png_write(const struct ram_map *map, const char *path, struct error *error);
+
+/** Loads libpng: a program that does not find it ends here, and not after its measurement. */
+void map_png_begin(void);
 int map_series_png_write(const struct map_series *series, const char *path, struct error *error);
 /** When a period ended, "12:34:56" in UTC. Returns @p text. */
 char *map_period_clock(const struct map_period *period, char *text, size_t size);

@@ -207,3 +207,8 @@ int map_series_png_write(const struct map_series *series, const char *path, stru
 
     return write_drawing(&drawing, path, error);
 }
+
+void map_png_begin(void)
+{
+    png_access_version_number();
+}

@@ -40,7 +40,7 @@ struct connection {
     bool logged_unlisted;
     uint64_t list_ns;            /* when to list all domains again */
     char arriving[ARRIVING][37]; /* UUIDs of domains that are being migrated here; "": none */
-    size_t n_arriving;           /* so far */
+    size_t n_arriving;           /* those for which there was no room */
     struct open_queue open_queue;
     uint64_t open_ns;   /* when the next of them may be opened, for the budget's sake */
     uint64_t opened_ns; /* when the last was; 0: none was */
@@ -288,8 +288,16 @@ static bool forget_arriving(struct connection *connection, const char *uuid)
     return false;
 }
 
-/* A migration may be given up: it has come when it runs, or is paused. Of more at once than there
- * is room for the oldest is forgotten. */
+/* Of more at once than there is room for one is forgotten. */
+static char *room_for_arriving(struct connection *connection)
+{
+    for (size_t i = 0; i < ARRIVING; i++)
+        if (!*connection->arriving[i])
+            return connection->arriving[i];
+    return connection->arriving[connection->n_arriving++ % ARRIVING];
+}
+
+/* A migration may be given up: it has come when it runs, or is paused. */
 static void note_move(struct connection *connection, const struct domain_event *event)
 {
     static const enum event_kind kinds[] = {
@@ -300,8 +308,7 @@ static void note_move(struct connection *connection, const struct domain_event *
     const bool came = forget_arriving(connection, event->uuid);
 
     if (event->move == DOMAIN_ARRIVES)
-        memcpy(connection->arriving[connection->n_arriving++ % ARRIVING], event->uuid,
-               sizeof(event->uuid));
+        memcpy(room_for_arriving(connection), event->uuid, sizeof(event->uuid));
     else if (event->move == DOMAIN_RUNS_OR_WAITS && came)
         fleet_note_move(connection->fleet, event->uuid, EVENT_MIGRATE_IN);
     else if (event->move == DOMAIN_MIGRATED_OUT || event->move == DOMAIN_SAVED ||

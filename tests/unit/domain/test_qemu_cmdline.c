@@ -302,6 +302,40 @@ START_TEST(numa_nodes_and_dimms)
 }
 END_TEST
 
+/* In the order of the nodes, of which one has no memory; a DIMM may be of one. */
+START_TEST(numa_nodes)
+{
+    ck_assert_int_eq(PARSE("-m\000112\0-object\0memory-backend-memfd,id=a,size=32M\0"
+                           "-object\0memory-backend-memfd,id=b,size=48M\0"
+                           "-object\0memory-backend-memfd,id=c,size=32M\0"
+                           "-object\0memory-backend-memfd,id=d,size=128M\0"
+                           "-numa\0node,nodeid=3,memdev=a\0-numa\0node,nodeid=0,cpus=0\0"
+                           "-numa\0node,nodeid=1,memdev=b\0-numa\0node,nodeid=2,memdev=c\0"
+                           "-device\0pc-dimm,memdev=d,node=2\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.n_backends, 4);
+    ck_assert_str_eq(backend(0)->id, "b");
+    ck_assert_uint_eq(backend(0)->node, 1 + 1);
+    ck_assert_str_eq(backend(1)->id, "c");
+    ck_assert_uint_eq(backend(1)->node, 2 + 1);
+    ck_assert_str_eq(backend(2)->id, "a");
+    ck_assert_uint_eq(backend(2)->node, 3 + 1);
+    ck_assert_str_eq(backend(3)->id, "d");
+    ck_assert_uint_eq(backend(3)->node, 2 + 1);
+}
+END_TEST
+
+START_TEST(numa_nodes_without_numbers)
+{
+    ck_assert_int_eq(PARSE("-object\0memory-backend-memfd,id=a,size=32M\0"
+                           "-object\0memory-backend-memfd,id=b,size=48M\0"
+                           "-numa\0node,memdev=a\0-numa\0node,memdev=b\0"),
+                     0);
+    ck_assert_uint_eq(backend(0)->node, 0 + 1);
+    ck_assert_uint_eq(backend(1)->node, 1 + 1);
+}
+END_TEST
+
 START_TEST(balloon_that_reports_free_pages)
 {
     ck_assert_int_eq(PARSE("-device\0virtio-balloon-pci,id=b\0"), 0);
@@ -391,11 +425,20 @@ START_TEST(more_backends_than_possible)
     ck_assert_int_eq(parse(text, at), -EINVAL);
     at = (size_t)snprintf(text, size, "qemu") + 1;
     at += (size_t)snprintf(text + at, size - at, "-object%cmemory-backend-ram,id=a,size=1M", 0) + 1;
-    for (int i = 0; i < RAM_CONFIG_MAX_BACKENDS; i++)
+    for (int i = 0; i < 128; i++)
         at += (size_t)snprintf(text + at, size - at, "-numa%cnode,memdev=a", 0) + 1;
+
+    const size_t nodes = at;
+
+    at += (size_t)snprintf(text + at, size - at, "-numa%cnode,memdev=a", 0) + 1;
+    ck_assert_int_eq(parse(text, at), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "more than 128 NUMA nodes"));
+    at = nodes;
+    for (int i = 128; i < RAM_CONFIG_MAX_BACKENDS; i++)
+        at += (size_t)snprintf(text + at, size - at, "-device%cpc-dimm,memdev=a", 0) + 1;
     ck_assert_int_eq(parse(text, at), 0);
     ck_assert_uint_eq(line.ram.n_backends, RAM_CONFIG_MAX_BACKENDS);
-    at += (size_t)snprintf(text + at, size - at, "-numa%cnode,memdev=a", 0) + 1;
+    at += (size_t)snprintf(text + at, size - at, "-device%cpc-dimm,memdev=a", 0) + 1;
     ck_assert_int_eq(parse(text, at), -EINVAL);
     free(text);
 }
@@ -555,6 +598,8 @@ int main(void)
     tcase_add_test(c, machine_backend_in_both_syntaxes);
     tcase_add_test(c, size_of_the_map);
     tcase_add_test(c, numa_nodes_and_dimms);
+    tcase_add_test(c, numa_nodes);
+    tcase_add_test(c, numa_nodes_without_numbers);
     tcase_add_test(c, balloon_that_reports_free_pages);
     tcase_add_test(c, qmp_socket);
     tcase_add_test(c, default_block_beside_dimms_and_plain_numa);

@@ -55,6 +55,8 @@ START_TEST(regions_are_contiguous)
     const struct gpa_layout layout = {
         .boot_bytes = 4 * GIB, .low_bytes = 3 * GIB, .high_begin = 4 * GIB};
 
+    blocks[0].node = 1;
+    blocks[1].node = 2;
     ck_assert_int_eq(ram_map_make(&map, &ram, &layout, 64 * MIB, 1), 0);
     ck_assert_uint_eq(map.n_regions, 4);
     ck_assert_uint_eq(map.regions[0].gpa, 0);
@@ -209,6 +211,8 @@ START_TEST(nodes_have_sums)
     int nodes[RAM_MAP_MAX_NODES];
     struct page_set set;
 
+    blocks[0].node = 1;
+    blocks[2].node = 2;
     ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 256 * 4096, 1), 0);
     ck_assert_int_eq(page_set_blank(&set, &ram, 160), 0);
     for (uint64_t i = 0; i < 100; i++) { /* of node 0, a quarter touched */
