@@ -46,7 +46,9 @@ struct canvas {
 /* With the legend. */
 static double height_of(const struct chart *chart)
 {
-    return chart->n_more > 0 ? HEIGHT + LEGEND_LINE * (double)(chart->n_more / 2 + 1) + 4 : HEIGHT;
+    const size_t lines = chart->n_more / 2 + 1;
+
+    return chart->n_more > 0 ? HEIGHT + LEGEND_LINE * (double)lines + 4 : HEIGHT;
 }
 
 /* --- where things are ------------------------------------------------------------------------- */
@@ -261,8 +263,9 @@ static void draw_legend(struct canvas *canvas)
     const double width = (WIDTH - LEFT - RIGHT) / 2;
 
     for (size_t c = 0; c <= canvas->chart->n_more; c++) {
+        const size_t line = c / 2;
         const double x = LEFT + (double)(c % 2) * width;
-        const double y = HEIGHT + LEGEND_LINE * (double)(c / 2) + 8;
+        const double y = HEIGHT + LEGEND_LINE * (double)line + 8;
 
         svg_rectangle(canvas->svg, x, y - 9, 14, 10, colours[c]);
         svg_label_within(canvas->svg, x + 20, y, width - 28, 12, curve_of(canvas->chart, c).label);
