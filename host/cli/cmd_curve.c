@@ -258,13 +258,10 @@ static int measure_one(const char *name, void *context)
 
 static int measure_all(struct options *options)
 {
-    /* An embedded driver's root belongs to one process at a time. */
-    const char *uri = options->sampling.guest.uri ? options->sampling.guest.uri
-                                                  : domain_default_uri();
-
-    return options->n_domains > 0 ? several_run(options->domains, options->n_domains,
-                                                strstr(uri, ":///embed"), measure_one, options)
-                                  : session_run(&options->sampling, measure_curves, options);
+    return options->n_domains > 0
+               ? several_run(options->domains, options->n_domains,
+                             several_in_turn(options->sampling.guest.uri), measure_one, options)
+               : session_run(&options->sampling, measure_curves, options);
 }
 
 static int curves_run(struct options *options)

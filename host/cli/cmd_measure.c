@@ -338,10 +338,6 @@ static int name_all(struct options *options, struct domain_info **infos, struct 
 
 static int measure_several(struct options *options)
 {
-    /* An embedded driver's root belongs to one process at a time. */
-    const char *uri = options->sampling.guest.uri ? options->sampling.guest.uri
-                                                  : domain_default_uri();
-
     int code;
 
     options->headed = mmap(NULL, sizeof(*options->headed), PROT_READ | PROT_WRITE,
@@ -351,8 +347,8 @@ static int measure_several(struct options *options)
         return EXIT_CANNOT;
     }
     atomic_flag_clear(options->headed);
-    code = several_run(options->domains, options->n_domains, strstr(uri, ":///embed"), measure_one,
-                       options);
+    code = several_run(options->domains, options->n_domains,
+                       several_in_turn(options->sampling.guest.uri), measure_one, options);
     munmap(options->headed, sizeof(*options->headed));
     return code;
 }

@@ -4,6 +4,7 @@
 
 #include "base/command.h"
 #include "cli/interrupt.h"
+#include "domain/domain.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -94,6 +95,11 @@ static void put(struct several *several, pid_t pid)
         i++;
     several->pids[i] = pid;
     several->running++;
+}
+
+bool several_in_turn(const char *uri)
+{
+    return strstr(uri ? uri : domain_default_uri(), ":///embed") != NULL;
 }
 
 int several_run(char *const *names, size_t n, bool in_turn,

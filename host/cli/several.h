@@ -11,6 +11,10 @@
 /** So many at the same time; those beyond begin as these end. */
 #define SEVERAL_AT_ONCE 64
 
+/** Is it one process at a time that can have guests of this connection? So it is with an embedded
+ * driver. @p uri: NULL: libvirt's default. */
+bool several_in_turn(const char *uri);
+
 /**
  * Calls @p one for each name and returns the exit code of all: EXIT_DONE if each returned that,
  * else EXIT_INTERRUPTED if one returned that, else the smallest other one. What comes to this

@@ -116,8 +116,7 @@ int history_last_event(struct store *store, int64_t guest_id, double to_s, enum 
     cleanup_statement sqlite3_stmt *statement = NULL;
     int rc = sql_prepare(store,
                          "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
-                         " AND kind IN ('start', 'suspend', 'resume', 'resize', 'unwatch', 'end')"
-                         " ORDER BY id DESC LIMIT 1",
+                         " AND kind IN " EVENT_RUN_KINDS " ORDER BY id DESC LIMIT 1",
                          &statement, error);
 
     if (rc < 0)

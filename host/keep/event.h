@@ -28,6 +28,9 @@ enum event_kind {
     EVENT_OTHER, /* of a later version, or of another program: never written */
 };
 
+/** Those that say whether the guest runs, from EVENT_START to EVENT_END, in SQL. */
+#define EVENT_RUN_KINDS "('start', 'suspend', 'resume', 'resize', 'unwatch', 'end')"
+
 /** "start", "suspend", ... as in the table. */
 const char *event_kind_name(enum event_kind kind);
 

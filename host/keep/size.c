@@ -2,6 +2,7 @@
 /** @file size.c  See size.h. */
 #include "keep/size.h"
 
+#include "keep/event.h"
 #include "keep/open_store.h"
 #include "keep/sql.h"
 #include "keep/store.h"
@@ -27,8 +28,7 @@ static const char *const steps[] = {
     /* The last event of each guest says whether it has ended. */
     "DELETE FROM event WHERE id IN (SELECT e.id FROM event e WHERE e.id < (SELECT max(id) FROM"
     " event) - 100000 AND e.id < coalesce((SELECT max(l.id) FROM event l WHERE l.guest_id ="
-    " e.guest_id AND l.kind IN ('start', 'suspend', 'resume', 'resize', 'unwatch', 'end')), e.id"
-    " + 1)"
+    " e.guest_id AND l.kind IN " EVENT_RUN_KINDS "), e.id + 1)"
     " ORDER BY e.id LIMIT 5000)",
     "BEGIN; DELETE FROM own_set WHERE sample_id IN " OLDEST
     "; DELETE FROM word WHERE sample_id IN " OLDEST "; DELETE FROM sample WHERE id IN " OLDEST

@@ -90,7 +90,6 @@ int ram_map_make(struct ram_map *map, const struct guest_ram *ram, const struct 
     for (size_t r = 0; r < map->n_regions; r++) {
         map->regions[r].first_chunk = n;
         map->regions[r].n_chunks = chunks_of(map->regions[r].n_pages, chunk_bytes);
-        map->regions[r].whole.n_pages = map->regions[r].n_pages;
         n += map->regions[r].n_chunks;
     }
     map->n_chunks = n;
@@ -100,8 +99,7 @@ int ram_map_make(struct ram_map *map, const struct guest_ram *ram, const struct 
     }
     map->chunks = calloc(n, sizeof(*map->chunks));
     map->touched = calloc(n * n_windows, sizeof(*map->touched));
-    map->touched_of_region = calloc(map->n_regions * n_windows, sizeof(*map->touched_of_region));
-    if (!map->chunks || !map->touched || !map->touched_of_region) {
+    if (!map->chunks || !map->touched) {
         ram_map_free(map);
         return -ENOMEM;
     }
@@ -114,7 +112,6 @@ void ram_map_free(struct ram_map *map)
     free(map->regions);
     free(map->chunks);
     free(map->touched);
-    free(map->touched_of_region);
     *map = (struct ram_map){0};
 }
 
@@ -158,16 +155,7 @@ static void forget_counts(struct ram_map *map)
     for (size_t c = 0; c < map->n_chunks; c++)
         map->chunks[c] = (struct map_chunk){.n_pages = map->chunks[c].n_pages};
     for (size_t r = 0; r < map->n_regions; r++)
-        map->regions[r].whole = (struct map_chunk){.n_pages = map->regions[r].n_pages};
-}
-
-static void count_draw(struct map_chunk *chunk, uint64_t *touched, const struct page_set *set,
-                       uint64_t i, uint64_t *last)
-{
-    chunk->drawn++;
-    chunk->units += is_new_unit(set, i, last);
-    *touched += set->state[i] == PAGE_TOUCHED;
-    count_present(chunk, set, i);
+        map->regions[r].units = 0;
 }
 
 void ram_map_count(struct ram_map *map, const struct page_set *set, size_t window)
@@ -193,9 +181,11 @@ void ram_map_count(struct ram_map *map, const struct page_set *set, size_t windo
         if (c != before)
             last = UINT64_MAX;
         before = c;
-        count_draw(&map->chunks[c], &map->touched[c * map->n_windows + window], set, i, &last);
-        count_draw(&region->whole, &map->touched_of_region[r * map->n_windows + window], set, i,
-                   &last_of_region);
+        map->chunks[c].drawn++;
+        map->chunks[c].units += is_new_unit(set, i, &last);
+        region->units += is_new_unit(set, i, &last_of_region);
+        map->touched[c * map->n_windows + window] += set->state[i] == PAGE_TOUCHED;
+        count_present(&map->chunks[c], set, i);
     }
 }
 
@@ -251,6 +241,15 @@ static struct map_touched touched_of(const struct map_chunk *counted, uint64_t p
     };
 }
 
+size_t ram_map_longest(const struct ram_map *map)
+{
+    size_t most = 1;
+
+    for (size_t r = 0; r < map->n_regions; r++)
+        most = map->regions[r].n_chunks > most ? map->regions[r].n_chunks : most;
+    return most;
+}
+
 struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk)
 {
     return figures_of(&map->chunks[chunk]);
@@ -283,40 +282,49 @@ size_t ram_map_nodes(const struct ram_map *map, int nodes[RAM_MAP_MAX_NODES])
     return n;
 }
 
-static struct map_chunk node_counts(const struct ram_map *map, int node)
+static void add_chunk(struct map_chunk *sum, const struct map_chunk *chunk)
+{
+    sum->n_pages += chunk->n_pages;
+    sum->drawn += chunk->drawn;
+    sum->present += chunk->present;
+    sum->unmeasurable += chunk->unmeasurable;
+    sum->swapped += chunk->swapped;
+    sum->huge += chunk->huge;
+}
+
+/* All of its chunks as one. @p touched: within @p window. */
+static struct map_chunk node_counts(const struct ram_map *map, int node, size_t window,
+                                    uint64_t *touched)
 {
     struct map_chunk sum = {0};
 
+    *touched = 0;
     for (size_t r = 0; r < map->n_regions; r++) {
-        const struct map_chunk *whole = &map->regions[r].whole;
+        const struct map_region *region = &map->regions[r];
 
-        if (map->regions[r].node != node)
+        if (region->node != node)
             continue;
-        sum.n_pages += whole->n_pages;
-        sum.drawn += whole->drawn;
-        sum.units += whole->units;
-        sum.present += whole->present;
-        sum.unmeasurable += whole->unmeasurable;
-        sum.swapped += whole->swapped;
-        sum.huge += whole->huge;
+        sum.units += region->units;
+        for (size_t c = region->first_chunk; c < region->first_chunk + region->n_chunks; c++) {
+            add_chunk(&sum, &map->chunks[c]);
+            *touched += map->touched[c * map->n_windows + window];
+        }
     }
     return sum;
 }
 
 struct map_figures ram_map_node_figures(const struct ram_map *map, int node)
 {
-    const struct map_chunk counted = node_counts(map, node);
+    uint64_t touched;
+    const struct map_chunk counted = node_counts(map, node, 0, &touched);
 
     return figures_of(&counted);
 }
 
 struct map_touched ram_map_node_touched(const struct ram_map *map, int node, size_t window)
 {
-    const struct map_chunk counted = node_counts(map, node);
-    uint64_t pages = 0;
+    uint64_t touched;
+    const struct map_chunk counted = node_counts(map, node, window, &touched);
 
-    for (size_t r = 0; r < map->n_regions; r++)
-        if (map->regions[r].node == node)
-            pages += map->touched_of_region[r * map->n_windows + window];
-    return touched_of(&counted, pages);
+    return touched_of(&counted, touched);
 }

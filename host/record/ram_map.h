@@ -31,8 +31,8 @@ struct map_region {
     uint64_t gpa; /* of its first byte; GPA_NONE: not known, as of a DIMM */
     uint64_t first_page, n_pages;
     size_t first_chunk, n_chunks;
-    struct map_chunk whole; /* as one chunk, in which a huge page is one observation, not one in
-                               each chunk that it reaches into */
+    uint64_t units; /* observations in all of it: a huge page is one here, but one in each of the
+                       chunks that it reaches into */
 };
 
 struct ram_map {
@@ -42,8 +42,7 @@ struct ram_map {
     struct map_region *regions; /* by page number */
     size_t n_chunks;
     struct map_chunk *chunks;
-    uint64_t *touched;           /* of chunk c within window w: touched[c * n_windows + w] */
-    uint64_t *touched_of_region; /* likewise */
+    uint64_t *touched; /* of chunk c within window w: touched[c * n_windows + w] */
 };
 
 /**
@@ -77,6 +76,9 @@ struct map_touched {
 
 /** Every page was looked at, by a census or a panel of as many: no figure is an estimate. */
 bool ram_map_is_complete(const struct ram_map *map);
+
+/** How many chunks the region with the most has: a picture's width. At least 1. */
+size_t ram_map_longest(const struct ram_map *map);
 
 struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk);
 struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size_t window);

@@ -22,7 +22,7 @@ struct chart_curve {
     const struct chart_point *points;
 };
 
-#define CHART_CURVES 8 /* in one picture: so many colours can be told apart */
+#define CHART_CURVES 8 /* in one picture: there are colours for so many */
 
 /* A moment in a curve, e.g. that a guest was suspended. */
 struct chart_mark {

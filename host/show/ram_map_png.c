@@ -47,15 +47,6 @@ struct drawing {
 
 /* --- what is where ---------------------------------------------------------------------------- */
 
-static size_t longest_region(const struct ram_map *map)
-{
-    size_t most = 1;
-
-    for (size_t r = 0; r < map->n_regions; r++)
-        most = map->regions[r].n_chunks > most ? map->regions[r].n_chunks : most;
-    return most;
-}
-
 static size_t region_height(const struct drawing *drawing)
 {
     return drawing->rows * drawing->row + TICKS;
@@ -65,7 +56,7 @@ static size_t region_height(const struct drawing *drawing)
 static int lay_out(struct drawing *drawing, struct raster *raster, const char *path,
                    struct error *error)
 {
-    const size_t most = longest_region(drawing->map);
+    const size_t most = ram_map_longest(drawing->map);
 
     if (most > MAX_WIDTH - 2 * MARGIN)
         return error_set(error, -E2BIG,

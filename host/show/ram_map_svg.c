@@ -49,11 +49,7 @@ static double height_of(const struct drawing *drawing)
 /* All regions have the same scale. */
 static double chunk_width(const struct ram_map *map)
 {
-    size_t most = 1;
-
-    for (size_t r = 0; r < map->n_regions; r++)
-        most = map->regions[r].n_chunks > most ? map->regions[r].n_chunks : most;
-    return (WIDTH - LEFT - RIGHT) / (double)most;
+    return (WIDTH - LEFT - RIGHT) / (double)ram_map_longest(map);
 }
 
 static void draw_cell(struct svg *svg, double x, double y, double width, double height,

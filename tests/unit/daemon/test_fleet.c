@@ -573,13 +573,31 @@ START_TEST(a_scanner_that_ends_is_not_the_end_of_guests)
 }
 END_TEST
 
+/* Of a history in the test's directory. */
+static struct writer *history_writer(char path[64], const char *name)
+{
+    struct writer *writer;
+
+    snprintf(path, 64, "%s/%s", dir, name);
+    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    return writer;
+}
+
+/* A record of UUID_1 on this host, as events are of. */
+static struct ages_record record_here(void)
+{
+    struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+
+    gethostname(record.sample.host, sizeof(record.sample.host) - 1);
+    return record;
+}
+
 START_TEST(the_budget_does_not_pay_for_checking_the_history)
 {
     struct writer *writer;
     char path[64];
 
-    snprintf(path, sizeof(path), "%s/history.db", dir);
-    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer = history_writer(path, "history.db");
     start(writer);
     ck_assert(fleet_wait_to_open(fleet, 0, 1, 0) == 0);
     /* Its CPU time is counted while it goes on. */
@@ -616,9 +634,8 @@ START_TEST(nobody_waits_for_the_check_of_the_history)
     char path[64];
     char left_open[160];
 
-    snprintf(path, sizeof(path), "%s/history.db", dir);
     ck_assert_int_eq(pipe(checks), 0);
-    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer = history_writer(path, "history.db");
     writer_put(writer, &record, 30, 0.022, NULL);
     ck_assert(writes(writer, 1));
     ck_assert(!atomic_load(&checked));
@@ -633,8 +650,7 @@ START_TEST(nobody_waits_for_the_check_of_the_history)
 
     ck_assert_int_eq(pipe(checks), 0);
     atomic_store(&checked, false);
-    snprintf(path, sizeof(path), "%s/killed.db", dir);
-    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer = history_writer(path, "killed.db");
     writer_put(writer, &record, 30, 0.022, NULL);
     ck_assert(!writes(writer, 1) && !atomic_load(&checked)); /* for three seconds */
     close(checks[1]);
@@ -654,8 +670,7 @@ START_TEST(a_connection_may_ask_when_all_has_stopped)
     uint64_t written;
     uint64_t dropped;
 
-    snprintf(path, sizeof(path), "%s/history.db", dir);
-    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer = history_writer(path, "history.db");
     start(writer);
     fleet_stop(fleet);
     writer_stop(writer);
@@ -672,13 +687,11 @@ END_TEST
 /* How it began is known before its first record, which makes it a guest of the history. */
 START_TEST(the_start_of_a_new_guest_is_kept)
 {
-    struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+    const struct ages_record record = record_here();
     struct writer *writer;
     char path[64];
 
-    gethostname(record.sample.host, sizeof(record.sample.host) - 1);
-    snprintf(path, sizeof(path), "%s/history.db", dir);
-    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer = history_writer(path, "history.db");
     writer_event(writer, UUID_1, EVENT_START); /* of a process that ends again */
     writer_event(writer, UUID_1, EVENT_MIGRATE_IN);
     writer_event(writer, UUID_1, EVENT_END);
@@ -703,13 +716,11 @@ END_TEST
 /* Guests that are never measured come and go: each has another UUID. */
 START_TEST(guests_that_went_unmeasured_take_no_room)
 {
-    struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+    const struct ages_record record = record_here();
     struct writer *writer;
     char path[64];
 
-    gethostname(record.sample.host, sizeof(record.sample.host) - 1);
-    snprintf(path, sizeof(path), "%s/history.db", dir);
-    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer = history_writer(path, "history.db");
     for (unsigned i = 0; i < 2048; i++) {
         char uuid[37];
 
@@ -729,19 +740,17 @@ START_TEST(guests_that_went_unmeasured_take_no_room)
 }
 END_TEST
 
-/* libvirtd ends the arrival when it is started again, and nobody is told. Much later the domain is
- * started as any other. */
+/* A libvirtd that restarts gives up the arrival, without an event. Much later the domain is started
+ * as any other. */
 START_TEST(an_arrival_ends_with_its_connection)
 {
-    struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
+    const struct ages_record record = record_here();
     static struct connection connection;
     struct domain_event event = {.move = DOMAIN_ARRIVES, .uuid = UUID_1};
     struct writer *writer;
     char path[64];
 
-    gethostname(record.sample.host, sizeof(record.sample.host) - 1);
-    snprintf(path, sizeof(path), "%s/history.db", dir);
-    ck_assert_int_eq(writer_start(&writer, path, &store_retention_default, NULL), 0);
+    writer = history_writer(path, "history.db");
     start(writer);
     writer_put(writer, &record, 30, 0.022, NULL);
     ck_assert(writes(writer, 1));
