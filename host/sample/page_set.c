@@ -81,6 +81,25 @@ static uint64_t draws_beside(const struct taken *taken, const struct guest_ram *
     return left > 0 ? (uint64_t)ceil((double)n / left) : n;
 }
 
+/* What cannot be made smaller stays as it is. */
+static void *shrink(void *array, size_t bytes)
+{
+    void *smaller = realloc(array, bytes);
+
+    return smaller ? smaller : array;
+}
+
+void page_set_keep(struct page_set *set, uint64_t n)
+{
+    const size_t room = n ? n : 1; /* realloc(0) may free */
+
+    set->n = n;
+    set->page = shrink(set->page, room * sizeof(*set->page));
+    set->unit = shrink(set->unit, room * sizeof(*set->unit));
+    set->state = shrink(set->state, room);
+    set->order = shrink(set->order, room);
+}
+
 static void drop_taken(struct page_set *set, const struct taken *taken)
 {
     uint64_t kept = 0;
@@ -88,7 +107,7 @@ static void drop_taken(struct page_set *set, const struct taken *taken)
     for (uint64_t i = 0; i < set->n; i++)
         if (!taken_has(taken, page_set_hva(set, i)))
             set->page[kept++] = set->page[i];
-    set->n = kept;
+    page_set_keep(set, kept);
 }
 
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed)

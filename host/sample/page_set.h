@@ -49,6 +49,9 @@ uint64_t page_set_draws(uint64_t samples, double presence);
 
 /** A panel of @p n pages that the caller fills in. */
 int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n);
+/** Of a panel whose first @p n page numbers are those that stay, before anything else is known of
+ * them: the memory of the others is given back. */
+void page_set_keep(struct page_set *set, uint64_t n);
 void page_set_free(struct page_set *set);
 
 /** Every page of guest RAM, no panel? */

@@ -35,8 +35,8 @@ struct cohort {
     struct page_set set;
     void *method_state; /* NULL: closed */
     uint64_t born;      /* the tick at which it was first marked */
-    uint64_t *last;     /* the tick at which each page was last found touched; 0: never */
-    uint64_t *unseen;   /* the tick at which it was last found unmeasurable; 0: never */
+    uint32_t *last;     /* the tick at which each page was last found touched; 0: never */
+    uint32_t *unseen;   /* the tick at which it was last found unmeasurable; 0: never */
 };
 
 struct tick {
@@ -119,13 +119,18 @@ static void cohort_close(const struct panel *panel, struct cohort *cohort)
 static int cohort_draw(struct panel *panel, struct cohort *cohort)
 {
     uint64_t samples = (panel->plan.samples + N_COHORTS - 2) / (N_COHORTS - 1);
-    int rc = page_set_panel(&cohort->set, panel->target->ram,
-                            page_set_draws(samples, panel->plan.presence), panel->seed++);
 
-    if (rc < 0)
-        return rc;
-    cohort->last = calloc(cohort->set.n, sizeof(*cohort->last));
-    cohort->unseen = calloc(cohort->set.n, sizeof(*cohort->unseen));
+    return page_set_panel(&cohort->set, panel->target->ram,
+                          page_set_draws(samples, panel->plan.presence), panel->seed++);
+}
+
+/* Of the pages that are left of those drawn: a method may take fewer. */
+static int cohort_remember(struct cohort *cohort)
+{
+    const uint64_t n = cohort->set.n ? cohort->set.n : 1; /* calloc(0) may be NULL */
+
+    cohort->last = calloc(n, sizeof(*cohort->last));
+    cohort->unseen = calloc(n, sizeof(*cohort->unseen));
     return cohort->last && cohort->unseen ? 0 : -ENOMEM;
 }
 
@@ -212,7 +217,7 @@ static int keep_apart(const struct panel *panel, struct cohort *cohort)
         if (!bsearch(&place, taken, n, sizeof(*taken), compare_numbers))
             set->page[kept++] = set->page[i];
     }
-    set->n = kept;
+    page_set_keep(set, kept);
     return 0;
 }
 
@@ -238,6 +243,8 @@ static int cohort_begin(struct panel *panel, struct cohort *cohort, struct error
         error_set(error, rc, "%s: out of memory", method->name);
     else
         rc = method->open(panel->target, &cohort->set, &cohort->method_state, error);
+    if (rc == 0 && cohort_remember(cohort) < 0)
+        rc = error_set(error, -ENOMEM, "%s: out of memory", method->name);
     if (rc == 0 && method->poll)
         rc = wake_by(panel, method->wake_fd(cohort->method_state), error);
     if (rc == 0)
@@ -306,9 +313,9 @@ static void note_states(const struct panel *panel, struct cohort *cohort)
         enum page_state state = (enum page_state)cohort->set.state[i];
 
         if (state == PAGE_TOUCHED || page_is_gone(state))
-            cohort->last[i] = panel->now;
+            cohort->last[i] = (uint32_t)panel->now;
         else if (state == PAGE_UNMEASURABLE)
-            cohort->unseen[i] = panel->now;
+            cohort->unseen[i] = (uint32_t)panel->now;
     }
 }
 

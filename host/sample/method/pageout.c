@@ -159,7 +159,7 @@ static void thin_out(struct page_set *set)
         else if (page_rank(set->page[i]) > page_rank(set->page[kept - 1]))
             set->page[kept - 1] = set->page[i];
     }
-    set->n = kept;
+    page_set_keep(set, kept);
 }
 
 /* One walk by the descriptors of one cohort, for all of them. */
