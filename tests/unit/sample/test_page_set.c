@@ -6,8 +6,10 @@
 #include "fixture.h"
 
 #include <check.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct ram_block block = {.hva = 0x7f0000000000ULL};
 static struct guest_ram ram = {.n_blocks = 1, .blocks = &block};
@@ -42,6 +44,28 @@ START_TEST(panel_larger_than_ram_is_all_of_it)
     resize(64);
     ck_assert_int_eq(page_set_panel(&set, &ram, 2000, 1), 0);
     ck_assert_uint_eq(set.n, 64);
+    page_set_free(&set);
+}
+END_TEST
+
+/* The memory of those that do not stay is given back: a method may keep one page in sixteen. */
+START_TEST(keeps_the_first)
+{
+    struct page_set set;
+    uint64_t first[10];
+
+    resize(100000);
+    ck_assert_int_eq(page_set_panel(&set, &ram, 5000, 1), 0);
+    memcpy(first, set.page, sizeof(first));
+    page_set_keep(&set, 10);
+    ck_assert_uint_eq(set.n, 10);
+    ck_assert_mem_eq(set.page, first, sizeof(first));
+    ck_assert_uint_lt(malloc_usable_size(set.page), 1000);
+    ck_assert_uint_lt(malloc_usable_size(set.unit), 1000);
+    ck_assert_uint_lt(malloc_usable_size(set.state) + malloc_usable_size(set.order), 1000);
+    page_set_keep(&set, 0);
+    ck_assert_uint_eq(set.n, 0);
+    ck_assert_ptr_nonnull(set.page);
     page_set_free(&set);
 }
 END_TEST
@@ -224,6 +248,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, panel_is_distinct_and_ascending, 0, 6);
     tcase_add_test(tcase, panel_larger_than_ram_is_all_of_it);
+    tcase_add_test(tcase, keeps_the_first);
     tcase_add_test(tcase, same_seed_same_panel);
     tcase_add_loop_test(tcase, panel_is_uniform, 0, 2);
     tcase_add_test(tcase, more_is_drawn_where_little_is_present);
