@@ -86,7 +86,9 @@ static void *shrink(void *array, size_t bytes)
 {
     void *smaller = realloc(array, bytes);
 
-    return smaller ? smaller : array;
+    if (!smaller)
+        return array;
+    return smaller;
 }
 
 void page_set_keep(struct page_set *set, uint64_t n)
