@@ -59,6 +59,9 @@ embed_begin() {
 
 embed_virsh() { virsh -q -c "$embed_uri" "$@"; }
 
+# embed_nice NAME NICENESS: of the whole guest: libvirt starts each in a session, and so in a scheduling group, of its own.
+embed_nice() { echo "$2" >"/proc/$(<"/run/libvirt/qemu/$1.pid")/autogroup"; }
+
 # qemus_below DIR: the pids of the QEMU processes, guests or libvirt's probes, whose command line names a file below DIR, in
 # this mount namespace; and of a virsh that is about to become one.
 qemus_below() {

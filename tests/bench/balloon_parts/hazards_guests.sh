@@ -206,8 +206,6 @@ hazard_keeps() {
 # They all spin: a guest that starts beside many others gets next to nothing of a machine of two cores. So each is suspended
 # until the last one is there, and all have the lowest priority: otherwise they leave nothing to libvirtd and virsh, of which a
 # question took 3 s, nor to vmwssd. HAZARD_GUESTS makes it fewer.
-# libvirt starts each in a session, and so in a scheduling group, of its own.
-last_in_turn() { echo 19 >"/proc/$(<"/run/libvirt/qemu/$1.pid")/autogroup"; }
 all_shrunk() {
 	local name n=0
 	for name in "${guests[@]}"; do
@@ -230,7 +228,7 @@ hazard_many() {
 	for ((i = 1; i <= times; i++)); do
 		begin_or_die cold "g$i" "$assigned" 'total=90M hot=2M balloon=host'
 		begin_or_die embed_virsh suspend "g$i"
-		begin_or_die last_in_turn "g$i"
+		begin_or_die embed_nice "g$i" 19
 	done
 	echo "# $times guests started in $((SECONDS - begin)) s"
 	for ((i = 1; i <= times; i++)); do begin_or_die embed_virsh resume "g$i"; done
