@@ -32,9 +32,10 @@ int damon_trial_judge(const struct target *target, const struct trial *trial, st
     return error_set(
         why, -ENOTSUP,
         "%" PRIu64 " of %" PRIu64 " pages are in huge pages of %" PRIu64
-        " KiB that KVM maps in smaller pieces, as they are not aligned alike in the guest's memory "
-        "and in QEMU's: DAMON would look at one piece of each, so it counts them as unmeasurable; "
-        "none of the other pages was seen touched. zap looks at every piece",
+        " KiB that KVM maps in smaller pieces, as it has none of that size, or they are not "
+        "aligned alike in the guest's memory and in QEMU's: DAMON would look at one piece of each, "
+        "so it counts them as unmeasurable; none of the other pages was seen touched. zap looks at "
+        "every piece",
         trial->huge_unmeasurable, trial_pages(trial), base_page_bytes() << trial->huge_order >> 10);
 }
 

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=arm64 thorough cost=240 needs=@ROOT@/build/arm64/host/vmwss,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
+#
+# In the arm64 lab, Debian's stock 6.12: folios of sizes between a base page and a huge page, or above it. Of multi-size THP
+# QEMU's page table has base pages (the hardware may join 16 of them), and so has KVM's: zap and damon are exact, mglru, which
+# counts folios, says so. Contiguous hugetlb, 64 KiB and 32 MiB, KVM maps in base pages and in huge ones: zap sees these, and
+# damon refuses it by name.
+
+libs=(guests)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+# One base page in eight: a figure in units of a folio would be several times as large.
+params="total=192M hot=24M pattern=strided stride=32K run=4K"
+t=$(truth "$params")
+thp=/sys/kernel/mm/transparent_hugepage
+hugetlb=/sys/kernel/mm/hugepages
+
+group=/sys/fs/cgroup/guest
+echo "+memory" >/sys/fs/cgroup/cgroup.subtree_control
+mkdir $group
+start_in_group() {
+	local status=0
+	echo $$ >$group/cgroup.procs
+	start_payload "$@" || status=$?
+	echo $$ >/sys/fs/cgroup/cgroup.procs
+	return $status
+}
+bounds_hold() { holds "$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= $t"; }
+in_base_pages() { record_has '.granularity_bytes == 4096'; }
+
+echo never >$thp/enabled
+echo never >$thp/hugepages-2048kB/enabled
+for kib in 16 64 1024; do
+	echo "# multi-size THP of $kib KiB"
+	size=$thp/hugepages-${kib}kB
+	before=$(<"$size/stats/anon_fault_alloc")
+	echo always >"$size/enabled"
+	if THP=yes start_in_group "mthp$kib" kvm "$params" -m 256; then
+		folios=$(($(<"$size/stats/anon_fault_alloc") - before))
+		check "its region is in them: $folios" holds "$folios * $kib >= 192 * 1024"
+		check_census "zap, mTHP of $kib KiB" "$t" 1 --pid "$pid" -w 4 -m zap
+		check "in base pages" in_base_pages
+		check_panel "zap, mTHP of $kib KiB" "$t" --pid "$pid" -w 2 -m zap
+		check_panel "damon, mTHP of $kib KiB" "$t" --pid "$pid" -w 2 -m damon
+		check "in base pages, too" in_base_pages
+		check "mglru, mTHP of $kib KiB: measures" measure_it_running --pid "$pid" -w 2 -m mglru
+		check "flag thp" has_flag thp
+		check "[$(field wss_low_bytes), $(field wss_high_bytes)] holds the truth, $t" bounds_hold
+		stop_guest "$pid"
+	fi
+	echo never >"$size/enabled"
+done
+
+# contiguous KIB BYTES: a guest whose RAM is hugetlb of that size, of which zap sees so many bytes.
+contiguous() {
+	local kib=$1 seen=$2 pages=$((256 * 1024 / $1))
+	echo "# hugetlb of $kib KiB"
+	echo $pages >"$hugetlb/hugepages-${kib}kB/nr_hugepages"
+	check "the lab has $pages of them" test "$(<"$hugetlb/hugepages-${kib}kB/nr_hugepages")" = $pages
+	if MACHINE=$machine,memory-backend=mem start_payload "hugetlb$kib" kvm "$params" -m 256 \
+		-object "memory-backend-memfd,id=mem,size=256M,hugetlb=on,hugetlbsize=${kib}K"; then
+		check_census "zap, hugetlb of $kib KiB" "$seen" 1 --pid "$pid" -w 4 -m zap
+		check "flag hugetlb" has_flag hugetlb
+		check "[$(field wss_low_bytes), $(field wss_high_bytes)] holds the truth in base pages, $t" bounds_hold
+		check_panel "zap, hugetlb of $kib KiB" "$seen" --pid "$pid" -w 2 -m zap
+		expect_exit "damon says why not" 2 "huge pages of $kib KiB that KVM maps in smaller pieces, as it has none of that size" \
+			"$vmwss" measure --pid "$pid" -w 1 -m damon
+		expect_exit "nor does mglru see it" 2 'hugetlb or locked' "$vmwss" measure --pid "$pid" -w 1 -m mglru
+		stop_guest "$pid"
+	fi
+	echo 0 >"$hugetlb/hugepages-${kib}kB/nr_hugepages"
+}
+contiguous 64 "$t"
+contiguous 32768 $((($(truth "$params" hot_huge_pages) + 1) * 2097152))
+
+finish
