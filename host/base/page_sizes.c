@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define ENTRY_SHIFT 3 /* of an entry of a page table: 8 bytes */
 #define LARGEST_SHIFT 34
-#define MEASURED_PAGE_BYTES UINT64_C(4096)
 
 /* Of x86-64, should nothing be known. */
 struct page_sizes page_sizes_now = {.base_shift = 12, .huge_shift = 21};
@@ -53,19 +53,31 @@ void page_sizes_read(const struct fsroot *root, uint64_t base_bytes)
     };
 }
 
-int page_sizes_check(uint64_t base_bytes, uint64_t largest_bytes, const char *what,
-                     struct error *error)
+/* "4, 16 and 64" */
+static void kib_text(uint64_t sizes, char text[64])
 {
-    const bool small_only = largest_bytes <= MEASURED_PAGE_BYTES;
+    size_t used = 0;
 
-    if (base_bytes == MEASURED_PAGE_BYTES ||
-        (base_bytes > MEASURED_PAGE_BYTES && base_bytes <= largest_bytes))
+    for (uint64_t left = sizes; left > 0 && used < 48; left &= left - 1) {
+        const char *before = used == 0 ? "" : (left & (left - 1)) == 0 ? " and " : ", ";
+
+        used += (size_t)snprintf(text + used, 64 - used, "%s%llu", before,
+                                 1ULL << shift_of(left) >> 10);
+    }
+}
+
+int page_sizes_check(uint64_t base_bytes, uint64_t measured, const char *what, struct error *error)
+{
+    const uint64_t sizes = measured ? measured : BASE_4K;
+    char text[64] = "";
+
+    if (is_power_of_two(base_bytes) && (base_bytes & sizes))
         return 0;
+    kib_text(sizes, text);
     return error_set(error, -ENOTSUP,
                      "this host's base pages have %" PRIu64
-                     " KiB, and %s is known to be right only with those of %s%" PRIu64 " KiB",
-                     base_bytes / 1024, what, small_only ? "" : "4 to ",
-                     (small_only ? MEASURED_PAGE_BYTES : largest_bytes) / 1024);
+                     " KiB, and %s is known to be right only with those of %s KiB",
+                     base_bytes / 1024, what, text);
 }
 
 /* Before any thread and any user: from then on they are constants. */

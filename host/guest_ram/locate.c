@@ -275,16 +275,14 @@ static int check_huge_size(uint64_t page_bytes, struct error *error)
 static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
                             struct error *error)
 {
-    int rc = root->live
-                 ? page_sizes_check(base_page_bytes(), LARGEST_MEASURED_PAGE_BYTES, MEASURES, error)
-                 : 0;
+    int rc = root->live ? page_sizes_check(base_page_bytes(), BASE_ANY, MEASURES, error) : 0;
 
     for (size_t i = 0; rc == 0 && i < candidates->n; i++) {
         const struct vma *v = &candidates->at[i].whole;
 
         /* Of a device (DAX) its own page size is printed. */
         if (!v->hugetlb && v->inode == 0 && v->page_bytes)
-            rc = page_sizes_check(v->page_bytes, LARGEST_MEASURED_PAGE_BYTES, MEASURES, error);
+            rc = page_sizes_check(v->page_bytes, BASE_ANY, MEASURES, error);
         else if (v->hugetlb && v->page_bytes)
             rc = check_huge_size(v->page_bytes, error);
     }

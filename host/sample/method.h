@@ -98,9 +98,9 @@ struct method {
     uint8_t rank[N_METHOD_ORDERS]; /* its place in each order, from 1; 0: only by name */
     bool
         sees_qemu; /* what QEMU itself touches, too: for the guest's devices, and also for a dump */
-    /* The largest base page of which its numbers were held against the truth
-     * (tests/lab/arm64/large_pages.sh); 0: 4 KiB. Of a larger one it is refused. */
-    uint64_t base_page_bytes;
+    /* The base pages of which its numbers were held against the truth
+     * (tests/lab/arm64/large_pages.sh), or-ed; 0: 4 KiB. With others it is refused. */
+    uint64_t measured_pages;
     size_t max_windows; /* so many one run can answer; 0: any number */
     bool sees_unmapped; /* also pages of a shared file that QEMU does not map count as present */
 };

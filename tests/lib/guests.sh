@@ -203,3 +203,4 @@ check_interval() {
 record_has() { jq -e "$1" <<<"$record" >/dev/null; }
 
 has_flag() { record_has ".flags | index(\"$1\") != null"; }
+lacks_flag() { record_has ".flags | index(\"$1\") == null"; }

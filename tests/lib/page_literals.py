@@ -32,7 +32,7 @@ HOST = [
     ("agent/agent_channel.h", "AGENT_UNREAD_LINES", LIMIT),
     ("agent/agent_report.h", "told >= 4096", "pages of a guest, whose kernel is another one"),
     ("base/command.c", "char text[4096]", TEXT),
-    ("base/page_sizes.c", "MEASURED_PAGE_BYTES UINT64_C(4096)", "the base pages that were shown to be measured right"),
+    ("base/page_sizes.h", "BASE_4K = 4096", "one of those that there are"),
     ("base/page_sizes.c", "sysconf(_SC_PAGESIZE)", "the one place that asks"),
     ("cache/resctrl.c", "char text[4096]", TEXT),
     ("cache/resctrl_read.c", "char text[4096]", TEXT),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Kernels for the lab and for test guests, kept in a cache outside the tree.
-# Nothing is installed on this machine: Debian packages are downloaded and unpacked, one kernel is built.
+# Nothing is installed on this machine: Debian packages are downloaded and unpacked, two kernels are built.
 #
 # A finished kernel is a directory $CACHE/kernels/NAME-KEY with vmlinuz, config, release and, for a stock kernel,
 # lib/modules. KEY names the inputs, so a change of configuration or package makes a new directory beside the old one.
@@ -13,9 +13,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${VMWSS_CACHE:-$HOME/.cache/vmwss}
 # shellcheck source=architecture.sh
 . "$here/architecture.sh"
-config=$here/page_idle_kernel.config
-# Shown as "of about": what this configuration compiled when it was last looked at.
-expected_objects=1314
+# Of a kernel that is built: what its architecture adds to page_idle_kernel.config; what make is told, where its image is then,
+# and its compiler. Objects are shown as "of about": so many when they were last counted.
+declare -A config_of=([page_idle]=x86_64 [arm64_64k]=arm64_64k)
+declare -A make_of=([page_idle]='ARCH=x86 bzImage' [arm64_64k]='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- Image')
+declare -A image_of=([page_idle]=x86/boot/bzImage [arm64_64k]=arm64/boot/Image)
+declare -A compiler_of=([page_idle]='gcc gcc' [arm64_64k]='aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu')
+declare -A objects_of=([page_idle]=1314 [arm64_64k]=1035)
 
 say() { printf 'kernels: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
@@ -27,12 +31,13 @@ usage() {
 
 	Prints the directory of each named kernel, after obtaining it when the cache does not have it.
 
-	  page_idle   built from Debian's linux-source-6.12 with page_idle_kernel.config (minutes)
+	  page_idle   built from Debian's linux-source-6.12 with page_idle_kernel.config, x86-64 (minutes)
 	  6.12        Debian's stock linux-image-6.12-amd64 (security updates of Debian 12)
 	  6.1         Debian 12's stock linux-image-amd64
 	  5.10        Debian 11's, for test guests; from the mirror that this machine has Debian 12 from
 	  arm64       Debian's stock linux-image-6.12-arm64, base pages of 4 KiB
 	  arm64_16k   likewise, of 16 KiB
+	  arm64_64k   built as page_idle is, for arm64, base pages of 64 KiB
 
 	  --update    ask apt for the newest version, even if the cache has one
 	  --list      print what the cache has
@@ -120,11 +125,14 @@ download() {
 	printf '%s\n' "$found"
 }
 
+# configuration NAME: that of a kernel that is built.
+configuration() { cat -- "$here/page_idle_kernel.config" "$here/page_idle_kernel.${config_of[$1]}.config"; }
+
 # What the names of a kernel's directories begin with; the package's version follows.
 prefix() {
 	local hash=
-	if [[ $1 == page_idle ]]; then
-		hash=$(sha256sum <"$config")
+	if [[ -v config_of[$1] ]]; then
+		hash=$(configuration "$1" | sha256sum)
 		hash=${hash:0:12}-
 	fi
 	printf '%s-%s' "$1" "$hash"
@@ -171,35 +179,37 @@ finish() {
 	scratch=
 }
 
-# Reads make's output; a count on a terminal, else a line every half minute.
+# show_progress NAME LOG: reads make's output; a count on a terminal, else a line every half minute.
 show_progress() {
-	local line objects=0 next=$((SECONDS + 30)) log=$1
+	local name=$1 log=$2 line objects=0 next=$((SECONDS + 30))
 	while IFS= read -r line; do
 		printf '%s\n' "$line" >>"$log"
 		[[ $line =~ ^\ \ (CC|AS)\  ]] || continue
 		objects=$((objects + 1))
 		if [[ -t 2 ]]; then
-			printf '\rkernels: page_idle: %d of about %d objects, %d s' "$objects" "$expected_objects" "$SECONDS" >&2
+			printf '\rkernels: %s: %d of about %d objects, %d s' "$name" "$objects" "${objects_of[$name]}" "$SECONDS" >&2
 		elif ((SECONDS >= next)); then
-			say "page_idle: $objects of about $expected_objects objects, $SECONDS s"
+			say "$name: $objects of about ${objects_of[$name]} objects, $SECONDS s"
 			next=$((SECONDS + 30))
 		fi
 	done
 	[[ ! -t 2 ]] || printf '\n' >&2
 }
 
-page_idle_kernel() {
-	local package=linux-source-6.12 dir version deb tree log
+built_kernel() {
+	local name=$1 package=linux-source-6.12 dir version deb tree log how compiler
+	read -ra how <<<"${make_of[$name]}"
+	read -ra compiler <<<"${compiler_of[$name]}"
 	version=$(candidate_version "$package")
-	[[ -n $version ]] || die "page_idle: apt knows no $package: run apt-get update, with the security archive enabled"
-	dir=$cache/kernels/$(prefix page_idle)$version
+	[[ -n $version ]] || die "$name: apt knows no $package: run apt-get update, with the security archive enabled"
+	dir=$cache/kernels/$(prefix "$name")$version
 	if [[ ! -e $dir/vmlinuz ]]; then
-		need dpkg-deb dpkg gcc gcc make make flex flex bison bison bc bc xz xz-utils perl perl
+		need dpkg-deb dpkg gcc gcc "${compiler[@]}" make make flex flex bison bison bc bc xz xz-utils perl perl
 		[[ -e /usr/include/libelf.h || -e /usr/include/x86_64-linux-gnu/libelf.h ]] ||
-			die "page_idle: missing a header; install it with: apt-get install libelf-dev"
+			die "$name: missing a header; install it with: apt-get install libelf-dev"
 		deb=$(download "$package" "$version")
 		SECONDS=0
-		say "page_idle: unpacking the kernel's source"
+		say "$name: unpacking the kernel's source"
 		new_scratch
 		tree=$scratch/tree log=$scratch/build.log
 		mkdir "$tree"
@@ -207,33 +217,36 @@ page_idle_kernel() {
 		dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards '*/linux-source-6.12.tar.xz' |
 			tar -xJ -C "$tree" --strip-components=1 \
 				--exclude='*/drivers/gpu/drm/*.[ch]' --exclude='*/tools/testing' --exclude='*/Documentation/*.rst'
-		say "page_idle: building with $(nproc) jobs"
-		make -s -C "$tree" KCONFIG_ALLCONFIG="$config" allnoconfig >"$log" 2>&1 ||
-			build_failed "$log"
-		check_config "$tree/.config"
-		make -C "$tree" -j"$(nproc)" bzImage 2>&1 | show_progress "$log" || build_failed "$log"
-		mv -- "$tree/arch/x86/boot/bzImage" "$scratch/vmlinuz"
+		say "$name: building with $(nproc) jobs"
+		configuration "$name" >"$scratch/wanted"
+		make -s -C "$tree" "${how[@]:0:${#how[@]}-1}" KCONFIG_ALLCONFIG="$scratch/wanted" allnoconfig >"$log" 2>&1 ||
+			build_failed "$name" "$log"
+		check_config "$name" "$scratch/wanted" "$tree/.config"
+		make -C "$tree" -j"$(nproc)" "${how[@]}" 2>&1 | show_progress "$name" "$log" || build_failed "$name" "$log"
+		mv -- "$tree/arch/${image_of[$name]}" "$scratch/vmlinuz"
 		mv -- "$tree/.config" "$scratch/config"
 		mv -- "$tree/include/config/kernel.release" "$scratch/release"
-		rm -rf -- "$tree"
+		rm -rf -- "$tree" "$scratch/wanted"
 		finish "$dir"
-		say "page_idle: built in $SECONDS s"
+		say "$name: built in $SECONDS s"
 	fi
 	printf '%s\n' "$dir"
 }
 
+# build_failed NAME LOG
 build_failed() {
-	tail -n 20 "$1" >&2
-	die "page_idle: the build failed"
+	tail -n 20 "$2" >&2
+	die "$1: the build failed"
 }
 
-# Kconfig drops an option whose dependency is missing without a word; a lab without it would fail much later.
+# check_config NAME WANTED CONFIG: Kconfig drops an option whose dependency is missing without a word; a lab without it would
+# fail much later.
 check_config() {
 	local wanted lost=()
 	while IFS= read -r wanted; do
-		grep -qxF -- "$wanted" "$1" || lost+=("$wanted")
-	done < <(grep -E '^CONFIG_[A-Z0-9_]+=(y|[0-9]+|".*")$' "$config")
-	((${#lost[@]} == 0)) || die "page_idle: Kconfig dropped ${lost[*]}"
+		grep -qxF -- "$wanted" "$3" || lost+=("$wanted")
+	done < <(grep -E '^CONFIG_[A-Z0-9_]+=(y|[0-9]+|".*")$' "$2")
+	((${#lost[@]} == 0)) || die "$1: Kconfig dropped ${lost[*]}"
 }
 
 update=
@@ -250,7 +263,7 @@ for arg in "$@"; do
 		done
 		exit 0
 		;;
-	page_idle | 6.12 | 6.1 | 5.10 | arm64 | arm64_16k) names+=("$arg") ;;
+	page_idle | 6.12 | 6.1 | 5.10 | arm64 | arm64_16k | arm64_64k) names+=("$arg") ;;
 	*) usage >&2; exit 2 ;;
 	esac
 done
@@ -265,7 +278,7 @@ obtain() {
 		flock "$lock"
 	fi
 	case $name in
-	page_idle) page_idle_kernel ;;
+	page_idle | arm64_64k) built_kernel "$name" ;;
 	6.12) stock_kernel 6.12 linux-image-6.12-amd64 ;;
 	6.1) stock_kernel 6.1 linux-image-amd64 ;;
 	5.10)

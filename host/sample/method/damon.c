@@ -619,7 +619,7 @@ const struct method method_damon = {
     .needs_pages = true,
     .rank = {[ORDER_KVM] = 2, [ORDER_KVM_AGEING] = 4},
     .sees_qemu = true,
-    .base_page_bytes = LARGEST_MEASURED_PAGE_BYTES,
+    .measured_pages = BASE_ANY,
     .host = damon_host,
     .probe = damon_probe,
     .open = damon_open,

@@ -620,7 +620,7 @@ const struct method method_zap = {
     .panel_by_default = true,
     .rank =
         {[ORDER_KVM] = 3, [ORDER_KVM_AGEING] = 1, [ORDER_DAEMON] = 3, [ORDER_DAEMON_AGEING] = 2},
-    .base_page_bytes = LARGEST_MEASURED_PAGE_BYTES,
+    .measured_pages = BASE_ANY,
     .host = zap_host,
     .probe = zap_probe,
     .open = zap_open,

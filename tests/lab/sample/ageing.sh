@@ -56,7 +56,6 @@ during() {
 }
 three_times() { age && age && age; }
 nothing() { :; }
-lacks_flag() { record_has ".flags | index(\"$1\") == null"; }
 # A panel's bounds miss the truth now and then; here twice as wide.
 bounds_hold() {
 	holds "$(field wss_low_bytes) - ($(field wss_bytes) - $(field wss_low_bytes)) <= $t && 2 * $(field wss_high_bytes) - $(field wss_bytes) >= 0.99 * $t"

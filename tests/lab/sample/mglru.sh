@@ -60,7 +60,6 @@ during() {
 		"$(field wss_high_bytes)" "$t" "$(jq -c .flags <<<"$record")"
 	check "$1: the bounds hold the truth" holds "$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= 0.99 * $t"
 }
-lacks_flag() { record_has ".flags | index(\"$1\") == null"; }
 
 # cpu_of METHOD: prints the CPU time of a census, to be read beside the others', not to be judged.
 cpu_of() {

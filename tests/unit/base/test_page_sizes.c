@@ -6,6 +6,7 @@
 #include "kernels.h"
 
 #include <check.h>
+#include <errno.h>
 #include <string.h>
 
 static void setup(void)
@@ -58,6 +59,24 @@ START_TEST(no_kernels_base_page_changes_nothing)
 }
 END_TEST
 
+START_TEST(a_refusal_names_the_sizes_that_were_measured)
+{
+    struct error why = {0};
+
+    ck_assert_int_eq(page_sizes_check(65536, BASE_ANY, "it", &why), 0);
+    ck_assert_int_eq(page_sizes_check(4096, 0, "it", &why), 0);
+    ck_assert_int_eq(page_sizes_check(65536, 0, "it", &why), -ENOTSUP);
+    ck_assert_str_eq(why.text, "this host's base pages have 64 KiB, and it is known to be right "
+                               "only with those of 4 KiB");
+    ck_assert_int_eq(page_sizes_check(16384, BASE_4K | BASE_64K, "it", &why), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(why.text, "only with those of 4 and 64 KiB"));
+    ck_assert_int_eq(page_sizes_check(131072, BASE_ANY, "it", &why), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(why.text, "only with those of 4, 16 and 64 KiB"));
+    /* A size that the sum of others is must not pass for them. */
+    ck_assert_int_eq(page_sizes_check(4096 | 16384, BASE_ANY, "it", &why), -ENOTSUP);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("page_sizes");
@@ -67,6 +86,7 @@ int main(void)
     tcase_add_loop_test(tcase, sizes_are_the_kernels, 0, N_KERNELS);
     tcase_add_loop_test(tcase, sizes_follow_from_the_base_page, 0, 8);
     tcase_add_loop_test(tcase, no_kernels_base_page_changes_nothing, 0, 6);
+    tcase_add_test(tcase, a_refusal_names_the_sizes_that_were_measured);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
