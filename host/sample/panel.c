@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/compare.h"
 #include "domain/qemu_vcpus.h"
 #include "sample/ageing.h"
 #include "sample/page_merge.h"
@@ -134,14 +135,6 @@ static int cohort_remember(struct cohort *cohort)
     return cohort->last && cohort->unseen ? 0 : -ENOMEM;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint64_t *x = a;
-    const uint64_t *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* Where the other cohorts watch, in units of the method's reach, ascending. */
 static uint64_t *taken_places(const struct panel *panel, const struct cohort *mine, uint64_t *n)
 {
@@ -155,7 +148,7 @@ static uint64_t *taken_places(const struct panel *panel, const struct cohort *mi
             place[(*n)++] = page_set_hva(set, i) / panel->plan.method->reach_bytes;
     }
     if (place)
-        qsort(place, *n, sizeof(*place), compare_numbers);
+        qsort(place, *n, sizeof(*place), compare_u64);
     return place;
 }
 
@@ -214,7 +207,7 @@ static int keep_apart(const struct panel *panel, struct cohort *cohort)
     for (uint64_t i = 0; i < set->n; i++) {
         uint64_t place = page_set_hva(set, i) / reach;
 
-        if (!bsearch(&place, taken, n, sizeof(*taken), compare_numbers))
+        if (!bsearch(&place, taken, n, sizeof(*taken), compare_u64))
             set->page[kept++] = set->page[i];
     }
     page_set_keep(set, kept);

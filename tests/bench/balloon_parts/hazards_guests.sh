@@ -204,8 +204,8 @@ hazard_keeps() {
 }
 
 # They all spin: a guest that starts beside many others gets next to nothing of a machine of two cores. So each is suspended
-# until the last one is there, and all have the lowest priority: otherwise they leave nothing to libvirtd and virsh, of which a
-# question took 3 s, nor to vmwssd. HAZARD_GUESTS makes it fewer.
+# until the last one is there, and all have the lowest priority unless HAZARD_NICE says otherwise: at that of everything else they
+# leave hardly anything to libvirtd and virsh, of which a question took 3 s, and to vmwssd. HAZARD_GUESTS makes it fewer.
 all_shrunk() {
 	local name n=0
 	for name in "${guests[@]}"; do
@@ -217,10 +217,23 @@ all_shrunk() {
 # Together they have a core or two: what a guest gives within seconds on its own may take minutes.
 all_give() {
 	while ((SECONDS - begin < 1800)); do
-		if all_shrunk; then return 0; fi
+		if all_shrunk; then
+			echo "# all gave within $((SECONDS - begin)) s"
+			return 0
+		fi
 		sleep 10
 	done
+	why_not
 	return 1
+}
+# Of each guest's last decision what holds it, and one in full; and what vmwssd has of them.
+why_not() {
+	journal "SELECT count(*), action, hold FROM decision WHERE id IN (SELECT max(id) FROM decision GROUP BY name) GROUP BY action, hold" |
+		sed 's/^/# guests, action, hold: /'
+	"$vmwss" balloon why g1 --journal "$journal" 2>&1 | sed 's/^/# /'
+	sql "SELECT count(DISTINCT guest_id), count(*) FROM sample" | sed 's/^/# guests with a record, records: /'
+	sql "SELECT flags, count(*) FROM sample GROUP BY flags ORDER BY 2 DESC LIMIT 5" | sed 's/^/# flags of records: /'
+	tail -n 5 "$log" "$controller_log" | sed 's/^/# /'
 }
 hazard_many() {
 	local i begin=$SECONDS
@@ -228,7 +241,7 @@ hazard_many() {
 	for ((i = 1; i <= times; i++)); do
 		begin_or_die cold "g$i" "$assigned" 'total=90M hot=2M balloon=host'
 		begin_or_die embed_virsh suspend "g$i"
-		begin_or_die embed_nice "g$i" 19
+		begin_or_die embed_nice "g$i" "${HAZARD_NICE:-19}"
 	done
 	echo "# $times guests started in $((SECONDS - begin)) s"
 	for ((i = 1; i <= times; i++)); do begin_or_die embed_virsh resume "g$i"; done
@@ -236,7 +249,6 @@ hazard_many() {
 	vmwssd_begin --config "$guests_dir/conf"
 	controller_begin
 	check "all give" all_give
-	echo "# all gave within $((SECONDS - begin)) s"
 	controller_end KILL
 	look
 	controller_begin

@@ -4,11 +4,20 @@
 #
 # vmwss-balloond on Linux guests with a virtio-mem device: without virtio-mem = yes the balloon alone is set; a dry run changes
 # nothing; acting, blocks are unplugged, and plugged again at the end, after kill -9, by vmwss balloon release, and at once when a
-# load grows. Of a guest that has not plugged what is requested the balloon alone is used.
+# load grows. Migrated, a guest keeps what it has, is adopted when it is back, and gets back what it had. Of a guest that has not
+# plugged what is requested the balloon alone is used, and one that unplugs nothing is inhibited, and asked for nothing any more.
 
-libs=(libvirtd guests linux_guest vmwssd balloond)
+libs=(libvirtd guests linux_guest vmwssd balloond migrate)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
+
+end_all() {
+	[[ -z $controller ]] || kill -KILL "$controller" 2>/dev/null
+	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
+	end_there
+	libvirtd_end
+	end_guests
+}
 
 # Of the device 512 MiB are requested, and 128 kept in store.
 base=256 requested=512 size=640 assigned=$((base + requested))
@@ -107,6 +116,21 @@ check "the next one adopts it" eventually controller_logged "domain moves: its b
 check "SIGTERM: exit 0" controller_end TERM
 check "it has what it had" eventually restored moves
 
+echo "# migrated"
+there_domain() { virsh -q -c "$there_uri" dumpxml moves | xmllint --xpath "string(//memory/target/$1)" -; }
+begin yes 'virtio-mem = yes'
+check "it gives once more" or_why moves is_of moves current -lt $((requested - 100))
+if begin_there && migrate moves "$embed_uri" "$there_uri"; then
+	check "there it keeps what it has" holds "$(there_domain current) < ($requested - 100) * 1024"
+	check "vmwss-balloond goes on" kill -0 "$controller"
+	check "it comes back" migrate moves "$there_uri" "$embed_uri"
+	check "it is adopted" eventually controller_logged "domain moves: its balloon is adopted, it had $assigned MiB"
+else
+	fail "a second libvirtd, and the guest is migrated there"
+fi
+check "SIGTERM: exit 0" controller_end TERM
+check "it has what it had" eventually restored moves
+
 echo "# its load grows"
 begin yes 'virtio-mem = yes'
 check "it gives again" or_why moves is_of moves current -lt $((requested - 100))
@@ -131,5 +155,23 @@ check "and it is said why" eventually decided "name = 'without' AND why LIKE '%v
 check "SIGTERM: exit 0" controller_end TERM
 check "its balloon gives back" eventually balloon without -eq $base
 check "what is requested is as before" is_of without requested -eq $requested
+embed_virsh destroy without
+
+echo "# a guest that unplugs nothing"
+base=256
+check "it starts" linux refuses "memhp_default_state=online_movable virtio_mem.unplug_online=0"
+check "it is ready" linux_says refuses 'vmwss-toucher ready' 400
+check "all that is requested is plugged" eventually is_of refuses current -eq $requested
+begin yes 'virtio-mem = yes'
+check "it is asked" or_why refuses decided "name = 'refuses' AND acted AND plug_bytes < $requested << 20"
+check "it is inhibited" or_why refuses decided "name = 'refuses' AND hold = 'inhibited' AND why LIKE '%unplugs no block of its virtio-mem%'"
+check "all is requested again" eventually is_of refuses requested -eq $requested
+check "it never unplugged" is_of refuses current -eq $requested
+asked=$(journal "SELECT count(*) FROM decision WHERE name = 'refuses' AND acted AND action = 'shrink'")
+sleep 20
+check "and is asked no more after $asked times" test \
+	"$(journal "SELECT count(*) FROM decision WHERE name = 'refuses' AND acted AND action = 'shrink'")" = "$asked"
+check "SIGTERM: exit 0" controller_end TERM
+check "it has what it had" eventually restored refuses
 check "SIGTERM ends vmwssd" vmwssd_end TERM
 finish
