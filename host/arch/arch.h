@@ -36,7 +36,11 @@ struct arch {
     const struct kvm_parameter *kvm_parameters;
     bool drop_flushes_vm; /* KVM ends a drop of mappings by the MMU notifier in a flush of all of
                              the VM's translations, and counts it: else in one of those dropped */
-    bool counts_mapped;   /* KVM has the counters pages_4k, pages_2m and pages_1g (kvm_stats.h) */
+    bool drop_reports_accessed; /* KVM before 6.13 reports the page as accessed when it drops an
+                                   accessed mapping; else when it makes one */
+    uint64_t in_pieces_bytes;   /* so much from the begin of boot RAM on KVM maps in base pages,
+                                   whatever the host does */
+    bool counts_mapped; /* KVM has the counters pages_4k, pages_2m and pages_1g (kvm_stats.h) */
     /**
      * Fills @p layout, whose boot_bytes is set, by the machine type.
      * @param root  to read the host's CPU

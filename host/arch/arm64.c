@@ -36,6 +36,8 @@ const struct arch arch_arm64 = {
     .fault_field = "ipa",
     .kvm_parameters = (const struct kvm_parameter[]){{NULL, NULL}},
     .drop_flushes_vm = false,
+    .drop_reports_accessed = false, /* hyp/pgtable.c, stage2_unmap_put_pte() */
+    .in_pieces_bytes = 0,
     .counts_mapped = false,
     .lay_out = lay_out,
 };

@@ -146,6 +146,10 @@ static int lay_out(const struct fsroot *root, const struct qemu_cmdline *config,
     return find_high_begin(root, config, layout, error);
 }
 
+/* The holes below 1 MiB, and what KVM keeps write-protected: source, arch/x86/kvm/x86.c,
+ * kvm_alloc_memslot_metadata(); a PC's first memory slot begins at 0 and ends at 640 KiB. */
+#define LEGACY_BYTES (2ULL << 20)
+
 /* Two-dimensional paging, and the MMU without prefetching: only then is a fault's address a GPA,
  * and every first touch a fault. */
 static const struct kvm_parameter kvm_parameters[] = {
@@ -166,6 +170,8 @@ const struct arch arch_x86_64 = {
     .fault_field = "fault_address",
     .kvm_parameters = kvm_parameters,
     .drop_flushes_vm = true,
+    .drop_reports_accessed = true,
+    .in_pieces_bytes = LEGACY_BYTES,
     .counts_mapped = true,
     .lay_out = lay_out,
 };

@@ -66,9 +66,9 @@ static void kib_text(uint64_t sizes, char text[64])
     }
 }
 
-int page_sizes_check(uint64_t base_bytes, uint64_t measured, const char *what, struct error *error)
+int page_sizes_check(uint64_t base_bytes, uint64_t verified, const char *what, struct error *error)
 {
-    const uint64_t sizes = measured ? measured : BASE_4K;
+    const uint64_t sizes = verified ? verified : BASE_4K;
     char text[64] = "";
 
     if (is_power_of_two(base_bytes) && (base_bytes & sizes))

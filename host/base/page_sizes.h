@@ -33,21 +33,21 @@ extern struct page_sizes page_sizes_now;
 void page_sizes_read(const struct fsroot *root, uint64_t base_bytes);
 
 /** The base pages that x86-64 and arm64 have, in bytes, to be or-ed. */
-enum base_pages_set {
+enum base_page_sizes {
     BASE_4K = 4096,
     BASE_16K = 16384,
     BASE_64K = 65536,
-    BASE_ANY = BASE_4K | BASE_16K | BASE_64K,
+    BASE_ALL = BASE_4K | BASE_16K | BASE_64K,
 };
 
 /**
  * Does @p what measure where the base page has @p base_bytes?
- * @param measured  the base pages of which numbers were shown to be right (enum base_pages_set);
- *                  0: 4 KiB. All is counted in base pages, but what was not measured is no promise
+ * @param verified  the base pages (enum base_page_sizes) with which its numbers were shown to be
+ *                  right; 0: 4 KiB. Sizes that were not verified are refused.
  * @param what  for @p error: a method's name, since others may measure here, or what is asked for
  * @return 0; -ENOTSUP, with the size in @p error
  */
-int page_sizes_check(uint64_t base_bytes, uint64_t measured, const char *what, struct error *error);
+int page_sizes_check(uint64_t base_bytes, uint64_t verified, const char *what, struct error *error);
 
 /** Of the base page, in bytes. */
 static inline uint64_t base_page_bytes(void)

@@ -83,7 +83,8 @@ struct guest_ram {
  * too: what no backend's size asks for is never taken for RAM, so with the command line as @p
  * config DIMMs plugged since the start are not seen. A configured DIMM that is not mapped was
  * unplugged and is left out: out->bytes is then smaller than config->total_bytes. What cannot be
- * measured at all is refused by name: RAM in guest_memfd, base pages of another size than 4 KiB.
+ * measured at all is refused by name: RAM in guest_memfd, base pages of a size that no method was
+ * verified with.
  * @return 0; -ENOTSUP such; -ENOTUNIQ ambiguous; -ENXIO a configured block was not found; else as
  * smaps_walk().
  *         The caller frees with guest_ram_free().

@@ -270,19 +270,30 @@ static int check_huge_size(uint64_t page_bytes, struct error *error)
     return error_set(error, -EUCLEAN, "smaps: huge pages of %" PRIu64 " bytes", page_bytes);
 }
 
+/* All is counted in this host's base pages; a captured tree may be of another host. */
+static int check_base_page(uint64_t page_bytes, struct error *error)
+{
+    if (page_bytes == base_page_bytes())
+        return 0;
+    return error_set(error, -ENOTSUP,
+                     "smaps: RAM in base pages of %" PRIu64
+                     " KiB, but those of this host have %" PRIu64 " KiB: is it of another host?",
+                     page_bytes / 1024, base_page_bytes() / 1024);
+}
+
 /* What the kernel says of itself, and what it prints of each mapping: a captured tree has only
  * that. */
 static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
                             struct error *error)
 {
-    int rc = root->live ? page_sizes_check(base_page_bytes(), BASE_ANY, MEASURES, error) : 0;
+    int rc = root->live ? page_sizes_check(base_page_bytes(), BASE_ALL, MEASURES, error) : 0;
 
     for (size_t i = 0; rc == 0 && i < candidates->n; i++) {
         const struct vma *v = &candidates->at[i].whole;
 
         /* Of a device (DAX) its own page size is printed. */
         if (!v->hugetlb && v->inode == 0 && v->page_bytes)
-            rc = page_sizes_check(v->page_bytes, BASE_ANY, MEASURES, error);
+            rc = check_base_page(v->page_bytes, error);
         else if (v->hugetlb && v->page_bytes)
             rc = check_huge_size(v->page_bytes, error);
     }

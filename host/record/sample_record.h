@@ -16,7 +16,7 @@
 
 /** What makes a number less certain, or a reader should know beside it. */
 enum sample_flag {
-    FLAG_THP = 1 << 0,     /* part of guest RAM is mapped by huge pages: coarser than 4 KiB */
+    FLAG_THP = 1 << 0,     /* part of guest RAM is mapped by huge pages: coarser than base pages */
     FLAG_HUGETLB = 1 << 1, /* likewise, by hugetlb pages */
     FLAG_NESTED = 1 << 2,  /* the guest runs guests of its own */
     FLAG_NUMA_BALANCING = 1 << 3, /* the host unmaps pages to see who uses them */

@@ -100,7 +100,7 @@ struct method {
         sees_qemu; /* what QEMU itself touches, too: for the guest's devices, and also for a dump */
     /* The base pages of which its numbers were held against the truth
      * (tests/lab/arm64/large_pages.sh), or-ed; 0: 4 KiB. With others it is refused. */
-    uint64_t measured_pages;
+    uint64_t verified_page_sizes;
     size_t max_windows; /* so many one run can answer; 0: any number */
     bool sees_unmapped; /* also pages of a shared file that QEMU does not map count as present */
 };

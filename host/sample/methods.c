@@ -44,7 +44,7 @@ const struct method *method_by_name(const char *name)
 
 static int check_base_pages(const struct method *method, struct error *why)
 {
-    return page_sizes_check(base_page_bytes(), method->measured_pages, method->name, why);
+    return page_sizes_check(base_page_bytes(), method->verified_page_sizes, method->name, why);
 }
 
 int method_host(const struct method *method, const struct fsroot *root, struct error *why)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TALLY_MAX_STRATA 24 /* one for every folio order, 4 KiB << 0..18, and some room */
+#define TALLY_MAX_STRATA 24 /* one for every folio order, base page << 0..18, and some room */
 
 struct stratum {
     uint64_t granularity_bytes; /* what one observation stands for */

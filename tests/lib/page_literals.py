@@ -31,6 +31,7 @@ TEXT = "room for a path or a text"
 HOST = [
     ("agent/agent_channel.h", "AGENT_UNREAD_LINES", LIMIT),
     ("agent/agent_report.h", "told >= 4096", "pages of a guest, whose kernel is another one"),
+    ("arch/x86_64.c", "LEGACY_BYTES (2ULL << 20)", "the begin of a PC's memory"),
     ("base/command.c", "char text[4096]", TEXT),
     ("base/page_sizes.h", "BASE_4K = 4096", "one of those that there are"),
     ("base/page_sizes.c", "sysconf(_SC_PAGESIZE)", "the one place that asks"),
@@ -52,6 +53,7 @@ HOST = [
     ("record/guest_tracker.c", "BALLOON_PAGE 4096", "VIRTIO_BALLOON_PFN_SHIFT: 4 KiB on every architecture"),
     ("sample/kernel/memcg_reclaim.c", "MAX_GROUPS 4096", LIMIT),
     ("sample/kernel/cgroup_tree.c", "MAX_PATH 4096", TEXT),
+    ("sample/method/zap.c", "RANGE_PAGES 512", BATCH),
     ("sample/kernel/kvm_stats.h", "kvm_size_bytes", "the counters are x86-64's, which has these sizes only"),
     ("sample/kernel/memcg.c", "MAX_PROCESSES 4096", LIMIT),
     ("sample/kernel/memcg.c", "char below[4096]", TEXT),

@@ -2,6 +2,7 @@
 /** @file carried_bits.c  See carried_bits.h. */
 #include "sample/kernel/carried_bits.h"
 
+#include "arch/arch.h"
 #include "base/kernel_version.h"
 #include "sample/kernel/lru_gen.h"
 
@@ -18,6 +19,6 @@ bool accessed_bits_are_carried(const struct target *target)
 
     if (target->process->accel == ACCEL_TCG)
         return version >= KERNEL(6, 1);
-    return version > 0 && version < KERNEL(6, 13) && !strstr(release, ".el") &&
-           !(lru_gen_enabled(target->root) & LRU_GEN_ON);
+    return arch_host()->drop_reports_accessed && version > 0 && version < KERNEL(6, 13) &&
+           !strstr(release, ".el") && !(lru_gen_enabled(target->root) & LRU_GEN_ON);
 }

@@ -8,9 +8,9 @@
  * (make_migration_entry_young()), KVM's is not: dropping a mapping KVM reports the page as accessed
  * (kvm_set_pfn_accessed()), which clears the idle flag only under the classic LRU, for with MGLRU
  * folio_mark_accessed() returns before that; and since Linux 6.13 KVM reports nothing
- * (66bc627e7fee, "KVM: x86/mmu: Don't mark "struct page" accessed when zapping SPTEs"). Then a page
- * that was touched reads idle. Kernels of Red Hat take KVM from later versions than they are named
- * after, so their number says nothing.
+ * (66bc627e7fee, "KVM: x86/mmu: Don't mark "struct page" accessed when zapping SPTEs"), nor has it
+ * ever on arm64 (arch/arm64/kvm/hyp/pgtable.c). Then a page that was touched reads idle. Kernels of
+ * Red Hat take KVM from later versions than they are named after, so their number says nothing.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BRIDGE 8
-#define MAX_ORDER 18 /* 1 GiB */
+#define MAX_ORDER 18 /* 1 GiB of base pages of 4 KiB */
 
 int kpagecount_open(const struct fsroot *root, struct error *error)
 {

@@ -21,12 +21,12 @@
  * accessed bit is lost then (carried_bits.h). The zero page counts as absent, and pages that came
  * or went within the window as touched or absent, as with `idle`.
  *
- * Granularity is the mapping's, for the accessed bit is that of the page-table entry: 4 KiB also
- * within a large folio that is mapped page by page, 2 MiB for a THP, the page size for hugetlb. One
- * unit has one region, however many draws fell into it. A mapping that changed its size within the
- * window is unmeasurable: a page that khugepaged collapsed reads hot, the rest of a unit that was
- * split is not looked at. A huge page that KVM maps in pieces is unmeasurable: the first one of a
- * guest, and those that gpa_kvm_order() names.
+ * Granularity is the mapping's, for the accessed bit is that of the page-table entry: a base page
+ * also within a large folio that is mapped page by page, a huge page for a THP, the page size for
+ * hugetlb. One unit has one region, however many draws fell into it. A mapping that changed its
+ * size within the window is unmeasurable: a page that khugepaged collapsed reads hot, the rest of a
+ * unit that was split is not looked at. A huge page that KVM maps in pieces is unmeasurable: a PC's
+ * first one, and those that gpa_kvm_order() names.
  *
  * The idle flag is the folio's but the accessed bit that of this process's mapping: pages merged by
  * KSM are measurable. Not seen: touches by other processes through mappings of their own
@@ -40,6 +40,7 @@
  * measured. Exclusive: DAMON is one per host, see damon_sysfs.h, also for what happens after kill
  * -9. Left behind: idle flags on pages that were not touched since, as with `idle`.
  */
+#include "arch/arch.h"
 #include "base/cleanup.h"
 #include "guest_ram/gpa.h"
 #include "sample/kernel/carried_bits.h"
@@ -103,7 +104,7 @@ struct damon {
 
 /* Of a huge page DAMON asks KVM about one address only (mm/damon/vaddr.c, damon_young_pmd_entry(),
  * damon_young_hugetlb_entry()): where KVM maps it in pieces, a touch anywhere else in it is missed.
- * KVM maps the first 2 MiB of a guest in pages of 4 KiB whatever the host does. */
+ * What a PC begins with it maps in base pages whatever the host does. */
 static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
 {
     const struct page_set *set = damon->set;
@@ -115,7 +116,7 @@ static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
     if (damon->has_layout &&
         gpa_kvm_order(&damon->layout, set->ram, page_set_page(set, i), order) < order)
         return true;
-    return set->unit[i] < first_hva + huge_page_bytes() &&
+    return set->unit[i] < first_hva + arch_host()->in_pieces_bytes &&
            set->unit[i] + (base_page_bytes() << order) > first_hva;
 }
 
@@ -619,7 +620,7 @@ const struct method method_damon = {
     .needs_pages = true,
     .rank = {[ORDER_KVM] = 2, [ORDER_KVM_AGEING] = 4},
     .sees_qemu = true,
-    .measured_pages = BASE_ANY,
+    .verified_page_sizes = BASE_ALL,
     .host = damon_host,
     .probe = damon_probe,
     .open = damon_open,

@@ -525,7 +525,7 @@ static int idle_probe(const struct target *target, struct error *why)
 
 const struct method method_idle = {
     .name = "idle",
-    .measured_pages = BASE_4K | BASE_64K, /* no kernel of Debian's has page_idle, the lab's own do */
+    .verified_page_sizes = BASE_4K | BASE_64K, /* of 16 KiB no kernel had page_idle */
     .summary = "accessed bits of host and KVM page tables, page by page, by page_idle",
     .signal = SIGNAL_IDLE_FLAG,
     .census = true,

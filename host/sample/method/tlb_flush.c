@@ -3,8 +3,10 @@
 #include "sample/method/tlb_flush.h"
 
 #include "arch/arch.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/random.h"
+#include "guest_ram/gpa.h"
 #include "sample/kernel/advise.h"
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/pagemap.h"
@@ -27,6 +29,8 @@ struct drops {
     const struct target *target;
     const struct page_set *set;
     int pagemap_fd;
+    struct gpa_layout layout;
+    bool has_layout;
     bool counted;     /* KVM's counter can be read, and ... */
     uint64_t flushes; /* ... was so before */
     uint64_t n;
@@ -45,13 +49,48 @@ static bool has_flushed(const struct drops *drops)
     return flushes != drops->flushes;
 }
 
+/* Where a folio begins need not be a multiple of its size in QEMU's memory. */
+static uint64_t unit_begin(const struct page_set *set, uint64_t i)
+{
+    const uint64_t hva = page_set_hva(set, i);
+
+    if (set->order[i] == 0)
+        return hva;
+    return set->unit ? set->unit[i] : hva & ~((base_page_bytes() << set->order[i]) - 1);
+}
+
+/* Of a page one drop is enough for a flush of all. Without such a flush all of its unit must go,
+ * as its idle flag is that of all pieces in which KVM maps it. */
+static int drop_unit(const struct drops *drops, uint64_t i)
+{
+    const struct page_set *set = drops->set;
+    const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
+    const uint64_t unit = unit_begin(set, i);
+    const uint64_t begin = larger(unit, block->hva);
+    const uint64_t end = smaller(unit + (base_page_bytes() << set->order[i]),
+                                 block->hva + block->bytes);
+
+    if (arch_host()->drop_flushes_vm)
+        return pagemap_invalidate(drops->pagemap_fd, page_set_hva(set, i), base_page_bytes());
+    return pagemap_invalidate(drops->pagemap_fd, begin, end - begin);
+}
+
+/* Another draw of the unit before. */
+static bool is_same_unit(const struct drops *drops, uint64_t i)
+{
+    const struct page_set *set = drops->set;
+
+    return !arch_host()->drop_flushes_vm && i > 0 && set->order[i] > 0 &&
+           set->state[i - 1] == PAGE_IDLE && set->order[i - 1] == set->order[i] &&
+           unit_begin(set, i - 1) == unit_begin(set, i);
+}
+
 /* What is not idle is absent, unmeasurable, or read touched, which it was. False: enough. */
 static bool drop_page(struct drops *drops, uint64_t i)
 {
-    if (drops->set->state[i] != PAGE_IDLE)
+    if (drops->set->state[i] != PAGE_IDLE || is_same_unit(drops, i))
         return true;
-    drops->rc = pagemap_invalidate(drops->pagemap_fd, page_set_hva(drops->set, i),
-                                   base_page_bytes());
+    drops->rc = drop_unit(drops, i);
     if (drops->rc < 0)
         return false;
     drops->n++;
@@ -60,15 +99,29 @@ static bool drop_page(struct drops *drops, uint64_t i)
     return !drops->flushed && drops->n < DROPS_MAX;
 }
 
-/* Where no drop flushes the VM, only that of every page helps. */
-static bool are_too_many(const struct page_set *set)
+/* In so many pieces KVM may map the unit of a page. */
+static uint64_t pieces(const struct drops *drops, uint64_t i)
 {
+    const unsigned order = drops->set->order[i];
+    const unsigned kvm_order = drops->has_layout
+                                   ? gpa_kvm_order(&drops->layout, drops->set->ram,
+                                                   page_set_page(drops->set, i), order)
+                                   : 0;
+
+    return 1ULL << (order - kvm_order);
+}
+
+/* Where no drop flushes the VM, only that of every page helps. */
+static bool are_too_many(struct drops *drops)
+{
+    const struct target *target = drops->target;
     uint64_t idle = 0;
 
-    if (arch_host()->drop_flushes_vm)
-        return false;
-    for (uint64_t i = 0; idle < DROPS_MAX && i < set->n; i++)
-        idle += set->state[i] == PAGE_IDLE;
+    drops->has_layout = gpa_layout_deduce(target->root, target->process, target->ram,
+                                          &drops->layout, NULL) == 0;
+    for (uint64_t i = 0; idle < DROPS_MAX && i < drops->set->n; i++)
+        if (drops->set->state[i] == PAGE_IDLE && !is_same_unit(drops, i))
+            idle += pieces(drops, i);
     return idle >= DROPS_MAX;
 }
 
@@ -80,7 +133,7 @@ static bool flush_kvm(const struct target *target, const struct page_set *set, i
     uint64_t step = set->n / DROPS_AT_A_TIME + 1;
     bool more = true;
 
-    if (are_too_many(set))
+    if (!arch_host()->drop_flushes_vm && are_too_many(&drops))
         return false;
     drops.counted = kvm_tlb_flushes(target, &drops.flushes) == 0;
     for (uint64_t first = 0; more && first < step; first++)

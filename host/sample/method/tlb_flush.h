@@ -10,8 +10,9 @@
  *     they were marked are dropped until KVM's counter of flushes shows that it had; if it may
  *     not be read, DROPS_UNSEEN of them.
  *     On arm64 a drop flushes that page only, with what the guest's own tables translate
- *     (arch.h, drop_flushes_vm). So all pages of a panel are dropped, if they are fewer than
- *     DROPS_MAX, and none has a stale translation; of more none is dropped, and they are in doubt.
+ *     (arch.h, drop_flushes_vm). So all units that read idle are dropped, each in as many pieces as
+ *     KVM may map it in; if these are fewer than DROPS_MAX none has a stale translation, of more
+ *     none is dropped, and they are in doubt.
  *   - of a TCG guest by MADV_COLD on all of its RAM, which clears the bits once more, with a flush
  *     if any was set again, and puts the pages on the inactive list. Without it a TCG guest with a
  *     hot set of 4,101 pages read 82 in the lab. It costs a walk of QEMU's page tables, for a panel

@@ -58,6 +58,7 @@
 /* Every page of the working set faults once, at once. */
 #define CENSUS_RING_BYTES (4UL << 20)
 #define DRAIN_EVERY_PAGES 256
+#define RANGE_PAGES 512
 #define ALL_RINGS_BYTES (64UL << 20) /* of unswappable memory, for all vCPUs together */
 
 struct zap {
@@ -222,17 +223,29 @@ static int zap_panel(struct zap *zap)
     return 0;
 }
 
-/* In steps, so that KVM's lock is never held for long and the records of the faults are fetched; of
- * a huge page each, so that none is dropped twice. */
+/* A huge page where KVM may map one, so that none is dropped twice; else so few that its lock is
+ * never held for long: each may take a flush of its own. */
+static uint64_t range_step(const struct zap *zap, const struct ram_block *block, uint64_t at)
+{
+    const unsigned order = gpa_kvm_order(&zap->layout, zap->target->ram,
+                                         block->first_page + base_pages(at), huge_page_order());
+
+    return order > 0 ? base_page_bytes() << order
+                     : smaller(RANGE_PAGES * base_page_bytes(), huge_page_bytes());
+}
+
+/* In steps, so that the records of the faults are fetched. */
 static int zap_ranges(struct zap *zap)
 {
     const struct guest_ram *ram = zap->target->ram;
-    const uint64_t step = huge_page_bytes();
+    uint64_t step;
 
     for (size_t b = 0; b < ram->n_blocks; b++) {
         const struct ram_block *block = &ram->blocks[b];
 
         for (uint64_t at = 0; at < block->bytes; at += step) {
+            step = range_step(zap, block, at);
+
             int rc = pagemap_invalidate(zap->pagemap_fd, block->hva + at,
                                         smaller(block->bytes - at, step));
 
@@ -620,7 +633,7 @@ const struct method method_zap = {
     .panel_by_default = true,
     .rank =
         {[ORDER_KVM] = 3, [ORDER_KVM_AGEING] = 1, [ORDER_DAEMON] = 3, [ORDER_DAEMON_AGEING] = 2},
-    .measured_pages = BASE_ANY,
+    .verified_page_sizes = BASE_ALL,
     .host = zap_host,
     .probe = zap_probe,
     .open = zap_open,

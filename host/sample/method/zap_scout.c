@@ -17,10 +17,10 @@
 #define WAIT_STEPS 25
 #define WAIT_STEP_MS 10
 
-/* What is dropped at a time. */
+/* What is dropped at a time: a huge page, unless those are larger than all of many guests. */
 static uint64_t stretch_bytes(void)
 {
-    return huge_page_bytes();
+    return smaller(huge_page_bytes(), FIRST_BYTES);
 }
 
 struct scouting {
@@ -106,8 +106,8 @@ int zap_scout(const struct zap_scout *scout, struct page_set *few, uint64_t *dro
     int rc = fault_trace_enable(scout->trace, true, why);
 
     few->n = 0;
-    for (uint64_t end = larger(FIRST_BYTES / stretch_bytes(), 1);
-         rc == 0 && done < n && few->n == 0; end *= 4) {
+    for (uint64_t end = FIRST_BYTES / stretch_bytes(); rc == 0 && done < n && few->n == 0;
+         end *= 4) {
         if (end * stretch_bytes() > MOST_BYTES)
             break;
         rc = scout_stretches(&scouting, done, end < n ? end : n, n);
@@ -115,7 +115,7 @@ int zap_scout(const struct zap_scout *scout, struct page_set *few, uint64_t *dro
         if (rc < 0)
             error_set(why, rc, "zap: %s", strerror(-rc));
     }
-    *dropped_bytes = done * stretch_bytes();
+    *dropped_bytes = smaller(done * stretch_bytes(), scout->target->ram->bytes);
     make_ascending(few);
     return rc;
 }

@@ -205,7 +205,8 @@ hazard_keeps() {
 
 # They all spin: a guest that starts beside many others gets next to nothing of a machine of two cores. So each is suspended
 # until the last one is there, and all have the lowest priority unless HAZARD_NICE says otherwise: at that of everything else they
-# leave hardly anything to libvirtd and virsh, of which a question took 3 s, and to vmwssd. HAZARD_GUESTS makes it fewer.
+# leave hardly anything to libvirtd and virsh, of which a question took 3 s, and to vmwssd. HAZARD_GUESTS makes it fewer, and
+# HAZARD_GIVE_S is how long they have to give.
 all_shrunk() {
 	local name n=0
 	for name in "${guests[@]}"; do
@@ -216,7 +217,7 @@ all_shrunk() {
 }
 # Together they have a core or two: what a guest gives within seconds on its own may take minutes.
 all_give() {
-	while ((SECONDS - begin < 1800)); do
+	while ((SECONDS - begin < ${HAZARD_GIVE_S:-1800})); do
 		if all_shrunk; then
 			echo "# all gave within $((SECONDS - begin)) s"
 			return 0

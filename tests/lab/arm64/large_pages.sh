@@ -14,7 +14,7 @@ libs=(guests)
 base=$(getconf PAGESIZE)
 huge_bytes=$(</sys/kernel/mm/transparent_hugepage/hpage_pmd_size)
 reason="base pages have $((base >> 10)) KiB"
-# One base page in four, of which all is touched; where huge pages are larger, spread over three of them.
+# One base page in four, of which all is touched. On huge pages of 512 MiB one in 32, over all of 1 GiB.
 params="total=256M hot=32M pattern=strided stride=$((base >> 8))K run=$((base >> 10))K" mib=320
 measures=(zap damon mglru pageout) refused=(zap-all referenced cold)
 case $VMWSS_LAB_KERNEL in
@@ -78,15 +78,17 @@ if THP=yes start_in_group thp kvm "$huge_params" -m "$huge_mib"; then
 	thp_kb=$(huge_kb) hva=0x$(ram_hva)
 	pieces=$((hva % huge_bytes != 0))
 	echo "# RAM at $hva: KVM maps it in $( ((pieces)) && echo pieces || echo 'huge pages')"
-	check "most of its region is on huge pages: $thp_kb KiB" holds "$thp_kb >= 192 * 1024 && $thp_kb >= $huge_bytes / 1024"
+	check "much of it is on huge pages: $thp_kb KiB" holds "$thp_kb >= 192 * 1024 && $thp_kb >= $huge_bytes / 1024"
 	check "mglru, THP: measures" measure_it_running --pid "$pid" -w 2 -m mglru
 	check "mglru, THP: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)] holds the truth, $t" holds \
 		"$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= $t"
 	check "flag thp" has_flag thp
 	if measured idle; then
-		check "idle, THP: measures" measure_it_running --pid "$pid" -w 2 -m idle
+		check "idle, THP: measures" measure_it_running --pid "$pid" -w 2 -m idle --census
+		check "in huge pages" record_has ".granularity_bytes == $huge_bytes"
 		check "idle, THP: $(field wss_bytes) [$(field wss_low_bytes), $(field wss_high_bytes)] holds the truth, $t" holds \
 			"$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= $t"
+		check "each huge page has hot ones: $(field wss_bytes) of $thp_kb KiB" holds "$(field wss_bytes) >= $thp_kb * 1024"
 		check "flag thp" has_flag thp
 	fi
 	if ((pieces)); then
@@ -103,6 +105,22 @@ if THP=yes start_in_group thp kvm "$huge_params" -m "$huge_mib"; then
 		((pieces == 0)) || check "damon, THP: and says why" grep -q 'KVM maps in smaller pieces' "$guests_dir/messages"
 	fi
 	check "huge pages are as before" holds "$(huge_kb) >= $thp_kb"
+	stop_guest "$pid"
+fi
+# What is hot lies in one huge page, or in two: the others read idle, and no more is touched than these.
+if measured idle && THP=yes start_in_group one kvm "total=1024M hot=16M" -m "$huge_mib"; then
+	t=$(truth "total=1024M hot=16M") thp_kb=$(huge_kb)
+	check "at least two huge pages: $thp_kb KiB" holds "$thp_kb * 1024 >= 2 * $huge_bytes"
+	# All pages of what lies outside of huge pages, and the payload's own, are less than one.
+	for how in "--census" "-n 3000"; do
+		# shellcheck disable=SC2086 # words
+		check "idle $how: measures" measure_it_running --pid "$pid" -w 2 -m idle $how
+		check "idle $how: [$(field wss_low_bytes), $(field wss_high_bytes)] holds the truth, $t" holds \
+			"$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= $t"
+		check "idle $how: $(field wss_bytes), hot huge pages alone" holds \
+			"$(field wss_bytes) <= 2 * $huge_bytes + ($(field resident_bytes) - $thp_kb * 1024)"
+		echo "# flags: $(jq -c .flags <<<"$record")"
+	done
 	stop_guest "$pid"
 fi
 echo never >/sys/kernel/mm/transparent_hugepage/enabled

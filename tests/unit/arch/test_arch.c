@@ -6,6 +6,7 @@
 #include "fake_kernel.h"
 #include "fixture.h"
 #include "guest_ram/gpa.h"
+#include "sample/kernel/carried_bits.h"
 #include "sample/kernel/fault_trace.h"
 #include "sample/kernel/kvm_stats.h"
 #include "sample/method.h"
@@ -196,28 +197,46 @@ END_TEST
 
 /* --- what follows after accessed bits were cleared -------------------------------------------- */
 
-static uint64_t dropped;
+static uint64_t dropped, dropped_bytes, units, unit_bytes, unit_shift;
 
 int __wrap_pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes);
 int __wrap_pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes)
 {
-    (void)fd, (void)hva, (void)bytes;
+    (void)fd;
+    ck_assert_uint_ge(hva, fake.block.hva);
+    ck_assert_uint_le(hva + bytes, fake.block.hva + fake.block.bytes);
+    if (host == &arch_arm64 && hva > fake.block.hva)
+        ck_assert_uint_eq((hva - unit_shift) % unit_bytes, 0);
     dropped++;
+    dropped_bytes += bytes;
     return 0;
 }
 
-static bool flush_panel(uint64_t n)
+static bool flush_panel_of(uint64_t n, unsigned order)
 {
     struct page_set set;
 
     ck_assert_int_eq(page_set_panel(&set, &fake.ram, n, 1), 0);
     memset(set.state, PAGE_IDLE, set.n);
-    dropped = 0;
+    unit_bytes = base_page_bytes() << order;
+    units = 0;
+    for (uint64_t i = 0; i < set.n; i++) {
+        const uint64_t unit = (page_set_hva(&set, i) - unit_shift) / unit_bytes * unit_bytes;
+
+        page_set_note_unit(&set, i, order, unit + unit_shift);
+        units += i == 0 || set.unit[i] != set.unit[i - 1];
+    }
+    dropped = dropped_bytes = 0;
 
     bool flushed = tlb_flush(&fake.target, &set, -1);
 
     page_set_free(&set);
     return flushed;
+}
+
+static bool flush_panel(uint64_t n)
+{
+    return flush_panel_of(n, 0);
 }
 
 /* KVM's counter of flushes cannot be read. On x86-64 some drops are believed to have ended in one;
@@ -244,6 +263,49 @@ START_TEST(too_many_are_not_dropped_on_arm64)
 }
 END_TEST
 
+/* A huge page has one idle flag. Where KVM maps it as one, one drop is enough; where it may map it
+ * in pieces all of them must go, or touches of the others stay unseen. */
+START_TEST(units_are_dropped_whole_on_arm64)
+{
+    const unsigned huge = huge_page_order();
+    struct gpa_layout layout;
+
+    host = &arch_arm64;
+    ck_assert_int_eq(lay_out("qemu-system-aarch64", "virt", &layout), 0);
+    ck_assert_uint_eq(gpa_kvm_order(&layout, &fake.ram, 0, huge), huge);
+    ck_assert(flush_panel_of(100, huge));
+    ck_assert_uint_eq(dropped_bytes, units * huge_page_bytes());
+    /* Of 64 KiB KVM has none. */
+    ck_assert(flush_panel_of(100, 4));
+    ck_assert_uint_eq(dropped_bytes, units * base_page_bytes() << 4);
+    ck_assert(!flush_panel_of(300, 4));
+    ck_assert_uint_eq(dropped_bytes, 0);
+    /* Folios of a file that do not lie alike in QEMU's memory. */
+    unit_shift = 3 * base_page_bytes();
+    ck_assert(flush_panel_of(100, 4));
+    ck_assert_uint_gt(dropped_bytes, (units - 2) * base_page_bytes() << 4);
+    unit_shift = 0;
+    /* Of a machine whose layout is not known, it may be in pieces. */
+    ck_assert_int_eq(lay_out("qemu-system-aarch64", "other", &layout), -ENOTSUP);
+    ck_assert(!flush_panel_of(100, huge));
+    ck_assert_uint_eq(dropped_bytes, 0);
+}
+END_TEST
+
+/* A page that was touched and then migrated. */
+START_TEST(a_drop_carries_the_accessed_bit_on_x86_64_alone)
+{
+    fake.process.accel = ACCEL_KVM;
+    fake_write(&fake, "proc/sys/kernel/osrelease", "6.12.0\n");
+    ck_assert(accessed_bits_are_carried(&fake.target));
+    host = &arch_arm64;
+    ck_assert(!accessed_bits_are_carried(&fake.target));
+    host = &arch_x86_64;
+    fake_write(&fake, "proc/sys/kernel/osrelease", "6.13.0\n");
+    ck_assert(!accessed_bits_are_carried(&fake.target));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("arch");
@@ -260,6 +322,8 @@ int main(void)
     tcase_add_test(tcase, zap_all_is_refused_on_arm64);
     tcase_add_test(tcase, drops_that_flush_the_vm);
     tcase_add_test(tcase, too_many_are_not_dropped_on_arm64);
+    tcase_add_test(tcase, units_are_dropped_whole_on_arm64);
+    tcase_add_test(tcase, a_drop_carries_the_accessed_bit_on_x86_64_alone);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -240,7 +240,7 @@ END_TEST
 static void is_promised_where_measured(const struct method *method, unsigned base_shift,
                                        const char *refusal)
 {
-    const bool measured = method->measured_pages & 1ULL << base_shift;
+    const bool measured = method->verified_page_sizes & 1ULL << base_shift;
     struct error why = {0};
     char text[64];
 
