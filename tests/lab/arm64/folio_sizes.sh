@@ -1,18 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=arm64 thorough cost=240 needs=@ROOT@/build/arm64/host/vmwss,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
+# test: lab=arm64,arm64_16k,arm64_64k thorough cost=240 needs=@ROOT@/build/arm64/host/vmwss,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
 #
-# In the arm64 lab, Debian's stock 6.12: folios of sizes between a base page and a huge page, or above it. Of multi-size THP
-# QEMU's page table has base pages (the hardware may join 16 of them), and so has KVM's: zap and damon are exact, mglru, which
-# counts folios, says so. Contiguous hugetlb, 64 KiB and 32 MiB, KVM maps in base pages and in huge ones: zap sees these, and
-# damon refuses it by name.
+# In the arm64 lab, with base pages of 4, 16 and 64 KiB: folios of sizes between a base page and a huge page, or above it. Of
+# multi-size THP QEMU's page table has base pages (the hardware may join some of them), and so has KVM's: zap and damon are exact,
+# mglru and idle, which count folios, say so. Contiguous hugetlb, 64 KiB and 32 MiB with pages of 4 KiB, else 2 MiB, KVM maps in base
+# pages or in huge ones: zap sees these, and damon refuses it by name.
 
 libs=(guests)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
+base=$(getconf PAGESIZE)
 # One base page in eight: a figure in units of a folio would be several times as large.
-params="total=192M hot=24M pattern=strided stride=32K run=4K"
+params="total=192M hot=24M pattern=strided stride=$((base >> 7))K run=$((base >> 10))K"
+case $VMWSS_LAB_KERNEL in
+arm64) sizes=(16 64 1024) ;;
+arm64_16k) sizes=(64 2048) ;;
+arm64_64k)
+	sizes=(256 2048)
+	echo y >/sys/kernel/mm/lru_gen/enabled
+	;;
+esac
 t=$(truth "$params")
 thp=/sys/kernel/mm/transparent_hugepage
 hugetlb=/sys/kernel/mm/hugepages
@@ -27,12 +36,13 @@ start_in_group() {
 	echo $$ >/sys/fs/cgroup/cgroup.procs
 	return $status
 }
-bounds_hold() { holds "$(field wss_low_bytes) <= $t && $(field wss_high_bytes) >= $t"; }
-in_base_pages() { record_has '.granularity_bytes == 4096'; }
+# The five pages of the payload's own are of 4 KiB; of the host's they are one or more.
+bounds_hold() { holds "$(field wss_low_bytes) <= $t + 5 * $base && $(field wss_high_bytes) >= $t"; }
+in_base_pages() { record_has ".granularity_bytes == $base"; }
 
 echo never >$thp/enabled
-echo never >$thp/hugepages-2048kB/enabled
-for kib in 16 64 1024; do
+for size in "$thp"/hugepages-*kB; do echo never >"$size/enabled"; done
+for kib in "${sizes[@]}"; do
 	echo "# multi-size THP of $kib KiB"
 	size=$thp/hugepages-${kib}kB
 	before=$(<"$size/stats/anon_fault_alloc")
@@ -48,6 +58,11 @@ for kib in 16 64 1024; do
 		check "mglru, mTHP of $kib KiB: measures" measure_it_running --pid "$pid" -w 2 -m mglru
 		check "flag thp" has_flag thp
 		check "[$(field wss_low_bytes), $(field wss_high_bytes)] holds the truth, $t" bounds_hold
+		if [[ -e /sys/kernel/mm/page_idle && $base == 65536 ]]; then
+			check "idle, mTHP of $kib KiB: measures" measure_it_running --pid "$pid" -w 2 -m idle
+			check "flag thp" has_flag thp
+			check "[$(field wss_low_bytes), $(field wss_high_bytes)] holds the truth, $t" bounds_hold
+		fi
 		stop_guest "$pid"
 	fi
 	echo never >"$size/enabled"
@@ -72,6 +87,11 @@ contiguous() {
 	fi
 	echo 0 >"$hugetlb/hugepages-${kib}kB/nr_hugepages"
 }
+if ((base > 4096)); then
+	contiguous 2048 "$t"
+	finish
+	exit
+fi
 contiguous 64 "$t"
 contiguous 32768 $((($(truth "$params" hot_huge_pages) + 1) * 2097152))
 
