@@ -41,7 +41,10 @@ bounds_hold() { holds "$(field wss_low_bytes) <= $t + 5 * $base && $(field wss_h
 in_base_pages() { record_has ".granularity_bytes == $base"; }
 
 echo never >$thp/enabled
-for size in "$thp"/hugepages-*kB; do echo never >"$size/enabled"; done
+# Some are of files only, and have no such switch.
+for size in "$thp"/hugepages-*kB; do
+	[[ ! -w $size/enabled ]] || { echo never >"$size/enabled"; } 2>/dev/null
+done
 for kib in "${sizes[@]}"; do
 	echo "# multi-size THP of $kib KiB"
 	size=$thp/hugepages-${kib}kB
