@@ -3,6 +3,7 @@
 #include "guest_ram/gpa.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 static uint64_t boot_ram_bytes(const struct guest_ram *ram)
 {
@@ -78,6 +79,15 @@ uint64_t gpa_to_page(const struct gpa_layout *layout, const struct guest_ram *ra
 
 /* --- how KVM maps it -------------------------------------------------------------------------- */
 
+/* KVM's memory slot ends where the guest's memory does. */
+static bool is_in_slot(const struct guest_ram *ram, uint64_t page, uint64_t bytes)
+{
+    const struct ram_block *block = guest_ram_block(ram, page);
+    const uint64_t begin = guest_ram_hva(ram, page) & ~(bytes - 1);
+
+    return begin >= block->hva && begin + bytes <= block->hva + block->bytes - block->beyond_bytes;
+}
+
 unsigned gpa_kvm_order(const struct gpa_layout *layout, const struct guest_ram *ram, uint64_t page,
                        unsigned order)
 {
@@ -89,7 +99,8 @@ unsigned gpa_kvm_order(const struct gpa_layout *layout, const struct guest_ram *
         const unsigned piece = levels * huge_page_order();
         const uint64_t bytes = base_page_bytes() << piece;
 
-        if (piece <= order && ((gpa ^ guest_ram_hva(ram, page)) & (bytes - 1)) == 0)
+        if (piece <= order && ((gpa ^ guest_ram_hva(ram, page)) & (bytes - 1)) == 0 &&
+            is_in_slot(ram, page, bytes))
             return piece;
     }
     return 0;

@@ -31,8 +31,9 @@ uint64_t gpa_to_page(const struct gpa_layout *layout, const struct guest_ram *ra
  * largest piece of that which KVM may map at once. KVM's own tables (EPT, NPT, stage 2) have base
  * pages, huge pages, and those of the next level, but no contiguous hugetlb sizes (64 KiB of 4 KiB
  * pages on arm64), and a piece must begin at a multiple of its size in both address spaces: QEMU
- * aligns RAM to 2 MiB only, so a huge page of 32 MiB seldom does. Source: Linux 6.12
- * arch/arm64/kvm/mmu.c, user_mem_abort() and fault_supports_stage2_huge_mapping();
+ * aligns RAM to 2 MiB only, so a huge page of 32 MiB seldom does. Nor may it reach beyond the
+ * memory slot, as the last hugetlb page of a guest whose size is no multiple of it does. Source:
+ * Linux 6.12 arch/arm64/kvm/mmu.c, user_mem_abort() and fault_supports_stage2_huge_mapping();
  * arch/x86/kvm/x86.c, kvm_alloc_memslot_metadata(). @p order itself for a page of a DIMM.
  */
 unsigned gpa_kvm_order(const struct gpa_layout *layout, const struct guest_ram *ram, uint64_t page,

@@ -28,7 +28,8 @@ struct ram_block {
     char id[64];  /* of the memory backend; may be empty */
     uint64_t hva; /* host virtual address */
     uint64_t bytes;
-    uint64_t first_page; /* number of its first page */
+    uint64_t beyond_bytes; /* so much of its end the guest does not have: hugetlb rounds up */
+    uint64_t first_page;   /* number of its first page */
     enum ram_backing backing;
     bool shared;    /* mapped rw-s */
     bool locked;    /* mlock: reclaim and MADV_PAGEOUT/COLD leave it alone */

@@ -13,6 +13,7 @@
 #include "guest_ram/guest_ram.h"
 #include "guest_ram/ram_backing.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -212,6 +213,7 @@ static void fill_block(const struct fsroot *root, pid_t pid, const struct ram_ba
     memcpy(block->path, v->path, sizeof(block->path));
     block->hva = v->start;
     block->bytes = bytes_of(c);
+    block->beyond_bytes = less(block->bytes, b->size_bytes);
     block->shared = v->perms[3] == 's';
     block->locked = v->locked;
     block->mergeable = v->mergeable;

@@ -137,6 +137,24 @@ START_TEST(kvm_maps_what_is_aligned_in_both)
 }
 END_TEST
 
+/* A guest of 2 GiB less 1 MiB on hugetlb of 2 MiB: QEMU's last page is whole, the guest's is not.
+ */
+START_TEST(a_page_that_the_guest_has_in_part_is_in_pieces)
+{
+    const uint64_t per_huge = huge_page_pages();
+
+    make("pc", (uint64_t[]){2 * GIB}, 1);
+    blocks[0].hva = 64 * MIB;
+    ck_assert_uint_eq(gpa_kvm_order(&layout, &ram, ram.n_pages - 1, huge_page_order()),
+                      huge_page_order());
+    blocks[0].beyond_bytes = MIB;
+    ck_assert_uint_eq(gpa_kvm_order(&layout, &ram, ram.n_pages - 1, huge_page_order()), 0);
+    ck_assert_uint_eq(gpa_kvm_order(&layout, &ram, ram.n_pages - 1 - per_huge, huge_page_order()),
+                      huge_page_order());
+    blocks[0].beyond_bytes = blocks[0].hva = 0;
+}
+END_TEST
+
 /* With an AMD vCPU, from machine type 7.1 on, high RAM begins at 1 TiB if the map reaches 1012
  * GiB. */
 static const struct {
@@ -223,6 +241,7 @@ int main(void)
     tcase_add_loop_test(tcase, known_corners, 0, sizeof(corners) / sizeof(corners[0]));
     tcase_add_test(tcase, there_and_back);
     tcase_add_test(tcase, dimms_have_no_deducible_address);
+    tcase_add_test(tcase, a_page_that_the_guest_has_in_part_is_in_pieces);
     tcase_add_loop_test(tcase, kvm_maps_what_is_aligned_in_both, 0,
                         sizeof(pieces) / sizeof(pieces[0]));
     tcase_add_loop_test(tcase, high_ram_moves_to_1_tib, 0, sizeof(maps) / sizeof(maps[0]));
