@@ -26,16 +26,6 @@ t=$(truth "$params")
 thp=/sys/kernel/mm/transparent_hugepage
 hugetlb=/sys/kernel/mm/hugepages
 
-group=/sys/fs/cgroup/guest
-echo "+memory" >/sys/fs/cgroup/cgroup.subtree_control
-mkdir $group
-start_in_group() {
-	local status=0
-	echo $$ >$group/cgroup.procs
-	start_payload "$@" || status=$?
-	echo $$ >/sys/fs/cgroup/cgroup.procs
-	return $status
-}
 # The five pages of the payload's own are of 4 KiB; of the host's they are one or more.
 bounds_hold() { holds "$(field wss_low_bytes) <= $t + 5 * $base && $(field wss_high_bytes) >= $t"; }
 in_base_pages() { record_has ".granularity_bytes == $base"; }

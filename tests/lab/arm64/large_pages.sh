@@ -33,17 +33,6 @@ measured() { [[ " ${measures[*]} " == *" $1 "* ]]; }
 
 t=$(truth "$params")
 
-group=/sys/fs/cgroup/guest
-echo "+memory" >/sys/fs/cgroup/cgroup.subtree_control
-mkdir $group
-start_in_group() {
-	local status=0
-	echo $$ >$group/cgroup.procs
-	start_payload "$@" || status=$?
-	echo $$ >/sys/fs/cgroup/cgroup.procs
-	return $status
-}
-
 echo "# anonymous memory, base pages"
 if start_in_group anon kvm "$params" -m $mib; then
 	check_census "zap, anon" "$t" 1 --pid "$pid" -w 4 -m zap

@@ -20,19 +20,6 @@ check "the truth: $t" test "$t" = $((24 * 1048576 + 5 * 4096))
 # ready_field KEY GUEST: what its payload said of itself.
 ready_field() { sed -nE "s/.*ready .*\b$1=([^ \r]*).*/\1/p" "$guests_dir/$2.out"; }
 
-group=/sys/fs/cgroup/guest
-echo "+memory" >/sys/fs/cgroup/cgroup.subtree_control
-mkdir $group
-
-# start_in_group NAME ACCEL PARAMS QEMU-OPTION...: as start_payload, in a control group of its own.
-start_in_group() {
-	local status=0
-	echo $$ >$group/cgroup.procs
-	start_payload "$@" || status=$?
-	echo $$ >/sys/fs/cgroup/cgroup.procs
-	return $status
-}
-
 echo "# anonymous memory, 4 KiB pages, in a control group of its own"
 if start_in_group anon kvm "$params" -m 256; then
 	check "the guest's own pages are the truth's" test "$(ready_field own_pages anon)" = "$(truth "$params" own_pages)"
