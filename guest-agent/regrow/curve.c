@@ -122,7 +122,8 @@ struct regrow_result regrow_result(const struct regrow_curve *curve)
     uint64_t scanned = increase(before->scanned_pages, last->scanned_pages);
     uint64_t refaults = regrow_refault_pages(curve, curve->n - 1);
     uint64_t grown = increase(cache_at(curve, 0), cache_at(curve, curve->n - 1));
-    uint64_t read = increase(curve->point[0].reading.disk_read_bytes, last->disk_read_bytes);
+    /* Of what was read as the cache was looked at, all counts as read after that. */
+    uint64_t read = increase(curve->point[0].reading.disk_read_before_bytes, last->disk_read_bytes);
 
     return (struct regrow_result){
         .dropped_bytes = increase(kept, regrow_cache_bytes(before)),
@@ -136,7 +137,6 @@ struct regrow_result regrow_result(const struct regrow_curve *curve)
         .scanned_pages = scanned,
         .refault_pages = refaults,
         .reclaim = scanned > 0 || refaults > 0,
-        /* The two counters are not read at one moment. */
         .written = grown > read + settled_bytes(curve),
     };
 }

@@ -50,9 +50,12 @@ static int check_known(const struct regrow_reading *reading, struct error *error
 int regrow_read(const struct fsroot *root, struct regrow_reading *reading, struct error *error)
 {
     struct pressure io;
-    int rc = read_keyed(root, meminfo_fields, COUNT(meminfo_fields), reading, "proc/meminfo",
-                        error);
+    struct regrow_reading earlier;
+    int rc = read_keyed(root, vmstat_fields, COUNT(vmstat_fields), &earlier, "proc/vmstat", error);
 
+    if (rc == 0)
+        rc = read_keyed(root, meminfo_fields, COUNT(meminfo_fields), reading, "proc/meminfo",
+                        error);
     if (rc == 0)
         rc = read_keyed(root, vmstat_fields, COUNT(vmstat_fields), reading, "proc/vmstat", error);
     if (rc == 0)
@@ -60,6 +63,7 @@ int regrow_read(const struct fsroot *root, struct regrow_reading *reading, struc
     if (rc < 0)
         return rc;
     reading->disk_read_bytes *= 1024;
+    reading->disk_read_before_bytes = earlier.disk_read_bytes * 1024;
     pressure_read(root, NULL, "io", &io, NULL); /* unknown where PSI is off */
     reading->io_wait_us = io.some.total_us;
     return 0;

@@ -18,14 +18,16 @@ struct regrow_reading {
     uint64_t mapped_bytes; /* by processes, shared memory included */
     uint64_t free_bytes;
     uint64_t disk_read_bytes; /* all that was asked of block devices: files, direct I/O, swap */
-    uint64_t refault_pages;   /* of files: wanted again after they were reclaimed */
-    uint64_t scanned_pages;   /* looked at by reclaim, but for that at a control group's limit */
+    uint64_t disk_read_before_bytes; /* the same, just before the cache was looked at */
+    uint64_t refault_pages;          /* of files: wanted again after they were reclaimed */
+    uint64_t scanned_pages; /* looked at by reclaim, but for that at a control group's limit */
     uint64_t swap_in_pages;
     uint64_t io_wait_us; /* PSI some of io */
 };
 
 /**
- * Reads /proc/meminfo, /proc/vmstat and, where PSI is on, /proc/pressure/io.
+ * Reads /proc/meminfo, /proc/vmstat (before and after it: a fast reader brings megabytes between
+ * the two) and, where PSI is on, /proc/pressure/io.
  * pgpgin of vmstat is in KiB, and counted once where one block device stands on another
  * (mm/vmstat.c, submit_bio()).
  * @return 0, or a negative errno with the message

@@ -31,6 +31,7 @@ START_TEST(shared_memory_is_no_page_cache_of_files)
     ck_assert_uint_eq(reading.dirty_bytes, (uint64_t)224 * 1024);
     ck_assert_uint_eq(reading.mapped_bytes, (uint64_t)90112 * 1024);
     ck_assert_uint_eq(reading.disk_read_bytes, (uint64_t)812344 * 1024);
+    ck_assert_uint_eq(reading.disk_read_before_bytes, (uint64_t)812344 * 1024);
     ck_assert_uint_eq(reading.refault_pages, 5123);
     ck_assert_uint_eq(reading.scanned_pages, 70012 + 2408);
     ck_assert_uint_eq(reading.swap_in_pages, 311);
@@ -66,6 +67,7 @@ static void add(struct regrow_curve *curve, double after_s, uint64_t cache_mib, 
                                  .reading = {.cached_bytes = cache_mib * MIB + SHMEM,
                                              .shmem_bytes = SHMEM,
                                              .disk_read_bytes = read_mib * MIB,
+                                             .disk_read_before_bytes = read_mib * MIB,
                                              .io_wait_us = KEYED_UNKNOWN}};
 
     ck_assert_int_eq(regrow_curve_add(curve, &point), 0);
@@ -241,6 +243,20 @@ START_TEST(more_than_was_read_has_been_written)
     curve.point[1].reading.disk_read_bytes -= 4096;
     ck_assert(regrow_result(&curve).written);
     curve.point[1].reading.disk_read_bytes = 1000 * MIB; /* what was read before is not counted */
+    ck_assert(regrow_result(&curve).written);
+    regrow_curve_free(&curve);
+}
+END_TEST
+
+START_TEST(what_is_read_as_the_cache_is_looked_at_is_not_taken_for_written)
+{
+    struct regrow_curve curve = dropped();
+
+    /* 2 MiB between the two readings of the first point: in the later counter, not in the cache. */
+    curve.point[0].reading.disk_read_bytes += 2 * MIB;
+    add(&curve, 1, 30, 1021);
+    ck_assert(!regrow_result(&curve).written);
+    curve.point[1].reading.disk_read_bytes -= 2 * REGROW_SETTLED_BYTES;
     ck_assert(regrow_result(&curve).written);
     regrow_curve_free(&curve);
 }
@@ -436,6 +452,7 @@ int main(void)
     tcase_add_test(tcase, a_drop_that_took_long_is_no_time_without_growth);
     tcase_add_test(tcase, what_came_back_after_reclaim_says_that_there_was_some);
     tcase_add_test(tcase, more_than_was_read_has_been_written);
+    tcase_add_test(tcase, what_is_read_as_the_cache_is_looked_at_is_not_taken_for_written);
     tcase_add_test(tcase, the_knee_is_where_growth_ends);
     tcase_add_test(tcase, an_even_growth_and_none_have_no_knee);
     suite_add_tcase(suite, tcase);
