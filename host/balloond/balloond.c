@@ -202,11 +202,13 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
         return rc;
     host->now_s = balloond_now_s();
     host->level = balloond->level;
+    host->waiting_bytes = balloond->waiting_bytes;
     control_run(&balloond->config->policy, host, members->guests, members->n);
     if (host->level != balloond->level)
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "host: %s, %llu MiB are free",
                  levels_name(host->level), (unsigned long long)(host->free_bytes / DECIDE_MIB));
     balloond->level = host->level;
+    balloond->waiting_bytes = host->waiting_bytes;
     balloond->decided_s = host->now_s;
     recording_host(balloond, host);
     return 0;

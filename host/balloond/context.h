@@ -13,6 +13,7 @@ struct balloond {
     struct members members;
     struct reclaimer reclaimer; /* unused where reclaim is off */
     enum control_level level;
+    uint64_t waiting_bytes;                  /* of the last decision */
     double followed_s, decided_s, trimmed_s; /* when, by the monotonic clock */
     double host_noted_s;                     /* likewise, in the journal */
     enum control_level noted_level;

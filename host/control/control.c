@@ -196,7 +196,7 @@ static struct control_guest *next_to_give(struct control_guest *guests, size_t n
 /* --- growth ----------------------------------------------------------------------------------- */
 
 struct budgets {
-    uint64_t firm, loose; /* free above hard, and above what an ample host has at least */
+    uint64_t firm, loose; /* free above soft, and above what an ample host has at least */
     uint64_t waiting;     /* what did not fit */
 };
 
@@ -225,7 +225,7 @@ static void grow_guest(struct control_guest *guest, struct budgets *budgets)
         granted -= granted % DECIDE_MIB;
         guest->hold = granted >= firm - firm % DECIDE_MIB && gap > firm ? HOLD_SHARE : HOLD_ROOM;
     }
-    budgets->waiting += less(firm, granted);
+    budgets->waiting += less(firm - firm % DECIDE_MIB, granted);
     budgets->firm = less(budgets->firm, granted);
     budgets->loose = less(budgets->loose, granted);
     if (granted == 0)
@@ -410,11 +410,14 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     host->levels = levels_of(&policy->levels, host->total_bytes, host->growth_bytes);
     host->level = levels_next(&policy->levels, &host->levels, host->level, host->free_bytes);
     for (size_t i = 0; i < n; i++) {
-        guests[i].input.host_short = host->level >= LEVEL_SOFT;
+        bool waits = host->waiting_bytes > 0;
+
+        guests[i].input.host_short = host->level >= LEVEL_SOFT || waits;
+        guests[i].input.host_urgent = host->level >= LEVEL_HARD || waits;
         decide_one(policy, &guests[i], host->now_s);
     }
     share_out(host, guests, n);
-    budgets.firm = budget_above(host, LEVEL_HARD, pending(guests, n));
+    budgets.firm = budget_above(host, LEVEL_SOFT, pending(guests, n));
     /* Not above high, nor of the room that was asked for: what donors give until that is left again
      * would be claimed anew. */
     if (host->level == LEVEL_AMPLE)
@@ -423,6 +426,7 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     host->budget_bytes = budgets.firm;
     while ((guest = next_to_grow(guests, n)) != NULL)
         grow_guest(guest, &budgets);
+    host->waiting_bytes = budgets.waiting;
     host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n),
                                   pending(guests, n));
     reclaim_missing(policy, guests, n, give(host, guests, n), host->now_s);

@@ -12,13 +12,16 @@
  *               waits. What balloons on their way down will return counts as there.
  *   how fast    decide_step(): three decisions and ten minutes, then at most 5 %, 256 MiB and half
  *               of what is available to the guest, each time. Not within an hour of its growth,
- *               unless less than the level soft is free.
+ *               unless less than the level soft is free. Without the ten minutes and that hour
+ *               where less than hard is free, or growth waited in the last decision.
  *   growth      At once and all of it, but never from the last free memory: the sum of what is
- *               given, and was given and is not touched yet, leaves the threshold hard free. What
+ *               given, and was given and is not touched yet, leaves the threshold soft free. What
  *               does not fit waits until free memory shows that the donors' resident memory has
- *               fallen: growth in two phases. Panics first, then the highest rho.
+ *               fallen: growth in two phases. Panics first, then the highest rho. From soft to
+ *               hard is for what guests touch of memory that they have: with growth down to hard
+ *               that took the host below it.
  *   trust       What the host measured itself (the working set) and the reservation may take free
- *               memory down to hard. What only the guest claims (its statistics, its pressure) may
+ *               memory down to soft. What only the guest claims (its statistics, its pressure) may
  *               do so up to the guest's share of the memory that guests can have; beyond it only
  *               what is free above 1.25 times high, and nothing while the host is short. So a guest
  *               that lies cannot bring others to be asked. Statistics that contradict the host's
@@ -92,13 +95,14 @@ struct control_host {
     uint64_t room_bytes;      /* that is wanted free (make-room); 0: no more than the levels want */
     double now_s;             /* of any clock that is never set back */
     enum control_level level; /* in: the last one; out: this one's */
+    uint64_t waiting_bytes;   /* of growth for what others must give; in and out likewise */
     struct levels levels;     /* out */
     uint64_t budget_bytes;    /* out: what growth may have had */
     uint64_t missing_bytes;   /* out: what donors are asked for in all; UINT64_MAX: all they can */
 };
 
 struct control_guest {
-    /* In. panic_bytes, panic_age_s and host_short of the input are set here. */
+    /* In. panic_bytes, panic_age_s, host_short and host_urgent of the input are set here. */
     struct decide_input input;
     /* In, of a guest whose virtio-mem may be used: both actuators, which make up actual_bytes. Of
      * others the first is all zero, and the balloon is all that there is. */

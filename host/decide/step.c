@@ -49,14 +49,14 @@ static bool settled(struct decide_pace *pace, const struct decide_policy *policy
                     const struct decide_input *input, double now_s)
 {
     bool grew = pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s;
+    double after_s = input->host_urgent ? 0 : policy->down_after_s;
 
     if (pace->n_lower == 0)
         pace->lower_since_s = now_s;
     if (pace->n_lower < policy->down_decisions)
         pace->n_lower++;
-    return pace->n_lower >= policy->down_decisions &&
-           now_s - pace->lower_since_s >= policy->down_after_s && now_s >= pace->paused_until_s &&
-           (!grew || input->host_short);
+    return pace->n_lower >= policy->down_decisions && now_s - pace->lower_since_s >= after_s &&
+           now_s >= pace->paused_until_s && (!grew || input->host_short);
 }
 
 /* While the last step is being proven it is no less so: that does not begin the ten minutes anew.

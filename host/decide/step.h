@@ -9,6 +9,10 @@
  * within an hour of the end of that pause for twice as long as the last time, up to an hour.
  * One that comes within a minute of the last is the same one.
  *
+ * While less than the level hard is free, or growth waits for what others give, the ten minutes are
+ * not waited for: three decisions in a row are enough. With them a panic that took what was free
+ * left the host below hard for six minutes (tests/bench/README.md, the hour).
+ *
  * After growth of more than the band nothing is taken for an hour, so that a balloon turns at most
  * twice an hour: without that a load that comes and goes every half hour is followed up by the
  * factor of the short window, and down by that of the long one, four times an hour. While the host

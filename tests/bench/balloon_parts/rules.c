@@ -34,10 +34,12 @@ static void run_ours(struct rules_state *state, struct sim *sim)
     struct control_host host = {.total_bytes = sim->total_bytes,
                                 .free_bytes = sim_free(sim),
                                 .now_s = sim->now_s,
-                                .level = state->level};
+                                .level = state->level,
+                                .waiting_bytes = state->waiting_bytes};
 
     control_run(&state->policy, &host, state->guests, sim->n);
     state->level = host.level;
+    state->waiting_bytes = host.waiting_bytes;
     for (size_t i = 0; i < sim->n; i++) {
         struct control_guest *guest = &state->guests[i];
 

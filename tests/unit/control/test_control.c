@@ -71,7 +71,7 @@ static void rest(struct control_guest *guest)
         .rested = true, .seen_bytes = actual, .rest_bytes = actual};
 }
 
-/* 64 GiB: high is 2621 MiB, hard 838. */
+/* 64 GiB: high is 2621 MiB, soft 1677, hard 838. */
 static struct control_host host(uint64_t free_mib)
 {
     return (struct control_host){
@@ -286,7 +286,7 @@ END_TEST
 
 START_TEST(growth_has_two_phases_when_the_host_is_short)
 {
-    struct control_host h = host(1338); /* 500 above hard */
+    struct control_host h = host(2178); /* 500 above soft */
     struct control_guest g[2] = {guest(), hungry()};
 
     h.level = LEVEL_HIGH;
@@ -311,6 +311,83 @@ START_TEST(growth_has_two_phases_when_the_host_is_short)
     ck_assert_int_eq(g[1].action, CONTROL_GROW);
     ck_assert_uint_le(g[1].target_bytes - g[1].input.actual_bytes, 205 * MIB);
     ck_assert_uint_ge(g[1].target_bytes - g[1].input.actual_bytes, 203 * MIB);
+}
+END_TEST
+
+static struct control_guest rested(void)
+{
+    struct control_guest g = guest();
+
+    rest(&g);
+    return g;
+}
+
+/* How many decisions until an idle guest gives. */
+static int decisions_until_it_gives(struct control_host *h, struct control_guest *g, size_t n)
+{
+    int decisions = 0;
+
+    do {
+        run(h, g, n);
+        decisions++;
+    } while (g[0].action != CONTROL_SHRINK && decisions < 100);
+    return decisions;
+}
+
+START_TEST(what_growth_waits_for_is_given_after_three_decisions)
+{
+    struct control_host h = host(2178); /* 500 above soft, below high */
+    struct control_guest calm = rested(), g[2] = {rested(), hungry()};
+
+    ck_assert_int_ge(decisions_until_it_gives(&h, &calm, 1), 61);
+    h = host(2178);
+    ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 3);
+    ck_assert_uint_ge(h.waiting_bytes, 1000 * MIB);
+    /* Nor is the hour after its growth waited for, but a panic of its own is. */
+    h = host(2178);
+    g[0] = rested();
+    g[0].state.pace = (struct decide_pace){.turned = true, .turned_at_s = h.now_s};
+    ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 3);
+    h = host(2178);
+    g[0] = rested();
+    g[0].state.pace.paused_until_s = h.now_s + 300;
+    ck_assert_int_ge(decisions_until_it_gives(&h, g, 2), 30);
+    h = host(2178);
+    g[0] = rested();
+    g[0].input.vetoes = VETO_VFIO;
+    ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 100);
+}
+END_TEST
+
+START_TEST(below_hard_memory_is_given_after_three_decisions)
+{
+    struct control_host h = host(1600); /* soft is 1677 */
+    struct control_guest g = rested();
+
+    ck_assert_int_ge(decisions_until_it_gives(&h, &g, 1), 61);
+    h = host(800); /* hard is 838 */
+    g = rested();
+    ck_assert_int_eq(decisions_until_it_gives(&h, &g, 1), 3);
+}
+END_TEST
+
+/* Less than a MiB is not given, and is nothing to wait for. */
+START_TEST(a_fraction_of_a_mib_is_no_growth_that_waits)
+{
+    struct control_host h = host(3000);
+    struct control_guest g[8];
+
+    for (size_t i = 0; i < 8; i++) {
+        g[i] = guest();
+        resize(&g[i], 1000 * MIB, 1000 * MIB);
+        g[i].input.guest.psi_some = 0.5; /* up to its share, of which there is no whole MiB */
+        g[i].input.shares = 1 + 0.001 * (double)i;
+    }
+    h.free_bytes = 2622 * MIB;
+    run(&h, g, 8);
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_int_ne(g[i].hold, HOLD_ROOM);
+    ck_assert_uint_eq(h.waiting_bytes, 0);
 }
 END_TEST
 
@@ -352,7 +429,7 @@ END_TEST
  * and has come back since is not what was touched of what was given. */
 START_TEST(what_is_given_is_pending_until_a_record_of_after_it)
 {
-    struct control_host h = host(1338); /* 500 above hard */
+    struct control_host h = host(2178); /* 500 above soft */
     struct control_guest g = hungry();
 
     h.level = LEVEL_SOFT;
@@ -408,7 +485,7 @@ END_TEST
 
 START_TEST(panics_are_served_first)
 {
-    struct control_host h = host(2838); /* 2000 above hard */
+    struct control_host h = host(3678); /* 2000 above soft */
     struct control_guest g[2] = {hungry(), hungry()};
 
     g[1].input.shares = 1; /* its rho is the lower */
@@ -1272,6 +1349,9 @@ int main(void)
     tcase_add_test(rules, the_excluded_and_the_unknown_are_left_alone);
     tcase_add_test(rules, growth_is_at_once);
     tcase_add_test(rules, growth_has_two_phases_when_the_host_is_short);
+    tcase_add_test(rules, what_growth_waits_for_is_given_after_three_decisions);
+    tcase_add_test(rules, below_hard_memory_is_given_after_three_decisions);
+    tcase_add_test(rules, a_fraction_of_a_mib_is_no_growth_that_waits);
     tcase_add_test(rules, growth_is_a_reason_to_wait_unless_the_host_is_short);
     tcase_add_test(rules, what_is_given_is_pending_until_a_record_of_after_it);
     tcase_add_test(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time);
