@@ -15,13 +15,14 @@
  *               unless less than the level soft is free. Without the ten minutes and that hour
  *               where less than hard is free, or growth waited in the last decision.
  *   growth      At once and all of it, but never from the last free memory: the sum of what is
- *               given, and was given and is not touched yet, leaves the threshold soft free. What
- *               does not fit waits until free memory shows that the donors' resident memory has
- *               fallen: growth in two phases. Panics first, then the highest rho. From soft to
- *               hard is for what guests touch of memory that they have: with growth down to hard
- *               that took the host below it.
+ *               given, and was given and is not touched yet, leaves 1.25 times the threshold hard
+ *               free. What does not fit waits until free memory shows that the donors' resident
+ *               memory has fallen: growth in two phases. Panics first, then the highest rho. The
+ *               quarter is for what guests touch of memory that they have, which took a host below
+ *               hard. Not more: where the host cannot hold what its guests need, growth that stops
+ *               at soft costs more short minutes, and OOM kills (tests/bench/README.md).
  *   trust       What the host measured itself (the working set) and the reservation may take free
- *               memory down to soft. What only the guest claims (its statistics, its pressure) may
+ *               memory down to there. What only the guest claims (its statistics, its pressure) may
  *               do so up to the guest's share of the memory that guests can have; beyond it only
  *               what is free above 1.25 times high, and nothing while the host is short. So a guest
  *               that lies cannot bring others to be asked. Statistics that contradict the host's
@@ -30,10 +31,10 @@
  *               control groups of guests whose balloons had nothing to give, or do not work, lowest
  *               rho first (reclaim.h). Never of a guest whose balloon is used in this decision.
  *   virtio-mem  Of a guest with such a device that may be used, what is requested of it is set
- * first, in whole blocks, and by the balloon what is left (actuators.h). All of the above is of the
- * sum of both: progress, inhibition, what is restored. never       below the decision's target, its
- * floor and the reservation; above M; a guest that is excluded, inhibited or moved by another hand
- * (balloon_state.h).
+ *               first, in whole blocks, and by the balloon what is left (actuators.h). All of the
+ *               above is of the sum of both: progress, inhibition, what is restored.
+ *   never       below the decision's target, its floor and the reservation; above M; a guest that
+ *               is excluded, inhibited or moved by another hand (balloon_state.h).
  *
  * The caller decides every ten seconds, and at once when a guest panics. It sets what is ordered,
  * and reports that by balloon_issued(); a dry run does not, and the next decision starts from the
