@@ -347,7 +347,12 @@ START_TEST(what_growth_waits_for_is_given_after_three_decisions)
     h = host(2178);
     g[0] = rested();
     g[0].state.pace = (struct decide_pace){.turned = true, .turned_at_s = h.now_s};
-    ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 3);
+    run(&h, g, 2);
+    ck_assert_ptr_nonnull(
+        strstr(why(&h, &g[0]), "less is enough, and nothing is taken for 3590 s"));
+    run(&h, g, 2);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "less is enough, for 2 decisions of 3 so far"));
+    ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 1);
     h = host(2178);
     g[0] = rested();
     g[0].state.pace.paused_until_s = h.now_s + 300;
