@@ -156,14 +156,6 @@ static uint64_t budget_above(const struct control_host *host, enum control_level
     return less(host->free_bytes, host->levels.threshold_bytes[level] + pending_bytes);
 }
 
-/* What guests touch of memory that they have comes from above hard, too: growth stops where that
- * level would be left. */
-static uint64_t for_themselves(const struct levels_policy *policy, const struct control_host *host)
-{
-    return (uint64_t)((policy->leave_factor - 1) *
-                      (double)host->levels.threshold_bytes[LEVEL_HARD]);
-}
-
 /* --- who is next ------------------------------------------------------------------------------ */
 
 static bool is_urgent(const struct control_guest *guest)
@@ -204,9 +196,8 @@ static struct control_guest *next_to_give(struct control_guest *guests, size_t n
 /* --- growth ----------------------------------------------------------------------------------- */
 
 struct budgets {
-    uint64_t firm,
-        loose; /* free above what hard is left at, and above what an ample host has at least */
-    uint64_t waiting; /* what did not fit */
+    uint64_t firm, loose; /* free above hard, and above what an ample host has at least */
+    uint64_t waiting;     /* what did not fit */
 };
 
 /* What the host has measured itself, or its owner has promised. */
@@ -426,8 +417,7 @@ void control_run(const struct control_policy *policy, struct control_host *host,
         decide_one(policy, &guests[i], host->now_s);
     }
     share_out(host, guests, n);
-    budgets.firm = less(budget_above(host, LEVEL_HARD, pending(guests, n)),
-                        for_themselves(&policy->levels, host));
+    budgets.firm = budget_above(host, LEVEL_HARD, pending(guests, n));
     /* Not above high, nor of the room that was asked for: what donors give until that is left again
      * would be claimed anew. */
     if (host->level == LEVEL_AMPLE)

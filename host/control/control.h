@@ -15,14 +15,13 @@
  *               unless less than the level soft is free. Without the ten minutes and that hour
  *               where less than hard is free, or growth waited in the last decision.
  *   growth      At once and all of it, but never from the last free memory: the sum of what is
- *               given, and was given and is not touched yet, leaves 1.25 times the threshold hard
- *               free. What does not fit waits until free memory shows that the donors' resident
- *               memory has fallen: growth in two phases. Panics first, then the highest rho. The
- *               quarter is for what guests touch of memory that they have, which took a host below
- *               hard. Not more: where the host cannot hold what its guests need, growth that stops
- *               at soft costs more short minutes, and OOM kills (tests/bench/README.md).
+ *               given, and was given and is not touched yet, leaves the threshold hard free. What
+ *               does not fit waits until free memory shows that the donors' resident memory has
+ *               fallen: growth in two phases. Panics first, then the highest rho. What guests touch
+ *               of memory that they had all the time can take the host below hard; growth that
+ *               leaves more than hard costs more than that (tests/bench/README.md).
  *   trust       What the host measured itself (the working set) and the reservation may take free
- *               memory down to there. What only the guest claims (its statistics, its pressure) may
+ *               memory down to hard. What only the guest claims (its statistics, its pressure) may
  *               do so up to the guest's share of the memory that guests can have; beyond it only
  *               what is free above 1.25 times high, and nothing while the host is short. So a guest
  *               that lies cannot bring others to be asked. Statistics that contradict the host's

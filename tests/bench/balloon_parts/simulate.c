@@ -21,6 +21,7 @@ struct scenario {
     const char *name, *what;
     enum sim_trace trace[4]; /* guest i has number i % 4 */
     bool overcommitted;      /* twice; and lazy */
+    bool fresh;              /* they have more than the host has, and have not touched it yet */
     uint64_t high_mib;       /* what a guest allocates at most, of those that do not explode */
     double ramp_mib_s;
     double period_s[4];
@@ -31,12 +32,14 @@ static const struct scenario scenarios[] = {
      "square waves of 5, 30, 60 and 120 minutes",
      {TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE},
      false,
+     false,
      1800,
      50,
      {300, 1800, 3600, 7200}},
     {"random",
      "independent levels, 40 minutes each in the mean",
      {TRACE_RANDOM, TRACE_RANDOM, TRACE_RANDOM, TRACE_RANDOM},
+     false,
      false,
      1800,
      50,
@@ -45,12 +48,14 @@ static const struct scenario scenarios[] = {
      "day and night",
      {TRACE_DAY, TRACE_DAY, TRACE_DAY, TRACE_DAY},
      false,
+     false,
      1800,
      50,
      {86400, 86400, 86400, 86400}},
     {"step",
      "half as much again, for an hour a day, at 100 MiB/s",
      {TRACE_STEP, TRACE_STEP, TRACE_STEP, TRACE_STEP},
+     false,
      false,
      1800,
      100,
@@ -59,6 +64,7 @@ static const struct scenario scenarios[] = {
      "nearly all memory for two minutes, every six hours, at 20 MiB/s",
      {TRACE_EXPLODING, TRACE_EXPLODING, TRACE_EXPLODING, TRACE_EXPLODING},
      false,
+     false,
      1800,
      20,
      {21600, 21600, 21600, 21600}},
@@ -66,12 +72,22 @@ static const struct scenario scenarios[] = {
      "all of these, on half the memory; vmwss is lazy here, and proactive above",
      {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
      true,
+     false,
      1000,
      50,
      {3600, 2400, 86400, 86400}},
     {"tight",
      "as overcommit, of guests that together need all of it at times",
      {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
+     true,
+     false,
+     1400,
+     50,
+     {3600, 2400, 86400, 86400}},
+    {"fresh",
+     "as tight, of guests that have more than the host has, and have not touched it yet",
+     {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
+     true,
      true,
      1400,
      50,
@@ -113,14 +129,15 @@ static void make_guest(struct sim_guest *guest, const struct scenario *scenario,
         .read_bytes_s = 0.02 * (double)MIB,
         .random = seed * 1000 + i,
         .next_s = explodes ? 21600 : 0,
-        .actual_bytes = scenario->overcommitted ? ASSIGNED * 45 / 100 : ASSIGNED,
+        .actual_bytes = scenario->overcommitted ? ASSIGNED * (scenario->fresh ? 60 : 45) / 100
+                                                : ASSIGNED,
         .need = need,
     };
     guest->target_bytes = guest->actual_bytes;
     guest->extreme_bytes = guest->actual_bytes;
     guest->anon_bytes = guest->low_bytes;
-    guest->resident_bytes = guest->actual_bytes;
-    guest->cache_bytes = less(guest->actual_bytes, sim_used(guest));
+    guest->cache_bytes = scenario->fresh ? 0 : less(guest->actual_bytes, sim_used(guest));
+    guest->resident_bytes = sim_used(guest) + guest->cache_bytes;
 }
 
 static void begin(struct sim *sim, struct rules_state *state, const struct scenario *scenario,
@@ -181,14 +198,16 @@ static void print(const struct options *options, const char *scenario, const cha
     fflush(stdout);
 }
 
-/* What is asked of our rule on any trace. */
-static int check(const char *scenario, const struct outcome *outcome)
+/* What is asked of our rule on any trace. What guests touch of what they have no rule holds back.
+ */
+static int check(const struct scenario *scenario, const struct outcome *outcome)
 {
-    if (outcome->oom_kills == 0 && outcome->below_hard_s == 0 && outcome->reversals_h <= 2)
+    if (outcome->oom_kills == 0 && outcome->reversals_h <= 2 &&
+        (outcome->below_hard_s == 0 || scenario->fresh))
         return 0;
     fprintf(stderr,
             "%s: vmwss must kill nothing, turn at most twice an hour, and leave hard free\n",
-            scenario);
+            scenario->name);
     return -1;
 }
 
@@ -221,7 +240,7 @@ static int run(const struct options *options, const struct scenario *scenario)
 
         print(options, scenario->name, rules[r].name, &outcome, possible);
         if (rules[r].ours)
-            rc = check(scenario->name, &outcome);
+            rc = check(scenario, &outcome);
     }
     return rc;
 }
@@ -232,7 +251,8 @@ static const char help[] =
     "statistics and two keep the heap that they allocated once. SHORT MIN: guest minutes with less\n"
     "than they needed; REVERSALS/H: of the guest that has most; OF HOUR, OF DAY: memory saved, of what\n"
     "one could who knows the next hour, or day; BELOW HARD, NOTHING FREE: seconds of the host. Exit\n"
-    "status 1: vmwss killed, turned more than twice an hour, or left the host below hard.\n\n";
+    "status 1: vmwss killed, turned more than twice an hour, or left the host below hard\n"
+    "(but for fresh).\n\n";
 
 static int parse(struct options *options, const char **only, int argc, char **argv)
 {

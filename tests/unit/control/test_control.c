@@ -71,7 +71,7 @@ static void rest(struct control_guest *guest)
         .rested = true, .seen_bytes = actual, .rest_bytes = actual};
 }
 
-/* 64 GiB: high is 2621 MiB, soft 1677, hard 838, and left at 1048. */
+/* 64 GiB: high is 2621 MiB, soft 1677, hard 838. */
 static struct control_host host(uint64_t free_mib)
 {
     return (struct control_host){
@@ -286,7 +286,7 @@ END_TEST
 
 START_TEST(growth_has_two_phases_when_the_host_is_short)
 {
-    struct control_host h = host(1549); /* 500 above what hard is left at */
+    struct control_host h = host(1338); /* 500 above hard */
     struct control_guest g[2] = {guest(), hungry()};
 
     h.level = LEVEL_HIGH;
@@ -342,7 +342,7 @@ START_TEST(what_growth_waits_for_is_given_after_three_decisions)
     ck_assert_int_ge(decisions_until_it_gives(&h, &calm, 1), 61);
     h = host(2178);
     ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 3);
-    ck_assert_uint_ge(h.waiting_bytes, 800 * MIB);
+    ck_assert_uint_ge(h.waiting_bytes, 600 * MIB);
     /* Nor is the hour after its growth waited for, but a panic of its own is. */
     h = host(2178);
     g[0] = rested();
@@ -434,7 +434,7 @@ END_TEST
  * and has come back since is not what was touched of what was given. */
 START_TEST(what_is_given_is_pending_until_a_record_of_after_it)
 {
-    struct control_host h = host(1549); /* 500 above what hard is left at */
+    struct control_host h = host(1338); /* 500 above hard */
     struct control_guest g = hungry();
 
     h.level = LEVEL_SOFT;
@@ -490,7 +490,7 @@ END_TEST
 
 START_TEST(panics_are_served_first)
 {
-    struct control_host h = host(3049); /* 2000 above that */
+    struct control_host h = host(2838); /* 2000 above hard */
     struct control_guest g[2] = {hungry(), hungry()};
 
     g[1].input.shares = 1; /* its rho is the lower */
