@@ -269,8 +269,15 @@ expect_exit "no age" 1 '--max-age 1h: expected whole seconds' balloon one --max-
 expect_exit "no window" 1 'expected a window' balloon one --window '2s"; x'
 expect_exit "too many" 1 "'busy' is too much" balloon one busy
 expect_exit "no balloon: virsh says why" 2 'balloon' balloon "$odd_name" -w 2s --min 1M
-# forge ATTRIBUTES: as if published of the guest that vmwssd does not watch.
-forge() { embed_virsh metadata plain "$namespace" --live --key vmwss --set "<wss $1/>" >/dev/null; }
+# forge ATTRIBUTES [NAME]: as if published of the guest that vmwssd does not watch.
+forge() { embed_virsh metadata "${2:-plain}" "$namespace" --live --key vmwss --set "<wss $1/>" >/dev/null; }
+check "a guest with virtio-mem starts" embed_create slots 128 "total=32M hot=8M" "<maxMemory slots='2' unit='MiB'>512</maxMemory>
+	$memfd<cpu><numa><cell id='0' cpus='0' memory='64' unit='MiB'/></numa></cpu>
+	<devices><memory model='virtio-mem'><target><size unit='MiB'>64</size><node>0</node><block unit='KiB'>2048</block>
+	<requested unit='MiB'>64</requested></target></memory></devices>"
+forge "at='$(date -u +%FT%TZ)' windows='2s' high-2s='1'" slots
+expect_exit "is none for one balloon" 2 'domain slots has virtio-mem, .*vmwss-balloond' balloon slots -w 2s --min 1M
+embed_virsh destroy slots >/dev/null
 forge "at='2026-01-01T00:00:00.000Z' windows='2s' high-2s='1'"
 expect_exit "a number that is too old" 2 'the number is [0-9]+ s old, more than --max-age 900' balloon plain
 forge "at='2999-01-01T00:00:00.000Z' windows='2s' high-2s='1'"
