@@ -202,7 +202,10 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
         return rc;
     host->now_s = balloond_now_s();
     host->level = balloond->level;
-    host->waiting_bytes = balloond->waiting_bytes;
+    /* That of before an outage says nothing of now. */
+    host->waiting_bytes = host->now_s - balloond->decided_s <= 3 * balloond->config->interval_s
+                              ? balloond->waiting_bytes
+                              : 0;
     control_run(&balloond->config->policy, host, members->guests, members->n);
     if (host->level != balloond->level)
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "host: %s, %llu MiB are free",

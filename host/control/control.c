@@ -198,6 +198,7 @@ static struct control_guest *next_to_give(struct control_guest *guests, size_t n
 struct budgets {
     uint64_t firm, loose; /* free above hard, and above what an ample host has at least */
     uint64_t waiting;     /* what did not fit */
+    uint64_t pressing;    /* of that what would reach a guest */
 };
 
 /* What the host has measured itself, or its owner has promised. */
@@ -225,7 +226,12 @@ static void grow_guest(struct control_guest *guest, struct budgets *budgets)
         granted -= granted % DECIDE_MIB;
         guest->hold = granted >= firm - firm % DECIDE_MIB && gap > firm ? HOLD_SHARE : HOLD_ROOM;
     }
-    budgets->waiting += less(firm - firm % DECIDE_MIB, granted);
+
+    uint64_t waits = less(firm - firm % DECIDE_MIB, granted);
+
+    budgets->waiting += waits;
+    if (guest->state.trouble != TROUBLE_NO_DRIVER && !(guest->input.vetoes & VETO_PAUSED))
+        budgets->pressing += waits;
     budgets->firm = less(budgets->firm, granted);
     budgets->loose = less(budgets->loose, granted);
     if (granted == 0)
@@ -426,7 +432,7 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     host->budget_bytes = budgets.firm;
     while ((guest = next_to_grow(guests, n)) != NULL)
         grow_guest(guest, &budgets);
-    host->waiting_bytes = budgets.waiting;
+    host->waiting_bytes = budgets.pressing;
     host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n),
                                   pending(guests, n));
     reclaim_missing(policy, guests, n, give(host, guests, n), host->now_s);

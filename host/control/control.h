@@ -12,8 +12,9 @@
  *               waits. What balloons on their way down will return counts as there.
  *   how fast    decide_step(): three decisions and ten minutes, then at most 5 %, 256 MiB and half
  *               of what is available to the guest, each time. Not within an hour of its growth,
- *               unless less than the level soft is free. Without the ten minutes and that hour
- *               where less than hard is free, or growth waited in the last decision.
+ *               unless less than the level soft is free. Twenty seconds for the ten minutes,
+ *               and without that hour, where less than hard is free, or growth waited in the last
+ *               decision.
  *   growth      At once and all of it, but never from the last free memory: the sum of what is
  *               given, and was given and is not touched yet, leaves the threshold hard free. What
  *               does not fit waits until free memory shows that the donors' resident memory has
@@ -95,7 +96,8 @@ struct control_host {
     uint64_t room_bytes;      /* that is wanted free (make-room); 0: no more than the levels want */
     double now_s;             /* of any clock that is never set back */
     enum control_level level; /* in: the last one; out: this one's */
-    uint64_t waiting_bytes;   /* of growth for what others must give; in and out likewise */
+    uint64_t waiting_bytes;   /* of growth for what others must give, in a guest whose driver runs;
+                                 in and out likewise */
     struct levels levels;     /* out */
     uint64_t budget_bytes;    /* out: what growth may have had */
     uint64_t missing_bytes;   /* out: what donors are asked for in all; UINT64_MAX: all they can */

@@ -50,16 +50,13 @@ static void write_waiting(char *text, size_t size, const struct control_policy *
     const struct decide_policy *decide = &policy->decide;
     double turn_s = pace->turned ? pace->turned_at_s + decide->turn_pause_s - host->now_s : 0;
     double lower_s = host->now_s - pace->lower_since_s;
+    double after_s = decide_patience_s(pace, decide, &guest->input, host->now_s);
 
-    if (guest->input.host_urgent)
-        snprintf(text, size, "less is enough, for %u decisions of %u so far", pace->n_lower,
-                 decide->down_decisions);
-    else if (turn_s > decide->down_after_s - lower_s && !guest->input.host_short)
+    if (turn_s > after_s - lower_s && !guest->input.host_short)
         snprintf(text, size, "less is enough, and nothing is taken for %.0f s after it has grown",
                  turn_s);
     else
-        snprintf(text, size, "less is enough, for %.0f s of %.0f so far", lower_s,
-                 decide->down_after_s);
+        snprintf(text, size, "less is enough, for %.0f s of %.0f so far", lower_s, after_s);
 }
 
 static void write_hold(char *text, size_t size, const struct control_policy *policy,

@@ -15,9 +15,10 @@
  *
  * All guests of one decision together take no more than that quarter of the room (control.h).
  *
- * A step waits until less has been enough for as long and as many decisions as a balloon waits, and
- * for a record of the guest that was begun after the last step. All vetoes of decide.h hold but the
- * one for missing statistics, which only say what a guest uses.
+ * A step waits until less has been enough for as many decisions as a balloon waits and for ten
+ * minutes, however short the host is, for what swap takes wrongly costs more than what a balloon
+ * does; and for a record of the guest that was begun after the last step. All vetoes of decide.h
+ * hold but the one for missing statistics, which only say what a guest uses.
  *
  * What is taken too much is seen by the host alone, in the control group: the kernel counts each
  * page that it brings back (workingset_refault_anon, Documentation/admin-guide/cgroup-v2.rst) and

@@ -34,6 +34,7 @@ const struct decide_policy decide_policy_default = {
     .idle_tax = 4,
     .down_decisions = 3,
     .down_after_s = 600,
+    .down_urgent_s = 20,
     .down_share = 0.05,
     .down_max_bytes = 256 * DECIDE_MIB,
     .panic_pause_s = 600,

@@ -135,6 +135,7 @@ struct decide_policy {
     double idle_tax;                         /* k: 4, a tax of 75 % */
     unsigned down_decisions;                 /* 3 */
     double down_after_s;                     /* 600 */
+    double down_urgent_s;                    /* likewise where the host is urgent: 20 */
     double down_share;                       /* of B, each: 0.05 */
     uint64_t down_max_bytes;                 /* 256 MiB */
     double panic_pause_s, panic_pause_max_s; /* 600, 3600 */

@@ -44,16 +44,26 @@ static uint64_t step_bytes(const struct decide_policy *policy, const struct deci
     return step;
 }
 
-/* Has it been lower for long enough? */
+double decide_patience_s(const struct decide_pace *pace, const struct decide_policy *policy,
+                         const struct decide_input *input, double now_s)
+{
+    bool known = now_s - pace->known_since_s >= policy->down_after_s;
+
+    return input->host_urgent && known ? fmin(policy->down_urgent_s, policy->down_after_s)
+                                       : policy->down_after_s;
+}
+
+/* Has it been lower for long enough? It cannot be said first by a decision with a veto. */
 static bool settled(struct decide_pace *pace, const struct decide_policy *policy,
-                    const struct decide_input *input, double now_s)
+                    const struct decide_input *input, bool vetoed, double now_s)
 {
     bool grew = pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s;
-    double after_s = input->host_urgent ? 0 : policy->down_after_s;
+    double after_s = decide_patience_s(pace, policy, input, now_s);
 
-    if (pace->n_lower == 0)
+    if (!pace->lower)
         pace->lower_since_s = now_s;
-    if (pace->n_lower < policy->down_decisions)
+    pace->lower = true;
+    if (pace->n_lower < policy->down_decisions && (pace->n_lower > 0 || !vetoed))
         pace->n_lower++;
     return pace->n_lower >= policy->down_decisions && now_s - pace->lower_since_s >= after_s &&
            now_s >= pace->paused_until_s && (!grew || input->host_short);
@@ -89,6 +99,8 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
 {
     uint64_t actual = decide_actual(input);
 
+    if (pace->known_since_s == 0)
+        pace->known_since_s = now_s;
     if (decision->panics)
         panic(pace, policy, input, now_s);
     else
@@ -96,9 +108,10 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
     note_growth(pace, input, decision, now_s);
     if (!is_lower(input, decision)) {
         pace->n_lower = 0;
+        pace->lower = false;
         return decision->target_bytes;
     }
-    if (!settled(pace, policy, input, now_s) || decision->vetoes)
+    if (!settled(pace, policy, input, decision->vetoes != 0, now_s) || decision->vetoes)
         return actual;
 
     uint64_t step = step_bytes(policy, input);

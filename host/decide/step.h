@@ -9,9 +9,11 @@
  * within an hour of the end of that pause for twice as long as the last time, up to an hour.
  * One that comes within a minute of the last is the same one.
  *
- * While less than the level hard is free, or growth waits for what others give, the ten minutes are
- * not waited for: three decisions in a row are enough. With them a panic that took what was free
- * left the host below hard for six minutes (tests/bench/README.md, the hour).
+ * While less than the level hard is free, or growth waits for what others give, twenty seconds do
+ * for the ten minutes, which is what three ordinary decisions take: while a guest panics there is
+ * one every two seconds. With ten minutes a panic that took what was free left the host below hard
+ * for six of them (tests/bench/README.md, the hour). Not of a guest known for less than that, as
+ * all are after a start: of its last panic nothing is known then.
  *
  * After growth of more than the band nothing is taken for an hour, so that a balloon turns at most
  * twice an hour: without that a load that comes and goes every half hour is followed up by the
@@ -27,7 +29,9 @@
 
 /** What is remembered of a guest; all zero in the beginning. */
 struct decide_pace {
-    unsigned n_lower; /* decisions in a row that wanted less */
+    unsigned n_lower;     /* decisions in a row that wanted less, from one without a veto on */
+    bool lower;           /* the last one did, be it with a veto */
+    double known_since_s; /* 0: not yet */
     double lower_since_s;
     bool panicking;
     uint64_t low_bytes; /* the least that it had since it was last taken something; 0: unknown */
@@ -41,6 +45,10 @@ struct decide_pace {
 
 /** Puts into the input what the pace remembers of a panic. */
 void decide_remember(const struct decide_pace *pace, double now_s, struct decide_input *input);
+
+/** How long a smaller size must be enough before anything is taken. */
+double decide_patience_s(const struct decide_pace *pace, const struct decide_policy *policy,
+                         const struct decide_input *input, double now_s);
 
 /** The size to set next, which may be the one that it has. @p now_s: of any clock that is never set
  * back. */

@@ -319,6 +319,7 @@ static struct control_guest rested(void)
     struct control_guest g = guest();
 
     rest(&g);
+    g.state.pace.known_since_s = 1;
     return g;
 }
 
@@ -346,12 +347,13 @@ START_TEST(what_growth_waits_for_is_given_after_three_decisions)
     /* Nor is the hour after its growth waited for, but a panic of its own is. */
     h = host(2178);
     g[0] = rested();
-    g[0].state.pace = (struct decide_pace){.turned = true, .turned_at_s = h.now_s};
+    g[0].state.pace.turned = true;
+    g[0].state.pace.turned_at_s = h.now_s;
     run(&h, g, 2);
     ck_assert_ptr_nonnull(
         strstr(why(&h, &g[0]), "less is enough, and nothing is taken for 3590 s"));
     run(&h, g, 2);
-    ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "less is enough, for 2 decisions of 3 so far"));
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "less is enough, for 20 s of 20 so far"));
     ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 1);
     h = host(2178);
     g[0] = rested();
@@ -361,6 +363,59 @@ START_TEST(what_growth_waits_for_is_given_after_three_decisions)
     g[0] = rested();
     g[0].input.vetoes = VETO_VFIO;
     ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 100);
+    /* As all are after a start: of its last panic nothing is known. */
+    h = host(2178);
+    g[0] = rested();
+    g[0].state.pace.known_since_s = 0;
+    ck_assert_int_ge(decisions_until_it_gives(&h, g, 2), 60);
+}
+END_TEST
+
+/* While a guest panics there is a decision every two seconds, by the same statistics. */
+START_TEST(decisions_that_follow_fast_take_no_sooner)
+{
+    struct control_host h = host(2178);
+    struct control_guest g[2] = {rested(), hungry()};
+    double began_s = h.now_s;
+
+    while (g[0].action != CONTROL_SHRINK && h.now_s < began_s + 100) {
+        control_run(&policy, &h, g, 2);
+        h.now_s += 2;
+    }
+    ck_assert_double_ge(h.now_s - began_s, 20);
+    ck_assert_double_le(h.now_s - began_s, 26);
+}
+END_TEST
+
+START_TEST(growth_that_reaches_no_guest_is_nothing_to_wait_for)
+{
+    struct control_host h = host(2178);
+    struct control_guest g[2] = {rested(), hungry()};
+
+    g[1].state.trouble = TROUBLE_NO_DRIVER;
+    g[1].state.before_bytes = 4096 * MIB;
+    run(&h, g, 2);
+    ck_assert_uint_eq(h.waiting_bytes, 0);
+    ck_assert_uint_gt(h.missing_bytes, 0);
+    h = host(2178);
+    g[1] = hungry();
+    g[1].input.vetoes = VETO_PAUSED;
+    run(&h, g, 2);
+    ck_assert_uint_eq(h.waiting_bytes, 0);
+    g[1].input.vetoes = 0;
+    run(&h, g, 2);
+    ck_assert_uint_gt(h.waiting_bytes, 0);
+}
+END_TEST
+
+/* Nothing is known of a guest while its balloon is being proven. */
+START_TEST(a_decision_with_a_veto_is_none_that_wants_less)
+{
+    struct control_host h = host(800);
+    struct control_guest g = rested();
+
+    g.state.rest_since_s = h.now_s;
+    ck_assert_int_eq(decisions_until_it_gives(&h, &g, 1), 7); /* four within thirty seconds */
 }
 END_TEST
 
@@ -1355,6 +1410,9 @@ int main(void)
     tcase_add_test(rules, growth_is_at_once);
     tcase_add_test(rules, growth_has_two_phases_when_the_host_is_short);
     tcase_add_test(rules, what_growth_waits_for_is_given_after_three_decisions);
+    tcase_add_test(rules, decisions_that_follow_fast_take_no_sooner);
+    tcase_add_test(rules, growth_that_reaches_no_guest_is_nothing_to_wait_for);
+    tcase_add_test(rules, a_decision_with_a_veto_is_none_that_wants_less);
     tcase_add_test(rules, below_hard_memory_is_given_after_three_decisions);
     tcase_add_test(rules, a_fraction_of_a_mib_is_no_growth_that_waits);
     tcase_add_test(rules, growth_is_a_reason_to_wait_unless_the_host_is_short);

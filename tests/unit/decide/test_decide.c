@@ -676,7 +676,7 @@ END_TEST
 START_TEST(no_step_is_too_large)
 {
     struct decide_input input = healthy();
-    struct decide_pace pace = {.n_lower = 3};
+    struct decide_pace pace = {.n_lower = 3, .lower = true};
 
     input.assigned_bytes = input.actual_bytes = 40960 * MIB;
     input.guest.available_bytes = 30000 * MIB;
@@ -723,6 +723,7 @@ START_TEST(after_a_panic_it_is_left_alone_for_longer_and_longer)
         ck_assert_uint_eq(step(&pace, &alarmed, now_s + 10), 4096 * MIB); /* the same one */
         ck_assert_double_eq(pace.paused_until_s, now_s + 10 + pauses[i]);
         pace.n_lower = 3;
+        pace.lower = true;
         pace.lower_since_s = 0;
         ck_assert_uint_eq(step(&pace, &calm, pace.paused_until_s - 1), 4096 * MIB);
         ck_assert_uint_lt(step(&pace, &calm, pace.paused_until_s), 4096 * MIB);
@@ -801,7 +802,7 @@ START_TEST(any_step_is_between_what_is_and_the_target)
         if (decision.action == ACTION_SHRINK)
             ck_assert_uint_le(size, actual);
         if (one_in(3))
-            pace = (struct decide_pace){.n_lower = 3};
+            pace = (struct decide_pace){.n_lower = 3, .lower = true};
     }
 }
 END_TEST
