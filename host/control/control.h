@@ -12,9 +12,9 @@
  *               waits. What balloons on their way down will return counts as there.
  *   how fast    decide_step(): three decisions and ten minutes, then at most 5 %, 256 MiB and half
  *               of what is available to the guest, each time. Not within an hour of its growth,
- *               unless less than the level soft is free. Twenty seconds for the ten minutes,
- *               and without that hour, where less than hard is free, or growth waited in the last
- *               decision.
+ *               unless less than the level soft is free. Twenty seconds for the ten minutes
+ *               (of guests known for that long), and without that hour, where less than hard is
+ *               free, or growth waited in the last decision.
  *   growth      At once and all of it, but never from the last free memory: the sum of what is
  *               given, and was given and is not touched yet, leaves the threshold hard free. What
  *               does not fit waits until free memory shows that the donors' resident memory has

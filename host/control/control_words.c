@@ -49,8 +49,9 @@ static void write_waiting(char *text, size_t size, const struct control_policy *
     const struct decide_pace *pace = &guest->state.pace;
     const struct decide_policy *decide = &policy->decide;
     double turn_s = pace->turned ? pace->turned_at_s + decide->turn_pause_s - host->now_s : 0;
-    double lower_s = host->now_s - pace->lower_since_s;
-    double after_s = decide_patience_s(pace, decide, &guest->input, host->now_s);
+    bool early = decide_is_asked_early(pace, decide, &guest->input, host->now_s);
+    double lower_s = host->now_s - (early ? pace->agreed_since_s : pace->lower_since_s);
+    double after_s = early ? decide->down_urgent_s : decide->down_after_s;
 
     if (turn_s > after_s - lower_s && !guest->input.host_short)
         snprintf(text, size, "less is enough, and nothing is taken for %.0f s after it has grown",

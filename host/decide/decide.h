@@ -176,21 +176,21 @@ struct decide_input {
     uint64_t reserved_bytes; /* m */
     double shares;           /* S; 0: as many as it has MiB assigned */
     struct decide_wss short_wss, mid_wss, long_wss;
-    uint64_t day_bytes; /* p99 of H_mid over 24 h; DECIDE_UNKNOWN */
-    double day_s;       /* the time that it stands on */
-    double age_s;       /* of the newest record */
-    double period_s;    /* from one record to the next, at most */
-    double up_s;        /* of the guest; NAN: not known */
-    unsigned vetoes;    /* enum decide_veto below VETO_COMPUTED */
-    bool uncertain;     /* flags of the record */
-    bool substituted;   /* a longer window was taken for one of the three */
-    bool unsettled;     /* its balloon moved since the statistics were made, or what it took is
-                           not proven to have come back */
-    bool stalled;       /* it waited for memory a moment ago, as its agent reported at once; with
-                           no regard to the statistics */
-    bool host_short;    /* less than the level soft is free, or growth waits for others to give:
-                           its own growth is no reason to wait */
-    bool host_urgent; /* less than hard is free, or growth waits: nor is how long it needed less */
+    uint64_t day_bytes;   /* p99 of H_mid over 24 h; DECIDE_UNKNOWN */
+    double day_s;         /* the time that it stands on */
+    double age_s;         /* of the newest record */
+    double period_s;      /* from one record to the next, at most */
+    double up_s;          /* of the guest; NAN: not known */
+    unsigned vetoes;      /* enum decide_veto below VETO_COMPUTED */
+    bool uncertain;       /* flags of the record */
+    bool substituted;     /* a longer window was taken for one of the three */
+    bool unsettled;       /* its balloon moved since the statistics were made, or what it took is
+                             not proven to have come back */
+    bool stalled;         /* it waited for memory a moment ago, as its agent reported at once; with
+                             no regard to the statistics */
+    bool host_short;      /* less than the level soft is free, or growth waits for others to give:
+                             its own growth is no reason to wait */
+    bool host_urgent;     /* less than hard is free, or growth waits: it is asked early (step.h) */
     uint64_t panic_bytes; /* B at its last panic; 0: it had none */
     double panic_age_s;
     struct decide_guest guest;

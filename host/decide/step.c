@@ -44,29 +44,37 @@ static uint64_t step_bytes(const struct decide_policy *policy, const struct deci
     return step;
 }
 
-double decide_patience_s(const struct decide_pace *pace, const struct decide_policy *policy,
-                         const struct decide_input *input, double now_s)
+bool decide_is_asked_early(const struct decide_pace *pace, const struct decide_policy *policy,
+                           const struct decide_input *input, double now_s)
 {
-    bool known = now_s - pace->known_since_s >= policy->down_after_s;
-
-    return input->host_urgent && known ? fmin(policy->down_urgent_s, policy->down_after_s)
-                                       : policy->down_after_s;
+    return input->host_urgent && now_s - pace->known_since_s >= policy->down_after_s;
 }
 
-/* Has it been lower for long enough? It cannot be said first by a decision with a veto. */
-static bool settled(struct decide_pace *pace, const struct decide_policy *policy,
-                    const struct decide_input *input, bool vetoed, double now_s)
+static void note_lower(struct decide_pace *pace, const struct decide_policy *policy, bool vetoed,
+                       double now_s)
 {
-    bool grew = pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s;
-    double after_s = decide_patience_s(pace, policy, input, now_s);
-
     if (!pace->lower)
         pace->lower_since_s = now_s;
     pace->lower = true;
-    if (pace->n_lower < policy->down_decisions && (pace->n_lower > 0 || !vetoed))
+    if (pace->n_lower == 0 && vetoed)
+        return;
+    if (pace->n_lower == 0)
+        pace->agreed_since_s = now_s;
+    if (pace->n_lower < policy->down_decisions)
         pace->n_lower++;
-    return pace->n_lower >= policy->down_decisions && now_s - pace->lower_since_s >= after_s &&
-           now_s >= pace->paused_until_s && (!grew || input->host_short);
+}
+
+/* Has it been lower for long enough? */
+static bool settled(const struct decide_pace *pace, const struct decide_policy *policy,
+                    const struct decide_input *input, double now_s)
+{
+    bool grew = pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s;
+    bool waited = now_s - pace->lower_since_s >= policy->down_after_s ||
+                  (decide_is_asked_early(pace, policy, input, now_s) &&
+                   now_s - pace->agreed_since_s >= policy->down_urgent_s);
+
+    return pace->n_lower >= policy->down_decisions && waited && now_s >= pace->paused_until_s &&
+           (!grew || input->host_short);
 }
 
 /* While the last step is being proven it is no less so: that does not begin the ten minutes anew.
@@ -111,7 +119,8 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
         pace->lower = false;
         return decision->target_bytes;
     }
-    if (!settled(pace, policy, input, decision->vetoes != 0, now_s) || decision->vetoes)
+    note_lower(pace, policy, decision->vetoes != 0, now_s);
+    if (!settled(pace, policy, input, now_s) || decision->vetoes)
         return actual;
 
     uint64_t step = step_bytes(policy, input);

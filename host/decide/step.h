@@ -9,17 +9,18 @@
  * within an hour of the end of that pause for twice as long as the last time, up to an hour.
  * One that comes within a minute of the last is the same one.
  *
- * While less than the level hard is free, or growth waits for what others give, twenty seconds do
- * for the ten minutes, which is what three ordinary decisions take: while a guest panics there is
- * one every two seconds. With ten minutes a panic that took what was free left the host below hard
- * for six of them (tests/bench/README.md, the hour). Not of a guest known for less than that, as
- * all are after a start: of its last panic nothing is known then.
+ * While less than the level hard is free, or growth waits for what others give, a guest is asked
+ * early: after three decisions and twenty seconds, which is what three ordinary decisions take;
+ * while a guest panics there is one every two seconds. With ten minutes a panic that took what was
+ * free left the host below hard for six of them (tests/bench/README.md, the hour). A guest known
+ * for less than the ten minutes, as all are after a start, is not: the pause after its last panic
+ * is forgotten then.
  *
  * After growth of more than the band nothing is taken for an hour, so that a balloon turns at most
  * twice an hour: without that a load that comes and goes every half hour is followed up by the
  * factor of the short window, and down by that of the long one, four times an hour. While the host
- * is short that does not hold: what a load left behind that has gone again is what the next one
- * waits for.
+ * is short, or growth waits, that does not hold: what a load left behind that has gone again is
+ * what the next one waits for.
  *
  * A panic teaches a size only where the guest had less than all: at full size no balloon caused it.
  */
@@ -29,10 +30,11 @@
 
 /** What is remembered of a guest; all zero in the beginning. */
 struct decide_pace {
-    unsigned n_lower;     /* decisions in a row that wanted less, from one without a veto on */
-    bool lower;           /* the last one did, be it with a veto */
-    double known_since_s; /* 0: not yet */
+    bool lower; /* the last decision wanted less, be it with a veto; since when: */
     double lower_since_s;
+    unsigned n_lower; /* decisions in a row that did, from one without a veto on; since when: */
+    double agreed_since_s;
+    double known_since_s; /* 0: not yet */
     bool panicking;
     uint64_t low_bytes; /* the least that it had since it was last taken something; 0: unknown */
     bool turned;        /* it has grown since */
@@ -46,9 +48,9 @@ struct decide_pace {
 /** Puts into the input what the pace remembers of a panic. */
 void decide_remember(const struct decide_pace *pace, double now_s, struct decide_input *input);
 
-/** How long a smaller size must be enough before anything is taken. */
-double decide_patience_s(const struct decide_pace *pace, const struct decide_policy *policy,
-                         const struct decide_input *input, double now_s);
+/** Are twenty seconds enough, in place of the ten minutes? */
+bool decide_is_asked_early(const struct decide_pace *pace, const struct decide_policy *policy,
+                           const struct decide_input *input, double now_s);
 
 /** The size to set next, which may be the one that it has. @p now_s: of any clock that is never set
  * back. */

@@ -363,7 +363,7 @@ START_TEST(what_growth_waits_for_is_given_after_three_decisions)
     g[0] = rested();
     g[0].input.vetoes = VETO_VFIO;
     ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 100);
-    /* As all are after a start: of its last panic nothing is known. */
+    /* As all are after a start, which forgets the pause after a panic. */
     h = host(2178);
     g[0] = rested();
     g[0].state.pace.known_since_s = 0;
@@ -416,6 +416,22 @@ START_TEST(a_decision_with_a_veto_is_none_that_wants_less)
 
     g.state.rest_since_s = h.now_s;
     ck_assert_int_eq(decisions_until_it_gives(&h, &g, 1), 7); /* four within thirty seconds */
+    /* Nor one from which on it has wanted less for twenty seconds. */
+    h = host(800);
+    g = rested();
+    g.state.rest_since_s = h.now_s;
+
+    double valid_s = 0;
+
+    while (g.action != CONTROL_SHRINK && h.now_s < 1200) {
+        control_run(&policy, &h, &g, 1);
+        if (valid_s == 0 && !g.decision.vetoes)
+            valid_s = h.now_s;
+        h.now_s += 2;
+    }
+    ck_assert_double_ge(valid_s, 1030);
+    ck_assert_double_ge(h.now_s - 2 - valid_s, 20);
+    ck_assert_double_le(h.now_s - 2 - valid_s, 24);
 }
 END_TEST
 
