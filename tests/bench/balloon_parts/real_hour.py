@@ -12,6 +12,8 @@ from real_guest import MIB, Guest, cost_s, say, upper_bound
 
 # Units of so many seconds are one figure.
 BLOCK_S = 8
+# From when to when after a load began to rise, in seconds.
+STEPS_S = ((0, 5), (5, 10), (10, 30))
 
 
 def pid_of(name):
@@ -125,6 +127,29 @@ def compare(dry, acting):
     return found
 
 
+def step_costs(guest, begin_s, end_s):
+    """What a unit cost so long after each rise of the load that is all within: one list for each of STEPS_S."""
+    samples = [sample for sample in guest.samples if begin_s <= sample["time_s"] <= end_s]
+    costs = [[] for _ in STEPS_S]
+    for before, first in zip(samples, samples[1:]):
+        at = first["time_s"]
+        if before["risen_mib"] > 0 or first["risen_mib"] == 0 or at + STEPS_S[-1][1] > end_s:
+            continue
+        for found, (after, until) in zip(costs, STEPS_S):
+            within = [sample for sample in samples if at + after <= sample["time_s"] <= at + until]
+            if len(within) > 1:
+                found.append(cost_s({key: within[-1][key] - within[0][key] for key in within[0]}))
+    return costs
+
+
+def compare_steps(dry, acting):
+    """The most that a unit cost so long after a rise, against the mean of the dry run so long after one."""
+    return [
+        {"rises": len(costs), "slowdown_most": max(costs) / statistics.mean(full) - 1} if costs and full else None
+        for full, costs in zip(dry, acting)
+    ]
+
+
 def changes(options):
     """Of the journal: what was done, and why."""
     with sqlite3.connect(f"file:{options.journal}?mode=ro", uri=True) as db:
@@ -154,7 +179,13 @@ def run(options):
     dry_begin, dry_end, dry = between(moments, phases, "dry")
     begin, end, acting = between(moments, phases, "acting")
     row = {"kind": "hour", "hour_s": options.hour, "host_bytes": options.host * MIB, "own_bytes": options.own * MIB}
-    row |= {"assigned_bytes": options.assigned * MIB, "names": options.names, "phases": phases, "moments": moments}
+    row |= {
+        "statistics": options.statistics,
+        "assigned_bytes": options.assigned * MIB,
+        "names": options.names,
+        "phases": phases,
+        "moments": moments,
+    }
     row["changes"] = changes(options)
     row["dry_gib"], row["acting_gib"] = mean_gib(dry, "resident"), mean_gib(acting, "resident")
     row["last_gib"] = mean_gib(acting[len(acting) // 2 :], "resident")
@@ -166,6 +197,7 @@ def run(options):
             "least_bytes": min(sizes),
             "mean_bytes": statistics.mean(sizes),
             "oom": guest.dead,
+            "steps": compare_steps(step_costs(guest, dry_begin, dry_end), step_costs(guest, begin, end)),
         }
     with open(options.record, "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
@@ -180,7 +212,18 @@ def percent(found):
     return f"| {100 * found['slowdown']:+.1f} % | " + ("" if high is None else f"{100 * high:+.1f} %")
 
 
+def show_steps(row):
+    heads = " | ".join(f"{after} to {until} s" for after, until in STEPS_S)
+    print(f"\nafter a load began to rise, at most:\n\n| guest | rises | {heads} |\n|---|---|{'---|' * len(STEPS_S)}")
+    for name, guest in row["guests"].items():
+        steps = guest.get("steps") or [None] * len(STEPS_S)
+        cells = ["" if step is None else f"{100 * step['slowdown_most']:+.1f} %" for step in steps]
+        rises = max((step["rises"] for step in steps if step), default=0)
+        print(f"| {name} | {rises} | {' | '.join(cells)} |")
+
+
 def show(row):
+    print(f"\n{row['hour_s']} s, statistics: {row.get('statistics', 'agent')}\n")
     print(
         "| guest | load down: slowdown | upper 95 % | load up: slowdown | upper 95 % | least size, MiB | mean | OOM killer |"
     )
@@ -190,6 +233,7 @@ def show(row):
             f"| {name} {percent(guest['down'])} {percent(guest['up'])} | {guest['least_bytes'] / MIB:.0f} | "
             f"{guest['mean_bytes'] / MIB:.0f} | {'ran' if guest['oom'] else ''} |"
         )
+    show_steps(row)
     print(
         f"\nresident in all: {row['dry_gib']:.2f} GiB in the dry run, {row['acting_gib']:.2f} while it acts, "
         f"{row['last_gib']:.2f} in the second half; free at least {row['free_least_bytes'] / MIB:.0f} MiB after the first quarter\n"

@@ -25,12 +25,13 @@ cat >"$guests_dir/fill" <<-'END'
 END
 chmod +x "$guests_dir/fill"
 hour_guest() {
-	local i=$1 name=${names[$1]}
+	local i=$1 name=${names[$1]} serve=guest.run=vmwss-guest,serve no_agent=''
 	hour_disk "$name" || return
-	QEMU_ARGS="-plugin $build/tests/oracle/count-plugin.so,map=$guests_dir/$name.count" linux_create "$name" "$assigned" \
-		"psi=1 guest.toucher=no guest.mount=vda guest.run=vmwss-guest,serve guest.run=fill guest.run=counted,heap,100,30,112,$period,$((i * period / 3)),$up" \
+	[[ $statistics == agent ]] || serve='' no_agent=yes
+	NO_AGENT=$no_agent QEMU_ARGS="-plugin $build/tests/oracle/count-plugin.so,map=$guests_dir/$name.count" linux_create "$name" "$assigned" \
+		"psi=1 guest.toucher=no guest.mount=vda $serve guest.run=fill guest.run=counted,heap,100,30,112,$period,$((i * period / 3)),$up" \
 		"$(linux_disk "$guests_dir/$name.disk" vda)" || return
-	embed_virsh dommemstat "$name" --period 1 --live >/dev/null
+	[[ $statistics == none ]] || embed_virsh dommemstat "$name" --period 1 --live >/dev/null
 }
 # scaled S: of an hour's seconds.
 scaled() { awk -v s="$1" -v hour="$hour" 'BEGIN { printf "%.2f", s * hour / 3600 }'; }
