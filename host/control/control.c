@@ -415,9 +415,10 @@ void control_run(const struct control_policy *policy, struct control_host *host,
 
     host->levels = levels_of(&policy->levels, host->total_bytes, host->growth_bytes);
     host->level = levels_next(&policy->levels, &host->levels, host->level, host->free_bytes);
-    for (size_t i = 0; i < n; i++) {
-        bool waits = host->waiting_bytes > 0;
 
+    const bool waits = host->waiting_bytes > 0;
+
+    for (size_t i = 0; i < n; i++) {
         guests[i].input.host_short = host->level >= LEVEL_SOFT || waits;
         guests[i].input.host_urgent = host->level >= LEVEL_HARD || waits;
         decide_one(policy, &guests[i], host->now_s);

@@ -103,6 +103,11 @@ class Guest:
         return None
 
 
+def difference(begin, end):
+    """What was done between two samples."""
+    return {key: end[key] - begin[key] for key in begin}
+
+
 def cost_s(phase):
     return phase["instructions"] / phase["units"] / INSTRUCTIONS_PER_S + phase["reads"] / phase["units"] * READ_S
 
@@ -117,5 +122,4 @@ def measure(guest, size_bytes, seconds, until_s, full=None):
     why = why or guest.wait_units(2, seconds, most, until_s)
     if why:
         return {"why": why, "actual_bytes": actual}
-    begin, end = guest.samples[first], guest.samples[-1]
-    return {key: end[key] - begin[key] for key in begin} | {"actual_bytes": actual, "why": None}
+    return difference(guest.samples[first], guest.samples[-1]) | {"actual_bytes": actual, "why": None}

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import time
 
-from real_guest import MIB, Guest, cost_s, say, upper_bound
+from real_guest import MIB, Guest, cost_s, difference, say, upper_bound
 
 # Units of so many seconds are one figure.
 BLOCK_S = 8
@@ -93,16 +93,20 @@ def record(options, guests):
     return moments, phases
 
 
+def samples_of(guest, begin_s, end_s):
+    return [sample for sample in guest.samples if begin_s <= sample["time_s"] <= end_s]
+
+
 def blocks(guest, begin_s, end_s):
     """What a unit cost, in blocks; those with the load up and those with it down apart."""
     costs = {"up": [], "down": [], "some": {"up": 0, "down": 0}}
-    samples = [sample for sample in guest.samples if begin_s <= sample["time_s"] <= end_s]
+    samples = samples_of(guest, begin_s, end_s)
     first = None
     for sample in samples:
         if first is None or (first["risen_mib"] > 0) != (sample["risen_mib"] > 0):
             first = sample
         elif sample["time_s"] - first["time_s"] >= BLOCK_S:
-            block = {key: sample[key] - first[key] for key in sample}
+            block = difference(first, sample)
             kind = "up" if sample["risen_mib"] > 0 else "down"
             costs[kind].append(cost_s(block))
             costs["some"][kind] = max(costs["some"][kind], block["some_us"] / 1e6 / block["time_s"])
@@ -129,16 +133,16 @@ def compare(dry, acting):
 
 def step_costs(guest, begin_s, end_s):
     """What a unit cost so long after each rise of the load that is all within: one list for each of STEPS_S."""
-    samples = [sample for sample in guest.samples if begin_s <= sample["time_s"] <= end_s]
+    samples = samples_of(guest, begin_s, end_s)
     costs = [[] for _ in STEPS_S]
     for before, first in zip(samples, samples[1:]):
         at = first["time_s"]
         if before["risen_mib"] > 0 or first["risen_mib"] == 0 or at + STEPS_S[-1][1] > end_s:
             continue
         for found, (after, until) in zip(costs, STEPS_S):
-            within = [sample for sample in samples if at + after <= sample["time_s"] <= at + until]
+            within = samples_of(guest, at + after, at + until)
             if len(within) > 1:
-                found.append(cost_s({key: within[-1][key] - within[0][key] for key in within[0]}))
+                found.append(cost_s(difference(within[0], within[-1])))
     return costs
 
 
