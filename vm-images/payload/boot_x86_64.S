@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * From multiboot's 32-bit entry into 64-bit mode, with the first GiB mapped one to one by 2 MiB pages.
- * payload.c maps the rest. No interrupt is ever enabled and no segment loaded again, so that neither IDT nor GDT
- * is touched once the payload spins.
+ * payload.c maps the rest. No interrupt is enabled and no segment loaded again, so that neither IDT nor GDT is touched
+ * once the payload spins. With rest=yes both are, and lie in the page of spin.o, which counts as touched anyway.
  */
 #define MULTIBOOT_MAGIC 0x1badb002
 #define MULTIBOOT_MEMORY_MAP 2
@@ -83,6 +83,24 @@ gdt:	.quad 0
 gdt_pointer:
 	.word . - gdt - 1
 	.long gdt
+
+	.section .spin_page, "awx"
+	.align 8
+	.global rest_idt, rest_interrupt, rest_gdt_pointer, rest_idt_pointer
+rest_idt:
+	.skip 40 * 16
+rest_gdt:
+	.quad 0
+	.quad 0x00209a0000000000
+	.quad 0x0000920000000000
+rest_idt_pointer:
+	.word rest_gdt - rest_idt - 1
+	.quad rest_idt
+rest_gdt_pointer:
+	.word rest_idt_pointer - rest_gdt - 1
+	.quad rest_gdt
+rest_interrupt:
+	iretq
 
 	.bss
 	.align 4096

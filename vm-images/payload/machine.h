@@ -62,6 +62,11 @@ static inline void machine_halt(void)
     __asm__ volatile("wfi");
 }
 
+/** Not of this machine: see machine_rest_begin(). */
+static inline void machine_rest(void)
+{
+}
+
 /** Entries that were written are used from here on. */
 static inline void machine_tables_written(void)
 {
@@ -107,6 +112,13 @@ static inline void machine_halt(void)
     __asm__ volatile("cli; hlt");
 }
 
+/** Stops until the tick that machine_rest_begin() has started; returns at once if one is pending.
+ */
+static inline void machine_rest(void)
+{
+    __asm__ volatile("sti; hlt; cli" : : : "memory");
+}
+
 static inline void machine_tables_written(void)
 {
 }
@@ -131,6 +143,8 @@ const char *machine_read(const uint64_t start[2], struct machine_info *info);
 void machine_put_char(char c);
 /** Stops what would wake QEMU while the guest halts. */
 void machine_quiet(void);
+/** Starts the tick of 100 Hz that ends a machine_rest(). NULL, or what is wrong. */
+const char *machine_rest_begin(void);
 
 /** boot_ARCH.S, when it has a stack. */
 void payload_main(uint64_t first, uint64_t second);

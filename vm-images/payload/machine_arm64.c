@@ -65,6 +65,11 @@ void machine_quiet(void)
 {
 }
 
+const char *machine_rest_begin(void)
+{
+    return "rest=yes is for pc and q35 only";
+}
+
 static uint32_t big_endian(const void *at)
 {
     uint32_t value;

@@ -71,6 +71,57 @@ void machine_quiet(void)
     out_byte(PIT_CHANNEL_0, 0);
 }
 
+#define PIC_MASTER 0x20
+#define PIC_SLAVE 0xa0
+#define PIC_VECTOR 0x20
+#define PIC_LINES 8
+/* Channel 0, its count in two bytes, mode 2: an interrupt whenever it has counted down. */
+#define PIT_PERIODIC 0x34
+#define PIT_COUNT_10_MS 11932
+#define GATE_INTERRUPT 0x8e00
+#define CODE_SEGMENT 8
+
+/* boot_x86_64.S has them in the page of spin.o. */
+extern struct gate {
+    uint16_t offset_low;
+    uint16_t segment;
+    uint16_t type;
+    uint16_t offset_middle;
+    uint64_t offset_high;
+} rest_idt[PIC_VECTOR + PIC_LINES];
+extern char rest_interrupt[], rest_gdt_pointer[], rest_idt_pointer[];
+
+/**
+ * The master interrupt controller (Intel 8259) acknowledges by itself, so that rest_interrupt has
+ * nothing to do; all lines but the timer's are masked. Each line has a gate, for a spurious
+ * interrupt is the last line's.
+ */
+const char *machine_rest_begin(void)
+{
+    uint64_t offset = (uint64_t)rest_interrupt;
+
+    for (int line = 0; line < PIC_LINES; line++)
+        rest_idt[PIC_VECTOR + line] = (struct gate){.offset_low = (uint16_t)offset,
+                                                    .segment = CODE_SEGMENT,
+                                                    .type = GATE_INTERRUPT,
+                                                    .offset_middle = (uint16_t)(offset >> 16),
+                                                    .offset_high = offset >> 32};
+    __asm__ volatile("lgdt (%0); lidt (%1)"
+                     :
+                     : "r"(rest_gdt_pointer), "r"(rest_idt_pointer)
+                     : "memory");
+    out_byte(PIC_MASTER, 0x11);
+    out_byte(PIC_MASTER + 1, PIC_VECTOR);
+    out_byte(PIC_MASTER + 1, 0x04);
+    out_byte(PIC_MASTER + 1, 0x03);
+    out_byte(PIC_MASTER + 1, 0xfe);
+    out_byte(PIC_SLAVE + 1, 0xff);
+    out_byte(PIT_CONTROL, PIT_PERIODIC);
+    out_byte(PIT_CHANNEL_0, PIT_COUNT_10_MS & 0xff);
+    out_byte(PIT_CHANNEL_0, PIT_COUNT_10_MS >> 8);
+    return NULL;
+}
+
 #define SERIAL 0x3f8
 #define DEBUG_CONSOLE 0xe9
 

@@ -33,6 +33,7 @@ struct params {
     bool balloon_follows;   /**< the host's wishes, from then on */
     bool balloon_keeps;     /**< it says so and gives no page */
     bool idle;              /**< touches nothing once it is ready: its vCPU halts */
+    bool rests;             /**< halts for most of each 10 ms, between two passes */
     bool writes;
     enum populate populate;
     unsigned int phase_count;
@@ -204,6 +205,8 @@ static inline bool params_take_word(const char **text, struct params *params)
         return params_take_either(text, "read", "write", &params->writes);
     if (params_take(text, "idle="))
         return params_take_either(text, "no", "yes", &params->idle);
+    if (params_take(text, "rest="))
+        return params_take_either(text, "no", "yes", &params->rests);
     if (params_take(text, "phases="))
         return params_take_phases(text, params);
     if (params_take(text, "memory="))

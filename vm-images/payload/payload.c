@@ -267,6 +267,10 @@ void payload_main(uint64_t first, uint64_t second)
         put_error("phases= needs a timer, on a PC that of ACPI", "");
         return;
     }
+    if (state->params.rests && (wrong = machine_rest_begin())) {
+        put_error(wrong, "");
+        return;
+    }
     if (state->params.idle)
         machine_quiet();
     put_ready(state);
