@@ -106,9 +106,10 @@ embed_end() {
 
 # embed_create NAME MIB PARAMS [XML]: starts a payload guest, without huge pages, and waits until it is ready. XML is
 # put among the domain's elements; EMBED_TYPE=kvm makes it a KVM guest, BALLOON=virtio gives it that balloon. Needs
-# $payload and $nothp.
+# $payload, $nothp and resting().
 embed_create() {
-	local name=$1 mib=$2 params=$3 extra=${4:-} i arch=x86_64 machine=pc features=
+	local name=$1 mib=$2 params extra=${4:-} i arch=x86_64 machine=pc features=
+	params=$(resting "$3")
 	[[ $(uname -m) != aarch64 ]] || arch=aarch64 machine=virt features="<features><gic version='3'/></features>"
 	cat >"$embed_dir/$name.xml" <<-END
 		<domain type='${EMBED_TYPE:-qemu}'>

@@ -56,6 +56,8 @@ libs=(libvirtd guests linux_guest vmwssd balloond migrate)
 # shellcheck source=hazards_guests.sh
 . "$(dirname "$0")/hazards_guests.sh"
 
+# As in all figures of before.
+export REST=no
 times=${2:-1}
 assigned=256
 guests=()

@@ -7,6 +7,8 @@
 # KVM guest (in the lab) is measured where the host has a PMU or resctrl; the lab's emulated CPU has neither. What it counts and
 # answers is tested on trees of files (unit.resctrl, unit.cache_measure), and by the kernel's software events (unit.counters).
 
+# A spinning guest is part of what is tested here.
+export REST=no
 libs=(guests)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"

@@ -4,6 +4,8 @@
 #
 # What makes a number wrong: a second vmwss is kept out, other disturbances are flagged.
 
+# A spinning guest is part of what is tested here.
+export REST=no
 libs=(guests)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
