@@ -14,9 +14,9 @@
 #define LEAVE_EVERY_CYCLES (UINT64_C(1) << 25)
 /* Time is looked at after so many accesses, for passes that take long. */
 #define ACCESSES_PER_LOOK 4096
-/* Some 3 ms of each 10 with rest=yes: several passes over a working set of some MiB, and enough for
- * its vCPU time to say that it ran. */
-#define WORK_CYCLES (UINT64_C(1) << 23)
+/* Some ms of each 10 with rest=yes, and always a whole pass: enough for its vCPU time to say that it
+ * ran. */
+#define WORK_CYCLES (UINT64_C(1) << 21)
 
 struct clock {
     uint64_t next_leave; /**< time stamp */

@@ -39,8 +39,8 @@ goes_on() { records_after "$1" "$(newest_id "$1")" "${2:-1}"; }
 
 let_go='(no longer watched|its process has ended)'
 
-# Of a time in which the guest had a tenth of a core: with less it may not get through its set.
-ran="vcpu_s >= 0.1 * json_extract(windows, '\$[#-1][1]')"
+# Of a time in which the guest had 3 % of a core: with less it may not get through its set.
+ran="vcpu_s >= 0.03 * json_extract(windows, '\$[#-1][1]')"
 has_run() { (($(sql "SELECT count(*) FROM $of '$1' AND $ran") > 0)); }
 
 # holds_truth NAME TRUTH: so does the shortest window of the newest such record, at twice its width as check_panel has
