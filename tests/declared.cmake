@@ -75,9 +75,9 @@ function(declared_add name room script)
     # The runner ends a test in time, and lets it clean up; ctest's own limit is for a runner that hangs.
     math(EXPR ctest_limit "(${limit} + 120) * ${twice}")
     add_test(NAME ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-             # However ctest ends, its tests do.
-             COMMAND setpriv --pdeathsig TERM bash ${CMAKE_SOURCE_DIR}/tests/lib/run_test --logs ${test_logs} --limit ${limit}
-                     ${ARGN} ${name} ${script} ${d_args})
+             # The test ends when ctest does, however that ended.
+             COMMAND ${CMAKE_SOURCE_DIR}/tests/lib/reaper.py bash ${CMAKE_SOURCE_DIR}/tests/lib/run_test --logs ${test_logs}
+                     --limit ${limit} ${ARGN} ${name} ${script} ${d_args})
     set_tests_properties(${name} PROPERTIES LABELS "${room};${labels}" COST ${cost} TIMEOUT ${ctest_limit} SKIP_RETURN_CODE 77
                          PROCESSORS ${processors_${room}} RESOURCE_LOCK "${d_lock}" REQUIRED_FILES "${d_needs}" ENVIRONMENT "BUILD=${CMAKE_BINARY_DIR}")
     if("serial" IN_LIST labels)

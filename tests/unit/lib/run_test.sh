@@ -9,7 +9,7 @@ libs=(summary once_more)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 dir=$(mktemp -d /tmp/vmwss-run.XXXX)
-trap 'kill "$(cat "$dir/left")" 2>/dev/null; rm -rf -- "$dir"' EXIT
+trap 'kill -KILL $(cat "$dir/left" <(cut -d " " -f 2 "$dir/ended/pids/"*_*)) 2>/dev/null; rm -rf -- "$dir"' EXIT
 mkdir "$dir"/{integration,lab,tests,build}
 ln -s "$root/tests/lib" "$dir/tests/lib"
 
@@ -184,6 +184,62 @@ settles test -e "$dir/begun"
 kill -TERM "$runner"
 wait "$runner"
 check "a test that is stopped cleans up, and is waited for" test -e "$dir/cleaned_up"
+
+# Each way to end a test: which process gets which signal. The script's guest has daemonized, and has, as one of libvirt's, an
+# environment of its own, so that neither a signal to a process group nor a look at environments finds it. A terminal is closed
+# when the process that has its other side is killed.
+ways=(ctest_TERM ctest_INT ctest_KILL terminal_KILL reaper_KILL run_test_KILL script_KILL)
+ended=$dir/ended
+mkdir -p "$ended"/{tests,integration,pids}
+ln -s "$root/tests/lib" "$ended/tests/lib"
+sed 's/^declared_tests(lab.*//' "$dir/CMakeLists.txt" >"$ended/CMakeLists.txt"
+for way in "${ways[@]}"; do
+	script "ended/integration/$way" "limit=600" "
+		trap 'touch $ended/pids/$way.cleaned_up' EXIT
+		(env -i setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo guest \$!) >$ended/pids/$way.begins
+		echo script \$\$ run_test \$PPID reaper \$(ps -o ppid= -p \$PPID) | xargs -n 2 >>$ended/pids/$way.begins
+		mv $ended/pids/$way.begins $ended/pids/$way
+		while sleep 1; do :; done"
+done
+# Only a script ends what the reaper would have ended.
+sed -i "s|trap '|&kill \$(sed -n \"s/guest //p\" $ended/pids/reaper_KILL); |" "$ended/integration/reaper_KILL.sh"
+quietly cmake -S "$ended" -B "$ended/build"
+# pid_in WAY PROCESS
+pid_in() { sed -n "s/^$2 //p" "$ended/pids/$1"; }
+# gone WAY: none of its processes is there.
+gone() {
+	local pid
+	while read -r _ pid; do
+		if kill -0 "$pid" 2>/dev/null; then return 1; fi
+	done <"$ended/pids/$1"
+}
+in_terminal=(python3 -c 'import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+while os.read(terminal, 4096): pass')
+declare -A began=()
+# Without job control SIGINT would be ignored in the background.
+set -m
+for way in "${ways[@]}"; do
+	command=(ctest --test-dir "$ended/build" -R "\.$way\$")
+	[[ $way != terminal_* ]] || command=("${in_terminal[@]}" "${command[@]}")
+	"${command[@]}" </dev/null >"$ended/$way.printed" 2>&1 &
+	began[$way]=$!
+done
+set +m
+for way in "${ways[@]}"; do
+	process=${way%_*} signal=${way##*_} pid=${began[$way]}
+	if ! settles test -e "$ended/pids/$way"; then
+		fail "$process: the test begins" "$(<"$ended/$way.printed")"
+		continue
+	fi
+	[[ $process == ctest || $process == terminal ]] || pid=$(pid_in "$way" "$process")
+	kill "-$signal" "$pid"
+done
+for way in "${ways[@]}"; do
+	check "SIG${way##*_} for ${way%_*}: nothing is left running" settles gone "$way"
+	[[ $way == script_KILL ]] || check "and the script has cleaned up" test -e "$ended/pids/$way.cleaned_up"
+done
 
 # Seen a hundred times, and gone when it is to be ended. There is no such pid: none is so large.
 mkdir "$dir/bin"
