@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs a command, and ends all that is left of it: reaper.py COMMAND [ARGUMENT...]
+"""Runs a command, and ends all that is left of it: reaper.py [--nice N] COMMAND [ARGUMENT...]
 
 A trap of a script does not run when the script is killed, and its guests have daemonized, so no signal to a process group reaches
 them. Here every descendant of COMMAND whose parent dies becomes a child of this process (PR_SET_CHILD_SUBREAPER), and is ended
@@ -8,6 +8,9 @@ when COMMAND has ended.
 
 COMMAND gets SIGTERM when this process gets SIGTERM, SIGINT or SIGHUP, when nobody reads its standard output any more, which is how
 it learns that ctest was killed, and when this process is killed itself. The exit status is COMMAND's.
+
+With --nice, COMMAND has a session of its own, and so a scheduling group (sched(7), the autogroup feature), of this niceness. Each
+daemonized guest has one too, of niceness 0: what is tested then need not wait for the guests that it is tested on.
 """
 
 import ctypes
@@ -27,7 +30,17 @@ def prctl(option, value):
         sys.exit(f"reaper.py: prctl {option} failed")
 
 
-def start(arguments, mask):
+def set_niceness(niceness):
+    """Where the kernel has no such groups, or this is not root, the niceness stays as it is: it makes tests quick, not right."""
+    os.setsid()
+    try:
+        with open("/proc/self/autogroup", "w", encoding="ascii") as group:
+            group.write(niceness)
+    except OSError:
+        pass
+
+
+def start(arguments, niceness, mask):
     """Returns the pid of the command."""
     reaper = os.getpid()
     pid = os.fork()
@@ -36,6 +49,8 @@ def start(arguments, mask):
         # The reaper may have been killed before the kernel knew what to do then.
         if os.getppid() != reaper:
             os._exit(128 + signal.SIGTERM)
+        if niceness is not None:
+            set_niceness(niceness)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.execvp(arguments[0], arguments)
@@ -123,7 +138,10 @@ def main():
     # nohup has SIGHUP ignored, for instance.
     ends = {signo for signo in signals if signal.getsignal(signo) != signal.SIG_IGN}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ends | {signal.SIGCHLD})
-    status = wait_for(start(sys.argv[1:], mask), ends)
+    arguments, niceness = sys.argv[1:], None
+    if arguments[0] == "--nice":
+        niceness, arguments = arguments[1], arguments[2:]
+    status = wait_for(start(arguments, niceness, mask), ends)
     end_orphans()
     return status
 
