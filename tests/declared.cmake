@@ -5,8 +5,8 @@
 #   # test: [LABEL...] [KEY=VALUE...]
 #
 # is one test; without such a line a script is one test with the label of its room. Labels: core (a change breaks these first:
-# part of tests/run without options), thorough (only of tests/run --thorough), tcg, libvirt, and serial, beside which nothing
-# runs. Keys, of which lists have commas:
+# part of tests/run without options), thorough (only of tests/run --thorough), tcg, libvirt, and serial, of which one
+# runs at a time. Keys, of which lists have commas:
 #
 #   name=NAME     instead of the script's own
 #   args=LIST     arguments of the script; @BUILD@ is the build directory, here and below, @ROOT@ the checkout
