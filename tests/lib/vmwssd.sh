@@ -69,6 +69,23 @@ vmwssd_end() {
 	return $status
 }
 
+# vmwssd_runs: else the end of its log goes to stderr.
+vmwssd_runs() {
+	kill -0 "$daemon" 2>/dev/null && return
+	echo "# vmwssd has ended; the end of its log:" >&2
+	tail -n 5 "$log" | sed 's/^/#   /' >&2
+	return 1
+}
+
+# vmwssd_runs_for SECONDS: waits so long; false as soon as it has ended.
+vmwssd_runs_for() {
+	local end=$((SECONDS + $1))
+	while ((SECONDS < end)); do
+		vmwssd_runs || return 1
+		sleep 1
+	done
+}
+
 # ends_in_a_second BEGIN...: as it did just now when SIGTERM ended it, or once of four more times, each after BEGIN: a busy
 # machine may keep it waiting, but not always.
 ends_in_a_second() {
@@ -92,7 +109,7 @@ trap end_all EXIT
 # logged PATTERN: it has said so.
 logged() { grep -qE -- "$1" "$log"; }
 
-# sql QUERY: of the history. A database that vmwssd has yet to make is waited for, and so is one that is locked. Whatever else
+# sql QUERY: of the history. A database that vmwssd has yet to make is waited for, unless it has ended, and so is one that is locked. Whatever else
 # SQLite does not like fails the test, also where no answer is what was hoped for: finish fails it.
 late_failures=$guests_dir/late
 sql() {
@@ -101,6 +118,7 @@ sql() {
 		status=0
 		sqlite3 -batch -readonly -cmd '.timeout 10000' "$db" "$1" 2>"$message" || status=$?
 		grep -qE 'unable to open database file|no such table' "$message" || break
+		[[ -z $daemon ]] || kill -0 "$daemon" 2>/dev/null || break
 		sleep 0.1
 	done
 	((status == 0)) || printf 'SQLite: %s: %s\n' "$(tr '\n' ' ' <"$message")" "$1" >>"$late_failures"

@@ -222,6 +222,7 @@ all_give() {
 			echo "# all gave within $((SECONDS - begin)) s"
 			return 0
 		fi
+		vmwssd_runs || break
 		sleep 10
 	done
 	why_not

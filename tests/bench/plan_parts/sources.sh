@@ -86,7 +86,10 @@ plan_url() {
 	victoria-metrics -storageDataPath="$dir/victoria" -httpListenAddr="127.0.0.1:$port" -retentionPeriod=1y -loggerLevel=ERROR &
 	server=$!
 	disown
-	until curl --silent "$url/health" >/dev/null; do sleep 0.2; done
+	until curl --silent "$url/health" >/dev/null; do
+		kill -0 "$server" 2>/dev/null || { echo "victoria-metrics has ended" >&2; return 1; }
+		sleep 0.2
+	done
 	import_hosts || return 1
 	curl --silent "$url/internal/force_flush"
 	cpu=$(server_cpu)
