@@ -144,6 +144,7 @@ static void leave_a_child(void)
 
         if (run_lock_guest(&lock, &root, 7, &at_once, NULL) < 0)
             _exit(1);
+        children_outlive = true;
         if (fork() == 0) {
             hold_until_awaited();
             unlinkat(root.dirfd, "run/vmwss/guest-7.lock", 0);
