@@ -258,12 +258,12 @@ static void wake_waiting(const void *what, pid_t pid, bool all)
     } while (all && first);
 }
 
-/* To the next moment that anyone waits for, or to @p most_ns. */
+/* To the next moment that anyone waits for, or to @p most_ns, and until all that this wakes is
+ * done: what the driving thread waits for may be there then, before more time passes. */
 static void step(uint64_t most_ns)
 {
     uint64_t next_ns = most_ns;
 
-    virtual_clock_settle();
     lock_clock();
     for (const struct wait *one = shared_clock->waits; one < shared_clock->waits + MAX_WAITS; one++)
         if (one->taken && !one->woken && one->until_ns < next_ns)
@@ -274,24 +274,27 @@ static void step(uint64_t most_ns)
         if (one->taken && !one->woken && one->until_ns <= atomic_load(&shared_clock->now_ns))
             wake(one, true);
     unlock_clock();
+    virtual_clock_settle();
 }
 
 static void pass_until(uint64_t until_ns)
 {
+    virtual_clock_settle();
     while (atomic_load(&shared_clock->now_ns) < until_ns)
         step(until_ns);
-    virtual_clock_settle();
 }
 
 static void await(struct wait *one)
 {
     begin_ignored();
-    if (drives)
+    if (drives) {
+        virtual_clock_settle();
         while (sem_trywait(&one->go) < 0)
             step(NEVER);
-    else
+    } else {
         while (sem_wait(&one->go) < 0)
             ;
+    }
     end_ignored();
 }
 
@@ -455,11 +458,18 @@ int __wrap_clock_nanosleep(clockid_t id, int flags, const struct timespec *time,
     return sleep_until(ns_of(time));
 }
 
+static uint64_t in_ms(int timeout_ms)
+{
+    return timeout_ms < 0 ? NEVER
+                          : atomic_load(&shared_clock->now_ns) + (uint64_t)timeout_ms * 1000000;
+}
+
 /* The driving thread asks anew after each step. */
 static int poll_and_drive(struct pollfd *fds, nfds_t n, uint64_t until_ns)
 {
     int rc;
 
+    virtual_clock_settle();
     while ((rc = __real_poll(fds, n, 0)) == 0 && atomic_load(&shared_clock->now_ns) < until_ns)
         step(until_ns);
     return rc;
@@ -467,18 +477,15 @@ static int poll_and_drive(struct pollfd *fds, nfds_t n, uint64_t until_ns)
 
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
-    uint64_t until_ns = NEVER;
     sigset_t set;
     int rc;
 
     if (!shared_clock || timeout_ms == 0 || (timeout_ms < 0 && !drives))
         return __real_poll(fds, n, timeout_ms);
-    if (timeout_ms > 0)
-        until_ns = atomic_load(&shared_clock->now_ns) + (uint64_t)timeout_ms * 1000000;
     if (drives)
-        return poll_and_drive(fds, n, until_ns);
+        return poll_and_drive(fds, n, in_ms(timeout_ms));
 
-    struct wait *one = begin_wait(NULL, getpid(), until_ns, gettid());
+    struct wait *one = begin_wait(NULL, getpid(), in_ms(timeout_ms), gettid());
 
     pthread_sigmask(SIG_SETMASK, NULL, &set);
     sigdelset(&set, WAKE); /* which may have come already, or be left from the last time */
@@ -546,6 +553,7 @@ int __wrap_pthread_clockjoin_np(pthread_t thread, void **result, clockid_t id,
 
     if (!shared_clock || !drives)
         return __real_pthread_clockjoin_np(thread, result, id, until);
+    virtual_clock_settle();
     while ((rc = pthread_tryjoin_np(thread, result)) == EBUSY) {
         if (atomic_load(&shared_clock->now_ns) >= ns_of(until))
             return ETIMEDOUT;
