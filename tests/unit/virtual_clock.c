@@ -161,6 +161,13 @@ void virtual_clock_settle(void)
  * the same clock have synchronised their own data by that. */
 void AnnotateIgnoreSyncBegin(const char *file, int line) __attribute__((weak));
 void AnnotateIgnoreSyncEnd(const char *file, int line) __attribute__((weak));
+const char *__tsan_default_options(void); /* NOLINT(bugprone-reserved-identifier) */
+
+/* It would sleep for a second at the end of each process, which would seem to be at rest. */
+const char *__tsan_default_options(void)
+{
+    return "atexit_sleep_ms=0";
+}
 
 static void begin_ignored(void)
 {

@@ -59,6 +59,16 @@ static void stop_scanner(void)
     ck_assert_int_eq(waitpid(pid, NULL, WUNTRACED), pid);
 }
 
+/* Its status: it has been told to end, or the time for that has passed. How long it takes is not
+ * told by the virtual clock: AddressSanitizer looks for leaks in a process of its own then. */
+static int status_at_end(void)
+{
+    siginfo_t ended;
+
+    ck_assert_int_eq(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+    return scanner_wait(pid);
+}
+
 START_TEST(a_guest_is_found_and_opened_beyond_the_wall)
 {
     const struct domain_name name = {"", "sys1", UUID};
@@ -81,7 +91,7 @@ START_TEST(a_guest_is_found_and_opened_beyond_the_wall)
     scanner_close(scanner, &guest);
     ck_assert(guest.guest == 0);
     scanner_leave(scanner);
-    ck_assert_int_eq(scanner_wait(pid), 0);
+    ck_assert_int_eq(status_at_end(), 0);
 }
 END_TEST
 
@@ -494,7 +504,7 @@ START_TEST(what_is_no_request_ends_it)
 
     ck_assert_int_eq(
         scan_socket_send(scanner_fd(scanner), &too_long, long_one ? sizeof(too_long) : 1, -1), 0);
-    ck_assert_int_eq(scanner_wait(pid), 0);
+    ck_assert_int_eq(status_at_end(), 0);
 }
 END_TEST
 
@@ -502,7 +512,8 @@ START_TEST(it_ends_when_nobody_asks_any_more)
 {
     start(200 * MILLISECOND);
     ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), 0);
-    ck_assert_int_eq(scanner_wait(pid), SCANNER_EXIT_HUNG);
+    virtual_clock_pass_ms(2000);
+    ck_assert_int_eq(status_at_end(), SCANNER_EXIT_HUNG);
 }
 END_TEST
 
@@ -519,7 +530,7 @@ START_TEST(it_does_not_end_for_having_been_stopped)
     virtual_clock_pass_ms(200);
     ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), 0);
     scanner_leave(scanner);
-    ck_assert_int_eq(scanner_wait(pid), 0);
+    ck_assert_int_eq(status_at_end(), 0);
 }
 END_TEST
 
@@ -533,7 +544,7 @@ START_TEST(it_waits_for_the_other_half_to_begin)
     ck_assert_int_eq(scanner_list(scanner, &pids), 1);
     free(pids);
     scanner_leave(scanner);
-    ck_assert_int_eq(scanner_wait(pid), 0);
+    ck_assert_int_eq(status_at_end(), 0);
 }
 END_TEST
 
