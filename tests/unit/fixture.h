@@ -5,7 +5,11 @@
 #include "base/fsroot.h"
 
 #include <check.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #define FIXTURE_PID 1000 /* capture.sh gives every process this pid */
 
@@ -21,11 +25,31 @@ static inline struct fsroot fixture_open(const char *name)
     return root;
 }
 
-/** Runs the cases of one suite; the exit status for main(). */
+static pid_t forking;         /* the process that forks, as the child sees it */
+static bool children_outlive; /* what this process forks is to go on when it ends */
+
+static inline void note_forking(void)
+{
+    forking = getpid();
+}
+
+static inline void end_with_parent(void)
+{
+    if (children_outlive)
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != forking) /* it has ended already */
+        _exit(1);
+}
+
+/** Runs the cases of one suite; the exit status for main(). Each case is a process, and so is much
+ * of what it tests; all end with whoever started them, as ctest may end this one at any time, and
+ * some of them block signals, or wait for what only the test lets go on. */
 static inline int run_suite(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
 
+    pthread_atfork(note_forking, NULL, end_with_parent);
     srunner_run_all(runner, CK_ENV);
 
     int failed = srunner_ntests_failed(runner);

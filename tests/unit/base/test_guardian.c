@@ -37,6 +37,7 @@ static ssize_t said_after(int signal, char *said, size_t size)
         sigaction(SIGTERM, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
         sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
         setpgid(0, 0);
+        children_outlive = true;
         if (guardian_post(&guardian, 64, tell, &ends[1], NULL) < 0)
             _exit(1);
         strcpy(guardian_shared(guardian), "restored"); /* after the fork: it must see this */

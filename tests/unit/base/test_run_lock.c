@@ -2,6 +2,7 @@
 /** @file test_run_lock.c  One holder for each guest, however that holder ends. */
 #include "base/run_lock.h"
 
+#include "asleep.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "fixture.h"
@@ -18,9 +19,13 @@
 static char dir[] = "/tmp/vmwss-lock.XXXXXX";
 static struct fsroot root;
 static const struct lock_wait at_once = {.pidfd = -1};
+static pid_t self;
+static int go[2]; /* a pipe, by which who holds the lock hears that he may end */
 
 static void setup(void)
 {
+    self = getpid();
+    ck_assert_int_eq(pipe(go), 0);
     strcpy(dir + strlen(dir) - 6, "XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
@@ -36,8 +41,23 @@ static void teardown(void)
     ck_assert_int_eq(rmdir(dir), 0); /* nothing is left behind */
 }
 
-/* A process that holds the lock of guest 7, for @p ms or until it is killed. */
-static pid_t start_holder(int ms)
+/* In another process, until this one waits for the lock after it was told so, or has ended. */
+static void hold_until_awaited(void)
+{
+    char word;
+
+    close(go[1]);
+    if (read(go[0], &word, 1) == 1)
+        await_sleep(self);
+}
+
+static void let_go_when_awaited(void)
+{
+    ck_assert_int_eq(write(go[1], "g", 1), 1);
+}
+
+/* A process that holds the lock of guest 7 until it is awaited, or killed. */
+static pid_t start_holder(void)
 {
     int ends[2];
     char word;
@@ -51,7 +71,7 @@ static pid_t start_holder(int ms)
 
         if (run_lock_guest(&lock, &root, 7, &at_once, NULL) < 0 || write(ends[1], "h", 1) != 1)
             _exit(1);
-        usleep((useconds_t)ms * 1000);
+        hold_until_awaited();
         run_lock_release(&lock);
         _exit(0);
     }
@@ -65,7 +85,7 @@ START_TEST(names_the_holder)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     struct error error = {0};
-    pid_t pid = start_holder(60000);
+    pid_t pid = start_holder();
     char text[32];
 
     snprintf(text, sizeof(text), "process %d", (int)pid);
@@ -84,7 +104,7 @@ END_TEST
 START_TEST(kill_releases)
 {
     struct run_lock lock = RUN_LOCK_NONE;
-    pid_t pid = start_holder(60000);
+    pid_t pid = start_holder();
 
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -100,13 +120,14 @@ END_TEST
 START_TEST(waits_as_told)
 {
     struct run_lock lock = RUN_LOCK_NONE;
-    pid_t pid = start_holder(300);
+    pid_t pid = start_holder();
     struct lock_wait wait = {.seconds = 0.05, .pidfd = -1};
     uint64_t began_ns = clock_ns();
 
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EBUSY);
     ck_assert_uint_ge(clock_ns() - began_ns, 50000000);
     wait.seconds = 60;
+    let_go_when_awaited();
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
     waitpid(pid, NULL, 0);
     run_lock_release(&lock);
@@ -114,7 +135,7 @@ START_TEST(waits_as_told)
 END_TEST
 
 /* Of a process that was killed, a child that has the lock yet. */
-static void leave_a_child(int ms)
+static void leave_a_child(void)
 {
     pid_t pid = fork();
 
@@ -123,8 +144,9 @@ static void leave_a_child(int ms)
 
         if (run_lock_guest(&lock, &root, 7, &at_once, NULL) < 0)
             _exit(1);
+        children_outlive = true;
         if (fork() == 0) {
-            usleep((useconds_t)ms * 1000);
+            hold_until_awaited();
             unlinkat(root.dirfd, "run/vmwss/guest-7.lock", 0);
         }
         _exit(0);
@@ -141,15 +163,17 @@ START_TEST(waits_for_what_restores)
     struct run_lock lock = RUN_LOCK_NONE;
     const struct lock_wait wait = {.ended_seconds = 60, .pidfd = -1};
 
-    leave_a_child(300);
+    leave_a_child();
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), -EBUSY);
+    let_go_when_awaited();
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
     run_lock_release(&lock);
 
     /* It has removed its file, or somebody else has not written his pid: nobody's yet. */
-    pid_t pid = start_holder(300);
+    pid_t pid = start_holder();
     cleanup_close int fd = openat(root.dirfd, "run/vmwss/guest-7.lock", O_WRONLY | O_TRUNC);
 
+    let_go_when_awaited();
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
     waitpid(pid, NULL, 0);
     run_lock_release(&lock);
@@ -160,7 +184,7 @@ START_TEST(a_holder_that_lives_is_not_waited_for)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     const struct lock_wait wait = {.ended_seconds = 600, .pidfd = -1};
-    pid_t pid = start_holder(60000);
+    pid_t pid = start_holder();
 
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), -EBUSY);
     kill(pid, SIGKILL);
@@ -171,7 +195,7 @@ END_TEST
 START_TEST(gives_up_when_interrupted)
 {
     struct run_lock lock = RUN_LOCK_NONE;
-    pid_t pid = start_holder(60000);
+    pid_t pid = start_holder();
     const volatile int interrupted = 1;
     const struct lock_wait wait = {.seconds = 60, .interrupted = &interrupted, .pidfd = -1};
 
@@ -237,7 +261,7 @@ START_TEST(lent_and_taken_back)
 
     run_lock_lend(&lock);
 
-    pid_t pid = start_holder(60000); /* it gets what we lent ... */
+    pid_t pid = start_holder(); /* it gets what we lent ... */
 
     ck_assert_int_eq(run_lock_retake(&lock, &others), -EBUSY);
     kill(pid, SIGKILL); /* ... and leaves its file behind */
@@ -247,7 +271,8 @@ START_TEST(lent_and_taken_back)
     ck_assert(others);
 
     run_lock_lend(&lock);
-    pid = start_holder(0); /* or removes it */
+    pid = start_holder(); /* or removes it */
+    let_go_when_awaited();
     waitpid(pid, NULL, 0);
     others = false;
     ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
@@ -271,7 +296,7 @@ START_TEST(released_while_another_has_it)
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
     run_lock_lend(&lock);
 
-    pid_t pid = start_holder(60000);
+    pid_t pid = start_holder();
 
     run_lock_release(&lock);
     ck_assert_int_eq(run_lock_guest(&second, &root, 7, &at_once, NULL), -EBUSY);
@@ -317,7 +342,7 @@ START_TEST(given_back)
 
     run_lock_lend(&lock);
 
-    pid_t pid = start_holder(60000);
+    pid_t pid = start_holder();
 
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -369,7 +394,7 @@ END_TEST
 START_TEST(swept)
 {
     struct run_lock lock = RUN_LOCK_NONE;
-    pid_t dead = start_holder(60000);
+    pid_t dead = start_holder();
     bool others = false;
 
     kill(dead, SIGKILL);

@@ -421,6 +421,7 @@ static void end_by(int number)
     if (pid == 0) {
         sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
         setpgid(0, 0); /* not the process group of the test */
+        children_outlive = true;
         if (open_group() < 0 || resctrl_group_begin(group, &caches, &seen, &error) < 0 ||
             !exists(OUR_GROUP))
             _exit(1);

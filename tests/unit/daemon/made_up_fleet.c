@@ -28,8 +28,7 @@ struct config config;
 static char dir[32];
 static struct fsroot root;
 static struct run_lock lock = RUN_LOCK_NONE;
-static atomic_bool started;                         /* there is a fleet */
-static uint64_t sleeps_until_ns[FLEET_WORKERS_MAX]; /* by its mutex; 0: that worker is awake */
+static atomic_bool started; /* there is a fleet */
 
 /* --- the scans -------------------------------------------------------------------------------- */
 
@@ -48,17 +47,11 @@ struct guest_scan *guest_scan_new(struct guest *guest, const struct fsroot *give
     return scan;
 }
 
-static void wait_while(atomic_bool *hangs)
-{
-    while (atomic_load(hangs))
-        usleep(1000);
-}
-
 void guest_scan_free(struct guest_scan *scan)
 {
     if (!scan)
         return;
-    wait_while(&shared->of[scan->i].restore_hangs);
+    virtual_clock_wait_while(&shared->of[scan->i].restore_hangs);
     atomic_fetch_add(&shared->of[scan->i].freed, 1);
     guest_close(&scan->guest);
     free(scan);
@@ -77,7 +70,7 @@ int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, u
     shared->log[n].thread = (pid_t)syscall(SYS_gettid);
     atomic_fetch_add(&shared->of[scan->i].begun, 1);
     usleep(atomic_load(&shared->slow_us));
-    wait_while(&shared->of[scan->i].hangs);
+    virtual_clock_wait_while(&shared->of[scan->i].hangs);
     memset(record, 0, sizeof(*record));
     record->sample.pid = FIRST_PID + scan->i;
     atomic_fetch_add(&shared->of[scan->i].scans, 1);
@@ -150,10 +143,6 @@ atomic_uint sleeps, overslept;
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __real_scanner_batch_send(struct scanner *to, struct scanner_batch *batch);
 void __wrap_scanner_batch_send(struct scanner *to, struct scanner_batch *batch);
-int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *until);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *until);
 
 static void make_hang(uint64_t guest)
 {
@@ -174,56 +163,29 @@ void __wrap_scanner_batch_send(struct scanner *to, struct scanner_batch *batch)
     __real_scanner_batch_send(to, batch);
 }
 
-static int wait_late(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
-{
-    if (atomic_load(&wakes_late) && (uint64_t)until->tv_sec > clock_ns() / SECOND + 5)
-        return pthread_cond_wait(cond, mutex);
-    return __real_pthread_cond_timedwait(cond, mutex, until);
-}
-
-/* Does nobody wake for the first deadline? The mutex is held. */
-static bool all_oversleep(void)
-{
-    const struct deadline *next = deadline_next(&fleet->queue);
-    uint64_t first_ns = UINT64_MAX;
-
-    for (size_t i = 0; i < FLEET_WORKERS_MAX; i++)
-        if (sleeps_until_ns[i] > 0 && sleeps_until_ns[i] < first_ns)
-            first_ns = sleeps_until_ns[i];
-    return next && next->at_ns < first_ns;
-}
-
-static void note_sleep(const struct timespec *until)
-{
-    size_t i = 0;
-
-    while (i < FLEET_WORKERS_MAX - 1 && !pthread_equal(fleet->workers[i].thread, pthread_self()))
-        i++;
-    sleeps_until_ns[i] = until ? (uint64_t)until->tv_sec * SECOND + (uint64_t)until->tv_nsec : 0;
-    if (!until)
-        return;
-    atomic_fetch_add(&sleeps, 1);
-    atomic_fetch_add(&overslept, all_oversleep());
-}
-
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *until)
-{
-    if (atomic_load(&started) && cond == &fleet->changed) {
-        note_sleep(until);
-
-        int rc = wait_late(cond, mutex, until);
-
-        note_sleep(NULL);
-        return rc;
-    }
-    return wait_late(cond, mutex, until);
-}
 /* NOLINTEND(bugprone-reserved-identifier) */
+
+/* A worker is about to sleep, with the mutex held: does nobody wake for the first deadline? */
+static void note_sleep(const pthread_cond_t *cond, uint64_t *until_ns)
+{
+    const struct deadline *next;
+    uint64_t first_ns;
+
+    if (atomic_load(&wakes_late) && *until_ns > clock_ns() + 5 * SECOND)
+        *until_ns = UINT64_MAX;
+    if (!atomic_load(&started) || cond != &fleet->changed)
+        return;
+    first_ns = virtual_clock_wakes_ns(cond);
+    if (*until_ns < first_ns)
+        first_ns = *until_ns;
+    next = deadline_next(&fleet->queue);
+    atomic_fetch_add(&sleeps, 1);
+    atomic_fetch_add(&overslept, next && next->at_ns < first_ns);
+}
 
 /* --- the fleet -------------------------------------------------------------------------------- */
 
-static void make_processes(int n)
+void make_processes(int n)
 {
     char command[512];
 
@@ -244,7 +206,10 @@ void start(int n, double period_s)
     struct fleet_sinks sinks = {0};
     struct error error = {0};
 
-    make_processes(n);
+    virtual_clock_start();
+    virtual_clock_on_wait = note_sleep;
+    if (!*dir)
+        make_processes(n);
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(shared, MAP_FAILED);
     ck_assert_msg(scanner_start(&scanner, &plan, &scanner_pid, &error) == 0, "%s", error.text);
@@ -315,7 +280,7 @@ bool are_scanned(int n, int but, unsigned more)
     for (int i = 0; i < n; i++)
         before[i] = scans(i);
     for (int tries = 0; tries < 3000 && !all; tries++) {
-        usleep(10000);
+        virtual_clock_pass_ms(10);
         all = true;
         for (int i = 0; i < n; i++)
             all &= i == but || scans(i) >= before[i] + more;
@@ -326,7 +291,7 @@ bool are_scanned(int n, int but, unsigned more)
 bool becomes(atomic_uint *number, unsigned value)
 {
     for (int tries = 0; tries < 3000 && atomic_load(number) != value; tries++)
-        usleep(10000);
+        virtual_clock_pass_ms(10);
     return atomic_load(number) == value;
 }
 
@@ -344,9 +309,9 @@ static bool is_settled(void)
 void settle(unsigned before[N])
 {
     for (int tries = 0; tries < 3000 && !is_settled(); tries++)
-        usleep(10000);
+        virtual_clock_pass_ms(10);
     ck_assert(is_settled());
-    usleep(100000); /* until both sleep */
+    virtual_clock_settle(); /* until both sleep */
     for (int i = 0; i < N; i++)
         before[i] = scans(i);
 }
@@ -354,7 +319,7 @@ void settle(unsigned before[N])
 bool has_records(uint64_t n)
 {
     for (int tries = 0; tries < 3000 && fleet_state(fleet).records < n; tries++)
-        usleep(10000);
+        virtual_clock_pass_ms(10);
     return fleet_state(fleet).records == n;
 }
 
@@ -363,25 +328,18 @@ int have_one_hang(int n)
     ck_assert(are_scanned(n, -1, 4)); /* together, by then */
     atomic_store(&hang_first, true);
     for (int tries = 0; tries < 3000 && atomic_load(&hung) < 0; tries++)
-        usleep(10000);
+        virtual_clock_pass_ms(10);
     ck_assert_int_ge(atomic_load(&hung), 0);
 
     const int i = atomic_load(&hung);
 
-    while (atomic_load(&shared->of[i].begun) == scans(i))
-        usleep(1000);
+    virtual_clock_settle();
+    ck_assert_uint_eq(atomic_load(&shared->of[i].begun), scans(i) + 1);
     return i;
 }
 
 size_t hanging(void)
 {
-    size_t least = SIZE_MAX;
-
-    for (int i = 0; i < 100; i++) {
-        size_t now = fleet_state_at(fleet, clock_ns() + 20 * SECOND).hanging;
-
-        least = now < least ? now : least;
-        usleep(5000);
-    }
-    return least;
+    virtual_clock_settle();
+    return fleet_state_at(fleet, clock_ns() + 20 * SECOND).hanging;
 }

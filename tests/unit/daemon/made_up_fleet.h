@@ -6,6 +6,8 @@
 
 #include "daemon/scan/fleet_private.h"
 
+#include "virtual_clock.h"
+
 #include <stdatomic.h>
 
 #define SECOND 1000000000ULL
@@ -43,6 +45,9 @@ extern atomic_bool wakes_late; /* nobody wakes of himself who has more than five
  * deadline. */
 extern atomic_uint sleeps, overslept;
 
+/** What there is in /proc of @p n guests; start() does it if it was not done before. */
+void make_processes(int n);
+
 /** Of @p n guests at most. */
 void start(int n, double period_s);
 
@@ -60,7 +65,7 @@ void let_go(int i);
 
 unsigned scans(int i);
 
-/* What follows waits for half a minute at most. */
+/* What follows waits for half a minute at most, by the virtual clock. */
 
 /** All of 0 .. n - 1 but @p but have been scanned @p more times. */
 bool are_scanned(int n, int but, unsigned more);
@@ -78,5 +83,5 @@ void settle(unsigned before[N]);
 /** A scan hangs that others of its batch come after; of which guest. */
 int have_one_hang(int n);
 
-/** Threads that hang all the time: at any moment a worker may be just at work. */
+/** Threads whose scan, or what restores a guest, hangs. */
 size_t hanging(void);

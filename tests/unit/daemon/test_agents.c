@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "daemon/agents/agents_private.h"
 #include "fixture.h"
+#include "virtual_clock.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static void setup(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
+    virtual_clock_start();
     snprintf(endpoint.path, sizeof(endpoint.path), "/tmp/vmwss-agents-%d.sock", (int)getpid());
     unlink(endpoint.path);
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", endpoint.path);

@@ -17,7 +17,7 @@ START_TEST(guests_that_are_due_soon_are_asked_for_at_once)
     start(2 * N, 0.4);
     for (int i = 0; i < 2 * N; i++) {
         add(i);
-        usleep(25000);
+        virtual_clock_pass_ms(25);
     }
     ck_assert(are_scanned(2 * N, -1, 3));
     atomic_store(&batches, 0);
@@ -64,9 +64,9 @@ START_TEST(a_scan_that_took_long_is_recorded)
     hangs = atomic_load(&hung);
     ck_assert_int_ge(hangs, 0);
     ck_assert_uint_eq(scans(hangs), before[hangs]);
-    atomic_store(&shared->of[hangs].hangs, false);
+    virtual_clock_clear(&shared->of[hangs].hangs);
     ck_assert(has_records(records + N));
-    usleep(3000000); /* after two it would be scanned again */
+    virtual_clock_pass_ms(3000); /* after two it would be scanned again */
     ck_assert_uint_eq(fleet_state(fleet).records, records + N);
     for (int i = 0; i < N; i++)
         ck_assert_uint_eq(scans(i), before[i] + 1);
@@ -113,13 +113,13 @@ START_TEST(nobody_sleeps_while_the_rest_of_a_batch_waits)
     atomic_store(&hang_first, true);
     fleet_configure(fleet, &config); /* all are due now, and whoever is woken first has them */
     for (int tries = 0; tries < 3000 && atomic_load(&hung) < 0; tries++)
-        usleep(1000);
+        virtual_clock_pass_ms(1);
     hangs = atomic_load(&hung);
     ck_assert_int_ge(hangs, 0);
     for (int i = 0; i < N; i++)
         ck_assert(i == hangs || becomes(&shared->of[i].scans, before[i] + 1));
     ck_assert_uint_eq(scans(hangs), before[hangs]);
-    atomic_store(&shared->of[hangs].hangs, false);
+    virtual_clock_clear(&shared->of[hangs].hangs);
 }
 END_TEST
 
@@ -163,7 +163,7 @@ START_TEST(a_scan_that_others_make_is_the_same)
         ck_assert(becomes(&shared->of[i].jobs, FLAG_MIGRATING));
     }
     ck_assert_int_ge(atomic_load(&hung), 0);
-    atomic_store(&shared->of[atomic_load(&hung)].hangs, false);
+    virtual_clock_clear(&shared->of[atomic_load(&hung)].hangs);
     fleet_stop(fleet);
 }
 END_TEST
@@ -177,11 +177,11 @@ START_TEST(rules_that_change_during_a_scan_take_effect_after_it)
     atomic_store(&shared->of[0].hangs, true);
     add(0);
     while (atomic_load(&shared->of[0].begun) == 0)
-        usleep(1000);
+        virtual_clock_pass_ms(1);
     other = config;
     other.window_s[0] /= 2;
     fleet_configure(fleet, &other);
-    atomic_store(&shared->of[0].hangs, false);
+    virtual_clock_clear(&shared->of[0].hangs);
     ck_assert(becomes(&shared->of[0].anew, 1));
     fleet_stop(fleet);
 }

@@ -7,7 +7,9 @@
 
 #include "fixture.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The thread of the scanner that had it scans nobody of that batch after it. */
@@ -26,7 +28,7 @@ START_TEST(a_scan_that_hangs_stops_only_its_guest)
     for (unsigned k = 0; k < n; k++)
         if (shared->log[k].guest == i)
             thread = shared->log[k].thread;
-    atomic_store(&shared->of[i].hangs, false);
+    virtual_clock_clear(&shared->of[i].hangs);
     ck_assert(are_scanned(N, -1, 3));
     for (unsigned k = n; k < atomic_load(&shared->n); k++)
         ck_assert_int_ne(shared->log[k].thread, thread);
@@ -39,15 +41,15 @@ END_TEST
 START_TEST(nobody_sleeps_while_the_last_of_a_batch_hangs)
 {
     start(N, 0.8);
+    atomic_store(&wakes_late, true); /* also who is asleep when it hangs */
     add_at_once(N);
     ck_assert(are_scanned(N, -1, 4)); /* together, by then */
-    atomic_store(&wakes_late, true);
     atomic_store(&hang_last, true);
     for (int tries = 0; tries < 3000 && atomic_load(&hung) < 0; tries++)
-        usleep(10000);
+        virtual_clock_pass_ms(10);
     ck_assert_int_ge(atomic_load(&hung), 0);
     ck_assert(are_scanned(N, atomic_load(&hung), 3));
-    atomic_store(&shared->of[atomic_load(&hung)].hangs, false);
+    virtual_clock_clear(&shared->of[atomic_load(&hung)].hangs);
 }
 END_TEST
 
@@ -73,7 +75,7 @@ START_TEST(guests_may_go_while_a_worker_has_them)
                       begun); /* not scanned once more for that */
     ck_assert_uint_eq(atomic_load(&shared->of[i].freed), 0);
     ck_assert_uint_eq(fleet_state(fleet).guests, N - 3);
-    atomic_store(&shared->of[i].hangs, false);
+    virtual_clock_clear(&shared->of[i].hangs);
     ck_assert(becomes(&shared->of[i].freed, 1));
     fleet_stop(fleet);
     for (int k = 0; k < N; k++)
@@ -92,15 +94,15 @@ START_TEST(a_restoring_that_hangs_is_seen)
     i = have_one_hang(N);
     let_go(i);
     atomic_store(&shared->of[i].restore_hangs, true);
-    atomic_store(&shared->of[i].hangs, false);
-    usleep(100000);
+    virtual_clock_clear(&shared->of[i].hangs);
+    virtual_clock_pass_ms(100);
     ck_assert_uint_eq(atomic_load(&shared->of[i].freed), 0);
     ck_assert_uint_eq(hanging(), 1);
     ck_assert(are_scanned(N, i, 3));
     ck_assert_uint_eq(hanging(), 1);
     fleet_relieve(fleet, clock_ns() + 20 * SECOND);
     ck_assert_uint_ge(fleet->n_workers, FLEET_WORKERS + 1);
-    atomic_store(&shared->of[i].restore_hangs, false);
+    virtual_clock_clear(&shared->of[i].restore_hangs);
     ck_assert(becomes(&shared->of[i].freed, 1));
     fleet_stop(fleet);
 }
@@ -131,12 +133,13 @@ START_TEST(nobody_hangs_for_having_been_stopped)
     atomic_store(&shared->slow_us, 60000);
     fleet_configure(fleet, &config); /* all are due now */
     while (atomic_load(&shared->n) == n)
-        usleep(1000);
+        virtual_clock_pass_ms(1);
     stop_clock();
-    fleet_relieve(fleet, clock_ns());
+    for (int i = 0; i < 2; i++)
+        fleet_relieve(fleet, clock_ns());
     for (int i = 0; i < N; i++)
         ck_assert(becomes(&shared->of[i].scans, before[i] + 1));
-    usleep(500000);
+    virtual_clock_pass_ms(500);
     for (int i = 0; i < N; i++)
         ck_assert_uint_eq(scans(i), before[i] + 1);
     ck_assert_uint_eq(fleet->n_workers, FLEET_WORKERS);
@@ -154,14 +157,14 @@ START_TEST(rules_that_change_while_a_scan_hangs_wait_for_its_guest)
     atomic_store(&shared->of[0].hangs, true);
     add(0);
     while (atomic_load(&shared->of[0].begun) == 0)
-        usleep(1000);
+        virtual_clock_pass_ms(1);
     other = config;
     other.window_s[0] /= 2;
     fleet_configure(fleet, &other);
     stop_clock();
-    atomic_store(&shared->of[0].hangs, false);
+    virtual_clock_clear(&shared->of[0].hangs);
     for (int tries = 0; tries < 3000 && at_ns == 0; tries++) {
-        usleep(10000);
+        virtual_clock_pass_ms(10);
         pthread_mutex_lock(&fleet->mutex);
         if (fleet->records > 0 && !fleet->guests->busy)
             at_ns = fleet->guests->deadline.at_ns;
@@ -184,7 +187,7 @@ START_TEST(the_end_does_not_wait_for_a_whole_batch)
     atomic_store(&shared->slow_us, 300000);
     begun = atomic_load(&shared->n);
     while (atomic_load(&shared->n) < begun + 4)
-        usleep(1000);
+        virtual_clock_pass_ms(1);
     begun = atomic_load(&shared->n);
     fleet_stop(fleet);
     ck_assert_uint_le(atomic_load(&shared->n), begun + 2 * FLEET_WORKERS + 1);
@@ -219,14 +222,14 @@ START_TEST(the_end_leaves_a_restoring_that_hangs)
     hangs = have_one_hang(N);
     let_go(hangs);
     atomic_store(&shared->of[hangs].restore_hangs, true);
-    atomic_store(&shared->of[hangs].hangs, false);
-    usleep(100000);
+    virtual_clock_clear(&shared->of[hangs].hangs);
+    virtual_clock_pass_ms(100);
     ck_assert_uint_eq(hanging(), 1);
     fleet_stop(fleet);
     for (int i = 0; i < N; i++)
         ck_assert_uint_eq(atomic_load(&shared->of[i].freed), i != hangs);
     scanner_leave(scanner);
-    atomic_store(&shared->of[hangs].restore_hangs, false);
+    virtual_clock_clear(&shared->of[hangs].restore_hangs);
     ck_assert(becomes(&shared->of[hangs].freed, 1));
 }
 END_TEST
@@ -237,12 +240,52 @@ START_TEST(guests_stay_when_the_scanner_is_killed)
     add_at_once(N);
     ck_assert(are_scanned(N, -1, 3));
     atomic_store(&shared->slow_us, 20000);
-    usleep(50000);
+    virtual_clock_pass_ms(50);
     kill(scanner_pid, SIGKILL);
-    usleep(300000);
+    virtual_clock_pass_ms(300);
     ck_assert_uint_eq(fleet_state(fleet).guests, N);
     ck_assert_uint_eq(fleet_state(fleet).refused, 0);
     fleet_stop(fleet);
+}
+END_TEST
+
+/* The other half, with a scan that hangs. */
+static void __attribute__((noreturn)) be_the_other_half(void)
+{
+    children_outlive = true;
+    start(2, 300);
+    atomic_store(&shared->of[0].hangs, true);
+    add(0);
+    add(1);
+    pause();
+    _exit(1);
+}
+
+/* It holds marks on guests, and whoever could end it may be gone: it notices that its channel was
+ * closed, and waits for the scan as long as at any other end. */
+START_TEST(the_scanner_ends_when_the_other_half_is_killed)
+{
+    struct pollfd alive = {.events = POLLIN};
+    int ends[2]; /* which both halves have open as long as they live */
+    char byte;
+    pid_t other;
+
+    virtual_clock_start();
+    make_processes(2); /* which teardown() removes */
+    ck_assert_int_eq(pipe(ends), 0);
+    other = fork();
+    if (other == 0)
+        be_the_other_half();
+    close(ends[1]);
+    alive.fd = ends[0];
+    virtual_clock_pass_ms(1000);
+    kill(other, SIGKILL);
+    ck_assert_int_eq(waitpid(other, NULL, 0), other);
+    virtual_clock_pass_ms(3000);
+    ck_assert_int_eq(poll(&alive, 1, 0), 0);
+    virtual_clock_pass_ms(2000);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
 }
 END_TEST
 
@@ -262,6 +305,7 @@ int main(void)
     tcase_add_test(tcase, the_end_leaves_only_the_guest_that_hangs);
     tcase_add_test(tcase, the_end_leaves_a_restoring_that_hangs);
     tcase_add_test(tcase, guests_stay_when_the_scanner_is_killed);
+    tcase_add_test(tcase, the_scanner_ends_when_the_other_half_is_killed);
     tcase_set_timeout(tcase, 120);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

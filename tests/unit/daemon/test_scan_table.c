@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_scan_table.c  The scanner's guests, between threads that scan, restore and end. */
 #include "agent/agent_endpoint.h"
+#include "base/clock.h"
 #include "daemon/scanner/guest_scan.h"
 #include "daemon/scanner/scan_table.h"
 
 #include "fixture.h"
+#include "virtual_clock.h"
 
 #include <check.h>
 #include <errno.h>
@@ -12,7 +14,6 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS 1000000000ULL
@@ -29,10 +30,6 @@ bool __wrap_guest_scan_has_ram(const struct guest_scan *scan, struct ram_config 
 int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
                              uint64_t samples, double cpu_s, struct ages_record *record,
                              struct error *error);
-int __real_clock_gettime(clockid_t clock, struct timespec *time);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *until);
 int __wrap_agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);
 
 /* When told to, restoring a guest hangs after it has freed all there is of the guest. */
@@ -68,32 +65,6 @@ int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *r
     atomic_store(&scanning.begun, true);
     sem_wait(&scanning.go_on);
     return error_set(error, -EAGAIN, "hung");
-}
-
-/* A clock that goes a second further when somebody waits for it. */
-static atomic_ullong ahead_ns;
-static atomic_uint waits;
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
-{
-    int rc = __real_clock_gettime(clock, time);
-
-    if (clock == CLOCK_MONOTONIC)
-        time->tv_sec += (time_t)(atomic_load(&ahead_ns) / SECOND_NS);
-    return rc;
-}
-
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *until)
-{
-    (void)cond;
-    (void)until;
-    pthread_mutex_unlock(mutex);
-    usleep(1000);
-    pthread_mutex_lock(mutex);
-    atomic_fetch_add(&waits, 1);
-    atomic_fetch_add(&ahead_ns, SECOND_NS);
-    return ETIMEDOUT;
 }
 
 static pid_t believed; /* who was ours when an agent was connected to */
@@ -172,6 +143,7 @@ struct scan_table *first_table;
 
 static void setup(void)
 {
+    virtual_clock_start();
     root = fixture_open("libvirt");
     table = scan_table_new(&root, getppid());
     ck_assert_ptr_nonnull(table);
@@ -189,8 +161,8 @@ START_TEST(what_is_being_restored_is_not_compared)
     ck_assert_uint_eq(atomic_load(&compared), 1);
     atomic_store(&restoring.on, true);
     ck_assert_int_eq(pthread_create(&thread, NULL, close_one, &guest), 0);
-    while (!atomic_load(&restoring.begun))
-        usleep(1000);
+    virtual_clock_settle();
+    ck_assert(atomic_load(&restoring.begun));
     ck_assert(!has_ram(guest));
     ck_assert_uint_eq(atomic_load(&compared), 1);
     sem_post(&restoring.go_on);
@@ -203,21 +175,19 @@ END_TEST
 START_TEST(a_scan_that_hangs_is_left_five_seconds_after_its_begin)
 {
     static const struct {
-        unsigned before_s, least, most; /* so many waits, of a second each */
-    } cases[] = {{0, 4, 5}, {3, 1, 2}, {60, 0, 0}};
+        unsigned before_s, left_s;
+    } cases[] = {{0, 5}, {3, 2}, {60, 0}};
     uint64_t guest = open_one();
     pthread_t thread;
+    uint64_t end_ns;
 
     ck_assert_int_eq(pthread_create(&thread, NULL, sample, &guest), 0);
-    while (!atomic_load(&scanning.begun))
-        usleep(1000);
-    atomic_store(&ahead_ns, cases[_i].before_s * SECOND_NS);
+    virtual_clock_settle();
+    ck_assert(atomic_load(&scanning.begun));
+    virtual_clock_pass_ms(cases[_i].before_s * 1000);
+    end_ns = clock_ns();
     ck_assert_uint_eq(scan_table_end(table), 1);
-
-    unsigned waited = atomic_load(&waits);
-
-    ck_assert_uint_ge(waited, cases[_i].least);
-    ck_assert_uint_le(waited, cases[_i].most);
+    ck_assert_uint_eq(clock_ns() - end_ns, cases[_i].left_s * SECOND_NS);
 }
 END_TEST
 

@@ -9,6 +9,7 @@
 #include "page_maker.h"
 
 #include "fixture.h"
+#include "virtual_clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -226,6 +227,13 @@ static uint64_t made_up_clock(void)
     return made_up_ns;
 }
 
+/* The clock is made up, but the threads are to come to rest. */
+static void begin_page(void)
+{
+    virtual_clock_start();
+    maker_begin();
+}
+
 static struct web_page *start_page(void)
 {
     struct web_page *page = NULL;
@@ -250,11 +258,9 @@ static const char *ask(struct web_page *page, uint64_t now_ns)
     return answer;
 }
 
-/* The thread is done in a while. */
 static void await_answer(struct web_page *page, uint64_t now_ns, const char *wanted)
 {
-    for (int i = 0; i < 10000 && strcmp(ask(page, now_ns), wanted) != 0; i++)
-        usleep(1000);
+    virtual_clock_settle();
     ck_assert_str_eq(ask(page, now_ns), wanted);
 }
 
@@ -269,7 +275,7 @@ START_TEST(a_page_is_made_when_asked_for_and_kept_for_a_minute)
     let_one(0);
     await_answer(page, T0 + 2, "page 1");
     ck_assert_str_eq(ask(page, T0 + WEB_PAGE_FRESH_S * NS - 1), "page 1");
-    usleep(50000); /* in which another would begin */
+    virtual_clock_settle();
     ck_assert_uint_eq(begun(), 1);
 
     /* While a new one is made others get the last one, */
@@ -289,7 +295,7 @@ START_TEST(nobody_asks_and_nothing_is_made)
 {
     struct web_page *page = start_page();
 
-    usleep(20000);
+    virtual_clock_settle();
     ck_assert_uint_eq(begun(), 0);
     web_page_stop(page);
 }
@@ -334,7 +340,7 @@ START_TEST(what_failed_hours_ago_is_tried_again)
     made_up_ns = T0 + WEB_PAGE_RETRY_S * NS;
     let_one(-EUCLEAN);
     await_begun(2);
-    usleep(100000);
+    virtual_clock_settle();
     ck_assert_str_eq(ask(page, T0 + 7200 * NS), "");
     await_begun(3);
     let_one(0);
@@ -380,6 +386,7 @@ static Suite *suite(void)
     tcase_add_test(parts, a_program_has_bounds);
     tcase_add_test(parts, a_program_begins_without_what_we_have_set);
     tcase_add_test(parts, a_large_answer_has_more_time);
+    tcase_add_checked_fixture(page, begin_page, NULL);
     tcase_add_test(page, a_page_is_made_when_asked_for_and_kept_for_a_minute);
     tcase_add_test(page, nobody_asks_and_nothing_is_made);
     tcase_add_test(page, the_reason_is_given_for_a_while_and_then_it_is_tried_again);

@@ -7,6 +7,7 @@
 #include "command/wss_options.h"
 #include "fixture.h"
 #include "proc/keyed.h"
+#include "virtual_clock.h"
 #include "wss/plan.h"
 #include "wss/tlb_evict.h"
 #include "wss/watch.h"
@@ -417,7 +418,7 @@ static int mark_slowly(const struct wss_subject *whom, void **state)
     (void)state;
     marked_at_ns[n_marked] = clock_ns();
     if (n_marked++ > 0)
-        usleep(50000);
+        virtual_clock_pass_ms(50);
     return 0;
 }
 
@@ -435,6 +436,7 @@ START_TEST(each_process_has_its_own_time)
         .name = "slow", .mark = mark_slowly, .read = read_nothing, .reads_memory = true};
     struct watch watch = watch_of(&slow, PID);
 
+    virtual_clock_start();
     n_marked = 0;
     ck_assert_int_eq(watch_mark(&watch, NULL), 0);
 

@@ -24,18 +24,20 @@ script integration/ends_early "tcg" 'pass a; exit 0'
 script integration/dies "tcg" 'pass a; kill -KILL $$'
 script integration/counts_none "tcg" 'finish'
 script integration/unseen "tcg" '(fail "in a subshell"); pass b; finish'
-script integration/hangs "limit=2 tcg" "trap 'sleep 1; touch $dir/cleaned_up' EXIT; touch $dir/begun; pass a; sleep 1000; finish"
+script integration/hangs "limit=5 tcg" "trap 'sleep 1; touch $dir/cleaned_up' EXIT; touch $dir/begun; pass a; sleep 1000; finish"
 script integration/leaves "tcg" "setsid sleep 1000 & echo \$! >$dir/left; pass a; finish"
 script integration/leaves_quietly "tcg" "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo \$! >$dir/left_quietly; pass a; finish"
 # shellcheck disable=SC2016 # that script's
 script integration/args "args=one,two name=arguments" \
 	'check "$*" test "$*" = "one two"; check "the build" test "$BUILD" = '"$dir/build; finish"
-# They look for each other.
-script integration/alone "serial cost=500" \
-	"check 'nothing runs beside it' test ! -e $dir/running; touch $dir/running; sleep 1; rm $dir/running; finish"
-script integration/alone_too "serial cost=400" "check 'nothing runs beside it' test ! -e $dir/running; finish"
-script integration/beside "cost=450" \
-	"[[ ! -e $dir/running ]] || fail beside; touch $dir/running; sleep 1; rm $dir/running; pass a; finish"
+# They look for each other. The groups of the last two are what a script is run in by its labels.
+script integration/one_at_a_time "serial cost=500" \
+	"check 'no other runs beside it' test ! -e $dir/running; touch $dir/running; sleep 1; rm $dir/running; finish"
+script integration/the_other "serial cost=400" "check 'no other runs beside it' test ! -e $dir/running; finish"
+# shellcheck disable=SC2016 # that script's
+group='read -r _ _ niceness </proc/self/autogroup'
+script integration/with_guests "tcg cost=300" "$group; check 'it goes before its guests' test \"\$niceness\" = -10; finish"
+script integration/without_guests "cost=300" "$group; check 'as any other program' test \"\$niceness\" = 0; finish"
 script integration/lacks "needs=$dir/nothing" 'pass a; finish'
 script lab/passes "lab=6.1,6.12 options=--icount" 'pass a; finish'
 script lab/skips "lab=6.1" 'pass b; skip a why; finish'
@@ -98,15 +100,18 @@ is integration.ends_early Failed '^not ok - .* did not come to its end'
 is integration.dies Failed '^not ok - .* did not come to its end: status 137'
 is integration.counts_none Failed '^not ok - .* ended with status 1'
 is integration.unseen Failed '^not ok 1 - in a subshell'
-is integration.hangs Failed 'had not come to its end after 2 s'
+is integration.hangs Failed 'had not come to its end after 5 s'
 check "what hangs cleans up" test -e "$dir/cleaned_up"
 is integration.leaves Failed 'left a process behind, which holds its output'
 is integration.leaves_quietly Failed 'left a process behind: [0-9]*, sleep 1000'
 check "what was left is ended" test ! -e "/proc/$(<"$dir/left")" -a ! -e "/proc/$(<"$dir/left_quietly")"
 is integration.arguments Passed
-is integration.alone Passed
-is integration.alone_too Passed
-is integration.beside Passed
+is integration.one_at_a_time Passed
+is integration.the_other Passed
+if [[ -e /proc/self/autogroup ]]; then
+	is integration.with_guests Passed
+	is integration.without_guests Passed
+fi
 is integration.lacks "Not Run"
 is lab.6.1.passes Passed
 is lab.6.12.passes Passed

@@ -214,6 +214,7 @@ START_TEST(gives_back_after_kill)
         pid_t kdamond;
 
         setpgid(0, 0);
+        children_outlive = true;
         damon_slot_on(take(), &kdamond, NULL);
         kill(getpid(), SIGKILL);
     }
