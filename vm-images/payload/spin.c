@@ -14,8 +14,8 @@
 #define LEAVE_EVERY_CYCLES (UINT64_C(1) << 25)
 /* Time is looked at after so many accesses, for passes that take long. */
 #define ACCESSES_PER_LOOK 4096
-/* Some ms of each 10 with rest=yes, and always a whole pass: enough for its vCPU time to say that
- * it ran. */
+/* About a millisecond of each 10 with rest=yes, and always a whole pass: enough for its vCPU time
+ * to say that it ran. */
 #define WORK_CYCLES (UINT64_C(1) << 21)
 
 struct clock {
