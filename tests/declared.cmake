@@ -19,9 +19,10 @@
 set(declared_labels core thorough tcg libvirt serial)
 set(declared_keys name args limit cost lock needs lab options)
 
-# Whatever takes what it says first of what can be wrong with a change; then the longest first.
+# Whatever takes what it says first of what can be wrong with a change; then labs, two at a time; then the longest first.
 set(rank_lint 30000)
 set(rank_fuzz 30000)
+set(rank_lab 10000)
 
 # Of eight processors that tests/run gives ctest on two cores, see slots_at_once there: a lab emulates two CPUs, and both are
 # busy; of a script of integration most time is waiting, for its guests rest.
@@ -73,9 +74,11 @@ function(declared_add name room script)
     math(EXPR cost "0${rank_${room}} + ${d_cost}")
     # The runner ends a test in time, and lets it clean up; ctest's own limit is for a runner that hangs.
     math(EXPR ctest_limit "(${limit} + 120) * ${twice}")
-    # What is measured with TCG guests goes before them. In the lab there is another kernel's scheduler.
+    # What is measured with TCG guests goes before them. A lab does what a script and its guest do, and is what takes longest.
     set(niceness 0)
-    if(room STREQUAL "integration" AND "tcg" IN_LIST labels)
+    if(room STREQUAL "lab")
+        set(niceness -5)
+    elseif(room STREQUAL "integration" AND "tcg" IN_LIST labels)
         set(niceness -10)
     endif()
     add_test(NAME ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
