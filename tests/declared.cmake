@@ -19,7 +19,7 @@
 set(declared_labels core thorough tcg libvirt serial)
 set(declared_keys name args limit cost lock needs lab options)
 
-# Whatever takes what it says first of what can be wrong with a change; then labs, two at a time; then the longest first.
+# Lint and fuzz begin first, then labs, two at a time, then scripts, the longest first.
 set(rank_lint 30000)
 set(rank_fuzz 30000)
 set(rank_lab 10000)
@@ -83,8 +83,8 @@ function(declared_add name room script)
     endif()
     add_test(NAME ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
              # The test ends when ctest does, however that ended.
-             COMMAND ${CMAKE_SOURCE_DIR}/tests/lib/reaper.py --nice ${niceness} bash ${CMAKE_SOURCE_DIR}/tests/lib/run_test --logs ${test_logs}
-                     --limit ${limit} ${ARGN} ${name} ${script} ${d_args})
+             COMMAND ${CMAKE_SOURCE_DIR}/tests/lib/reaper.py --nice ${niceness}
+                     bash ${CMAKE_SOURCE_DIR}/tests/lib/run_test --logs ${test_logs} --limit ${limit} ${ARGN} ${name} ${script} ${d_args})
     set_tests_properties(${name} PROPERTIES LABELS "${room};${labels}" COST ${cost} TIMEOUT ${ctest_limit} SKIP_RETURN_CODE 77
                          PROCESSORS ${processors_${room}} RESOURCE_LOCK "${d_lock}" REQUIRED_FILES "${d_needs}" ENVIRONMENT "BUILD=${CMAKE_BINARY_DIR}")
     if("serial" IN_LIST labels)

@@ -3,8 +3,7 @@
 #
 # What the table of vm-images/demo says.
 
-# right_figures FILE: each guest has rows in which it ran for at least 0.1 s, and these are within 1 % of the truth. In less
-# it does not come through all of its set.
+# right_figures FILE: each guest has rows in which it ran for at least 0.1 s, and these are within 1 % of the truth.
 right_figures() {
 	awk '$1 ~ /^(small|medium|large)$/ && $2 ~ /^[0-9]+$/ && $7 ~ /%$/ && $8 >= 0.1 {
 		rows[$1]++

@@ -21,7 +21,7 @@ once_more() {
 	for name in "${failed[@]}"; do cp -- "$logs/$name.log" "$logs/$name.first" || return 1; done
 	rm -- "$build/Testing/Temporary/LastTestsFailed.log"
 	pattern=$(IFS='|' && echo "${failed[*]//./\\.}")
-	if ctest --test-dir "$build" --parallel 1 --output-on-failure --no-tests=error -R "^($pattern)\$" </dev/null; then return 0; fi
+	if setpriv --pdeathsig TERM ctest --test-dir "$build" --parallel 1 --output-on-failure --no-tests=error -R "^($pattern)\$" </dev/null; then return 0; fi
 	for name in "${failed[@]}"; do
 		failed_tests "$build" | grep -qxF -- "$name" || continue
 		# Twice: no accident.

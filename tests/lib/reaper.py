@@ -134,6 +134,8 @@ def end_orphans():
 
 def main():
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+    # Where SIGCHLD is ignored, a child that ends leaves no status.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     # nohup has SIGHUP ignored, for instance.
     ends = {signo for signo in signals if signal.getsignal(signo) != signal.SIG_IGN}

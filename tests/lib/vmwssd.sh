@@ -109,8 +109,8 @@ trap end_all EXIT
 # logged PATTERN: it has said so.
 logged() { grep -qE -- "$1" "$log"; }
 
-# sql QUERY: of the history. A database that vmwssd has yet to make is waited for, unless it has ended, and so is one that is locked. Whatever else
-# SQLite does not like fails the test, also where no answer is what was hoped for: finish fails it.
+# sql QUERY: of the history. A database that vmwssd has yet to make is waited for, unless it has ended, and so is one that is
+# locked. Whatever else SQLite does not like fails the test, also where no answer is what was hoped for: finish fails it.
 late_failures=$guests_dir/late
 sql() {
 	local i message=$guests_dir/sql.$BASHPID status=0

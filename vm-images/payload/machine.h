@@ -112,8 +112,7 @@ static inline void machine_halt(void)
     __asm__ volatile("cli; hlt");
 }
 
-/** Stops until the tick that machine_rest_begin() has started; returns at once if one is pending.
- */
+/** Stops until the next tick of machine_rest_begin(); not at all if one is pending. */
 static inline void machine_rest(void)
 {
     __asm__ volatile("sti; hlt; cli" : : : "memory");

@@ -204,7 +204,7 @@ if [[ $accel == tcg ]]; then
 	memory=(-object "memory-backend-memfd,id=mem,size=512M,share=on")
 	export MACHINE=pc,memory-backend=mem
 else
-	pattern="" seconds=6 records=34 ran=0.3 memory=()
+	pattern="" seconds=6 records=34 ran=0.03 memory=()
 fi
 high=$(truth "total=448M hot=192M $pattern") low=$(truth "total=448M hot=32M $pattern")
 if start_payload steps "$accel" "total=448M phases=$seconds:192M,$seconds:32M $pattern" -m 512 "${memory[@]}"; then

@@ -108,7 +108,8 @@ check "what was left is ended" test ! -e "/proc/$(<"$dir/left")" -a ! -e "/proc/
 is integration.arguments Passed
 is integration.one_at_a_time Passed
 is integration.the_other Passed
-if [[ -e /proc/self/autogroup ]]; then
+# A kernel without such groups has no file; who is not root may not go before others.
+if setsid -w bash -c 'echo -10 >/proc/self/autogroup' 2>/dev/null; then
 	is integration.with_guests Passed
 	is integration.without_guests Passed
 fi
