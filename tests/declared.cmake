@@ -74,12 +74,13 @@ function(declared_add name room script)
     math(EXPR cost "0${rank_${room}} + ${d_cost}")
     # The runner ends a test in time, and lets it clean up; ctest's own limit is for a runner that hangs.
     math(EXPR ctest_limit "(${limit} + 120) * ${twice}")
-    # What is measured with TCG guests goes before them. A lab does what a script and its guest do, and is what takes longest.
+    # What is measured with TCG guests goes before all others, and guests come last. A lab does what a script and its guest do,
+    # and is what takes longest; other scripts have work to do, as a browser has.
     set(niceness 0)
-    if(room STREQUAL "lab")
-        set(niceness -5)
-    elseif(room STREQUAL "integration" AND "tcg" IN_LIST labels)
+    if(room STREQUAL "integration" AND "tcg" IN_LIST labels)
         set(niceness -10)
+    elseif(NOT room STREQUAL "bare")
+        set(niceness -5)
     endif()
     add_test(NAME ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
              # The test ends when ctest does, however that ended.

@@ -37,7 +37,7 @@ script integration/the_other "serial cost=400" "check 'no other runs beside it' 
 # shellcheck disable=SC2016 # that script's
 group='read -r _ _ niceness </proc/self/autogroup'
 script integration/with_guests "tcg cost=300" "$group; check 'it goes before its guests' test \"\$niceness\" = -10; finish"
-script integration/without_guests "cost=300" "$group; check 'as any other program' test \"\$niceness\" = 0; finish"
+script integration/without_guests "cost=300" "$group; check 'it comes after those, and before guests' test \"\$niceness\" = -5; finish"
 script integration/lacks "needs=$dir/nothing" 'pass a; finish'
 script lab/passes "lab=6.1,6.12 options=--icount" 'pass a; finish'
 script lab/skips "lab=6.1" 'pass b; skip a why; finish'
