@@ -6,6 +6,8 @@
 # In a lab that was started with --oracle: the oracle against what KVM guests are known to touch, to the page, and a census
 # against the oracle.
 
+# It counts data and code apart; the return from an interrupt, of a guest that rests, reads data in the page of the code.
+export REST=no
 libs=(guests)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
