@@ -86,11 +86,11 @@ function(declared_add name room script)
              # The test ends when ctest does, however that ended.
              COMMAND ${CMAKE_SOURCE_DIR}/tests/lib/reaper.py --nice ${niceness}
                      bash ${CMAKE_SOURCE_DIR}/tests/lib/run_test --logs ${test_logs} --limit ${limit} ${ARGN} ${name} ${script} ${d_args})
+    if("serial" IN_LIST labels)
+        list(APPEND d_lock truth)
+    endif()
     set_tests_properties(${name} PROPERTIES LABELS "${room};${labels}" COST ${cost} TIMEOUT ${ctest_limit} SKIP_RETURN_CODE 77
                          PROCESSORS ${processors_${room}} RESOURCE_LOCK "${d_lock}" REQUIRED_FILES "${d_needs}" ENVIRONMENT "BUILD=${CMAKE_BINARY_DIR}")
-    if("serial" IN_LIST labels)
-        set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "${d_lock};truth")
-    endif()
     # These start as many processes as there are cores, and guests would be late.
     if(NOT room STREQUAL "fuzz")
         set_tests_properties(${name} PROPERTIES DEPENDS "lint;fuzz")

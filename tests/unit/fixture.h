@@ -42,9 +42,9 @@ static inline void end_with_parent(void)
         _exit(1);
 }
 
-/** Runs the cases of one suite; the exit status for main(). Each case is a process, and so is much
- * of what it tests; all end with whoever started them, as ctest may end this one at any time, and
- * some of them block signals, or wait for what only the test lets go on. */
+/** Runs the cases of one suite; returns the exit status for main(). Each case is a process and may
+ * fork others. Each of them is killed when its parent ends: ctest may end this process at any time,
+ * and some of them block signals or wait for the test. */
 static inline int run_suite(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);

@@ -41,7 +41,7 @@ static void teardown(void)
     ck_assert_int_eq(rmdir(dir), 0); /* nothing is left behind */
 }
 
-/* In another process, until this one waits for the lock after it was told so, or has ended. */
+/* Runs in a child, which holds the lock until its parent waits for it, or has ended. */
 static void hold_until_awaited(void)
 {
     char word;

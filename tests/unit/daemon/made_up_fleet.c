@@ -165,7 +165,8 @@ void __wrap_scanner_batch_send(struct scanner *to, struct scanner_batch *batch)
 
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-/* A worker is about to sleep, with the mutex held: does nobody wake for the first deadline? */
+/* Called with the mutex held when a worker is about to sleep; counts it if no worker would wake by
+ * the first deadline. */
 static void note_sleep(const pthread_cond_t *cond, uint64_t *until_ns)
 {
     const struct deadline *next;

@@ -45,7 +45,7 @@ extern atomic_bool wakes_late; /* nobody wakes of himself who has more than five
  * deadline. */
 extern atomic_uint sleeps, overslept;
 
-/** What there is in /proc of @p n guests; start() does it if it was not done before. */
+/** Makes the /proc entries of @p n guests; start() calls it if the test has not. */
 void make_processes(int n);
 
 /** Of @p n guests at most. */
@@ -65,7 +65,7 @@ void let_go(int i);
 
 unsigned scans(int i);
 
-/* What follows waits for half a minute at most, by the virtual clock. */
+/* The functions below wait for at most half a minute of virtual time. */
 
 /** All of 0 .. n - 1 but @p but have been scanned @p more times. */
 bool are_scanned(int n, int but, unsigned more);

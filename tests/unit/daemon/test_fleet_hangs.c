@@ -261,8 +261,8 @@ static void __attribute__((noreturn)) be_the_other_half(void)
     _exit(1);
 }
 
-/* It holds marks on guests, and whoever could end it may be gone: it notices that its channel was
- * closed, and waits for the scan as long as at any other end. */
+/* The scanner holds marks on guests, and no other process may be left to end it. It must notice
+ * that its channel was closed, and wait for the scan as long as at any other end. */
 START_TEST(the_scanner_ends_when_the_other_half_is_killed)
 {
     struct pollfd alive = {.events = POLLIN};

@@ -59,8 +59,9 @@ static void stop_scanner(void)
     ck_assert_int_eq(waitpid(pid, NULL, WUNTRACED), pid);
 }
 
-/* Its status: it has been told to end, or the time for that has passed. How long it takes is not
- * told by the virtual clock: AddressSanitizer looks for leaks in a process of its own then. */
+/* Returns the scanner's status, after it was asked to end or its time has passed. This waits in
+ * real time: at exit AddressSanitizer searches for leaks in another process, which has no virtual
+ * clock. */
 static int status_at_end(void)
 {
     siginfo_t ended;
