@@ -2,6 +2,7 @@
 /** @file qemu_vcpus.c  See qemu_vcpus.h. */
 #include "domain/qemu_vcpus.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc_pid.h"
@@ -195,6 +196,32 @@ struct qemu_written qemu_process_written(const struct fsroot *root,
         return (struct qemu_written){0};
     return (struct qemu_written){.bytes = number_after(text, "wchar: "),
                                  .calls = number_after(text, "syscw: ")};
+}
+
+struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process)
+{
+    const int pid = (int)process->pid;
+    char all[512];
+    char main_thread[512];
+
+    if (fsroot_read(root, all, sizeof(all), "proc/%d/io", pid) <= 0 ||
+        fsroot_read(root, main_thread, sizeof(main_thread), "proc/%d/task/%d/io", pid, pid) <= 0)
+        return (struct qemu_io){0};
+    return (struct qemu_io){.read = number_after(all, "rchar: "),
+                            .written = number_after(all, "wchar: "),
+                            .disk_read = number_after(all, "\nread_bytes: "),
+                            .disk_written = number_after(all, "\nwrite_bytes: "),
+                            .main_written = number_after(main_thread, "wchar: ")};
+}
+
+uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    const uint64_t written = less(now->written, before->written);
+    const uint64_t by_main = less(now->main_written, before->main_written);
+    const uint64_t to_disk = less(now->disk_written, before->disk_written);
+
+    return less(now->read, before->read) + less(now->disk_read, before->disk_read) +
+           less(written, by_main) + less(to_disk, written);
 }
 
 /* In place of those known so far. */

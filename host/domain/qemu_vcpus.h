@@ -54,6 +54,25 @@ struct qemu_written {
 struct qemu_written qemu_process_written(const struct fsroot *root,
                                          const struct qemu_process *process);
 
+/** What a process has read and written since it began, its main thread's writes apart. */
+struct qemu_io {
+    uint64_t read, written;           /* by system calls, also from the page cache */
+    uint64_t disk_read, disk_written; /* from and to block devices, also by direct I/O */
+    uint64_t main_written;            /* of written: by its main thread */
+};
+
+/** All 0 where the kernel does not count (CONFIG_TASK_IO_ACCOUNTING). */
+struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process);
+
+/**
+ * At most so many bytes went between the guest's disks and its RAM from @p before to @p now.
+ * QEMU's main thread submits a disk's writes asynchronously (they count as disk_written alone) or
+ * has other threads make them; what it passes to write() itself is a monitor's: pmemsave.
+ * (QEMU 7.2 block/file-posix.c, raw_co_prw(); softmmu/cpus.c, qmp_pmemsave().) Disks over a socket
+ * are not counted.
+ */
+uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now);
+
 /**
  * CPU time in ns of its threads that are no vCPUs, ended ones too, since it began; 0 where the
  * vCPUs are not known among the threads, or @p root is a captured tree. The time of a vCPU that

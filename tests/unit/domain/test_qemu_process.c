@@ -260,6 +260,34 @@ START_TEST(what_was_written)
 }
 END_TEST
 
+/* A disk of 1,000 bytes read, and 300 that a thread of a pool wrote for the guest; pmemsave writes
+ * by the main thread. */
+START_TEST(what_devices_moved)
+{
+    struct fsroot root = copy_fixture("libvirt");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    write_file("io", "rchar: 5\nwchar: 7\nread_bytes: 0\nwrite_bytes: 3\n");
+    write_file("task/1000/io", "rchar: 5\nwchar: 7\nread_bytes: 0\nwrite_bytes: 3\n");
+
+    const struct qemu_io before = qemu_process_io(&root, &process);
+
+    write_file("io", "rchar: 1005\nwchar: 5307\nread_bytes: 0\nwrite_bytes: 4096\n");
+    write_file("task/1000/io", "rchar: 5\nwchar: 5007\nread_bytes: 0\nwrite_bytes: 4096\n");
+
+    const struct qemu_io pool = qemu_process_io(&root, &process);
+
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &pool), 1000 + 300);
+    write_file("io", "rchar: 1005\nwchar: 5307\nread_bytes: 8192\nwrite_bytes: 12288\n");
+
+    const struct qemu_io direct = qemu_process_io(&root, &process);
+
+    ck_assert_uint_eq(qemu_io_device_bytes(&pool, &direct), 8192 + 8192);
+    ck_assert_uint_eq(qemu_io_device_bytes(&direct, &before), 0);
+    remove_copy(&root);
+}
+END_TEST
+
 START_TEST(cpu_time_without_schedstat)
 {
     struct fsroot root = copy_fixture("kvm-named");
@@ -511,6 +539,7 @@ int main(void)
     tcase_add_test(c, vcpus_come_and_go);
     tcase_add_test(c, jobs_by_their_threads);
     tcase_add_test(c, what_was_written);
+    tcase_add_test(c, what_devices_moved);
     tcase_add_test(c, cpu_time_without_schedstat);
     tcase_add_test(c, a_clock_of_vcpus_that_come_and_go);
     tcase_add_test(c, guest_time_of_vcpus_that_have_ended);
