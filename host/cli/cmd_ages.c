@@ -134,6 +134,7 @@ static int begin_panel(struct watch *watch, struct error *error)
     const struct panel_plan plan = {
         .method = session->plan.method,
         .samples = session->plan.samples,
+        .witness = session->plan.witness,
         .presence = session->plan.presence,
         .longest_s = options->sampling.window_s[options->sampling.n_windows - 1],
         .tick_s = options->tick_s,

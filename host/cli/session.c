@@ -21,6 +21,10 @@
 
 #define DEFAULT_SAMPLES 2000
 
+/* Dropping them costs less than a tenth of a default panel, and shows somebody else who touches 4 %
+ * of what is resident. */
+#define WITNESS_PAGES 200
+
 /* Up to here a census of every page is the default: it has no sampling error, and marking a GiB
  * page by page costs well under a second. Above, the panel: its cost does not grow with the
  * guest. */
@@ -112,12 +116,17 @@ static int choose_method(struct session *session, const struct sampling_choice *
                                        .panel = choice->samples > 0 || choice->precision > 0 ||
                                                 choice->fine > 0 || choice->pages,
                                        .follow = choice->follow,
+                                       .by_vcpus = session->disputed,
                                        .windows = choice->n_windows};
     struct error why = {0};
 
     if (!choice->method) {
-        session->plan.method = method_auto(&target, &needs, error);
-        return session->plan.method ? 0 : -ENOTSUP;
+        const struct method *method = method_auto(&target, &needs, error);
+
+        if (!method)
+            return -ENOTSUP;
+        session->plan.method = method;
+        return 0;
     }
     session->plan.method = method_by_name(choice->method);
 
@@ -148,6 +157,7 @@ static void make_plan(struct session *session, const struct sampling_choice *cho
     session->precision = choice->precision;
     session->likely_fraction = 0.5;
     session->design = 1;
+    plan->witness = WITNESS_PAGES;
     plan->n_windows = choice->n_windows;
     memcpy(plan->window_s, choice->window_s, sizeof(plan->window_s));
     plan->interrupted = &interrupted;
@@ -406,6 +416,19 @@ int session_ready(struct session *session, struct resident_now *now, bool *reloc
     return rc;
 }
 
+/* Somebody else touches the guest's memory, or takes its accessed bits: what was to be chosen
+ * automatically is a method that counts touches by vCPUs, if there is one. */
+static void leave_disputed_method(struct session *session)
+{
+    const struct sampling_choice *choice = session->choice;
+
+    if (!session->disputed || choice->method || choice->same_pages ||
+        !session->plan.method->sees_qemu || choose_method(session, choice, NULL) < 0)
+        return;
+    session->plan.census = wants_census(session, choice);
+    settle_beside(session);
+}
+
 /* @p set: NULL: drawn here. */
 static int run(struct session *session, struct page_set *set, struct sample_result *result,
                struct fine_result *fine, struct error *error)
@@ -443,6 +466,7 @@ static int measure(struct session *session, struct page_set *set, struct residen
                                 &session->subject.ram, plan, &result, error);
     if (rc == 0)
         flag_memory_apply_own(record);
+    session->disputed |= rc == 0 && (record->flags & FLAG_DISPUTED);
     session->subject.guest.migrating = false; /* as of when it was opened */
     if (rc == 0 && session->fine > 0)
         rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine);
@@ -459,6 +483,7 @@ int session_measure(struct session *session, struct sample_record *record, struc
 
     if (rc < 0)
         return rc;
+    leave_disputed_method(session);
     session_size_panel(session, &now);
     session->plan.seed = random_seed();
     return measure(session, NULL, &now, record, error);

@@ -104,6 +104,7 @@ struct session {
     struct run_lock lock; /* held from when the guest was found to the end or session_yield() */
     struct neighbour neighbour; /* vmwssd's panel, as of when it was locked */
     bool beside;                /* that panel was left alone */
+    bool disputed;              /* a record had the flag */
     double wait_s;
     struct guest_pause *pause; /* NULL: the guest runs on */
     struct sample_pause pause_hooks;

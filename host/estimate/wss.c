@@ -22,6 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/page_sizes.h"
+#include "estimate/dispute.h"
 #include "estimate/least.h"
 #include "estimate/wilson.h"
 
@@ -277,6 +278,49 @@ static uint64_t bytes_of(uint64_t units, uint64_t unit_bytes, uint64_t most)
     return units <= most / unit_bytes ? units * unit_bytes : most;
 }
 
+static uint64_t measurable_bytes(const struct wss_estimate *estimate)
+{
+    return estimate->resident_bytes -
+           smaller(estimate->resident_bytes, estimate->unmeasurable_bytes);
+}
+
+static void lower(uint64_t *bytes, uint64_t by, uint64_t least)
+{
+    *bytes = larger(less(*bytes, by), smaller(*bytes, least));
+}
+
+static void raise(struct wss_estimate *out, uint64_t by)
+{
+    const uint64_t most = larger(out->wss_high_bytes, out->resident_bytes);
+
+    out->wss_high_bytes = smaller(out->wss_high_bytes + smaller(by, out->resident_bytes), most);
+}
+
+/* What a witness has seen differ, in either direction, is within the bounds. A page that others
+ * touched seems younger than it is, one whose touch was missed older. */
+static void widen_for_witness(const struct tally *tally, struct wss_estimate *out)
+{
+    const struct dispute *within = &tally->within;
+    const struct dispute *younger = &tally->younger;
+    const uint64_t all = measurable_bytes(out);
+    const double surplus = (within->others > 0 ? dispute_others_high(within) : 0) +
+                           (younger->missed > 0 ? dispute_missed_high(younger) : 0);
+    const double missing = (within->missed > 0 ? dispute_missed_high(within) : 0) +
+                           (younger->others > 0 ? dispute_others_high(younger) : 0);
+    const uint64_t least = share_of(within->least, all);
+
+    lower(&out->wss_low_bytes, share_of(fmin(1, surplus), all), least);
+    lower(&out->unit_low_bytes, share_of(fmin(1, surplus), all), least);
+    raise(out, share_of(fmin(1, missing), all));
+    out->disputed = within->disputed || younger->disputed;
+}
+
+/* Accessed bits were taken: how many touches that hid the witness knows better. */
+static bool is_witnessed_ageing(const struct tally *tally)
+{
+    return tally->doubts == DOUBT_AGEING && tally->within.n > 0;
+}
+
 /* For the doubts of the tally: units that read idle and may have been touched, up to all that is
  * resident; and touches that later ones may have followed. */
 static void widen(const struct tally *tally, struct wss_estimate *out)
@@ -286,7 +330,10 @@ static void widen(const struct tally *tally, struct wss_estimate *out)
                         ? out->resident_bytes - out->wss_high_bytes
                         : 0;
 
-    out->wss_high_bytes += bytes_of(tally->hidden_units, unit, room);
+    if (is_witnessed_ageing(tally))
+        raise(out, share_of(dispute_missed_high(&tally->within), measurable_bytes(out)));
+    else
+        out->wss_high_bytes += bytes_of(tally->hidden_units, unit, room);
     out->wss_low_bytes -= bytes_of(tally->younger_units, unit, out->wss_low_bytes);
     out->unit_low_bytes -= bytes_of(tally->younger_units, unit, out->unit_low_bytes);
 }
@@ -299,7 +346,9 @@ int wss_estimate(const struct tally *tally, const struct wss_memory *memory,
     int rc = tally->census ? estimate_census(tally, memory, out)
                            : estimate_panel(tally, memory, out);
 
-    if (rc == 0)
+    if (rc == 0) {
         widen(tally, out);
+        widen_for_witness(tally, out);
+    }
     return rc;
 }

@@ -35,6 +35,7 @@ struct wss_estimate {
                                 wss_bytes */
     bool unsettled; /* memory came or went meanwhile: the population is not what the panel found
                        present */
+    bool disputed;  /* accessed bits and a witness differ beyond chance; the bounds hold both */
     uint64_t granularity_bytes;
 };
 

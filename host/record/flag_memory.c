@@ -49,6 +49,18 @@ static unsigned flags_within(const struct flag_memory *memory, double since_s)
     return flags;
 }
 
+/* What may have been touched where bits were taken: anything, unless a witness tells how much. */
+static uint64_t hidden_high(const struct sample_record *record, size_t w)
+{
+    const struct window_record *window = &record->windows[w];
+    const uint64_t most = window_resident_high_bytes(record, w);
+
+    if (window->dispute.n <= 0)
+        return most;
+    return smaller(most, window->wss_high_bytes +
+                             (uint64_t)(dispute_missed_high(&window->dispute) * (double)most));
+}
+
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
 {
     uint64_t low_bytes = 0; /* of the longest window so far in which all of RAM was not read */
@@ -59,9 +71,9 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
 
         record->flags |= flags;
         if (hides(record, flags))
-            window->wss_high_bytes = larger(window->wss_high_bytes,
-                                            window_resident_high_bytes(record, w));
-        if (!(flags & READS_ALL))
+            window->wss_high_bytes = larger(window->wss_high_bytes, hidden_high(record, w));
+        /* What QEMU read the bounds hold already. */
+        if (!(flags & READS_ALL) || window->dispute.n > 0)
             low_bytes = window->wss_low_bytes > low_bytes ? window->wss_low_bytes : low_bytes;
         else if (window->wss_low_bytes > low_bytes)
             window->wss_low_bytes = low_bytes;

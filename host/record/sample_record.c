@@ -45,6 +45,7 @@ static const char *const flag_names[] = {
     "not-measured",
     "paused",
     "vfio",
+    "disputed",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -303,7 +304,10 @@ static int fill_window(struct sample_record *record, const struct guest_ram *ram
         .touched_fraction = estimate.touched_fraction,
         .gone_bytes = estimate.gone_bytes,
         .unsettled = estimate.unsettled,
+        .dispute = result->windows[w].tally.within,
     };
+    if (estimate.disputed)
+        record->flags |= FLAG_DISPUTED;
     if (estimate.unsettled)
         record->flags |= FLAG_UNSETTLED;
     record->flags |= resident_flags(plan, now);

@@ -41,8 +41,9 @@ enum sample_flag {
     FLAG_RESIDENT_UNSURE =
         1 << 20, /* how much is resident is known to no better than a percent, in the bounds */
     FLAG_NOT_MEASURED = 1 << 21, /* it runs, and no method can follow it: no windows */
-    FLAG_PAUSED = 1 << 22, /* the vCPUs did not run at all: it says nothing of what it needs */
-    FLAG_VFIO = 1 << 23,   /* devices access its RAM by DMA, which is not seen */
+    FLAG_PAUSED = 1 << 22,   /* the vCPUs did not run at all: it says nothing of what it needs */
+    FLAG_VFIO = 1 << 23,     /* devices access its RAM by DMA, which is not seen */
+    FLAG_DISPUTED = 1 << 24, /* accessed bits and KVM's faults differ; the bounds hold both */
 };
 
 /** The name of the method of a record that is not measured. */
@@ -55,7 +56,7 @@ unsigned sample_job_flags(unsigned jobs);
 const char *sample_flag_name(unsigned number);
 
 /** Room for all of them. */
-#define SAMPLE_FLAGS_TEXT 256
+#define SAMPLE_FLAGS_TEXT 384
 
 /** "thp,partial", as far as it fits; "" for no flags. */
 void sample_flags_text(char *text, size_t size, unsigned flags);
@@ -76,8 +77,9 @@ struct window_record {
     uint64_t resident_high_bytes; /* so much may have been resident when it was read; 0: as the
                                      record has it. Not kept, nor shown */
     double touched_fraction;
-    uint64_t gone_bytes; /* touched, but no longer resident: not in wss_bytes; GONE_NOT_KEPT */
-    bool unsettled;      /* see wss_estimate(); FLAG_UNSETTLED if any window is */
+    uint64_t gone_bytes;    /* touched, but no longer resident: not in wss_bytes; GONE_NOT_KEPT */
+    bool unsettled;         /* see wss_estimate(); FLAG_UNSETTLED if any window is */
+    struct dispute dispute; /* with a witness; all zeros without. Not kept, nor shown */
 };
 
 /** What --fine adds: the last window in base pages. */

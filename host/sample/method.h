@@ -155,6 +155,7 @@ struct method_needs {
     bool census; /* can look at every page */
     bool panel;  /* can look at chosen pages */
     bool follow; /* can follow a panel over time */
+    bool by_vcpus;  /* counts what the guest's vCPUs touch, and nothing that others do */
     size_t windows; /* can answer so many by one run; 0: one */
 };
 

@@ -65,6 +65,8 @@ static int try_method(const struct method *method, const struct target *target,
         return error_set(why, -ENOTSUP, "takes no census; use --samples");
     if (needs->panel && !method->panel)
         return error_set(why, -ENOTSUP, "cannot follow chosen pages; use --census");
+    if (needs->by_vcpus && method->sees_qemu)
+        return error_set(why, -ENOTSUP, "counts what others touch, and others do");
     if (needs->follow && !method->rearm)
         return error_set(why, -ENOTSUP, "cannot follow pages over time");
     if (method->max_windows > 0 && needs->windows > method->max_windows)

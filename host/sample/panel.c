@@ -22,6 +22,7 @@
 #include "sample/ageing.h"
 #include "sample/page_merge.h"
 #include "sample/read_all.h"
+#include "sample/witness.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,7 +47,11 @@ struct tick {
     uint64_t vcpu_ns;   /* for which the vCPUs have run since the first marking */
     uint64_t own_ns;    /* CPU time of QEMU's own threads */
     uint64_t odometer;  /* of ageing, between reading and marking */
-    uint64_t doubtful;  /* how many readings were so far */
+    uint32_t doubtful;  /* how many readings were so far */
+    struct {
+        uint8_t n, both, others, missed;
+    } witness; /* struct witness_count of this tick; there may be thousands of ticks */
+    bool disputed;
 };
 
 struct panel {
@@ -59,11 +64,12 @@ struct panel {
     uint64_t began_ns;  /* midpoint of the first marking */
     uint64_t turned_ns; /* when a cohort was last replaced */
     size_t oldest;
-    uint64_t doubtful;  /* readings of cohorts of which the method had doubts, and which */
+    uint32_t doubtful;  /* readings of cohorts of which the method had doubts, and which */
     struct tally doubt; /* doubts and hidden_units alone */
     double share[2];    /* of all base pages that was touched within two ticks: up to the last tick,
                            and to the one before */
     bool read_all;      /* by QEMU, it seems */
+    struct witness *witness; /* NULL: none */
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
@@ -248,13 +254,18 @@ static int cohort_begin(struct panel *panel, struct cohort *cohort, struct error
     return rc;
 }
 
+static void cohort_sets(const struct panel *panel, const struct page_set *sets[N_COHORTS])
+{
+    for (size_t c = 0; c < N_COHORTS; c++)
+        sets[c] = &panel->cohorts[c].set;
+}
+
 /* After a cohort was begun, or could not be: it has other pages then. */
 static int put_in_order(struct panel *panel, struct error *error)
 {
     const struct page_set *sets[N_COHORTS];
 
-    for (size_t c = 0; c < N_COHORTS; c++)
-        sets[c] = &panel->cohorts[c].set;
+    cohort_sets(panel, sets);
     page_merge_free(&panel->order);
 
     int rc = page_merge_make(&panel->order, sets, N_COHORTS);
@@ -337,6 +348,7 @@ void panel_close(struct panel *panel)
         return;
     for (size_t i = 0; i < N_COHORTS; i++)
         cohort_close(panel, &panel->cohorts[i]);
+    witness_close(panel->witness);
     page_merge_free(&panel->order);
     cleanup_close_at(&panel->wake_fd);
     free(panel->ticks);
@@ -362,8 +374,53 @@ static uint64_t odometer(const struct panel *panel)
     return ageing_odometer(panel->target, panel->plan.method->signal);
 }
 
+/* Where another guest waits for a witness this one goes without for a tick. @p since_ns: when the
+ * pages were last read or first marked. */
+static void begin_witness(struct panel *panel, uint64_t since_ns)
+{
+    const struct page_set *sets[N_COHORTS];
+
+    if (panel->witness && witness_is_due_elsewhere()) {
+        witness_close(panel->witness);
+        panel->witness = NULL;
+        return;
+    }
+    if (!panel->witness && panel->plan.witness > 0 &&
+        witness_applies(panel->target, panel->plan.method))
+        witness_open(panel->target, panel->plan.witness, &panel->witness, NULL);
+    if (!panel->witness)
+        return;
+    cohort_sets(panel, sets);
+    witness_watch(panel->witness, sets, N_COHORTS, since_ns);
+}
+
+static uint8_t rounded_up(float count)
+{
+    return (uint8_t)fminf(ceilf(count), WITNESS_MAX_PAGES);
+}
+
+static void end_witness(struct panel *panel)
+{
+    const struct page_set *sets[N_COHORTS];
+    struct tick *tick = tick_of(panel, panel->now);
+    struct witness_count count;
+
+    tick->witness = (__typeof__(tick->witness)){0};
+    tick->disputed = false;
+    if (!panel->witness)
+        return;
+    cohort_sets(panel, sets);
+    witness_compare(panel->witness, sets, &count);
+    tick->witness.n = rounded_up(count.n);
+    tick->witness.both = (uint8_t)count.both;
+    tick->witness.others = rounded_up(count.others);
+    tick->witness.missed = rounded_up(count.missed);
+    tick->disputed = witness_disputes(&count);
+}
+
 static int begin(struct panel *panel, struct error *error)
 {
+    const uint64_t since_ns = clock_ns();
     uint64_t aged = odometer(panel);
     uint64_t begin_ns = now_ns(panel);
     int rc = open_wake_fd(panel, error);
@@ -381,6 +438,7 @@ static int begin(struct panel *panel, struct error *error)
              0) = (struct tick){.read_ns = middle_ns, .marked_ns = middle_ns, .odometer = aged};
     read_clocks(panel, tick_of(panel, 0));
     panel->began_ns = panel->turned_ns = middle_ns;
+    begin_witness(panel, since_ns);
     return 0;
 }
 
@@ -428,10 +486,14 @@ static int read_all(struct panel *panel, struct error *error)
     uint64_t begin_ns = now_ns(panel);
     int rc = 0;
 
+    if (panel->witness)
+        witness_stop(panel->witness);
     for (size_t i = 0; rc == 0 && panel->plan.method->stop && i < N_COHORTS; i++)
         rc = panel->plan.method->stop(panel->cohorts[i].method_state, error);
     if (rc == 0)
         rc = read_cohorts(panel, error);
+    if (rc == 0)
+        end_witness(panel);
     read_clocks(panel, tick_of(panel, panel->now));
     tick_of(panel, panel->now)->odometer = odometer(panel);
     tick_of(panel, panel->now)->doubtful = panel->doubtful;
@@ -529,6 +591,8 @@ static int turn(struct panel *panel, struct error *error)
 
 int panel_tick(struct panel *panel, double presence, struct resident_now *now, struct error *error)
 {
+    const uint64_t since_ns = clock_ns();
+
     panel->plan.presence = presence;
     panel->now++;
 
@@ -540,7 +604,11 @@ int panel_tick(struct panel *panel, double presence, struct resident_now *now, s
         note_read_all(panel);
     if (rc == 0)
         rc = mark_all(panel, error);
-    return rc == 0 ? turn(panel, error) : rc;
+    if (rc == 0)
+        rc = turn(panel, error);
+    if (rc == 0)
+        begin_witness(panel, since_ns);
+    return rc;
 }
 
 void panel_set_samples(struct panel *panel, uint64_t samples)
@@ -667,6 +735,23 @@ static struct tally doubts_between(const struct panel *panel, uint64_t older, ui
     return tally;
 }
 
+/* What witnesses saw of the touches within (older, newer]. */
+static struct dispute dispute_between(const struct panel *panel, uint64_t older, uint64_t newer)
+{
+    struct dispute dispute = {0};
+
+    for (uint64_t k = older + 1; k <= newer; k++) {
+        const struct tick *tick = tick_of(panel, k);
+        const struct witness_count count = {.n = tick->witness.n,
+                                            .both = tick->witness.both,
+                                            .others = tick->witness.others,
+                                            .missed = tick->witness.missed};
+
+        dispute_add(&dispute, &count, tick->disputed);
+    }
+    return dispute;
+}
+
 /* A page that reads idle at a doubtful tick may have been touched before it: then it belongs to
  * that tick instead of to an older one. */
 static void doubt(const struct panel *panel, const struct tick_range *range, struct tally *tally)
@@ -675,7 +760,9 @@ static void doubt(const struct panel *panel, const struct tick_range *range, str
         struct tally within = doubts_between(panel, range->older, range->newer);
 
         tally_doubt(tally, within.doubts, within.hidden_units);
+        tally->within = dispute_between(panel, range->older, range->newer);
     }
+    tally->younger = dispute_between(panel, range->newer, panel->now);
     tally->younger_units = doubts_between(panel, range->newer, panel->now).hidden_units;
 }
 

@@ -28,6 +28,7 @@ bool panel_ticks_answer(double tick_s, double window_s);
 struct panel_plan {
     const struct method *method; /* one with rearm */
     uint64_t samples;            /* present pages wanted for each window */
+    uint64_t witness;            /* of its pages a witness watches so many, as for sample_plan */
     double presence;             /* resident / RAM, 0 .. 1, as for sample_plan */
     double longest_s;            /* the longest window that will be asked for */
     double tick_s;               /* about how often panel_tick() will be called */

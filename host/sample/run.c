@@ -8,6 +8,7 @@
 #include "sample/ageing.h"
 #include "sample/read_all.h"
 #include "sample/wait.h"
+#include "sample/witness.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,6 +31,14 @@ static int explain(const struct target *target, int rc, struct error *error)
 
 struct span {
     uint64_t begin_ns, end_ns;
+};
+
+/* One that runs: the method with its pages, and who watches some of them. */
+struct running {
+    const struct method *method;
+    void *state;
+    const struct page_set *set;
+    struct witness *witness; /* NULL: none */
 };
 
 static uint64_t midpoint(const struct span *span)
@@ -83,20 +92,39 @@ static int end_span(const struct sample_plan *plan, struct sample_result *result
     return rc;
 }
 
-static int mark(const struct sample_plan *plan, void *state, struct sample_result *result,
-                struct span *span, struct error *error)
+static int mark(const struct sample_plan *plan, struct running *running,
+                struct sample_result *result, struct span *span, struct error *error)
 {
+    const uint64_t begun_ns = clock_ns();
     int rc = begin_span(plan, result, span, error);
 
     if (rc < 0)
         return rc;
-    rc = plan->method->mark(state, error);
+    rc = plan->method->mark(running->state, error);
+    if (rc == 0 && running->witness)
+        witness_watch(running->witness, &running->set, 1, begun_ns);
     return end_span(plan, result, span, rc, error);
 }
 
-static int read_pages(const struct target *target, const struct sample_plan *plan, void *state,
-                      struct sample_result *result, struct span *span, struct tally *tally,
-                      struct error *error)
+static int collect_pages(const struct running *running, struct tally *tally, struct error *error)
+{
+    struct witness_count count;
+
+    if (running->witness)
+        witness_stop(running->witness);
+
+    int rc = running->method->collect(running->state, tally, error);
+
+    if (rc == 0 && running->witness) {
+        witness_compare(running->witness, &running->set, &count);
+        dispute_add(&tally->within, &count, witness_disputes(&count));
+    }
+    return rc;
+}
+
+static int read_pages(const struct target *target, const struct sample_plan *plan,
+                      const struct running *running, struct sample_result *result,
+                      struct span *span, struct tally *tally, struct error *error)
 {
     int rc = qemu_process_verify(target->root, target->process, error);
 
@@ -104,21 +132,21 @@ static int read_pages(const struct target *target, const struct sample_plan *pla
         rc = begin_span(plan, result, span, error);
     if (rc < 0)
         return rc;
-    rc = plan->method->collect(state, tally, error);
+    rc = collect_pages(running, tally, error);
     rc = end_span(plan, result, span, rc, error);
     /* The files of a process that ended read as empty: as if all of its pages were absent. */
     return rc < 0 ? rc : qemu_process_verify(target->root, target->process, error);
 }
 
 /* How much is resident is read on both sides of the pages, for memory may move meanwhile. */
-static int collect(const struct target *target, const struct sample_plan *plan, void *state,
-                   struct sample_result *result, struct span *span, struct sample_window *window,
-                   struct error *error)
+static int collect(const struct target *target, const struct sample_plan *plan,
+                   const struct running *running, struct sample_result *result, struct span *span,
+                   struct sample_window *window, struct error *error)
 {
     int rc = target_read_resident(target, &window->now, false, error);
 
     if (rc == 0)
-        rc = read_pages(target, plan, state, result, span, &window->tally, error);
+        rc = read_pages(target, plan, running, result, span, &window->tally, error);
     if (rc == 0)
         rc = target_read_resident(target, &window->now, true, error);
     return rc;
@@ -178,17 +206,32 @@ static void debug_window(const struct sample_result *result, const struct sample
         tally->touched_bytes, tally->resident_bytes, tally->doubts);
 }
 
+static int poll_running(void *context, struct error *error)
+{
+    const struct running *running = context;
+
+    if (running->witness)
+        witness_poll(running->witness);
+    return running->method->poll ? running->method->poll(running->state, error) : 0;
+}
+
+static int wake_fd(const struct running *running)
+{
+    if (running->method->poll)
+        return running->method->wake_fd(running->state);
+    return running->witness ? witness_wake_fd(running->witness) : -1;
+}
+
 static int run_windows(const struct target *target, const struct sample_plan *plan,
-                       const struct page_set *set, void *state, struct sample_result *result,
-                       struct error *error)
+                       struct running *running, struct sample_result *result, struct error *error)
 {
     struct own_time own;
     double share = 0;
     const struct wait wait = {
         .interrupted = plan->interrupted,
-        .poll = plan->method->poll,
-        .state = state,
-        .wake_fd = plan->method->poll ? plan->method->wake_fd(state) : -1,
+        .poll = plan->method->poll || running->witness ? poll_running : NULL,
+        .state = running,
+        .wake_fd = wake_fd(running),
         .progress = plan->progress,
         .progress_context = plan->progress_context,
         .began_ns = clock_ns(),
@@ -202,7 +245,7 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
     const enum method_signal signal = plan->method->signal;
     const uint64_t odometer = ageing_odometer(target, signal);
     struct span marking = {0};
-    int rc = mark(plan, state, result, &marking, error);
+    int rc = mark(plan, running, result, &marking, error);
 
     for (size_t w = 0; rc == 0 && w < plan->n_windows; w++) {
         struct sample_window *window = &result->windows[w];
@@ -211,11 +254,11 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
 
         rc = wait_until(target, &wait, until_ns, error);
         if (rc == 0)
-            rc = collect(target, plan, state, result, &reading, window, error);
+            rc = collect(target, plan, running, result, &reading, window, error);
         if (rc == 0 && w > 0)
             resident_now_settle(&result->windows[w - 1].now, &window->now);
-        if (rc == 0 && plan->collected && set)
-            plan->collected(set, w, plan->collected_context);
+        if (rc == 0 && plan->collected && running->set)
+            plan->collected(running->set, w, plan->collected_context);
         if (rc == 0 && ageing_odometer(target, signal) != odometer)
             ageing_doubt(&window->tally);
         if (rc == 0)
@@ -257,22 +300,25 @@ static int run_method(const struct target *target, const struct sample_plan *pla
                       struct page_set *set, struct sample_result *result, struct error *error)
 {
     struct vcpu_clock vcpus = {0};
-    void *state = NULL;
-    int rc = plan->method->open(target, set, &state, error);
+    struct running running = {.method = plan->method, .set = set};
+    int rc = plan->method->open(target, set, &running.state, error);
 
     if (rc < 0)
         return rc;
+    if (plan->witness > 0 && set && witness_applies(target, plan->method))
+        witness_open(target, plan->witness, &running.witness, NULL);
 
     vcpu_clock_read(&vcpus, target->root, target->process);
-    rc = run_windows(target, plan, set, state, result, error);
+    rc = run_windows(target, plan, &running, result, error);
+    witness_close(running.witness);
 
     uint64_t vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
 
     result->vcpu_s = (double)vcpu_ns / 1e9;
     debug_log("the vCPUs ran for %.6f s meanwhile", result->vcpu_s);
     if (plan->method->kernel_thread_ns)
-        result->cpu_s = (double)plan->method->kernel_thread_ns(state) / 1e9;
-    plan->method->close(state);
+        result->cpu_s = (double)plan->method->kernel_thread_ns(running.state) / 1e9;
+    plan->method->close(running.state);
     if (rc == 0 && vcpu_ns > RAN_NS && saw_nothing(plan, result))
         rc = error_set(error, -ENOMSG,
                        "%s saw no touch although the vCPUs ran for %.2f s: it is blind "

@@ -29,6 +29,8 @@ struct sample_plan {
     uint64_t samples; /* of a panel: present pages wanted */
     double presence;  /* resident / RAM, 0 .. 1: more pages are drawn where many are absent */
     uint64_t seed;
+    uint64_t
+        witness; /* pages that a witness watches (sample/witness.h), where one applies; 0: none */
     size_t n_windows;
     double window_s[RUN_MAX_WINDOWS]; /* ascending */
     const volatile int *interrupted;  /* not 0: stop and restore; may be NULL */

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "estimate/dispute.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +55,8 @@ struct tally {
         hidden_units; /* so many that read idle may have been touched; HIDDEN_ANY: any number */
     uint64_t younger_units; /* so many that count as touched here may have been touched again later;
                                likewise */
+    struct dispute within;  /* a witness's account of the time in which touches count here ... */
+    struct dispute younger; /* ... and of that after it, where there is one */
     uint64_t swapped_pages;
     size_t n_strata;
     struct stratum strata[TALLY_MAX_STRATA];

@@ -17,6 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of each panel a witness watches so many pages: in one tick few show somebody else who touches 6 %
+ * of what is resident. Where the host takes accessed bits anyway, how many it hides is estimated
+ * from them. */
+#define FEW_WITNESSED 64
+#define MANY_WITNESSED 200
+
 struct guest_scan {
     struct subject subject;
     struct target target;
@@ -28,6 +34,8 @@ struct guest_scan {
     bool recorded;       /* there was a record */
     bool anew;           /* it was begun anew: the next record says so */
     bool aged;           /* the last record has the flag ageing */
+    bool disputed;       /* a record had the flag disputed: no method that others mislead ... */
+    bool no_other;       /* ... but there is none */
     bool method_is_best; /* there is no better one where that is so */
     bool void_marks;     /* it is to be dropped at the next scan, under the lock */
     bool void_method;    /* likewise the method */
@@ -172,7 +180,7 @@ static int choose_method(struct guest_scan *scan, const struct scan_rules *rules
     const enum method_order order = method_bits_are_taken(&scan->target) ? ORDER_DAEMON_AGEING
                                                                          : ORDER_DAEMON;
     const struct method *method;
-    const struct method_needs needs = {.panel = true, .follow = true};
+    const struct method_needs needs = {.panel = true, .follow = true, .by_vcpus = scan->disputed};
     struct error reasons = {0};
 
     for (size_t i = 0; (method = method_at(order, i)); i++) {
@@ -193,7 +201,7 @@ static int choose_method(struct guest_scan *scan, const struct scan_rules *rules
 
 /* The last record was in doubt: then its panel is worth less than another method, if there is one.
  * Found out once. */
-static void leave_aged_method(struct guest_scan *scan, const struct scan_rules *rules)
+static void leave_doubtful_method(struct guest_scan *scan, const struct scan_rules *rules)
 {
     const struct method *before = scan->method;
 
@@ -202,6 +210,13 @@ static void leave_aged_method(struct guest_scan *scan, const struct scan_rules *
 
     if (choose_method(scan, rules, NULL) == 0 && scan->method != before)
         drop_panel(scan);
+    scan->no_other = scan->disputed && scan->method->sees_qemu;
+    scan->disputed = scan->disputed && !scan->no_other;
+}
+
+static bool leaves_disputed(const struct guest_scan *scan)
+{
+    return scan->disputed && !scan->no_other && scan->method->sees_qemu;
 }
 
 static int locate(struct guest_scan *scan, struct error *error)
@@ -233,6 +248,7 @@ static int begin_panel(struct guest_scan *scan, const struct scan_rules *rules, 
     const struct panel_plan plan = {
         .method = scan->method,
         .samples = samples,
+        .witness = method_bits_are_taken(&scan->target) ? MANY_WITNESSED : FEW_WITNESSED,
         .presence = presence(scan, now),
         .longest_s = rules->window_s[rules->n_windows - 1],
         .tick_s = rules->tick_s,
@@ -306,6 +322,7 @@ static int tell(struct guest_scan *scan, const struct scan_rules *rules, double 
         record->sample.flags |= FLAG_NEW_PANEL;
     scan->anew = false;
     scan->aged = record->sample.flags & FLAG_AGEING;
+    scan->disputed |= record->sample.flags & FLAG_DISPUTED;
     scan->recorded = true;
     return 0;
 }
@@ -317,8 +334,8 @@ static int scan_guest(struct guest_scan *scan, const struct scan_rules *rules, u
 
     if (rc == 0 && !scan->method)
         rc = choose_method(scan, rules, error);
-    else if (rc == 0 && scan->aged && !scan->method_is_best)
-        leave_aged_method(scan, rules);
+    else if (rc == 0 && ((scan->aged && !scan->method_is_best) || leaves_disputed(scan)))
+        leave_doubtful_method(scan, rules);
     if (rc == 0)
         rc = subject_refresh(&scan->subject, now, error);
     if (rc == 0)
@@ -360,7 +377,7 @@ static void give_up(struct guest_scan *scan)
 {
     drop_panel(scan);
     scan->method = NULL;
-    scan->method_is_best = false;
+    scan->method_is_best = scan->disputed = scan->no_other = false;
 }
 
 int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file dispute.c  See dispute.h. */
+#include "estimate/dispute.h"
+
+#include "estimate/wilson.h"
+
+#include <math.h>
+
+/* A guest's device rings and a firmware's leftovers are touched by QEMU alone: some hundred pages
+ * of any guest. */
+#define NOISE_SHARE 0.005
+
+/* Two tests a period: at most one false alarm in 2,500 periods, for up to one in 1,000. */
+#define ALPHA 0.0002
+
+double binomial_tail(double n, double p, double k)
+{
+    double below = 0;
+
+    if (k <= 0 || p >= 1)
+        return 1;
+    if (p <= 0)
+        return 0;
+    for (double i = 0; i < k && i <= n; i++)
+        below += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(p) +
+                     (n - i) * log1p(-p));
+    return fmax(0, 1 - below);
+}
+
+static bool is_beyond_chance(const struct witness_count *count, double differ)
+{
+    return binomial_tail(round(count->n), fmin(1, NOISE_SHARE + count->noise), floor(differ)) <
+           ALPHA;
+}
+
+bool witness_disputes(const struct witness_count *count)
+{
+    return count->n > 0 &&
+           (is_beyond_chance(count, count->others) || is_beyond_chance(count, count->missed));
+}
+
+void dispute_add(struct dispute *dispute, const struct witness_count *count, bool disputed)
+{
+    if (count->n <= 0)
+        return;
+    dispute->periods++;
+    dispute->n += count->n;
+    dispute->others += count->others;
+    dispute->missed += count->missed;
+    dispute->least = fmax(dispute->least,
+                          wilson_interval(count->both + count->missed, count->n, Z_95).low);
+    if (count->others > 0)
+        dispute->others_high += wilson_interval(count->others, count->n, Z_95).high;
+    dispute->disputed |= disputed;
+}
+
+double dispute_others_high(const struct dispute *dispute)
+{
+    const double any = dispute->periods * wilson_interval(dispute->others, dispute->n, Z_95).high;
+
+    return fmin(1, fmax(dispute->others_high, any));
+}
+
+double dispute_missed_high(const struct dispute *dispute)
+{
+    return fmin(1, dispute->periods * wilson_interval(dispute->missed, dispute->n, Z_95).high);
+}
