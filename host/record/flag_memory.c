@@ -39,6 +39,21 @@ static bool hides(const struct sample_record *record, unsigned flags)
            (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS);
 }
 
+/* Did QEMU, or who copies its memory, touch what the guest did not? A dirty-rate calculation reads
+ * sampled pages, 512 of each GiB by default and most huge pages so; it misleads the methods that
+ * see QEMU's own touches. */
+static bool reads(const struct sample_record *record, unsigned flags)
+{
+    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+
+    return (flags & READS_ALL) || ((flags & FLAG_DIRTY_RATE) && method && method->sees_qemu);
+}
+
+static bool is_witnessed(const struct sample_record *record)
+{
+    return record->n_windows > 0 && record->windows[record->n_windows - 1].dispute.n > 0;
+}
+
 static unsigned flags_within(const struct flag_memory *memory, double since_s)
 {
     unsigned flags = 0;
@@ -63,7 +78,7 @@ static uint64_t hidden_high(const struct sample_record *record, size_t w)
 
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
 {
-    uint64_t low_bytes = 0; /* of the longest window so far in which all of RAM was not read */
+    uint64_t low_bytes = 0; /* of the longest window so far in which RAM was not read */
 
     for (size_t w = 0; w < record->n_windows; w++) {
         struct window_record *window = &record->windows[w];
@@ -73,7 +88,7 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
         if (hides(record, flags))
             window->wss_high_bytes = larger(window->wss_high_bytes, hidden_high(record, w));
         /* What QEMU read the bounds hold already. */
-        if (!(flags & READS_ALL) || window->dispute.n > 0)
+        if (!reads(record, flags) || window->dispute.n > 0)
             low_bytes = window->wss_low_bytes > low_bytes ? window->wss_low_bytes : low_bytes;
         else if (window->wss_low_bytes > low_bytes)
             window->wss_low_bytes = low_bytes;
@@ -87,11 +102,12 @@ void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record
     for (size_t b = 0; b < record->n_bins; b++) {
         struct age_bin *bin = &record->bins[b];
         unsigned flags = flags_within(memory, now_s - bin->to_s - SLACK_S);
+        bool read = reads(&record->sample, flags) && !is_witnessed(&record->sample);
 
-        if (!(flags & READS_ALL) && !hides(&record->sample, flags))
+        if (!read && !hides(&record->sample, flags))
             continue;
         /* What was seen touched last was, whatever was missed. */
-        if ((flags & READS_ALL) || bin->from_s > 0)
+        if (read || bin->from_s > 0)
             bin->low_bytes = 0;
         bin->high_bytes = larger(bin->high_bytes, record->sample.resident_bytes);
     }

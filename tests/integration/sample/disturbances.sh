@@ -111,10 +111,12 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	cat "$guests_dir/hmp.out" >"$guests_dir/hmp.log" &
 	look "no job"
 	check "no flag of a job" lacks_flags 'migrating|dirty-rate|dump|reporting'
-	hmp calc_dirty_rate 20
+	hmp calc_dirty_rate 10
 	settles has_thread dirtyrate
 	look "calc-dirty-rate"
 	check "flag dirty-rate" has_flag dirty-rate
+	check "and the bounds hold whatever it read" record_has \
+		".windows[0] | .wss_low_bytes <= $t and .wss_high_bytes >= 0.99 * $t"
 	check "and not migrating" lacks_flags migrating
 	hmp migrate_set_parameter max-bandwidth 1M
 	hmp migrate -d '"exec:cat >/dev/null"'
@@ -147,6 +149,7 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	check "and the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $(truth "$params") and .wss_high_bytes >= $(truth "$params")"
 
 	echo "# a monitor that keeps QEMU busy while no vCPU runs"
+	settles lacks_thread dirtyrate
 	rm -f -- "$guests_dir/first"
 	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
 	first=$!

@@ -130,6 +130,39 @@ START_TEST(ages_too)
 }
 END_TEST
 
+/* It reads sampled pages, most huge ones among them: a method that counts what QEMU touches cannot
+ * tell how many the guest touched, one that counts the vCPUs' touches can, and so can a witness. */
+START_TEST(a_dirty_rate_calculation_reads)
+{
+    struct ages_record ages = {.n_bins = 1};
+
+    flags_at(0);
+    flag_memory_note(&memory, FLAG_DIRTY_RATE, 100);
+    record.method = "zap";
+    flag_memory_apply(&memory, &record, 105);
+    ck_assert_uint_eq(record.flags, FLAG_DIRTY_RATE);
+    ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
+    record.method = "cold";
+    ages.sample = record;
+    ages.sample.resident_bytes = 500 * MIB;
+    ages.bins[0] = (struct age_bin){0, 60, 20 * MIB, 10 * MIB, 30 * MIB};
+    flag_memory_apply(&memory, &record, 130);
+    ck_assert_uint_eq(record.windows[0].wss_low_bytes, 10 * MIB);
+    ck_assert_uint_eq(record.windows[1].wss_low_bytes, 10 * MIB);
+    ck_assert_uint_eq(record.windows[2].wss_low_bytes, 10 * MIB);
+    flag_memory_apply_ages(&memory, &ages, 130);
+    ck_assert_uint_eq(ages.bins[0].low_bytes, 0);
+    ck_assert_uint_eq(ages.bins[0].high_bytes, 500 * MIB);
+
+    flags_at(0);
+    record.method = "idle";
+    for (int w = 0; w < 3; w++)
+        record.windows[w].dispute = (struct dispute){.periods = 1, .n = 200};
+    flag_memory_apply(&memory, &record, 130);
+    ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
+}
+END_TEST
+
 START_TEST(of_one_measurement)
 {
     flags_at(0);
@@ -153,6 +186,7 @@ int main(void)
     tcase_add_test(tcase, others_keep_the_bounds);
     tcase_add_test(tcase, damon_takes_what_idle_waits_for);
     tcase_add_test(tcase, ages_too);
+    tcase_add_test(tcase, a_dirty_rate_calculation_reads);
     tcase_add_test(tcase, of_one_measurement);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
