@@ -27,16 +27,15 @@ double binomial_tail(double n, double p, double k)
     return fmax(0, 1 - below);
 }
 
-static bool is_beyond_chance(const struct witness_count *count, double differ)
+static bool is_beyond_chance(const struct witness_count *count, double differ, double noise)
 {
-    return binomial_tail(round(count->n), fmin(1, NOISE_SHARE + count->noise), floor(differ)) <
-           ALPHA;
+    return binomial_tail(round(count->n), fmin(1, NOISE_SHARE + noise), floor(differ)) < ALPHA;
 }
 
 bool witness_disputes(const struct witness_count *count)
 {
-    return count->n > 0 &&
-           (is_beyond_chance(count, count->others) || is_beyond_chance(count, count->missed));
+    return count->n > 0 && (is_beyond_chance(count, count->others, count->noise) ||
+                            is_beyond_chance(count, count->missed, 0));
 }
 
 void dispute_add(struct dispute *dispute, const struct witness_count *count, bool disputed)

@@ -24,8 +24,8 @@ struct witness_count {
     float both;   /* touched by both accounts */
     float others; /* of these only the accessed bit tells */
     float missed; /* of these only the fault tells */
-    float noise;  /* share of n that may differ without disturbance: by devices, or by touches
-                     between the marking and the dropping */
+    float noise;  /* share of n that may be others without disturbance: devices, and touches between
+                     the marking and the dropping, of which only the bit tells */
 };
 
 /** The periods of one window. All zeros: there was no witness. */

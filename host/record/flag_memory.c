@@ -76,6 +76,17 @@ static uint64_t hidden_high(const struct sample_record *record, size_t w)
                              (uint64_t)(dispute_missed_high(&window->dispute) * (double)most));
 }
 
+/* What was touched at least where QEMU read memory, of which the witness may have seen nothing. */
+static uint64_t read_low(const struct sample_record *record, size_t w)
+{
+    const struct window_record *window = &record->windows[w];
+    const double all = (double)record->resident_bytes;
+    const uint64_t read = (uint64_t)(dispute_others_high(&window->dispute) * all);
+    const uint64_t least = (uint64_t)(window->dispute.least * all);
+
+    return larger(less(window->wss_low_bytes, read), smaller(window->wss_low_bytes, least));
+}
+
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
 {
     uint64_t low_bytes = 0; /* of the longest window so far in which RAM was not read */
@@ -87,7 +98,8 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
         record->flags |= flags;
         if (hides(record, flags))
             window->wss_high_bytes = larger(window->wss_high_bytes, hidden_high(record, w));
-        /* What QEMU read the bounds hold already. */
+        if (reads(record, flags) && window->dispute.n > 0)
+            window->wss_low_bytes = read_low(record, w);
         if (!reads(record, flags) || window->dispute.n > 0)
             low_bytes = window->wss_low_bytes > low_bytes ? window->wss_low_bytes : low_bytes;
         else if (window->wss_low_bytes > low_bytes)

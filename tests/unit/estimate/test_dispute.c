@@ -24,9 +24,9 @@ END_TEST
 START_TEST(few_pages_prove_a_disturbance)
 {
     static const struct {
-        float n, noise, least;
+        float n, noise, others, missed;
     } cases[] = {
-        {66, 0, 5}, {200, 0, 7}, {2000, 0, 24}, {200, .05F, 25}, {66, .5F, 48},
+        {66, 0, 5, 5}, {200, 0, 7, 7}, {2000, 0, 24, 24}, {200, .05F, 25, 7}, {66, .5F, 48, 5},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -34,12 +34,12 @@ START_TEST(few_pages_prove_a_disturbance)
 
         for (float differ = 0; differ <= cases[i].n; differ++) {
             count.others = differ;
-            ck_assert_msg(witness_disputes(&count) == (differ >= cases[i].least),
+            ck_assert_msg(witness_disputes(&count) == (differ >= cases[i].others),
                           "n %g noise %g others %g", (double)count.n, (double)count.noise,
                           (double)differ);
             count.others = 0;
             count.missed = differ;
-            ck_assert(witness_disputes(&count) == (differ >= cases[i].least));
+            ck_assert(witness_disputes(&count) == (differ >= cases[i].missed));
             count.missed = 0;
         }
     }
