@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What happens to a guest's memory within a window: a balloon, swapping, huge pages that come and go, ageing by MGLRU,
-migration to other frames, a vCPU that is plugged, a dump. The guest touches the same pages before, during and after, so its truth stays known."""
+migration to other frames, a vCPU that is plugged, a dump; and what others do: they read its memory, take its accessed bits, or unmap it. The
+guest touches the same pages before, during and after, so its truth stays known."""
 
 import ctypes
 import mmap
@@ -18,7 +19,8 @@ MIB = cells.MIB
 HUGE = 2 * MIB
 TOTAL_MIB = 64
 HOT_MIB = 8
-RAM_MIB = 96
+# QEMU's dirty-rate calculation leaves smaller blocks of RAM than 128 MiB out.
+RAM_MIB = 160
 # What comes and goes: cold pages at the region's end.
 MOVED_MIB = 32
 # Each plugged vCPU stays, for only an operating system could let it go.
@@ -35,6 +37,11 @@ MADV_PAGEOUT = 21
 MADV_COLLAPSE = 25
 BALLOON_S = 20
 DUMP_S = 20
+DIRTY_RATE_S = 20
+# A page of each 64 KiB: where a read maps its neighbours, they are cold.
+SPARSE = f"total={TOTAL_MIB}M hot={TOTAL_MIB // 16}M pattern=strided stride=64K run=4K op=read"
+IDLE_BITMAP = "/sys/kernel/mm/page_idle/bitmap"
+DAMON_STAT = "/sys/module/damon_stat/parameters/enabled"
 
 
 class Iovec(ctypes.Structure):
@@ -43,7 +50,8 @@ class Iovec(ctypes.Structure):
 
 class EventGuest(guests.Guest):
     """A payload guest with a monitor and a balloon. Its backing is
-    "anon" (pages of 4 KiB that stay so), "thp" (pages of 4 KiB until they are collapsed) or "memfd"."""
+    "anon" (pages of 4 KiB that stay so), "thp" (pages of 4 KiB until they are collapsed), "memfd", "sparse" (a memfd of which only
+    single pages are hot) or "disk" (a shared file on ext4)."""
 
     def __init__(self, build, cell):
         self.monitor = None
@@ -53,7 +61,7 @@ class EventGuest(guests.Guest):
         super().__init__(build, cell)
 
     def _start(self, build):
-        words = f"total={TOTAL_MIB}M hot={HOT_MIB}M balloon=host"
+        words = SPARSE if self.cell["backing"] == "sparse" else f"total={TOTAL_MIB}M hot={HOT_MIB}M balloon=host"
         self.truth = guests.truth_of(build, words, RAM_MIB)
         if os.path.exists(THP) and "VMWSS_LAB_KERNEL" in os.environ:
             lab_host.write(THP, "never")
@@ -69,9 +77,13 @@ class EventGuest(guests.Guest):
             "-smp",
             f"1,sockets={MOST_VCPUS},cores=1,threads=1,maxcpus={MOST_VCPUS}",
         ]
-        if self.cell["backing"] == "memfd":
+        if self.cell["backing"] in ("memfd", "sparse"):
             machine += ",memory-backend=mem"
             options += ["-object", f"memory-backend-memfd,id=mem,size={RAM_MIB}M,share=on"]
+        elif self.cell["backing"] == "disk":
+            machine += ",memory-backend=mem"
+            path = guests.ext4_directory(2 * RAM_MIB, self.undo)
+            options += ["-object", f"memory-backend-file,id=mem,size={RAM_MIB}M,mem-path={path},share=on"]
         options += ["-device", "virtio-balloon-pci", "-mon", "chardev=hmp,mode=readline"]
         options += ["-chardev", f"socket,id=hmp,path={self.dir}/hmp,server=on,wait=off"]
         return ["-machine", machine] + options
@@ -349,10 +361,110 @@ class Dump(Event):
         os.unlink(f"{guest.dir}/dump")
 
 
+class Reader(Event):
+    """Another program, a debugger say, reads cold memory through /proc/PID/mem."""
+
+    def during(self, guest):
+        address, size = guest.moved()
+        with open(f"/proc/{guest.pid}/mem", "rb", buffering=0) as mem:
+            mem.seek(address)
+            if sum(len(mem.read(MIB)) for _ in range(size // MIB)) < size:
+                raise guests.CannotStart("not all of it was read")
+
+
+class MonitorReader(Event):
+    """QEMU's monitor writes cold memory into a file."""
+
+    def during(self, guest):
+        path = f"{guest.dir}/saved"
+        guest.monitor.say(f'pmemsave {(16 + TOTAL_MIB - MOVED_MIB) * MIB} {MOVED_MIB * MIB} "{path}"')
+        if os.path.getsize(path) < MOVED_MIB * MIB:
+            raise guests.CannotStart("QEMU saved less")
+
+    def after(self, guest):
+        os.unlink(f"{guest.dir}/saved")
+
+
+class DirtyRate(Event):
+    """QEMU reads sampled pages, twice. KubeVirt has it do so for each guest at each scrape."""
+
+    backings = ("anon", "memfd", "thp")
+
+    def during(self, guest):
+        guest.monitor.say("calc_dirty_rate 1")
+        wait_until(
+            lambda: "measuring" not in guest.monitor.say("info dirty_rate"), DIRTY_RATE_S, "the calculation does not end"
+        )
+
+
+class Outsider(Event):
+    """The guest is suspended, and another program takes all accessed bits of its memory: wss.pl, a daemon that calls
+    madvise() on others, another user of page_idle."""
+
+    def during(self, guest):
+        guest.stand_still()
+        guest.advise(*guest.region(), MADV_COLD)
+        lab_host.write(f"/proc/{guest.pid}/clear_refs", "1")
+        if os.path.exists(IDLE_BITMAP):
+            mark_every_frame_idle()
+
+    def after(self, guest):
+        guest.go_on()
+
+
+def mark_every_frame_idle():
+    bitmap = os.open(IDLE_BITMAP, os.O_WRONLY)
+    try:
+        at = 0
+        while True:
+            at += os.pwrite(bitmap, b"\xff" * mmap.PAGESIZE, at)
+    except OSError:
+        pass  # the end of memory
+    finally:
+        os.close(bitmap)
+
+
+class Unmapped(Event):
+    """Another program has the kernel unmap all of the region, whose pages stay in the file: the guest's next reads map
+    their neighbours as well."""
+
+    backings = ("sparse",)
+
+    def during(self, guest):
+        guest.advise(*guest.region(), MADV_PAGEOUT)
+
+
+class DiskFile(Event):
+    """Nothing happens; guest RAM is a shared file on a disk."""
+
+    backings = ("disk",)
+
+    def during(self, guest):
+        pass
+
+
+class DamonStat(Event):
+    """DAMON_STAT is on, as in kernels of late 2025 by default."""
+
+    lab_only = True
+
+    def before(self, guest):
+        if not os.path.exists(DAMON_STAT):
+            raise guests.CannotStart("this kernel has no DAMON_STAT")
+        lab_host.write(DAMON_STAT, "Y")
+
+    def during(self, guest):
+        pass
+
+    def after(self, guest):
+        if os.path.exists(DAMON_STAT):
+            lab_host.write(DAMON_STAT, "N")
+
+
 class Nothing(Event):
     """For comparison."""
 
-    backings = ("anon", "memfd", "thp")
+    backings = ("anon", "memfd", "thp", "sparse", "disk")
 
     def during(self, guest):
         pass
@@ -368,6 +480,13 @@ EVENTS = {
     "migration": Migration,
     "vcpu-plug": VcpuPlug,
     "dump": Dump,
+    "reader": Reader,
+    "monitor": MonitorReader,
+    "dirty-rate": DirtyRate,
+    "outsider": Outsider,
+    "unmapped": Unmapped,
+    "disk-file": DiskFile,
+    "damon-stat": DamonStat,
 }
 
 

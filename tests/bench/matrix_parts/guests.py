@@ -5,6 +5,7 @@ import ctypes
 import math
 import os
 import subprocess
+import tempfile
 
 from lab_host import enter_group, write
 from payload_guest import CannotStart, truth_of
@@ -152,6 +153,22 @@ def prepare_host(cell, undo):
         undo.append(lambda: write("/proc/sys/vm/nr_hugepages", "0"))
     if cell["backing"] == "swapped":
         make_swap(cells.region_mib(cell), undo)
+
+
+def ext4_directory(mib, undo):
+    """A file system of so many MiB, in a file; QEMU makes its own file in it."""
+    place = tempfile.mkdtemp(prefix="vmwss-ext4.", dir="/var/tmp")
+    undo.append(lambda: os.rmdir(place))
+    image = place + ".img"
+    try:
+        subprocess.run(["truncate", "-s", f"{2 * mib}M", image], check=True)
+        undo.append(lambda: os.unlink(image))
+        subprocess.run(["mkfs.ext4", "-q", image], check=True, capture_output=True)
+        subprocess.run(["mount", "-o", "loop", image, place], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise CannotStart(f"no ext4: {error}") from error
+    undo.append(lambda: subprocess.run(["umount", place], check=False))
+    return place
 
 
 def make_swap(mib, undo):
