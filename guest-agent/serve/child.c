@@ -17,8 +17,8 @@ static void close_all_but(int one, int other)
 
 void child_begin(pid_t parent, int one, int other)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it has ended before that */
+    /* The parent may have ended before that. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(1);
     close_all_but(one, other);
 }

@@ -134,8 +134,9 @@ static void end_with_parent(void)
 {
     struct pollfd reader = {.fd = STDOUT_FILENO};
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* that is, with the thread, which lives as long */
-    if (poll(&reader, 1, 0) > 0 && reader.revents & POLLERR)
+    /* That is, with the thread, which lives as long. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+        (poll(&reader, 1, 0) > 0 && reader.revents & POLLERR))
         raise(SIGKILL);
 }
 

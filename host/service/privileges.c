@@ -2,9 +2,9 @@
 /** @file privileges.c  See privileges.h. */
 #include "service/privileges.h"
 
+#include "service/capabilities.h"
 #include "service/log.h"
 
-#include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -20,17 +20,9 @@
 
 /* --- capabilities ----------------------------------------------------------------------------- */
 
-/* Without CAP_SETPCAP the bounding set cannot be changed: it is the unit's choice. libcap-ng
- * would complain. */
-static capng_select_t what_may_change(void)
-{
-    return capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) ? CAPNG_SELECT_BOTH
-                                                               : CAPNG_SELECT_CAPS;
-}
-
 static int keep_scanners(bool agents)
 {
-    const capng_select_t what = what_may_change();
+    const capng_select_t what = capabilities_may_change();
 
     capng_clear(CAPNG_SELECT_BOTH);
     if (capng_updatev(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
@@ -39,7 +31,7 @@ static int keep_scanners(bool agents)
         return -EPERM;
     if (agents && capng_update(CAPNG_ADD, CAPNG_PERMITTED | CAPNG_BOUNDING_SET, CAP_DAC_OVERRIDE))
         return -EPERM;
-    return capng_apply(what) == 0 ? 0 : -EPERM;
+    return capabilities_apply(what);
 }
 
 static int keep_none(void)
@@ -47,30 +39,32 @@ static int keep_none(void)
     if (capng_get_caps_process() != 0) /* another user has others than were read before */
         return -EPERM;
 
-    const capng_select_t what = what_may_change();
+    const capng_select_t what = capabilities_may_change();
 
     capng_clear(CAPNG_SELECT_BOTH);
-    return capng_apply(what) == 0 ? 0 : -EPERM;
+    return capabilities_apply(what);
 }
 
 /* While there is CAP_SETPCAP, which goes with user 0. */
 static int drop_bounding_set(void)
 {
-    if (what_may_change() != CAPNG_SELECT_BOTH)
+    if (capabilities_may_change() != CAPNG_SELECT_BOTH)
         return 0;
     capng_clear(CAPNG_SELECT_BOUNDS);
-    return capng_apply(CAPNG_SELECT_BOUNDS) == 0 ? 0 : -EPERM;
+    return capabilities_apply(CAPNG_SELECT_BOUNDS);
 }
 
 /* libcap-ng's state is each thread's own, and so is what capset(2) changes. */
-void privileges_reach(bool reach)
+int privileges_reach(bool reach)
 {
-    if (capng_get_caps_process() != 0 ||
-        !capng_have_capability(CAPNG_PERMITTED, CAP_DAC_OVERRIDE) ||
+    if (capng_get_caps_process() != 0)
+        return -EPERM;
+    if (!capng_have_capability(CAPNG_PERMITTED, CAP_DAC_OVERRIDE) ||
         capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_RAWIO)) /* nothing was given up */
-        return;
-    if (capng_update(reach ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE) == 0)
-        capng_apply(CAPNG_SELECT_CAPS);
+        return 0;
+    if (capng_update(reach ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE) != 0)
+        return -EPERM;
+    return capabilities_apply(CAPNG_SELECT_CAPS);
 }
 
 /* --- system calls ----------------------------------------------------------------------------- */

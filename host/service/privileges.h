@@ -51,6 +51,7 @@ int privileges_drop_reclaimer(struct error *error);
  * a dry run. Without Landlock that is logged, and it is as before. */
 int privileges_limit_writes(struct error *error);
 
-/** In this thread of the scanner: takes up CAP_DAC_OVERRIDE, or lays it down. Nothing where it was
- * given up. */
-void privileges_reach(bool reach);
+/** In this thread of the scanner: takes up CAP_DAC_OVERRIDE, or lays it down. Does nothing, and
+ * returns 0, where it was given up; -EPERM: it could not be changed. A thread that could not lay it
+ * down must end. */
+int privileges_reach(bool reach);

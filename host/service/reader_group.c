@@ -2,7 +2,8 @@
 /** @file reader_group.c  See reader_group.h. */
 #include "service/reader_group.h"
 
-#include <cap-ng.h>
+#include "service/capabilities.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <string.h>
@@ -33,8 +34,11 @@ int reader_become(bool keep, struct error *error)
         (capng_get_caps_process() == 0 && capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE))
         return 0;
     join_group();
+
+    const capng_select_t what = capabilities_may_change();
+
     capng_clear(CAPNG_SELECT_BOTH);
-    if (capng_apply(CAPNG_SELECT_BOTH) != 0)
+    if (capabilities_apply(what) < 0)
         return error_set(error, -EPERM, "capabilities could not be dropped");
     return 0;
 }

@@ -38,8 +38,7 @@ static int give_file(int dir_fd, const char *name, uid_t from, uid_t to)
         return 0; /* a symbolic link, a socket, or gone: not the history */
     if (!S_ISREG(st.st_mode) || st.st_uid != from || st.st_nlink != 1)
         return 0;
-    fchmod(fd, st.st_mode & 0660);
-    return fchown(fd, to, (gid_t)-1) < 0 ? -errno : 0;
+    return fchmod(fd, st.st_mode & 0660) < 0 || fchown(fd, to, (gid_t)-1) < 0 ? -errno : 0;
 }
 
 /* The directory last: were we killed in between, the next start goes on. */

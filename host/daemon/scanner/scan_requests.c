@@ -186,11 +186,16 @@ static void connect_agent(const struct scan_table *table, const struct scan_conn
 
     /* The socket belongs to QEMU's user: what it takes to connect to it is held for no longer than
      * that. */
-    privileges_reach(true);
+    int rc = privileges_reach(true);
 
-    int rc = agent_endpoint_connect(&endpoint, &error);
-
-    privileges_reach(false);
+    if (rc < 0)
+        error_set(&error, rc, "CAP_DAC_OVERRIDE could not be taken up");
+    else
+        rc = agent_endpoint_connect(&endpoint, &error);
+    if (privileges_reach(false) < 0) {
+        cleanup_close_at(&rc);
+        rc = error_set(&error, -ENOTRECOVERABLE, "CAP_DAC_OVERRIDE could not be laid down");
+    }
     *fd = rc;
     fail(reply, rc < 0 ? rc : 0, &error);
 }

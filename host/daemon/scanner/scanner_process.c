@@ -90,7 +90,8 @@ static bool answer_request(struct lane *lane, struct scan_request *request,
         close(fd);
     if (rc == 0 && request->op == SCAN_SAMPLE && request->sample.ring && lane->bell_fd >= 0)
         eventfd_write(lane->bell_fd, 1);
-    return rc == 0;
+    /* A thread that could not lay down a capability ends, and with it the capability. */
+    return rc == 0 && reply->rc != -ENOTRECOVERABLE;
 }
 
 static void *serve_requests(void *context)
