@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "domain/qemu_option.h"
+#include "domain/qemu_monitor.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,13 +30,6 @@ struct reference {
     unsigned node; /* plus 1; 0: none */
 };
 
-/* A socket that QEMU serves, and may use for a monitor. */
-struct chardev {
-    char id[64];
-    char path[256];
-};
-
-#define MAX_CHARDEVS 16
 #define MAX_NODES 128 /* QEMU's */
 
 struct reading {
@@ -50,9 +43,7 @@ struct reading {
     unsigned n_nodes; /* NUMA nodes so far */
     struct ram_backend objects[RAM_CONFIG_MAX_BACKENDS];
     struct reference references[RAM_CONFIG_MAX_BACKENDS];
-    size_t n_chardevs;
-    struct chardev chardevs[MAX_CHARDEVS];
-    char monitor[64]; /* the chardev of the first -mon mode=control */
+    struct qemu_monitors monitors;
     char smbios_uuid[37];
 };
 
@@ -203,6 +194,8 @@ static int read_object(struct reading *r, const struct qemu_option *option, stru
     if (qemu_option_get(option, "qom-type", "qom-type", type, sizeof(type)) != 1)
         return 0;
     read_protection(r, type);
+    if (strcmp(type, "monitor-qmp") == 0)
+        qemu_monitors_add_object(&r->monitors, option);
     if (strncmp(type, prefix, sizeof(prefix) - 1) != 0)
         return 0;
     if (r->n_objects == RAM_CONFIG_MAX_BACKENDS)
@@ -302,46 +295,24 @@ static int read_overcommit(struct reading *r, const struct qemu_option *option, 
     return 0;
 }
 
-/* "unix:PATH,server=on,wait=off"; others cannot be reached from here. A path that does not fit is
- * none. */
 static int read_qmp(struct reading *r, const struct qemu_option *option, struct error *error)
 {
-    const struct qemu_option address = {.text = option->text + 5};
-    char *path = r->out->qmp_path;
-
     (void)error;
-    if (strncmp(option->text, "unix:", 5) != 0 || *path)
-        return 0;
-    if (qemu_option_get(&address, "path", "path", path, sizeof(r->out->qmp_path)) != 1)
-        path[0] = '\0';
+    qemu_monitors_add_qmp(&r->monitors, option->text);
     return 0;
 }
 
 static int read_chardev(struct reading *r, const struct qemu_option *option, struct error *error)
 {
-    struct chardev *c = &r->chardevs[r->n_chardevs];
-    char kind[16];
-
     (void)error;
-    if (r->n_chardevs < MAX_CHARDEVS &&
-        qemu_option_get(option, "backend", "backend", kind, sizeof(kind)) == 1 &&
-        strcmp(kind, "socket") == 0 && !qemu_option_is_on(option, "abstract") &&
-        qemu_option_get(option, NULL, "id", c->id, sizeof(c->id)) == 1 &&
-        qemu_option_get(option, NULL, "path", c->path, sizeof(c->path)) == 1)
-        r->n_chardevs++;
+    qemu_monitors_add_chardev(&r->monitors, option);
     return 0;
 }
 
 static int read_mon(struct reading *r, const struct qemu_option *option, struct error *error)
 {
-    char mode[16];
-
     (void)error;
-    if (r->monitor[0] || qemu_option_get(option, NULL, "mode", mode, sizeof(mode)) != 1 ||
-        strcmp(mode, "control") != 0)
-        return 0;
-    if (qemu_option_get(option, "chardev", "chardev", r->monitor, sizeof(r->monitor)) != 1)
-        r->monitor[0] = '\0';
+    qemu_monitors_add_mon(&r->monitors, option);
     return 0;
 }
 
@@ -530,12 +501,13 @@ static int add_nodes(struct reading *r, struct error *error)
     return 0;
 }
 
-/* -mon names a chardev that may stand before or after it. */
 static void find_monitor(struct reading *r)
 {
-    for (size_t i = 0; i < r->n_chardevs && r->monitor[0] && !r->out->qmp_path[0]; i++)
-        if (strcmp(r->chardevs[i].id, r->monitor) == 0)
-            memcpy(r->out->qmp_path, r->chardevs[i].path, sizeof(r->out->qmp_path));
+    const struct qemu_chardev *found = qemu_monitors_find(&r->monitors);
+
+    r->out->qmp_unreachable = found ? found->unreachable : "there is none";
+    if (found && !found->unreachable)
+        memcpy(r->out->qmp_path, found->path, sizeof(r->out->qmp_path));
 }
 
 static int assemble(struct reading *r, struct error *error)

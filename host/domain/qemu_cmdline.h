@@ -4,7 +4,7 @@
  *
  * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
  * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -smbios,
- * -accel, -enable-kvm, -qmp, -chardev, -mon). Both the option syntax
+ * -accel, -enable-kvm; for QMP see qemu_monitor.h). Both the option syntax
  * ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are read.
  */
 #pragma once
@@ -34,7 +34,8 @@ struct qemu_cmdline {
     char cpu_vendor[16];       /* -cpu MODEL,vendor=; empty if absent: under KVM the host's */
     bool free_page_reporting;  /* a balloon that gives back what the guest frees, at once */
     char qmp_path[256]; /* a QMP server's UNIX socket, as QEMU was given it (it may be relative);
-                           empty: none */
+                           empty: see qmp_unreachable */
+    const char *qmp_unreachable; /* why no socket can be connected to; NULL: one can */
     struct ram_config ram;
 };
 

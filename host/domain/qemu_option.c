@@ -32,9 +32,18 @@ static int put_value(char *value, size_t size, const char *text)
     return length < 0 || (size_t)length >= size ? -EOVERFLOW : 1;
 }
 
-static int json_get(const struct json_t *object, const char *key, char *value, size_t size)
+/* A dotted key of the plain syntax is a member of a member in JSON (util/keyval.c). */
+static const json_t *json_find(const struct json_t *object, const char *key)
 {
     const json_t *item = json_object_get(object, key);
+    const char *dot = item ? NULL : strchr(key, '.');
+
+    return dot ? json_find(json_object_getn(object, key, (size_t)(dot - key)), dot + 1) : item;
+}
+
+static int json_get(const struct json_t *object, const char *key, char *value, size_t size)
+{
+    const json_t *item = json_find(object, key);
     char number[32];
 
     if (json_is_string(item))

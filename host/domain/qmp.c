@@ -255,9 +255,9 @@ int qmp_open(const struct fsroot *root, const struct qemu_process *process, int 
 
     if (!path[0])
         return error_set(error, -ENOENT,
-                         "process %d has no QMP socket with a path: start QEMU with -qmp "
+                         "process %d has no QMP socket with a path (%s): start QEMU with -qmp "
                          "unix:PATH,server=on,wait=off, or name the libvirt domain",
-                         (int)process->pid);
+                         (int)process->pid, process->config.qmp_unreachable);
 
     cleanup_close int file_fd = open_socket_file(root, process);
 

@@ -38,11 +38,12 @@ debian_tree() {
 	chmod 755 "$tree/usr/sbin/policy-rc.d"
 }
 
-# debian_inside DIR COMMAND...: in that Debian, with namespaces of its own, so that nothing it starts or mounts stays.
+# debian_inside DIR COMMAND...: in that Debian, with namespaces of its own, so that nothing it starts or mounts stays. Its / is a
+# mount point, or no script could make a mount namespace of its own there.
 debian_inside() {
 	# shellcheck disable=SC2016 # expanded inside
 	DEBIAN_FRONTEND=noninteractive unshare --mount --pid --fork --kill-child --propagation private -- bash -c '
-		mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" || exit 125
+		mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" || exit 125
 		exec chroot "$0" "$@"' "$@"
 }
 

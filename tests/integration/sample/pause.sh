@@ -119,7 +119,20 @@ if start_payload qmp tcg "$params" -m 128 -qmp "unix:$guests_dir/q,server=on,wai
 	stop_guest "$pid"
 fi
 
+echo "# a monitor that is an object, as libvirt 12.9 makes it, where QEMU has that (11.1)"
+monitor=(-mon "chardev=m,mode=control")
+! "$qemu" -object help | grep -q monitor-qmp || monitor=(-object '{"qom-type":"monitor-qmp","id":"qmp","chardev":"m"}')
+if start_payload object tcg "$params" -m 128 -chardev "socket,id=m,path=$guests_dir/m,server=on,wait=off" "${monitor[@]}"; then
+	check "paused by ${monitor[0]}" measure --pid "$pid" -m cold -w 0.1 --pause=2000
+	check "it stood still" record_has '.pause_seconds > 0'
+	stop_guest "$pid"
+fi
+
 echo "# what cannot be paused is refused"
+if start_payload abstract tcg "$params" -m 128 -qmp "unix:$guests_dir/a,abstract=on,server=on,wait=off"; then
+	expect_exit "an abstract QMP socket" 2 'pause: .*\(it is an abstract one\)' "$vmwss" measure --pid "$pid" -m cold -w 0.1 --pause
+	stop_guest "$pid"
+fi
 if start_payload noqmp tcg "$params" -m 128; then
 	expect_exit "no QMP socket" 2 'pause: .*-qmp unix:' "$vmwss" measure --pid "$pid" -m cold -w 0.1 --pause
 	stop_guest "$pid"

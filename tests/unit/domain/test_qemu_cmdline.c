@@ -349,22 +349,98 @@ START_TEST(balloon_that_reports_free_pages)
 }
 END_TEST
 
+/* libvirt passes a descriptor. */
+#define CHARDEV_OF_LIBVIRT "-chardev\0socket,id=charmonitor,fd=26,server=on,wait=off\0"
+#define CHARDEV "-chardev\0socket,id=q,path=q.sock,server=on,wait=off\0"
+#define CHARDEV_JSON(address, more)                                                         \
+    "-chardev\0{\"id\":\"q\",\"backend\":{\"type\":\"socket\",\"data\":{\"addr\":{" address \
+    "}" more "}}}\0-mon\0chardev=q,mode=control\0"
+#define QMP_CASE(options, path, unreachable)            \
+    {                                                   \
+        options, sizeof(options) - 1, path, unreachable \
+    }
+
+static const struct qmp_case {
+    const char *options;
+    size_t length;
+    const char *path, *unreachable;
+} qmp_cases[] = {
+    QMP_CASE("", "", "there is none"),
+    QMP_CASE("-qmp\0tcp:localhost:4444,server=on\0-monitor\0unix:/hmp,server=on\0", "",
+             "it is no UNIX socket"),
+    QMP_CASE("-qmp\0unix:/run/a,,b,server=on,wait=off\0-qmp\0unix:/c,server=on\0", "/run/a,b",
+             NULL),
+    QMP_CASE("-qmp-pretty\0unix:path=/p,server,nowait\0", "/p", NULL),
+    /* a server that can be reached goes before those that cannot, wherever it stands */
+    QMP_CASE("-qmp\0tcp::1,server=on\0-qmp\0unix:/b,server=on\0-qmp\0stdio\0", "/b", NULL),
+    QMP_CASE("-qmp\0unix:/a\0" CHARDEV "-mon\0q,mode=control\0", "q.sock", NULL),
+    QMP_CASE("-qmp\0unix:/a\0", "", "QEMU is its client"),
+    QMP_CASE("-qmp\0unix:/a,server=off\0", "", "QEMU is its client"),
+    QMP_CASE("-qmp\0unix:/a,server=on,abstract=on\0", "", "it is an abstract one"),
+    QMP_CASE("-qmp\0unix:,server=on\0", "", "it is no UNIX socket"),
+    QMP_CASE("-qmp\0chardev:q\0" CHARDEV, "q.sock", NULL),
+    QMP_CASE("-mon\0mode=readline,chardev=h\0-mon\0chardev=q,mode=control\0"
+             "-chardev\0socket,id=h,path=/h,server=on\0" CHARDEV,
+             "q.sock", NULL),
+    QMP_CASE("-mon\0chardev=h,mode=readline\0-chardev\0socket,id=h,path=/h,server=on\0", "",
+             "there is none"),
+    QMP_CASE("-mon\0chardev=q,mode=control\0-chardev\0pipe,id=q,path=/h\0", "",
+             "it is no UNIX socket"),
+    QMP_CASE("-mon\0chardev=q,mode=control\0-chardev\0socket,id=q,path=/h\0", "",
+             "QEMU is its client"),
+    QMP_CASE(CHARDEV_OF_LIBVIRT "-mon\0chardev=charmonitor,id=monitor,mode=control\0", "",
+             "it was passed as a descriptor"),
+    QMP_CASE(CHARDEV_OF_LIBVIRT "-mon\0chardev=charmonitor,id=monitor,mode=control\0" CHARDEV
+                                "-mon\0chardev=q,mode=control\0",
+             "q.sock", NULL),
+    /* QEMU 11.1, and how libvirt 12.9 writes it */
+    QMP_CASE("-object\0monitor-qmp,id=m,chardev=q\0" CHARDEV, "q.sock", NULL),
+    QMP_CASE(CHARDEV "-object\0{\"qom-type\":\"monitor-qmp\",\"id\":\"m\",\"chardev\":\"q\","
+                     "\"pretty\":true}\0",
+             "q.sock", NULL),
+    QMP_CASE(
+        CHARDEV_OF_LIBVIRT
+        "-object\0{\"qom-type\":\"monitor-qmp\",\"id\":\"monitor\",\"chardev\":\"charmonitor\"}\0",
+        "", "it was passed as a descriptor"),
+    QMP_CASE(CHARDEV "-object\0monitor-hmp,id=m,chardev=q\0", "", "there is none"),
+    /* as libvirt writes a chardev to a QEMU that takes JSON */
+    QMP_CASE(CHARDEV_JSON("\"type\":\"unix\",\"data\":{\"path\":\"/j\"}", ",\"server\":true"), "/j",
+             NULL),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"unix\",\"data\":{\"path\":\"/j\"}", ""), "/j", NULL),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"unix\",\"data\":{\"path\":\"/j\"}", ",\"server\":false"), "",
+             "QEMU is its client"),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"unix\",\"data\":{\"path\":\"j\",\"abstract\":true}", ""), "",
+             "it is an abstract one"),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"fd\",\"data\":{\"str\":\"29\"}", ""), "",
+             "it was passed as a descriptor"),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"inet\",\"data\":{\"host\":\"::\",\"port\":\"1\"}", ""), "",
+             "it is no UNIX socket"),
+};
+
 START_TEST(qmp_socket)
 {
-    ck_assert_int_eq(PARSE("-qmp\0tcp:localhost:4444,server=on\0-monitor\0unix:/hmp\0"), 0);
+    const struct qmp_case *c = &qmp_cases[_i];
+    char cmdline[1024] = "qemu";
+
+    ck_assert_uint_lt(c->length + 5, sizeof(cmdline));
+    memcpy(cmdline + 5, c->options, c->length);
+    ck_assert_int_eq(parse(cmdline, 5 + c->length), 0);
+    ck_assert_str_eq(line.qmp_path, c->path);
+    ck_assert_pstr_eq(line.qmp_unreachable, c->unreachable);
+}
+END_TEST
+
+START_TEST(qmp_path_that_does_not_fit)
+{
+    char cmdline[400] = "qemu\0-qmp\0unix:";
+    size_t length = 15;
+
+    memset(cmdline + length, 'p', 300);
+    length += 300;
+    memcpy(cmdline + length, ",server=on", 11);
+    ck_assert_int_eq(parse(cmdline, length + 11), 0);
     ck_assert_str_eq(line.qmp_path, "");
-    ck_assert_int_eq(PARSE("-qmp\0unix:/run/a,,b,server=on,wait=off\0-qmp\0unix:/c\0"), 0);
-    ck_assert_str_eq(line.qmp_path, "/run/a,b");
-    ck_assert_int_eq(PARSE("-mon\0mode=readline,chardev=h\0-mon\0chardev=q,mode=control\0"
-                           "-chardev\0socket,id=h,path=/h,server=on\0"
-                           "-chardev\0socket,id=q,path=q.sock,server=on,wait=off\0"),
-                     0);
-    ck_assert_str_eq(line.qmp_path, "q.sock");
-    /* libvirt hands over a file descriptor: there is no path. */
-    ck_assert_int_eq(PARSE("-chardev\0socket,id=charmonitor,fd=26,server=on,wait=off\0"
-                           "-mon\0chardev=charmonitor,id=monitor,mode=control\0"),
-                     0);
-    ck_assert_str_eq(line.qmp_path, "");
+    ck_assert_str_eq(line.qmp_unreachable, "its path is too long");
 }
 END_TEST
 
@@ -601,7 +677,8 @@ int main(void)
     tcase_add_test(c, numa_nodes);
     tcase_add_test(c, numa_nodes_without_numbers);
     tcase_add_test(c, balloon_that_reports_free_pages);
-    tcase_add_test(c, qmp_socket);
+    tcase_add_loop_test(c, qmp_socket, 0, sizeof(qmp_cases) / sizeof(qmp_cases[0]));
+    tcase_add_test(c, qmp_path_that_does_not_fit);
     tcase_add_test(c, default_block_beside_dimms_and_plain_numa);
     tcase_add_test(c, objects_that_cannot_be_used);
     tcase_add_test(c, more_backends_than_possible);
