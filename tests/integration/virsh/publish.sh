@@ -224,6 +224,16 @@ check "for people" test -n "$(guest one | grep -E '^WSS 2s +[0-9.]+ MiB \([0-9.]
 check "the odd one, by its name" test "$(figure "$odd_name" name)" = "$odd_name"
 check "by its UUID" test "$(figure $odd_uuid uuid)" = $odd_uuid
 expect_exit "one that is not published" 2 'plain: nothing is published' guest plain
+# What virsh of libvirt 12.9 does where there is no metadata.
+mkdir "$guests_dir/newer"
+cat >"$guests_dir/newer/virsh" <<-END
+	#!/bin/sh
+	$(command -v virsh) "\$@" && exit
+	case " \$* " in *" metadata "*) echo ;; *) exit 1 ;; esac
+END
+chmod 755 "$guests_dir/newer/virsh"
+newer() { PATH=$guests_dir/newer:$PATH "$@"; }
+expect_exit "nor by a newer virsh" 2 'plain: nothing is published' newer guest plain
 expect_exit "one that is not there" 2 "failed to get domain '-x; destroy one'" guest -- '-x; destroy one'
 expect_exit "none" 1 'which guest' guest
 check "no command was made of the odd name" test ! -e "injected"
@@ -262,6 +272,7 @@ check "nothing to do" test -n "$(balloon one --window 2s --min 256M | grep 'has 
 expect_exit "no such window" 2 'window 10m is not published; there are: 2s' balloon one --window 10m
 expect_exit "unless told otherwise an hour, which nobody knows yet" 2 'window 1h is not published; there are: 2s' balloon one
 expect_exit "not published" 2 'plain: nothing is published' balloon plain
+expect_exit "nor by a newer virsh" 2 'plain: nothing is published' newer balloon plain
 expect_exit "--min above --max" 2 '--min 2.0 GiB is more than --max 1.0 GiB' balloon one -w 2s --min 2G --max 1G
 expect_exit "no size" 1 '12X: expected a size' balloon one --min 12X
 expect_exit "no percentage" 1 '--headroom -5: expected percent' balloon one --headroom -5
