@@ -46,7 +46,7 @@ static const char *heading_of(const char *name)
     return strcmp(name, "±") == 0 ? show_plus_minus() : name;
 }
 
-/* The heading counts for the width of its column, also where it is not printed. */
+/* The heading is as wide as its column is wanted. */
 static const char *padded(char *text, const struct table_column *column)
 {
     const char *name = heading_of(column->name);
@@ -303,6 +303,35 @@ static void wrap_last(struct table *table, struct fit_column *fit, size_t width)
     make_narrower(table, last, width > others ? width - others : 1, wrap_words);
 }
 
+/* As wide as the heading, in blanks where the text is not; NULL when it is as wide, or out of
+ * memory. */
+static char *padded_cell(const char *text, const struct table_column *column)
+{
+    char heading[MAX_HEADING];
+    const size_t room = cell_width(padded(heading, column));
+    const size_t used = cell_width(text);
+    char *cell = NULL;
+    const int more = room > used ? (int)(room - used) : 0;
+
+    if (more == 0 || asprintf(&cell, "%*s%s%*s", column->right ? more : 0, "", text,
+                              column->right ? 0 : more, "") < 0)
+        return NULL;
+    return cell;
+}
+
+/* For a heading that is not printed: libsmartcols counts its width no more since 2.41, and rows
+ * that are printed one by one stand below the first one's. */
+static void keep_widths(struct table *table)
+{
+    for (size_t c = 0; c < table->n_columns && scols_table_get_nlines(table->scols) > 0; c++) {
+        char *cell = table->columns[c].last ? NULL
+                                            : padded_cell(text_of(table, 0, c), &table->columns[c]);
+
+        if (cell)
+            scols_cell_refer_data(cell_of(table, 0, c), cell);
+    }
+}
+
 static void make_fit(struct table *table, size_t width)
 {
     struct fit_column fit[MAX_COLUMNS];
@@ -331,5 +360,7 @@ void table_print(struct table *table, bool heading)
     make_fit(table, isatty(STDOUT_FILENO) ? fit_output_width() : 0);
     scols_table_enable_colors(table->scols, table_colours());
     scols_table_enable_noheadings(table->scols, !heading);
+    if (!heading)
+        keep_widths(table);
     scols_print_table(table->scols);
 }

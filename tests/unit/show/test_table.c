@@ -208,6 +208,22 @@ START_TEST(a_series_keeps_its_columns)
 }
 END_TEST
 
+/* The first row with its heading, others without. */
+START_TEST(rows_of_a_series_are_aligned)
+{
+    static const char *const needles[] = {"1 B", "8 B", "thp"};
+    size_t at[3];
+
+    terminal = _i;
+    print(of_series("a", "thp"), 70, true);
+    for (size_t i = 0; i < 3; i++)
+        at[i] = (size_t)(strstr(strchr(text, '\n') + 1, needles[i]) - strchr(text, '\n') - 1);
+    print(of_series("b", "thp"), 70, false);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_msg(strstr(text, needles[i]) - text == (ssize_t)at[i], "%zu: %s", at[i], text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("table");
@@ -221,6 +237,7 @@ int main(void)
     tcase_add_test(tcase, words_stay_whole);
     tcase_add_test(tcase, a_long_name_is_cut);
     tcase_add_test(tcase, a_series_keeps_its_columns);
+    tcase_add_loop_test(tcase, rows_of_a_series_are_aligned, 0, 2);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
