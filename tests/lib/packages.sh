@@ -73,10 +73,15 @@ apt_run() {
 		apt_progress "$log"
 }
 
+# backports: this Debian's suite of them, where apt has it.
+backports() {
+	apt-cache policy | grep -o "n=[a-z]*-backports\>" | head -n 1 | cut -c 3-
+}
+
 # install_missing PACKAGE...: in a subshell of its own, for it sets traps. Services are not started meanwhile: everything
 # here runs without any.
 install_missing() {
-	local policy=/usr/sbin/policy-rc.d made='' log
+	local policy=/usr/sbin/policy-rc.d made='' log suite
 	log=$(mktemp /tmp/vmwss-apt.XXXX)
 	# shellcheck disable=SC2064 # the names as they are now
 	trap "trap '' INT TERM HUP; rm -f -- '$log' \$made" EXIT
@@ -92,12 +97,19 @@ install_missing() {
 		{ dpkg --configure -a >>"$log" 2>&1 && apt_run "$log" install -y --no-install-recommends "$@"; }; }; then
 		exit 0
 	fi
+	# Where libvirt is of backports the release's libvirt-dev does not go with it.
+	suite=$(backports)
+	if [[ -n $suite ]]; then
+		echo "what is installed does not go with these; installing them from $suite"
+		if apt_run "$log" install -y --no-install-recommends -t "$suite" "$@"; then exit 0; fi
+	fi
 	{
 		echo "The end of what apt-get printed:"
 		tail -n 25 "$log" | sed 's/^/  /'
 		echo "Not installed: $(missing_packages "$@" | xargs)"
 		echo "Remedy: mend what apt-get names above (where packages are half-configured: dpkg --configure -a, then" \
-			"apt-get -f install), check that \"apt-get update\" reaches a mirror of Debian, then start this again."
+			"apt-get -f install; where something is of another suite than what it needs, as backports: apt-get install -t SUITE" \
+			"with the packages above), check that \"apt-get update\" reaches a mirror of Debian, then start this again."
 	} >&2
 	exit 1
 }
