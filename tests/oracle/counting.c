@@ -21,11 +21,22 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 static uint64_t *count;
 
+static void on_execution(unsigned vcpu, void *context)
+{
+    (void)vcpu;
+    *count += (uintptr_t)context;
+}
+
 static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
 {
+    const size_t n = qemu_plugin_tb_n_insns(tb);
+
     (void)id;
-    qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, count,
-                                             qemu_plugin_tb_n_insns(tb));
+    if (qemu_plugin_register_vcpu_tb_exec_inline)
+        qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, count, n);
+    else
+        qemu_plugin_register_vcpu_tb_exec_cb(tb, on_execution, QEMU_PLUGIN_NO_REGISTERS,
+                                             (void *)(uintptr_t)n);
 }
 
 /* A file of our own: a guest started before may still count in the one that has this name. */

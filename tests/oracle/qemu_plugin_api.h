@@ -50,9 +50,11 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
                                           void (*cb)(unsigned vcpu, void *context), int registers,
                                           void *context);
 enum { QEMU_PLUGIN_INLINE_ADD_U64 = 0 };
-/* Adds to the number at @p count before each execution of the block, without a call. */
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int operation, void *count,
-                                              uint64_t add);
+/* Adds to the number at @p count before each execution of the block, without a call. QEMU 9.1 and
+ * newer have it no more. */
+__attribute__((weak)) void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb,
+                                                                    int operation, void *count,
+                                                                    uint64_t add);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
                                             void (*cb)(unsigned vcpu, void *context), int registers,
                                             void *context);

@@ -33,7 +33,7 @@ records_after() {
 	return 1
 }
 newest_windows_are() {
-	[[ $(sql "SELECT windows FROM $of '$1' ORDER BY sample.id DESC LIMIT 1" | jq -c '[.[][0]]') == "$2" ]]
+	[[ $(sql "SELECT windows FROM $of '$1' ORDER BY sample.id DESC LIMIT 1" | jq -c '[.[][0] + 0]') == "$2" ]]
 }
 goes_on() { records_after "$1" "$(newest_id "$1")" "${2:-1}"; }
 

@@ -91,7 +91,7 @@ mkfifo "$embed_dir/dump"
 } <"$embed_dir/dump" >/dev/null &
 embed_virsh dump --live one "$embed_dir/dump" >/dev/null 2>&1 &
 dump=$!
-has_thread() { cat "/proc/$pid/task/"*/comm 2>/dev/null | grep live_migration >/dev/null; }
+has_thread() { cat "/proc/$pid/task/"*/comm 2>/dev/null | grep 'live_migration\|mig/src' >/dev/null; }
 settles has_thread
 from_now
 vmwssd_begin --config "$guests_dir/conf"

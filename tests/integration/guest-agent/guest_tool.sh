@@ -41,7 +41,7 @@ huge_pages() {
 		for i in {1..20}; do printf x >huge/$i; done
 		df --output=used -B1 huge | tail -n 1
 		for method in auto mincore; do "$1" cache huge -m $method --json | jq -r ".total.cached_bytes"; done
-		"$1" cache huge/1 --json --map | jq -c ".files[0] | [.cached_pages, .beyond_eof_pages, .cached_percent, .runs]"
+		"$1" cache huge/1 --json --map | jq -c ".files[0] | [.cached_pages, .beyond_eof_pages, .cached_percent + 0, .runs]"
 		"$1" cache huge/1 --no-header | head -n 1
 		umount huge' _ "$guest"
 }

@@ -81,6 +81,7 @@ mkfifo "$guests_dir/hmp.in" "$guests_dir/hmp.out"
 hmp() { printf '%s\n' "$*" >"$guests_dir/hmp.in"; }
 has_thread() { cat "/proc/$pid/task/"*/comm 2>/dev/null | grep "$1" >/dev/null; }
 lacks_thread() { ! has_thread "$1"; }
+migration='live_migration\|mig/src' # as QEMU called it up to 8.2, and calls it since 9.0
 lacks_flags() { record_has "[.flags[] | select(test(\"$1\"))] == []"; }
 look() { check "$1: measured" measure --pid "$pid" -m cold -w 0.5; }
 # monitor_busy SECONDS: the guest is suspended for so long, and QEMU asked for its disks again and again.
@@ -120,12 +121,12 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	check "and not migrating" lacks_flags migrating
 	hmp migrate_set_parameter max-bandwidth 1M
 	hmp migrate -d '"exec:cat >/dev/null"'
-	settles has_thread live_migration
+	settles has_thread "$migration"
 	look "migration"
 	check "flag migrating" has_flag migrating
 	check "and the low bound holds whatever it read" record_has '.windows[0].wss_low_bytes == 0'
 	hmp migrate_cancel
-	settles lacks_thread live_migration
+	settles lacks_thread "$migration"
 	look "migration cancelled"
 	check "no flag any more" lacks_flags migrating
 	"$vmwss" measure --pid "$pid" -m cold -w 4 --json >"$guests_dir/first" &
