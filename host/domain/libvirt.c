@@ -133,13 +133,34 @@ const char *domain_default_uri(void)
     return uri && *uri ? uri : "qemu:///system";
 }
 
+/* An embedded driver without its directory has no guests; libvirt 12.9 makes the directory, and
+ * leaves it. */
+static bool lacks_root(const char *uri)
+{
+    char dir[512];
+    struct fsroot root;
+    bool lacks;
+
+    if (strncmp(uri, embed_prefix, sizeof(embed_prefix) - 1) != 0 ||
+        !libvirt_pid_dir(uri, dir, sizeof(dir)) || fsroot_open(&root, "/") < 0)
+        return false;
+    dir[strlen(dir) - strlen("/run/qemu")] = '\0';
+    lacks = !fsroot_exists(&root, "%s", dir);
+    fsroot_close(&root);
+    return lacks;
+}
+
 static int connect_to(const char *uri, bool writable, struct domain_connection **out,
                       struct error *error)
 {
-    struct domain_connection *connection = calloc(1, sizeof(*connection));
+    struct domain_connection *connection;
 
     if (!uri)
         uri = domain_default_uri();
+    if (lacks_root(uri))
+        return error_set(error, -ECONNREFUSED,
+                         "%s: no such directory (without libvirt: measure with --pid)", uri);
+    connection = calloc(1, sizeof(*connection));
     if (!connection)
         return error_set(error, -ENOMEM, "%s: out of memory", uri);
     connection->conn = open_uri(uri, writable);

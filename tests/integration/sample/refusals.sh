@@ -45,6 +45,9 @@ expect_exit "LIBVIRT_DEFAULT_URI is asked" 2 'qemu:///nowhere' env LIBVIRT_DEFAU
 expect_exit "but --connect first" 2 'embed' \
 	env LIBVIRT_DEFAULT_URI=qemu:///nowhere "$vmwss" measure -c 'qemu:///embed?root=/nonexistent/x' some
 expect_exit "no libvirt" 2 'libvirt' "$vmwss" measure -c 'qemu:///embed?root=/nonexistent/x' some
+expect_exit "no libvirt, beside a directory that is there" 2 'no such directory' \
+	"$vmwss" measure -c "qemu:///embed?root=$guests_dir/no" some
+check "and none is made" test ! -e "$guests_dir/no" -a ! -e /nonexistent
 mkdir "$guests_dir/empty" && : >"$guests_dir/empty/libvirt.so.0"
 without_libvirt=(env "LD_LIBRARY_PATH=$guests_dir/empty" "$vmwss")
 expect_exit "libvirt is not installed" 2 'libvirt.so.0: .*without libvirt: measure with --pid' "${without_libvirt[@]}" measure some
