@@ -48,6 +48,7 @@ cp "$guest_deb" "$fresh/tmp/vmwss-guest.deb"
 check "a fresh Debian finds its packages" inside apt-get update -qq
 # What it needs first, so that what it leaves can be told from what they leave.
 mapfile -t needed < <(dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed 's/(.*//; s/ //g')
+check "and each of them once" test -z "$(printf '%s\n' "${needed[@]}" | sort | uniq -d)"
 check "what it depends on is there" apt_inside install --no-install-recommends "${needed[@]}" init-system-helpers
 files >"$dir/before"
 check "it installs" apt_inside install --no-install-recommends /tmp/vmwss.deb
