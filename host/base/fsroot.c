@@ -3,6 +3,7 @@
 #include "base/fsroot.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -144,20 +145,7 @@ int fsroot_read_u64(const struct fsroot *root, uint64_t *value, const char *form
     char text[32];
     ssize_t n = read_path(root, text, sizeof(text), path);
 
-    if (n < 0)
-        return (int)n;
-    if (n == 0 || text[0] < '0' || text[0] > '9')
-        return -EINVAL;
-
-    char *end;
-
-    errno = 0;
-    uint64_t number = strtoull(text, &end, 10);
-
-    if (errno || *end)
-        return -EINVAL;
-    *value = number;
-    return 0;
+    return n < 0 ? (int)n : kernel_whole_u64(text, value);
 }
 
 ssize_t fsroot_readlink(const struct fsroot *root, char *target, size_t size, const char *format,

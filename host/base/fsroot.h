@@ -37,7 +37,7 @@ ssize_t fsroot_read(const struct fsroot *root, char *text, size_t size, const ch
 ssize_t fsroot_read_all(const struct fsroot *root, char **data, size_t max, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/** Reads a file that holds one decimal number. -EINVAL when it does not. */
+/** Reads a file that holds one amount, see kernel_u64(). -EINVAL when it does not. */
 int fsroot_read_u64(const struct fsroot *root, uint64_t *value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -2,6 +2,8 @@
 /** @file host_file.c  See host_file.h. */
 #include "base/host_file.h"
 
+#include "base/kernel_number.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -55,19 +57,7 @@ ssize_t host_file_read(struct host_file *file, const struct fsroot *root, char *
 int host_file_read_u64(struct host_file *file, const struct fsroot *root, uint64_t *value)
 {
     char text[32];
-    char *end;
     ssize_t n = host_file_read(file, root, text, sizeof(text));
 
-    if (n < 0)
-        return (int)n;
-    if (text[0] < '0' || text[0] > '9')
-        return -EINVAL;
-    errno = 0;
-
-    uint64_t number = strtoull(text, &end, 10);
-
-    if (errno || *end)
-        return -EINVAL;
-    *value = number;
-    return 0;
+    return n < 0 ? (int)n : kernel_whole_u64(text, value);
 }

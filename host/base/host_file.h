@@ -21,5 +21,5 @@ struct host_file {
  * opened each time. Any thread may. */
 ssize_t host_file_read(struct host_file *file, const struct fsroot *root, char *text, size_t size);
 
-/** It holds a decimal number. 0; -EINVAL if not; or another negative errno. */
+/** It holds an amount, see kernel_u64(). 0; -EINVAL if not; or another negative errno. */
 int host_file_read_u64(struct host_file *file, const struct fsroot *root, uint64_t *value);

@@ -2,15 +2,19 @@
 /** @file meminfo.c  See meminfo.h. */
 #include "base/meminfo.h"
 
+#include "base/kernel_number.h"
+
 #include <errno.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
-static uint64_t value_of(const char *text, const char *key)
+/* 0 where the kernel has no such line. False: it has one without an amount. */
+static bool read_line(const char *text, const char *key, uint64_t *bytes)
 {
     const char *line = strstr(text, key);
 
-    return line ? strtoull(line + strlen(key), NULL, 10) * 1024 : 0;
+    *bytes = 0;
+    return !line || kernel_kib(line + strlen(key), bytes);
 }
 
 int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct error *error)
@@ -20,12 +24,11 @@ int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct e
 
     if (n < 0)
         return error_set(error, (int)n, "/proc/meminfo: %s", strerror((int)-n));
-    *memory = (struct host_memory){
-        .total_bytes = value_of(text, "MemTotal:"),
-        .available_bytes = value_of(text, "MemAvailable:"),
-        .swap_total_bytes = value_of(text, "SwapTotal:"),
-        .swap_free_bytes = value_of(text, "SwapFree:"),
-        .anon_huge_bytes = value_of(text, "AnonHugePages:"),
-    };
+    if (!read_line(text, "MemTotal:", &memory->total_bytes) ||
+        !read_line(text, "MemAvailable:", &memory->available_bytes) ||
+        !read_line(text, "SwapTotal:", &memory->swap_total_bytes) ||
+        !read_line(text, "SwapFree:", &memory->swap_free_bytes) ||
+        !read_line(text, "AnonHugePages:", &memory->anon_huge_bytes))
+        return error_set(error, -EINVAL, "/proc/meminfo: a line is no amount of memory");
     return memory->total_bytes > 0 ? 0 : error_set(error, -EINVAL, "/proc/meminfo: no MemTotal");
 }

@@ -13,5 +13,6 @@ struct host_memory {
     uint64_t anon_huge_bytes; /* AnonHugePages: anonymous memory that is mapped by huge pages */
 };
 
-/** @return 0; -EINVAL when it has no MemTotal; or the error of reading it */
+/** @return 0; -EINVAL when it has no MemTotal, or when one of these is no amount; or the error of
+ * reading it */
 int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct error *error);

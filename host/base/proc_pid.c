@@ -3,29 +3,35 @@
 #include "base/proc_pid.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 #include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
+/* The field that comes @p n fields after the one at @p at; NULL: there are fewer. */
+static const char *field_after(const char *at, unsigned n)
+{
+    for (; at && n > 0; n--) {
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    return at && *at ? at : NULL;
+}
+
 int proc_stat_parse(const char *text, struct proc_stat *stat)
 {
-    const char *name_end = strrchr(text, ')');
-    struct proc_stat s = {0};
+    const char *state = field_after(strrchr(text, ')'), 1);
+    const char *utime = field_after(state, 11);
+    const char *stime = field_after(utime, 1);
+    const char *start = field_after(stime, 7);
+    const char *guest = field_after(start, 21);
+    struct proc_stat s = {.state = state ? *state : '\0'};
 
-    if (!name_end)
-        return -EINVAL;
-    /* Fields 4..13, 16..21 and 23..42 are skipped; 16..19 and the like may be negative. */
-    int n = sscanf(name_end + 1,
-                   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64
-                   " %*s %*s %*s %*s %*s %*s %" SCNu64 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-                   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
-                   &s.state, &s.utime_ticks, &s.stime_ticks, &s.start_ticks, &s.guest_ticks);
-
-    if (n < 4)
+    if (!kernel_u64(utime, &s.utime_ticks) || !kernel_u64(stime, &s.stime_ticks) ||
+        !kernel_u64(start, &s.start_ticks) || (guest && !kernel_u64(guest, &s.guest_ticks)))
         return -EINVAL;
     *stat = s;
     return 0;

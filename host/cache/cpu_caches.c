@@ -3,6 +3,7 @@
 #include "cache/cpu_caches.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,19 +19,17 @@
 /* "32768K" */
 static uint64_t parse_cache_size(const char *text)
 {
-    char *end;
+    uint64_t number;
+    const char *end = kernel_u64(text, &number);
 
-    if (*text < '0' || *text > '9')
+    if (!end)
         return CACHE_UNKNOWN;
-    errno = 0;
 
-    unsigned long long number = strtoull(text, &end, 10);
     unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 0;
 
     if (shift)
         end++;
-    return errno || *end || number == 0 || number > (1ULL << 40) >> shift ? CACHE_UNKNOWN
-                                                                          : number << shift;
+    return *end || number == 0 || number > (1ULL << 40) >> shift ? CACHE_UNKNOWN : number << shift;
 }
 
 /* Two CPUs that share a cache must name it alike. */

@@ -5,10 +5,10 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/kernel_number.h"
 #include "base/proc_pid.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static bool takes_sigusr1(const struct fsroot *root, pid_t pid, pid_t tid)
         return false;
     const char *at = strstr(status, "\nSigBlk:");
 
-    if (!at || sscanf(at + 8, " %" SCNx64, &blocked) != 1)
+    if (!at || !kernel_bits(at + strlen("\nSigBlk:"), 16, &blocked))
         return false;
     return !(blocked & (1ULL << (SIGUSR1 - 1)));
 }
@@ -183,8 +183,11 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
 static uint64_t number_after(const char *text, const char *key)
 {
     const char *found = strstr(text, key);
+    uint64_t value = 0;
 
-    return found ? strtoull(found + strlen(key), NULL, 10) : 0;
+    if (found)
+        kernel_u64(found + strlen(key), &value);
+    return value;
 }
 
 struct qemu_written qemu_process_written(const struct fsroot *root,
@@ -281,7 +284,7 @@ static uint64_t thread_ns(const struct fsroot *root, pid_t pid, pid_t tid)
 
     if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/schedstat", (int)pid, (int)tid) >
             0 &&
-        sscanf(text, "%" SCNu64, &ns) == 1)
+        kernel_u64(text, &ns))
         return ns;
     if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/stat", (int)pid, (int)tid) < 0 ||
         proc_stat_parse(text, &stat) < 0)

@@ -3,6 +3,7 @@
 #include "guest_ram/resident.h"
 
 #include "base/bytes.h"
+#include "base/kernel_number.h"
 #include "base/kernel_version.h"
 #include "guest_ram/own_memory.h"
 #include "guest_ram/ram_backing.h"
@@ -13,11 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static uint64_t field_bytes(const char *text, const char *name)
+/* 0 where the kernel has no such line. False: it has one without an amount. */
+static bool read_field(const char *text, const char *name, uint64_t *bytes)
 {
     const char *at = strstr(text, name);
 
-    return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
+    *bytes = 0;
+    return !at || kernel_kib(at + strlen(name), bytes);
 }
 
 /* Kinds of pages, each with a counter. */
@@ -54,12 +57,13 @@ static int read_status(const struct fsroot *root, pid_t pid, struct status *stat
     if (fsroot_read(root, text, sizeof(text), "proc/%d/status", pid) < 0 ||
         !strstr(text, "\nRssAnon:"))
         return -ESRCH;
-    status->bytes[KIND_ANON] = field_bytes(text, "\nRssAnon:");
-    status->bytes[KIND_FILE] = field_bytes(text, "\nRssFile:");
-    status->bytes[KIND_SHMEM] = field_bytes(text, "\nRssShmem:");
-    status->bytes[KIND_HUGETLB] = field_bytes(text, "\nHugetlbPages:");
-    status->address_bytes = field_bytes(text, "\nVmSize:");
-    return 0;
+    return read_field(text, "\nRssAnon:", &status->bytes[KIND_ANON]) &&
+                   read_field(text, "\nRssFile:", &status->bytes[KIND_FILE]) &&
+                   read_field(text, "\nRssShmem:", &status->bytes[KIND_SHMEM]) &&
+                   read_field(text, "\nHugetlbPages:", &status->bytes[KIND_HUGETLB]) &&
+                   read_field(text, "\nVmSize:", &status->address_bytes)
+               ? 0
+               : -EBADMSG;
 }
 
 /* Opens the files of the blocks that are whole ones. */

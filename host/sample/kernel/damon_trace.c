@@ -2,6 +2,7 @@
 /** @file damon_trace.c  See damon_trace.h. */
 #include "sample/kernel/damon_trace.h"
 
+#include "base/kernel_number.h"
 #include "sample/kernel/trace_event.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_region
     if (rc == 0)
         rc = trace_ring_enable(&trace->ring, true);
     if (fsroot_read(root, text, sizeof(text), "proc/%d/schedstat", (int)kdamond) > 0)
-        trace->cpu_before_ns = strtoull(text, NULL, 10);
+        kernel_u64(text, &trace->cpu_before_ns);
     if (rc == 0) {
         *out = trace;
         return 0;

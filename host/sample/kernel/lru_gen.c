@@ -3,6 +3,7 @@
 #include "sample/kernel/lru_gen.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #define LRU_GEN "sys/kernel/debug/lru_gen"
 #define MAX_TEXT (64UL << 20)
 #define DETAIL_INDENT 12 /* a generation's number ends in column 11 */
-#define MAX_DIGITS 19    /* of what fits into 64 bits for certain */
 
 unsigned lru_gen_enabled(const struct fsroot *root)
 {
@@ -34,14 +34,12 @@ static const char *next_line(const char *line)
 /* A number, and what follows it at once: ' ' or a letter; '\n' or '\0' at the end of the line. */
 static bool take_number(const char **at, uint64_t *value, char *suffix)
 {
-    const char *digit = *at + strspn(*at, " ");
-    size_t n = strspn(digit, "0123456789");
+    const char *end = kernel_u64(*at, value);
 
-    if (n == 0 || n > MAX_DIGITS)
+    if (!end)
         return false;
-    *value = strtoull(digit, NULL, 10);
-    *suffix = digit[n];
-    *at = digit + n + (*suffix != '\n' && *suffix != '\0');
+    *suffix = *end;
+    *at = end + (*suffix != '\n' && *suffix != '\0');
     return true;
 }
 

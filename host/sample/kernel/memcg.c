@@ -3,6 +3,7 @@
 #include "sample/kernel/memcg.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,11 +66,14 @@ bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out)
 uint64_t memcg_number(const char *text, const char *name)
 {
     size_t length = strlen(name);
+    uint64_t value = 0;
 
     for (const char *line = text; *line; line = next_line(line))
-        if (!strncmp(line, name, length) && (line[length] == ' ' || line[length] == '\t'))
-            return strtoull(line + length, NULL, 10);
-    return 0;
+        if (!strncmp(line, name, length) && (line[length] == ' ' || line[length] == '\t')) {
+            kernel_u64(line + length, &value);
+            break;
+        }
+    return value;
 }
 
 uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg)

@@ -3,6 +3,7 @@
 #include "sample/kernel/memcg_reclaim.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 #include "base/page_sizes.h"
 #include "sample/kernel/memcg.h"
 
@@ -279,12 +280,13 @@ static double read_pressure(const struct fsroot *group)
 {
     char text[512];
     const char *total;
+    uint64_t stalled_us;
 
     if (fsroot_read(group, text, sizeof(text), "memory.pressure") < 0 ||
         strncmp(text, "some ", 5) != 0)
         return NAN;
     total = strstr(text, "total=");
-    return total ? (double)strtoull(total + 6, NULL, 10) / 1e6 : (double)NAN;
+    return total && kernel_u64(total + 6, &stalled_us) ? (double)stalled_us / 1e6 : (double)NAN;
 }
 
 /* A limit of a group above it is not seen here: the kernel then finds less than it was asked for.

@@ -3,27 +3,36 @@
 #include "sample/kernel/swap_ins.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_TEXT (1UL << 20)
 #define TOTAL "SwapTotal:"
 
-/* A heading, and a line for each: "NAME TYPE KIB USED PRIORITY". Blanks in a name are "\040". */
+/* "NAME TYPE KIB USED PRIORITY". Blanks in a name are "\040". */
+static uint64_t device_bytes(const char *line)
+{
+    int begin = 0;
+    uint64_t bytes = 0;
+
+    sscanf(line, "%*s %*s%n", &begin); /* NOLINT(cert-err34-c): texts */
+    if (begin > 0)
+        kernel_kib(line + begin, &bytes);
+    return bytes;
+}
+
+/* A heading, and a line for each. */
 static uint64_t listed_bytes(const struct fsroot *root)
 {
     cleanup_free char *text = NULL;
     uint64_t sum = 0;
-    uint64_t kib;
 
     if (fsroot_read_all(root, &text, MAX_TEXT, "proc/swaps") < 0)
         return 0;
     for (const char *line = strchr(text, '\n'); line; line = strchr(line + 1, '\n'))
-        if (sscanf(line + 1, "%*s %*s %" SCNu64, &kib) == 1)
-            sum += kib * 1024;
+        sum += device_bytes(line + 1);
     return sum;
 }
 
@@ -35,8 +44,11 @@ static uint64_t total_bytes(const struct fsroot *root)
         return 0;
 
     const char *at = strstr(text, TOTAL);
+    uint64_t bytes = 0;
 
-    return at ? strtoull(at + strlen(TOTAL), NULL, 10) * 1024 : 0;
+    if (at)
+        kernel_kib(at + strlen(TOTAL), &bytes);
+    return bytes;
 }
 
 struct swap_devices swap_devices_read(const struct fsroot *root)

@@ -5,9 +5,9 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/host_file.h"
+#include "base/kernel_number.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -42,11 +42,16 @@ struct swap {
 static bool parse_swap(const char *line, struct swap *swap)
 {
     uint64_t size, used;
+    int begin = 0;
 
-    if (sscanf(line, "%255s %*s %" SCNu64 " %" SCNu64 " %d", swap->name, &size, &used,
-               &swap->priority) != 4)
+    if (sscanf(line, "%255s %*s%n", swap->name, &begin) != 1 || begin == 0)
         return false;
-    swap->room = (struct swap_room){less(size, used) * 1024, size * 1024};
+
+    const char *rest = kernel_kib(kernel_kib(line + begin, &size), &used);
+
+    if (!rest || sscanf(rest, "%d", &swap->priority) != 1)
+        return false;
+    swap->room = (struct swap_room){less(size, used), size};
     swap->zram = !strncmp(swap->name, "/dev/zram", 9);
     return true;
 }
@@ -55,11 +60,15 @@ static bool parse_swap(const char *line, struct swap *swap)
  * used. Where it cannot be read, all counts. */
 static struct swap_room zram_room(const struct fsroot *root, const struct swap *swap)
 {
-    uint64_t stored, used, limit;
+    uint64_t stored, compressed, used, limit;
     char text[256];
 
-    if (fsroot_read(root, text, sizeof(text), "sys/block/%s/mm_stat", swap->name + 5) < 0 ||
-        sscanf(text, "%" SCNu64 " %*u %" SCNu64 " %" SCNu64, &stored, &used, &limit) != 3)
+    if (fsroot_read(root, text, sizeof(text), "sys/block/%s/mm_stat", swap->name + 5) < 0)
+        return swap->room;
+
+    const char *rest = kernel_u64(kernel_u64(text, &stored), &compressed);
+
+    if (!kernel_u64(kernel_u64(rest, &used), &limit))
         return swap->room;
     if (stored >= JUDGED_BYTES && used > stored / 4 * 3)
         return (struct swap_room){0};

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 #include "base/page_sizes.h"
 
 #include <errno.h>
@@ -55,11 +56,14 @@ int trace_event_field(const struct trace_event *event, const char *name, size_t 
     const char *field = strstr(event->format, key);
     const char *at = field ? strstr(field, "offset:") : NULL;
     const char *size = at ? strstr(at, "size:") : NULL;
+    uint64_t begin, length;
 
-    if (!size || strtoul(size + 5, NULL, 10) != bytes)
+    if (!size || !kernel_u64(at + strlen("offset:"), &begin) ||
+        !kernel_u64(size + strlen("size:"), &length) || length != bytes ||
+        begin + bytes > TRACE_RECORD_BYTES)
         return -EBADMSG;
-    *offset = (uint32_t)strtoul(at + 7, NULL, 10);
-    return *offset + bytes <= TRACE_RECORD_BYTES ? 0 : -EBADMSG;
+    *offset = (uint32_t)begin;
+    return 0;
 }
 
 int trace_wake_open(void)

@@ -3,19 +3,22 @@
 #include "sample/kernel/vmstat.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_TEXT (64UL << 10)
 
-/* The number behind NAME, if the line is "NAME NUMBER". */
+/* The number behind NAME, if the line is "NAME NUMBER". A counter below 0 counts as 0. */
 static uint64_t counter(const char *line, const char *name)
 {
     size_t length = strlen(name);
+    uint64_t value = 0;
 
-    return !strncmp(line, name, length) && line[length] == ' ' ? strtoull(line + length, NULL, 10)
-                                                               : 0;
+    if (!strncmp(line, name, length) && line[length] == ' ')
+        kernel_u64(line + length, &value);
+    return value;
 }
 
 uint64_t vmstat_sum(const struct fsroot *root, const char *const *names)

@@ -122,6 +122,9 @@ START_TEST(its_counters)
     ck_assert_int_eq(memcg_reclaim_read(&group, &counters, &error), 0);
     ck_assert_uint_eq(counters.swap_left_bytes, 0);
     ck_assert(isnan(counters.pressure_s)); /* psi=0 */
+    fake_write(&fake, CGROUP SCOPE "/memory.pressure", "some avg10=0.00 total=-1\n");
+    ck_assert_int_eq(memcg_reclaim_read(&group, &counters, &error), 0);
+    ck_assert(isnan(counters.pressure_s));
     memcg_reclaim_close(&group);
 }
 END_TEST
