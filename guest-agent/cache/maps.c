@@ -2,19 +2,17 @@
 /** @file maps.c  See maps.h. */
 #include "cache/maps.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include "base/kernel_number.h"
+
 #include <string.h>
 #include <sys/sysmacros.h>
 
 /* A number that ends at @p delimiter; *at is moved behind it. */
-static bool number(char **at, int base, char delimiter, uint64_t *value)
+static bool number(const char **at, int base, char delimiter, uint64_t *value)
 {
-    char *end;
+    const char *end = kernel_bits(*at, base, value);
 
-    errno = 0;
-    *value = strtoull(*at, &end, base);
-    if (errno || end == *at || *end != delimiter)
+    if (!end || *end != delimiter)
         return false;
     *at = end + 1;
     return true;
@@ -24,7 +22,7 @@ static bool number(char **at, int base, char delimiter, uint64_t *value)
 bool maps_parse(char *line, struct maps_line *out)
 {
     uint64_t offset, device_major, device_minor, inode;
-    char *at = line;
+    const char *at = line;
 
     if (!number(&at, 16, '-', &out->start) || !number(&at, 16, ' ', &out->end))
         return false;
@@ -32,11 +30,11 @@ bool maps_parse(char *line, struct maps_line *out)
     if (*at++ != ' ' || !number(&at, 16, ' ', &offset) || !number(&at, 16, ':', &device_major) ||
         !number(&at, 16, ' ', &device_minor))
         return false;
-    inode = strtoull(at, &at, 10);
-    if (*at && *at != ' ')
+    at = kernel_bits(at, 10, &inode);
+    if (!at || (*at && *at != ' '))
         return false;
     out->device = makedev((unsigned)device_major, (unsigned)device_minor);
     out->inode = inode;
-    out->path = at + strspn(at, " ");
+    out->path = line + (at + strspn(at, " ") - line);
     return true;
 }

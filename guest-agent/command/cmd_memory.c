@@ -65,23 +65,47 @@ static int print_memory(json_t *memory)
     return rc;
 }
 
+static const char *signed_bytes(char *text, size_t size, int64_t bytes)
+{
+    const size_t minus = bytes < 0;
+
+    *text = '-';
+    show_bytes(text + minus, size - minus, minus ? -(uint64_t)bytes : (uint64_t)bytes);
+    return text;
+}
+
+static bool is_any_inaccurate(const struct kernel_items *items, size_t top)
+{
+    size_t i = 0;
+
+    while (i < items->n && i < top && !items->item[i].inaccurate)
+        i++;
+    return i < items->n && i < top;
+}
+
 static int print_items(const char *name, const struct kernel_items *items, size_t top)
 {
-    const struct column column[] = {
-        {.name = "BYTES", .right = true}, {.name = "COUNT", .right = true}, {.name = name}};
-    struct columns *columns = columns_new(column, 3);
+    const struct column column[] = {{.name = "BYTES", .right = true},
+                                    {.name = "COUNT", .right = true},
+                                    {.name = name},
+                                    {.name = "ACCURATE"}};
+    struct columns *columns = columns_new(column, is_any_inaccurate(items, top) ? 4 : 3);
     int rc = columns ? 0 : -ENOMEM;
 
     for (size_t i = 0; rc == 0 && i < items->n && i < top; i++) {
+        const struct kernel_item *item = &items->item[i];
         char bytes[32], count[32];
 
-        show_bytes(bytes, sizeof(bytes), items->item[i].bytes);
-        snprintf(count, sizeof(count), "%" PRIu64, items->item[i].count);
-        rc = columns_row(columns, (const char *[]){bytes, count, items->item[i].name});
+        snprintf(count, sizeof(count), "%" PRId64, item->count);
+        rc = columns_row(columns,
+                         (const char *[]){signed_bytes(bytes, sizeof(bytes), item->bytes), count,
+                                          item->name, item->inaccurate ? "no" : ""});
     }
     putchar('\n');
     if (rc == 0)
         columns_print(columns, true, stdout);
+    if (items->n_unread > 0)
+        printf("lines that are not understood: %zu\n", items->n_unread);
     columns_free(columns);
     return rc;
 }
@@ -105,7 +129,7 @@ static void add_list(json_t *object, const struct list *list, const struct fsroo
 {
     struct kernel_items items;
     struct error error = {0};
-    char off[32];
+    char off[32], unread[32];
 
     if (list->read(root, &items, &error) < 0) {
         snprintf(off, sizeof(off), "%s_off", list->name);
@@ -113,6 +137,9 @@ static void add_list(json_t *object, const struct list *list, const struct fsroo
         return;
     }
     json_object_set_new(object, list->name, kernel_items_json(&items, top));
+    snprintf(unread, sizeof(unread), "%s_unread", list->name);
+    if (items.n_unread > 0)
+        json_object_set_new(object, unread, json_integer((json_int_t)items.n_unread));
     kernel_items_free(&items);
 }
 

@@ -3,12 +3,11 @@
 #include "proc/kernel_memory.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 #include "base/page_sizes.h"
 #include "proc/rights.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,42 +28,106 @@ static int largest_first(const void *a, const void *b)
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* "dentry 5000 5103 192 21 1 : tunables 0 0 0 : slabdata 243 243 0" */
-static bool parse_slab(const char *line, struct kernel_item *item)
+/* Where the last @p n words of text[0 .. length) begin. */
+static size_t last_words(const char *text, size_t length, unsigned n)
 {
-    uint64_t pages, slabs;
+    for (; n > 0; n--) {
+        while (length > 0 && text[length - 1] == ' ')
+            length--;
+        while (length > 0 && text[length - 1] != ' ')
+            length--;
+    }
+    return length;
+}
 
-    if (sscanf(line,
-               "%127s %*u %" SCNu64 " %*u %*u %" SCNu64
-               " : tunables %*u %*u %*u : slabdata %*u %" SCNu64,
-               item->name, &item->count, &pages, &slabs) != 4)
+static void take_name(struct kernel_item *item, const char *text, size_t length)
+{
+    while (length > 0 && text[length - 1] == ' ')
+        length--;
+    snprintf(item->name, sizeof(item->name), "%.*s", (int)length, text);
+}
+
+/* A file of items, and how many columns of numbers a line has but for what follows a ':'. */
+struct file {
+    const char *path;
+    bool (*parse)(const char *line, unsigned columns, struct kernel_item *item);
+    unsigned columns;
+};
+
+/* "dentry 5000 5103 192 21 1 : tunables 0 0 0 : slabdata 243 243 0": a name may have blanks in it,
+ * so the columns behind it are found from their end. */
+static bool parse_slab(const char *line, unsigned columns, struct kernel_item *item)
+{
+    const char *tunables = strstr(line, " : tunables ");
+    const char *slabdata = tunables ? strstr(tunables, " : slabdata ") : NULL;
+    size_t begin = tunables ? last_words(line, (size_t)(tunables - line), columns) : 0;
+    int64_t active, object_bytes, objects, pages, slabs;
+    const char *rest = kernel_s64(kernel_s64(line + begin, &active), &item->count);
+
+    if (begin == 0 || !slabdata ||
+        !kernel_s64(kernel_s64(kernel_s64(rest, &object_bytes), &objects), &pages) ||
+        !kernel_s64(kernel_s64(slabdata + strlen(" : slabdata "), &active), &slabs) ||
+        __builtin_mul_overflow(pages, slabs, &item->bytes) ||
+        __builtin_mul_overflow(item->bytes, (int64_t)base_page_bytes(), &item->bytes))
         return false;
-    item->bytes = pages * slabs * base_page_bytes();
+    take_name(item, line, begin);
+    return *item->name != '\0';
+}
+
+/* "  4096  1 mm/filemap.c:1919 [module] func:name", and from version 2.0 on pairs such as
+ * "accurate:no" (lib/alloc_tag.c, alloc_tag_to_text()). */
+static bool parse_allocation(const char *line, unsigned columns, struct kernel_item *item)
+{
+    const char *name = kernel_s64(kernel_s64(line, &item->bytes), &item->count);
+    int64_t more;
+
+    for (; columns > 2; columns--)
+        name = kernel_s64(name, &more);
+    if (!name || *name != ' ')
+        return false;
+    name += strspn(name, " ");
+
+    const char *function = strstr(name, " func:");
+    const char *last = function ? function + 1 : name;
+    size_t length = (size_t)(last - name) + strcspn(last, " ");
+
+    take_name(item, name, length);
+    item->inaccurate = strstr(name + length, " accurate:no") != NULL;
+    return *item->name != '\0';
+}
+
+/* "slabinfo - version: 2.1", "# name <active_objs> <num_objs> ... : tunables ...",
+ * "#     <size>  <calls> <tag info>". The latter two name the columns, of which a kernel may have
+ * more. */
+static bool take_heading(const char *line, struct file *file)
+{
+    const char *end = line + strcspn(line, ":");
+    const char *tag = strstr(line, "<tag");
+    unsigned columns = 0;
+
+    if (*line != '#')
+        return strstr(line, " - version: ");
+    for (const char *at = line; at < end && at != tag; at++)
+        columns += *at == '<';
+    file->columns = columns > file->columns ? columns : file->columns;
     return true;
 }
 
-/* "  4096  1 mm/filemap.c:1919 [module] func:name" */
-static bool parse_allocation(const char *line, struct kernel_item *item)
-{
-    if (sscanf(line, "%" SCNu64 " %" SCNu64 " %127[^\n]", &item->bytes, &item->count, item->name) !=
-        3)
-        return false;
-    for (size_t end = strlen(item->name); end > 0 && item->name[end - 1] == ' '; end--)
-        item->name[end - 1] = '\0';
-    return true;
-}
-
-/* Lines that are no items, such as the headings, are passed over. */
-static int parse_lines(char *text, bool (*parse)(const char *, struct kernel_item *),
-                       struct kernel_items *items)
+static int parse_lines(char *text, struct file file, struct kernel_items *items)
 {
     size_t room = 0;
     char *rest = NULL;
 
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        struct kernel_item item;
+        struct kernel_item item = {0};
 
-        if (!parse(line, &item) || item.bytes == 0)
+        if (take_heading(line, &file))
+            continue;
+        if (!file.parse(line, file.columns, &item)) {
+            items->n_unread++;
+            continue;
+        }
+        if (item.bytes == 0)
             continue;
         if (items->n == room) {
             struct kernel_item *grown;
@@ -82,19 +145,18 @@ static int parse_lines(char *text, bool (*parse)(const char *, struct kernel_ite
     return 0;
 }
 
-static int read_items(const struct fsroot *root, const char *path,
-                      bool (*parse)(const char *, struct kernel_item *), struct kernel_items *items,
+static int read_items(const struct fsroot *root, struct file file, struct kernel_items *items,
                       struct error *error)
 {
     cleanup_free char *text = NULL;
-    ssize_t rc = fsroot_read_all(root, &text, FILE_MAX, "%s", path);
+    ssize_t rc = fsroot_read_all(root, &text, FILE_MAX, "%s", file.path);
 
     *items = (struct kernel_items){0};
     if (rc >= 0)
-        rc = parse_lines(text, parse, items);
+        rc = parse_lines(text, file, items);
     if (rc < 0) {
         kernel_items_free(items);
-        return error_set(error, (int)rc, "/%s: %s%s%s", path, strerror((int)-rc),
+        return error_set(error, (int)rc, "/%s: %s%s%s", file.path, strerror((int)-rc),
                          rc == -EACCES || rc == -EPERM ? "; " : "",
                          rc == -EACCES || rc == -EPERM ? RIGHTS_REMEDY(CAP_DAC_READ_SEARCH) : "");
     }
@@ -103,7 +165,7 @@ static int read_items(const struct fsroot *root, const char *path,
 
 int slab_read(const struct fsroot *root, struct kernel_items *items, struct error *error)
 {
-    return read_items(root, "proc/slabinfo", parse_slab, items, error);
+    return read_items(root, (struct file){"proc/slabinfo", parse_slab, 5}, items, error);
 }
 
 int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct error *error)
@@ -122,16 +184,21 @@ int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct
             "/proc/allocinfo: memory allocation profiling is off: "
             "echo 1 >/proc/sys/vm/mem_profiling, or, where that is not permitted, boot with "
             "sysctl.vm.mem_profiling=1");
-    return read_items(root, "proc/allocinfo", parse_allocation, items, error);
+    return read_items(root, (struct file){"proc/allocinfo", parse_allocation, 2}, items, error);
 }
 
 json_t *kernel_items_json(const struct kernel_items *items, size_t top)
 {
     json_t *array = json_array();
 
-    for (size_t i = 0; array && i < items->n && i < top; i++)
-        json_array_append_new(array, json_pack("{ss sI sI}", "name", items->item[i].name, "bytes",
-                                               (json_int_t)items->item[i].bytes, "count",
-                                               (json_int_t)items->item[i].count));
+    for (size_t i = 0; array && i < items->n && i < top; i++) {
+        const struct kernel_item *item = &items->item[i];
+        json_t *object = json_pack("{ss sI sI}", "name", item->name, "bytes",
+                                   (json_int_t)item->bytes, "count", (json_int_t)item->count);
+
+        if (object && item->inaccurate)
+            json_object_set_new(object, "accurate", json_false());
+        json_array_append_new(array, object);
+    }
     return array;
 }

@@ -7,18 +7,21 @@
 #include "base/fsroot.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct kernel_item {
-    char name[128]; /* of the cache; or "mm/filemap.c:1919 func:__filemap_get_folio" */
-    uint64_t bytes;
-    uint64_t count; /* objects; or allocations */
+    char name[256];  /* of the cache; or "mm/filemap.c:1919 func:__filemap_get_folio" */
+    int64_t bytes;   /* as the kernel counts: below 0 where it saw more freed than allocated */
+    int64_t count;   /* objects; or allocations */
+    bool inaccurate; /* so says the kernel: Linux 6.18 */
 };
 
 struct kernel_items {
     struct kernel_item *item; /* largest first; those with bytes only */
     size_t n;
+    size_t n_unread; /* lines that are not understood */
 };
 
 void kernel_items_free(struct kernel_items *items);
@@ -31,5 +34,6 @@ int slab_read(const struct fsroot *root, struct kernel_items *items, struct erro
  * slab_read(); the message says when profiling is off, and how to turn it on. */
 int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct error *error);
 
-/** [{"name":..,"bytes":..,"count":..}, ...], the first @p top. NULL when out of memory. */
+/** [{"name":..,"bytes":..,"count":..}, ...], the first @p top, with "accurate":false where so. NULL
+ * when out of memory. */
 json_t *kernel_items_json(const struct kernel_items *items, size_t top);

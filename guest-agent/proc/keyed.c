@@ -3,8 +3,8 @@
 #include "proc/keyed.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,23 +22,28 @@ static void forget_fields(const struct keyed_field *fields, size_t n, void *out)
         *field_at(out, &fields[i]) = KEYED_UNKNOWN;
 }
 
-/* The number of a line behind its key; KEYED_UNKNOWN when there is none. */
+/* The amount of a line behind its key; KEYED_UNKNOWN when there is none. */
 static uint64_t number_of(const char *text)
 {
-    char *end;
+    uint64_t value;
+    const char *end = kernel_u64(text, &value);
 
-    text += strspn(text, " \t");
-    if (!isdigit((unsigned char)*text))
-        return KEYED_UNKNOWN;
-    errno = 0;
+    if (end && !strncmp(end, " kB", 3))
+        end = kernel_kib(text, &value);
+    return end ? value : KEYED_UNKNOWN;
+}
 
-    uint64_t value = strtoull(text, &end, 10);
+/* In place of a sum while it is made: one of its lines is no amount. */
+#define REFUSED (KEYED_UNKNOWN - 1)
 
-    if (errno)
-        return KEYED_UNKNOWN;
-    if (strncmp(end, " kB", 3) != 0)
-        return value;
-    return value < KEYED_UNKNOWN / 1024 ? value * 1024 : KEYED_UNKNOWN;
+static void add_line(uint64_t *sum, uint64_t value)
+{
+    if (*sum == REFUSED || value == KEYED_UNKNOWN)
+        *sum = REFUSED;
+    else
+        *sum = *sum == KEYED_UNKNOWN ? value : *sum + value;
+    if (*sum > INT64_MAX)
+        *sum = REFUSED;
 }
 
 static const struct keyed_field *field_of(const struct keyed_field *fields, size_t n,
@@ -59,14 +64,16 @@ size_t keyed_parse(const char *text, const struct keyed_field *fields, size_t n,
         size_t key = strcspn(text, ": \t\n");
         const struct keyed_field *field = field_of(fields, n, text, key);
 
-        if (field) {
-            uint64_t *at = field_at(out, field);
-            uint64_t value = number_of(text + key + (text[key] == ':'));
-
-            found += *at == KEYED_UNKNOWN && value != KEYED_UNKNOWN;
-            *at = *at == KEYED_UNKNOWN || value == KEYED_UNKNOWN ? value : *at + value;
-        }
+        if (field)
+            add_line(field_at(out, field), number_of(text + key + (text[key] == ':')));
         text += strcspn(text, "\n");
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *at = field_at(out, &fields[i]);
+
+        if (*at == REFUSED)
+            *at = KEYED_UNKNOWN;
+        found += *at != KEYED_UNKNOWN;
     }
     return found;
 }

@@ -21,9 +21,10 @@ struct keyed_field {
 
 /**
  * Finds the fields' lines in @p text: "KEY: N", "KEY N", or "KEY: N kB", which counts as N * 1024
- * bytes. A field that stands there more than once counts as the sum (smaps); one that does not, or
- * overflows, becomes KEYED_UNKNOWN.
- * @return how many fields were found.
+ * bytes. A field that stands there more than once counts as the sum (smaps), and so do fields of
+ * one offset. It becomes KEYED_UNKNOWN if it does not stand there, or if any line of the sum is no
+ * amount: kernel_u64().
+ * @return how many fields are known.
  */
 size_t keyed_parse(const char *text, const struct keyed_field *fields, size_t n, void *out);
 

@@ -2,10 +2,10 @@
 /** @file pressure.c  See pressure.h. */
 #include "proc/pressure.h"
 
+#include "base/kernel_number.h"
 #include "proc/keyed.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,14 +14,22 @@ const char *const pressure_resources[] = {"memory", "io", "cpu", NULL};
 
 static const struct stalled unknown = {NAN, NAN, NAN, KEYED_UNKNOWN};
 
+/* Fields are found by their names: a kernel may have more of them. */
 static bool parse_line(const char *text, const char *kind, struct stalled *stalled)
 {
     struct stalled found;
-    char name[8];
+    char line[256];
 
-    if (sscanf(text, "%7s avg10=%lf avg60=%lf avg300=%lf total=%" SCNu64, name, &found.avg10,
-               &found.avg60, &found.avg300, &found.total_us) != 5 ||
-        strcmp(name, kind) != 0)
+    snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+
+    const char *avg10 = strstr(line, " avg10="), *avg60 = strstr(line, " avg60=");
+    const char *avg300 = strstr(line, " avg300="), *total = strstr(line, " total=");
+
+    if (strcspn(line, " ") != strlen(kind) || strncmp(line, kind, strlen(kind)) != 0 || !avg10 ||
+        !avg60 || !avg300 || !total || sscanf(avg10, " avg10=%lf", &found.avg10) != 1 ||
+        sscanf(avg60, " avg60=%lf", &found.avg60) != 1 ||
+        sscanf(avg300, " avg300=%lf", &found.avg300) != 1 ||
+        !kernel_u64(total + strlen(" total="), &found.total_us))
         return false;
     *stalled = found;
     return true;

@@ -3,11 +3,11 @@
 #include "proc/process_memory.h"
 
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 #include "base/page_sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -144,7 +144,7 @@ int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *st
 
     if (n < 0)
         return n == -ENOENT ? -ESRCH : (int)n;
-    if (sscanf(text, "%" SCNu64 " %" SCNu64, &statm->size_bytes, &statm->rss_bytes) != 2)
+    if (!kernel_u64(kernel_u64(text, &statm->size_bytes), &statm->rss_bytes))
         return -EBADMSG;
     statm->size_bytes *= base_page_bytes();
     statm->rss_bytes *= base_page_bytes();

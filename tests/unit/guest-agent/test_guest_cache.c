@@ -83,7 +83,10 @@ START_TEST(lines_of_maps)
                             (char[]){"7f00-8000"},
                             (char[]){"7f00-8000 r-xp"},
                             (char[]){"7f00-8000 r-xp 0 fe"},
-                            (char[]){"7f00-8000 r-xp 0 fe:00 12x /a"}};
+                            (char[]){"7f00-8000 r-xp 0 fe:00 12x /a"},
+                            (char[]){"-7f00-8000 r-xp 0 fe:00 12 /a"},
+                            (char[]){"7f00--1 r-xp 0 fe:00 12 /a"},
+                            (char[]){"7f00-8000 r-xp 0 fe:00 -1 /a"}};
     struct maps_line line;
 
     ck_assert(maps_parse(whole, &line));

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_guest_proc.c  What vmwss-guest reads of /proc, and its tables. */
+#include "fixture.h"
 #include "print/columns.h"
+#include "proc/kernel_memory.h"
 #include "proc/keyed.h"
+#include "proc/meminfo.h"
+#include "proc/paging.h"
+#include "proc/pressure.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +60,144 @@ START_TEST(what_is_no_number_is_unknown)
 }
 END_TEST
 
+/* A sum of which a line is no amount is not known, whatever comes after it. */
+START_TEST(a_sum_without_one_of_its_lines_is_unknown)
+{
+    static const char *const texts[] = {"B 5\nB -1\nB 7\nC 1\n",
+                                        "B -1\nB 7\nC 1\n",
+                                        "B 5\nB 18446744073709551612\nC 1\n",
+                                        "B max\nB 3\nC 1\n",
+                                        "B 9223372036854775807\nB 1\nC 1\n",
+                                        "B: 9007199254740993 kB\nC 1\n"};
+    struct numbers numbers;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        ck_assert_uint_eq(parse(texts[i], &numbers), 1);
+        ck_assert_uint_eq(numbers.b, KEYED_UNKNOWN);
+        ck_assert_uint_eq(numbers.c, 1);
+    }
+}
+END_TEST
+
+/* Linux 7.3: counters below 0, and pairs behind a function. */
+START_TEST(what_the_kernel_counted_below_0_stays_so)
+{
+    struct fsroot root = fixture_open("guest-7.3");
+    int64_t page = sysconf(_SC_PAGESIZE);
+    struct kernel_items items;
+
+    ck_assert_int_eq(allocinfo_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n, 6);
+    ck_assert_uint_eq(items.n_unread, 0);
+    ck_assert_str_eq(items.item[0].name, "mm/memory.c:1062 func:folio_prealloc");
+    ck_assert(!items.item[0].inaccurate);
+    ck_assert_str_eq(items.item[1].name,
+                     "arch/x86/kernel/cpu/mce/core.c:2709 func:mce_device_create");
+    ck_assert(items.item[1].inaccurate);
+    ck_assert(items.item[2].inaccurate); /* behind a name of 150 bytes */
+    ck_assert_ptr_nonnull(strstr(items.item[2].name, " func:dml2_core_calcs_mode_support_ex"));
+    ck_assert_str_eq(items.item[3].name, "fs/ext4/super.c:5200 [ext4] func:ext4_fill_super");
+    ck_assert_int_eq(items.item[4].bytes, -2064);
+    ck_assert_int_eq(items.item[4].count, -43);
+    ck_assert_str_eq(items.item[4].name, "drivers/net/veth.c:77 [veth] func:veth_alloc");
+    ck_assert(items.item[4].inaccurate);
+    ck_assert_int_eq(items.item[5].bytes, -4096);
+    ck_assert_int_eq(items.item[5].count, -1); /* printed as unsigned */
+    ck_assert(!items.item[5].inaccurate);
+
+    json_t *json = kernel_items_json(&items, 10);
+    const json_t *veth = json_array_get(json, 4);
+
+    ck_assert_int_eq(json_integer_value(json_object_get(veth, "bytes")), -2064);
+    ck_assert(json_is_false(json_object_get(veth, "accurate")));
+    ck_assert_ptr_null(json_object_get(json_array_get(json, 5), "accurate"));
+    json_decref(json);
+    kernel_items_free(&items);
+
+    ck_assert_int_eq(slab_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n, 3);
+    ck_assert_str_eq(items.item[0].name, "my cache 8");
+    ck_assert_int_eq(items.item[0].bytes, 45 * 8 * page);
+    ck_assert_int_eq(items.item[0].count, 1215);
+    ck_assert_str_eq(items.item[1].name, "dentry");
+    ck_assert_str_eq(items.item[2].name, "broken cache");
+    ck_assert_int_eq(items.item[2].count, -1);
+    kernel_items_free(&items);
+    fsroot_close(&root);
+}
+END_TEST
+
+/* A line is an item, a heading, or counted as one that is not understood. */
+START_TEST(no_line_is_dropped_in_silence)
+{
+    struct fsroot root = fixture_open("guest-unread");
+    struct kernel_items items;
+
+    ck_assert_int_eq(allocinfo_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n, 2);
+    ck_assert_int_eq(items.item[0].bytes, INT64_MAX);
+    ck_assert_int_eq(items.item[1].bytes, 4096);
+    ck_assert(items.item[1].inaccurate);
+    ck_assert_str_eq(items.item[1].name, "mm/slub.c:1");
+    ck_assert_uint_eq(items.n_unread, 4);
+    kernel_items_free(&items);
+    ck_assert_int_eq(slab_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n, 1);
+    ck_assert_uint_eq(items.n_unread, 4);
+    kernel_items_free(&items);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(more_columns_do_not_become_names)
+{
+    struct fsroot root = fixture_open("guest-more-columns");
+    struct kernel_items items;
+
+    ck_assert_int_eq(allocinfo_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n, 1);
+    ck_assert_str_eq(items.item[0].name, "mm/slub.c:1 func:a");
+    ck_assert(items.item[0].inaccurate);
+    kernel_items_free(&items);
+    ck_assert_int_eq(slab_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n, 1);
+    ck_assert_str_eq(items.item[0].name, "my cache 8");
+    ck_assert_int_eq(items.item[0].count, 5103);
+    kernel_items_free(&items);
+    fsroot_close(&root);
+}
+END_TEST
+
+/* What cannot be is not there; what can is not lost by it. */
+START_TEST(counters_that_cannot_be_are_unknown)
+{
+    struct fsroot root = fixture_open("guest-7.3");
+    struct pressure pressure;
+    struct meminfo meminfo;
+    struct paging paging;
+
+    ck_assert_int_eq(meminfo_read(&root, &meminfo, NULL), 0);
+    ck_assert_uint_eq(meminfo.anon_bytes, KEYED_UNKNOWN);
+    ck_assert_uint_eq(meminfo.slab_unreclaimable_bytes, KEYED_UNKNOWN);
+    ck_assert_uint_eq(meminfo.slab_reclaimable_bytes, 20000 << 10);
+    ck_assert_int_eq(paging_read(&root, &paging, NULL), 0);
+    ck_assert_uint_eq(paging.swap_in_pages, KEYED_UNKNOWN);
+    ck_assert_uint_eq(paging.swap_out_pages, KEYED_UNKNOWN);
+    ck_assert_uint_eq(paging.major_faults, KEYED_UNKNOWN);
+    ck_assert_uint_eq(paging.direct_stalls, KEYED_UNKNOWN); /* one of its three zones */
+    ck_assert_uint_eq(paging.oom_kills, 0);
+    ck_assert_int_eq(pressure_read(&root, NULL, "memory", &pressure, NULL), 0);
+    ck_assert_uint_eq(pressure.some.total_us, 123456);
+    ck_assert_uint_eq(pressure.full.total_us, KEYED_UNKNOWN);
+    ck_assert_int_lt(pressure_read(&root, NULL, "io", &pressure, NULL), 0);
+    ck_assert_int_eq(
+        pressure_parse("some avg10=1.5 avg60=1 avg300=0 avg600=0.5 total=9 max=1\n", &pressure), 0);
+    ck_assert_double_eq(pressure.some.avg10, 1.5);
+    ck_assert_uint_eq(pressure.some.total_us, 9);
+    fsroot_close(&root);
+}
+END_TEST
+
 START_TEST(columns_are_as_wide_as_their_cells)
 {
     static const struct column column[] = {{.name = "NAME"}, {.name = "N", .right = true}};
@@ -82,15 +224,12 @@ int main(void)
     tcase_add_test(tcase, numbers_are_found_by_name);
     tcase_add_test(tcase, lines_of_one_name_add_up);
     tcase_add_test(tcase, what_is_no_number_is_unknown);
+    tcase_add_test(tcase, a_sum_without_one_of_its_lines_is_unknown);
+    tcase_add_test(tcase, what_the_kernel_counted_below_0_stays_so);
+    tcase_add_test(tcase, no_line_is_dropped_in_silence);
+    tcase_add_test(tcase, more_columns_do_not_become_names);
+    tcase_add_test(tcase, counters_that_cannot_be_are_unknown);
     tcase_add_test(tcase, columns_are_as_wide_as_their_cells);
     suite_add_tcase(suite, tcase);
-
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }
