@@ -389,6 +389,14 @@ uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
     return clock->ran_ns;
 }
 
+/* Below this share of a time the vCPUs count as idle: a number is then about their sleep. */
+#define IDLE_SHARE 0.01
+
+bool vcpus_hardly_ran(double ran_s, double time_s)
+{
+    return time_s >= VCPU_CLOCK_S && ran_s < IDLE_SHARE * time_s;
+}
+
 /* "/dev/vfio/42" is a group of devices, "/dev/vfio/devices/vfio0" one of them; "/dev/vfio/vfio"
  * alone does no DMA, but is opened for one that does. */
 bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process)

@@ -121,6 +121,13 @@ bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process 
  * (its CPU clock, clock_getcpuclockid(3)), which never falls. */
 uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process);
 
+/** The kernel adds to that time at each tick, 10 ms where they are farthest apart, so a shorter
+ * time than two of them may show none of a vCPU that ran all the while. */
+#define VCPU_CLOCK_S 0.02
+
+/** Did the vCPUs run for less than 1 % of a time? False where it is too short to tell. */
+bool vcpus_hardly_ran(double ran_s, double time_s);
+
 /** Adds up how long the vCPUs run while vCPUs come and go. Zeroed: not read yet. */
 struct vcpu_clock {
     bool begun;

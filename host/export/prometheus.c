@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 /* The order of the page. Sizes are known also where a guest is not measured. */
-static const enum field_group window_groups[] = {GROUP_WSS, GROUP_UNITS, GROUP_TOUCHED,
+static const enum field_group window_groups[] = {GROUP_WSS, GROUP_UNITS, GROUP_TOUCHED, GROUP_RAN,
                                                  GROUP_WINDOW};
 static const enum field_group guest_groups[] = {GROUP_SIZE, GROUP_WHEN, GROUP_COST, GROUP_PANEL};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -43,7 +43,7 @@ static bool has_numbers(const struct ages_record *record)
 
     for (size_t w = 0; w < sample->n_windows; w++)
         if (!is_amount(sample->windows[w].window_s) ||
-            !is_amount(sample->windows[w].est_window_s) ||
+            !is_amount(sample->windows[w].est_window_s) || sample->windows[w].vcpu_s < 0 ||
             !is_amount(sample->windows[w].touched_fraction))
             return false;
     for (size_t b = 0; b < record->n_bins; b++)

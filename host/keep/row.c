@@ -11,21 +11,28 @@
 #include <string.h>
 
 /* The order of a window's numbers: those that were always there first. */
-static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED, GROUP_UNITS};
+static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED, GROUP_UNITS,
+                                          GROUP_RAN};
 #define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
 #define N_ALWAYS 6
+#define UNIT_LOW N_ALWAYS /* where it stands */
 
 static json_t *bytes(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
-static json_t *number(const struct field *field, const struct window_record *window)
+/* Only the last is not always known; it is left out then. */
+static int append_number(json_t *array, const struct field *field,
+                         const struct window_record *window)
 {
     struct field_value value;
 
     field_get(field, window, &value);
-    return value.kind == VALUE_REAL ? json_real(value.real) : bytes(value.whole);
+    if (value.kind == VALUE_NONE)
+        return 0;
+    return json_array_append_new(array, value.kind == VALUE_REAL ? json_real(value.real)
+                                                                 : bytes(value.whole));
 }
 
 /* NULL when the array or one of its numbers could not be made. */
@@ -36,13 +43,12 @@ static json_t *window_array(const struct window_record *window)
     for (size_t g = 0; g < N_GROUPS; g++)
         for (const struct field *field = field_of_group(window_fields(), groups[g]); field;
              field = field_next_of_group(field))
-            if (field->home == HOME_WINDOW &&
-                json_array_append_new(array, number(field, window)) < 0) {
+            if (field->home == HOME_WINDOW && append_number(array, field, window) < 0) {
                 json_decref(array);
                 return NULL;
             }
-    if (json_array_size(array) == N_ALWAYS + 1 && window->unit_low_bytes <= window->wss_low_bytes)
-        json_array_remove(array, N_ALWAYS);
+    if (window->unit_low_bytes <= window->wss_low_bytes)
+        json_array_set_new(array, UNIT_LOW, json_integer(0));
     return array;
 }
 
@@ -115,11 +121,13 @@ static ssize_t parse_numbers(struct window_record *window, const json_t *array)
 
 static int parse_window(struct window_record *window, const json_t *array)
 {
-    ssize_t n = parse_numbers(window, array);
+    *window = (struct window_record){.vcpu_s = NAN};
+
+    const ssize_t n = parse_numbers(window, array);
 
     if (n < N_ALWAYS)
         return -EUCLEAN;
-    if (n == N_ALWAYS)
+    if (window->unit_low_bytes == 0)
         window->unit_low_bytes = window->wss_low_bytes;
     window->gone_bytes = GONE_NOT_KEPT;
     return window->unit_low_bytes >= window->wss_low_bytes &&

@@ -2,9 +2,9 @@
 /**
  * @file row.h  A record's windows and ages as the text that stands in its row.
  *
- *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction, unit_low], ...];
- *            unit_low (bytes) only where it is not low
- *   ages     [[from_s, to_s or null, bytes, low, high], ...]
+ *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction, unit_low, vcpu_s],
+ *            ...]; unit_low (bytes) is 0 where it is low. Of older files neither may be there, or
+ * not the last ages     [[from_s, to_s or null, bytes, low, high], ...]
  */
 #pragma once
 

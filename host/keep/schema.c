@@ -123,7 +123,8 @@ static const char indexes[] =
     " strftime('%Y-%m-%dT%H:%M:%fZ', s.time_ms / 1000.0, 'unixepoch') AS time,"
     " w.value ->> 0 AS window_s, w.value ->> 1 AS est_window_s, w.value ->> 2 AS wss_bytes,"
     " w.value ->> 3 AS wss_low_bytes, w.value ->> 4 AS wss_high_bytes,"
-    " w.value ->> 5 AS touched_fraction, s.ram_bytes, s.resident_bytes, s.unmeasurable_bytes,"
+    " w.value ->> 5 AS touched_fraction, w.value ->> 7 AS vcpu_s,"
+    " s.ram_bytes, s.resident_bytes, s.unmeasurable_bytes,"
     " s.method, s.mode, s.samples, s.flags"
     " FROM sample s JOIN guest g ON g.id = s.guest_id, json_each(s.windows) w;";
 

@@ -3,6 +3,7 @@
 #include "record/ages_record.h"
 
 #include "base/bytes.h"
+#include "domain/qemu_vcpus.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,6 +26,9 @@ static int answer_windows(const struct panel *panel, const struct sample_plan *a
         int rc = panel_tally(panel, &ages, &window->tally, &window->est_window_s);
 
         window->now = *now;
+        window->vcpu_s = panel_vcpu_s(panel, window_s);
+        if (rc == 0 && vcpus_hardly_ran(window->vcpu_s, window->est_window_s))
+            tally_doubt(&window->tally, DOUBT_IDLE, 0);
         if (rc == 0)
             plan->window_s[plan->n_windows++] = window_s;
         else if (rc != -EAGAIN)
@@ -105,7 +109,7 @@ static int fill(struct ages_record *record, const struct fsroot *root, const str
 
     if (rc < 0)
         return error_set(error, rc, "not watched for long enough");
-    result->vcpu_s = panel_vcpu_s(panel, plan.window_s[plan.n_windows - 1]);
+    result->vcpu_s = result->windows[plan.n_windows - 1].vcpu_s;
     result->cpu_s = cpu_s;
     rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, error);
     if (rc < 0)

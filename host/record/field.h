@@ -47,6 +47,7 @@ enum field_group {
     GROUP_WSS,
     GROUP_UNITS,
     GROUP_TOUCHED,
+    GROUP_RAN,
     /* Of the guest's statistics. */
     GROUP_SOURCE,
     GROUP_MEMORY,

@@ -17,9 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Below this share of the window the vCPUs count as idle: the number is then about their sleep. */
-#define IDLE_SHARE 0.01
-
 static const char *const flag_names[] = {
     "thp",
     "hugetlb",
@@ -46,6 +43,7 @@ static const char *const flag_names[] = {
     "paused",
     "vfio",
     "disputed",
+    "stretched",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -183,7 +181,8 @@ static unsigned flags_of_doubts(unsigned doubts)
     return (doubts & DOUBT_AGEING ? FLAG_AGEING : 0) |
            (doubts & DOUBT_STALE_TLB ? FLAG_STALE_TLB : 0) |
            (doubts & DOUBT_NEW_VCPU ? FLAG_NEW_VCPU : 0) |
-           (doubts & DOUBT_DROPPED ? FLAG_UNSETTLED : 0);
+           (doubts & DOUBT_DROPPED ? FLAG_UNSETTLED : 0) |
+           (doubts & DOUBT_IDLE ? FLAG_IDLE_GUEST : 0) | (doubts & DOUBT_BLIND ? FLAG_PARTIAL : 0);
 }
 
 static unsigned doubt_flags(const struct sample_result *result, size_t n_windows)
@@ -281,6 +280,18 @@ static uint64_t resident_high_bytes(const struct wss_estimate *estimate,
                    larger(estimate->resident_bytes, ram->bytes));
 }
 
+/* A working set grows no faster than its window: within a tenth of the window it is the same but
+ * for a tenth. Marking and reading alone may take the shorter time. */
+#define STRETCHED_SHARE 0.1
+#define STRETCHED_LEAST_S 0.1
+
+static bool is_stretched(const struct window_record *window)
+{
+    const double off_s = fabs(window->est_window_s - window->window_s);
+
+    return off_s > STRETCHED_LEAST_S && off_s > STRETCHED_SHARE * window->window_s;
+}
+
 static int fill_window(struct sample_record *record, const struct guest_ram *ram,
                        const struct sample_plan *plan, const struct sample_result *result, size_t w)
 {
@@ -295,6 +306,7 @@ static int fill_window(struct sample_record *record, const struct guest_ram *ram
     record->windows[w] = (struct window_record){
         .window_s = plan->window_s[w],
         .est_window_s = result->windows[w].est_window_s,
+        .vcpu_s = result->windows[w].vcpu_s,
         .wss_bytes = estimate.wss_bytes,
         .wss_low_bytes = estimate.wss_low_bytes,
         .wss_high_bytes = estimate.wss_high_bytes,
@@ -310,6 +322,8 @@ static int fill_window(struct sample_record *record, const struct guest_ram *ram
         record->flags |= FLAG_DISPUTED;
     if (estimate.unsettled)
         record->flags |= FLAG_UNSETTLED;
+    if (is_stretched(&record->windows[w]))
+        record->flags |= FLAG_STRETCHED;
     record->flags |= resident_flags(plan, now);
     if (rc != -ENODATA || w + 1 == plan->n_windows)
         return rc;
@@ -347,7 +361,7 @@ static bool has_unmeasurable(const struct sample_record *record)
 /* A guest that stands still touches nothing, whatever it needs when it runs. */
 static void note_paused(struct sample_record *record)
 {
-    if (record->vcpu_s > 0)
+    if (record->vcpu_s > 0 || record->windows[record->n_windows - 1].est_window_s < VCPU_CLOCK_S)
         return;
     record->flags |= FLAG_PAUSED;
     for (size_t w = 0; w < record->n_windows; w++)
@@ -394,8 +408,6 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
         record->flags |= FLAG_PARTIAL;
     if (!guest->from_libvirt && ram->unclaimed_bytes > 0)
         note_unclaimed(record, ram);
-    if (record->vcpu_s < IDLE_SHARE * record->windows[plan->n_windows - 1].est_window_s)
-        record->flags |= FLAG_IDLE_GUEST;
     note_paused(record);
     return 0;
 }

@@ -21,7 +21,7 @@ enum sample_flag {
     FLAG_NESTED = 1 << 2,  /* the guest runs guests of its own */
     FLAG_NUMA_BALANCING = 1 << 3, /* the host unmaps pages to see who uses them */
     FLAG_DAMON_ACTIVE = 1 << 4,   /* DAMON reads and clears the same accessed bits */
-    FLAG_IDLE_GUEST = 1 << 5,     /* the vCPUs hardly ran in the window */
+    FLAG_IDLE_GUEST = 1 << 5,     /* the vCPUs hardly ran in a window */
     FLAG_MIGRATING = 1 << 6,      /* a migration, save or dump reads all of RAM */
     FLAG_SWAP = 1 << 7,           /* part of guest RAM is swapped out */
     FLAG_KSM = 1 << 8,            /* KSM runs and may merge its pages */
@@ -41,9 +41,10 @@ enum sample_flag {
     FLAG_RESIDENT_UNSURE =
         1 << 20, /* how much is resident is known to no better than a percent, in the bounds */
     FLAG_NOT_MEASURED = 1 << 21, /* it runs, and no method can follow it: no windows */
-    FLAG_PAUSED = 1 << 22,   /* the vCPUs did not run at all: it says nothing of what it needs */
-    FLAG_VFIO = 1 << 23,     /* devices access its RAM by DMA, which is not seen */
-    FLAG_DISPUTED = 1 << 24, /* accessed bits and KVM's faults differ; the bounds hold both */
+    FLAG_PAUSED = 1 << 22,    /* the vCPUs did not run at all: it says nothing of what it needs */
+    FLAG_VFIO = 1 << 23,      /* devices access its RAM by DMA, which is not seen */
+    FLAG_DISPUTED = 1 << 24,  /* accessed bits and KVM's faults differ; the bounds hold both */
+    FLAG_STRETCHED = 1 << 25, /* an est window is far from the window that was asked for */
 };
 
 /** The name of the method of a record that is not measured. */
@@ -70,6 +71,8 @@ unsigned sample_flags_parse(const char *text);
 struct window_record {
     double window_s;
     double est_window_s;
+    double vcpu_s; /* as of struct sample_window; NAN of a record that was kept before there was
+                      one */
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
     uint64_t unit_low_bytes; /* as in wss_estimate; of a record that was kept before there was one,
                                 wss_low_bytes */

@@ -2,6 +2,7 @@
 /** @file run.c  See run.h. */
 #include "sample/run.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/debug.h"
 #include "domain/qemu_vcpus.h"
@@ -15,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A vCPU that ran this long in the window touched something; a census that saw nothing was
+/* A vCPU that ran this long in a window touched something; a census that saw nothing was
  * blind. */
 #define RAN_NS 20000000ULL
 
@@ -200,9 +201,10 @@ static void debug_window(const struct sample_result *result, const struct sample
         touched += tally->strata[i].touched_units;
     }
     debug_log(
-        "marked in %.6f s, collected in %.6f s, %.6f s between their middles; touched %" PRIu64
-        " of %" PRIu64 " draws, %" PRIu64 " of %" PRIu64 " bytes; doubts %#x",
-        result->marking_s, window->reading_s, window->est_window_s, touched, draws,
+        "marked in %.6f s, collected in %.6f s, %.6f s between their middles, in which the vCPUs "
+        "ran for %.6f s; touched %" PRIu64 " of %" PRIu64 " draws, %" PRIu64 " of %" PRIu64
+        " bytes; doubts %#x",
+        result->marking_s, window->reading_s, window->est_window_s, window->vcpu_s, touched, draws,
         tally->touched_bytes, tally->resident_bytes, tally->doubts);
 }
 
@@ -222,11 +224,103 @@ static int wake_fd(const struct running *running)
     return running->witness ? witness_wake_fd(running->witness) : -1;
 }
 
+/* For how long the vCPUs ran, all together, in a time. */
+struct ran {
+    uint64_t vcpu_ns, time_ns;
+};
+
+/* What is known since before marking. */
+struct course {
+    struct own_time own;
+    double share; /* touched, of the window before */
+    uint64_t odometer;
+    struct vcpu_clock vcpus;
+    uint64_t marked_vcpu_ns; /* of that clock when all pages were marked, and ... */
+    uint64_t inner_vcpu_ns;  /* ... when this window's reading began */
+    struct span marking;
+};
+
+static void course_begin(struct course *course, const struct target *target,
+                         const struct sample_plan *plan)
+{
+    *course = (struct course){.odometer = ageing_odometer(target, plan->method->signal)};
+    vcpu_clock_read(&course->vcpus, target->root, target->process);
+    own_time_begin(&course->own, target);
+}
+
+static uint64_t course_vcpu_ns(struct course *course, const struct target *target)
+{
+    return vcpu_clock_read(&course->vcpus, target->root, target->process);
+}
+
+/* Ticks matter less then: how evenly the vCPUs ran is not judged of shorter times. */
+#define EVEN_NS 100000000ULL
+
+/* Most of what the guest did it did while pages were marked and read, and hardly went on between:
+ * what it touched before a page was marked is in no reading. */
+static bool ran_at_edges(const struct ran *inner, const struct ran *edges)
+{
+    return inner->time_ns >= EVEN_NS && edges->vcpu_ns > inner->vcpu_ns &&
+           2.0 * (double)inner->vcpu_ns / (double)inner->time_ns <
+               (double)edges->vcpu_ns / (double)edges->time_ns;
+}
+
+/* Where the host took the bits, or moved most pages, the method need not be blind. */
+static bool saw_nothing(const struct tally *tally)
+{
+    return tally->census && tally->touched_bytes == 0 && tally->missed_bytes == 0 &&
+           tally->unmeasurable_bytes <= tally->resident_bytes / 2 &&
+           !(tally->doubts & DOUBT_AGEING);
+}
+
+/* Did the guest do anything that a reading could show? A vCPU that runs fetches its code at
+ * least. */
+static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct tally *tally)
+{
+    const bool is_short = inner->time_ns < EVEN_NS;
+
+    if ((is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS &&
+        saw_nothing(tally))
+        tally_doubt(tally, DOUBT_BLIND, HIDDEN_ANY);
+    if (ran_at_edges(inner, edges))
+        tally_doubt(tally, DOUBT_IDLE, HIDDEN_ANY);
+    else if (vcpus_hardly_ran((double)inner->vcpu_ns / 1e9, (double)inner->time_ns / 1e9))
+        tally_doubt(tally, DOUBT_IDLE, 0);
+}
+
+/* @p ran_ns: since before marking. */
+static void note_vcpus(const struct course *course, const struct span *reading, uint64_t ran_ns,
+                       struct sample_window *window)
+{
+    const struct span *marking = &course->marking;
+    const struct ran inner = {.vcpu_ns = course->inner_vcpu_ns - course->marked_vcpu_ns,
+                              .time_ns = less(reading->begin_ns, marking->end_ns)};
+    const struct ran edges = {.vcpu_ns = ran_ns - inner.vcpu_ns,
+                              .time_ns = reading->end_ns - marking->begin_ns - inner.time_ns};
+
+    window->vcpu_s = ((double)inner.vcpu_ns + (double)edges.vcpu_ns / 2) / 1e9;
+    doubt_vcpus(&inner, &edges, &window->tally);
+}
+
+static void note_window(const struct target *target, const struct sample_plan *plan,
+                        struct course *course, const struct span *reading,
+                        struct sample_result *result, struct sample_window *window)
+{
+    const uint64_t ran_ns = course_vcpu_ns(course, target);
+
+    result->vcpu_s = (double)ran_ns / 1e9;
+    if (ageing_odometer(target, plan->method->signal) != course->odometer)
+        ageing_doubt(&window->tally);
+    note_read_all(target, plan, &course->own, &window->tally, &course->share);
+    note_times(&course->marking, reading, result, window);
+    note_vcpus(course, reading, ran_ns, window);
+    debug_window(result, window);
+}
+
 static int run_windows(const struct target *target, const struct sample_plan *plan,
                        struct running *running, struct sample_result *result, struct error *error)
 {
-    struct own_time own;
-    double share = 0;
+    struct course course;
     const struct wait wait = {
         .interrupted = plan->interrupted,
         .poll = plan->method->poll || running->witness ? poll_running : NULL,
@@ -236,37 +330,30 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         .progress_context = plan->progress_context,
         .began_ns = clock_ns(),
         .total_s = plan->window_s[plan->n_windows - 1],
-        .own = &own,
+        .own = &course.own,
         .jobs = plan->jobs,
     };
 
-    own_time_begin(&own, target);
+    course_begin(&course, target, plan);
 
-    const enum method_signal signal = plan->method->signal;
-    const uint64_t odometer = ageing_odometer(target, signal);
-    struct span marking = {0};
-    int rc = mark(plan, running, result, &marking, error);
+    int rc = mark(plan, running, result, &course.marking, error);
 
+    course.marked_vcpu_ns = course_vcpu_ns(&course, target);
     for (size_t w = 0; rc == 0 && w < plan->n_windows; w++) {
         struct sample_window *window = &result->windows[w];
         struct span reading = {0};
-        uint64_t until_ns = window_end(&marking, plan->window_s[w]) + result->paused_ns;
+        uint64_t until_ns = window_end(&course.marking, plan->window_s[w]) + result->paused_ns;
 
         rc = wait_until(target, &wait, until_ns, error);
+        course.inner_vcpu_ns = course_vcpu_ns(&course, target);
         if (rc == 0)
             rc = collect(target, plan, running, result, &reading, window, error);
         if (rc == 0 && w > 0)
             resident_now_settle(&result->windows[w - 1].now, &window->now);
         if (rc == 0 && plan->collected && running->set)
             plan->collected(running->set, w, plan->collected_context);
-        if (rc == 0 && ageing_odometer(target, signal) != odometer)
-            ageing_doubt(&window->tally);
         if (rc == 0)
-            note_read_all(target, plan, &own, &window->tally, &share);
-        if (rc == 0) {
-            note_times(&marking, &reading, result, window);
-            debug_window(result, window);
-        }
+            note_window(target, plan, &course, &reading, result, window);
     }
     return rc;
 }
@@ -287,19 +374,9 @@ int sample_make_set(const struct target *target, const struct sample_plan *plan,
     return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 
-/* Where the host took the bits, or moved most pages, the method need not be blind. */
-static bool saw_nothing(const struct sample_plan *plan, const struct sample_result *result)
-{
-    const struct tally *last = &result->windows[plan->n_windows - 1].tally;
-
-    return plan->census && last->touched_bytes == 0 && last->missed_bytes == 0 &&
-           last->unmeasurable_bytes <= last->resident_bytes / 2 && !(last->doubts & DOUBT_AGEING);
-}
-
 static int run_method(const struct target *target, const struct sample_plan *plan,
                       struct page_set *set, struct sample_result *result, struct error *error)
 {
-    struct vcpu_clock vcpus = {0};
     struct running running = {.method = plan->method, .set = set};
     int rc = plan->method->open(target, set, &running.state, error);
 
@@ -307,19 +384,13 @@ static int run_method(const struct target *target, const struct sample_plan *pla
         return rc;
     if (plan->witness > 0 && set && witness_applies(target, plan->method))
         witness_open(target, plan->witness, &running.witness, NULL);
-
-    vcpu_clock_read(&vcpus, target->root, target->process);
     rc = run_windows(target, plan, &running, result, error);
     witness_close(running.witness);
-
-    uint64_t vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
-
-    result->vcpu_s = (double)vcpu_ns / 1e9;
     debug_log("the vCPUs ran for %.6f s meanwhile", result->vcpu_s);
     if (plan->method->kernel_thread_ns)
         result->cpu_s = (double)plan->method->kernel_thread_ns(running.state) / 1e9;
     plan->method->close(running.state);
-    if (rc == 0 && vcpu_ns > RAN_NS && saw_nothing(plan, result))
+    if (rc == 0 && (result->windows[plan->n_windows - 1].tally.doubts & DOUBT_BLIND))
         rc = error_set(error, -ENOMSG,
                        "%s saw no touch although the vCPUs ran for %.2f s: it is blind "
                        "to this guest",

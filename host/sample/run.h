@@ -48,6 +48,8 @@ struct sample_window {
     double est_window_s;
     double reading_s; /* how long all pages took, on the guest's clock; est_window_s is to its
                          middle */
+    double vcpu_s;    /* so long the vCPUs ran in the est window: of marking and of reading half
+                         counts */
     struct tally tally;
     struct resident_now now; /* what was resident while its pages were read, by the target's meter:
                                 windows that are hours apart need not have the same population */

@@ -30,6 +30,8 @@ enum tally_doubt {
     DOUBT_NEW_VCPU =
         1 << 2, /* a vCPU was plugged, whose first touches were not seen (method/zap.c) */
     DOUBT_DROPPED = 1 << 3, /* mappings that tell of touches were dropped (method/zap_all.c) */
+    DOUBT_IDLE = 1 << 4,    /* the vCPUs hardly ran, or ran while pages were marked and read */
+    DOUBT_BLIND = 1 << 5,   /* they ran, and nothing at all was seen touched (run.c) */
 };
 
 #define HIDDEN_ANY UINT64_MAX

@@ -77,16 +77,17 @@ static void print_csv(const struct sample_record *record)
         csv_whole(&csv, window->wss_low_bytes);
         csv_whole(&csv, window->wss_high_bytes);
         csv_whole(&csv, record->resident_bytes);
+        csv_number(&csv, window->vcpu_s);
         csv_end(&csv);
     }
 }
 
 void curve_csv_print(const struct sample_record *const *records, size_t n)
 {
-    static const char *const names[] = {"time",           "host",           "domain",
-                                        "uuid",           "method",         "window_s",
-                                        "est_window_s",   "wss_bytes",      "wss_low_bytes",
-                                        "wss_high_bytes", "resident_bytes", NULL};
+    static const char *const names[] = {
+        "time",           "host",         "domain",    "uuid",          "method",
+        "window_s",       "est_window_s", "wss_bytes", "wss_low_bytes", "wss_high_bytes",
+        "resident_bytes", "vcpu_seconds", NULL};
 
     csv_heading(names);
     for (size_t i = 0; i < n; i++)

@@ -72,6 +72,7 @@ static inline struct ages_record kept_record(const char *name, const char *uuid,
         sample->windows[w] = (struct window_record){
             .window_s = w == 0 ? 10 : 60,
             .est_window_s = w == 0 ? 10.04 : 60.01,
+            .vcpu_s = w == 0 ? 0.25 : 1.5,
             .wss_bytes = mib * MIB * (w + 1),
             .wss_low_bytes = mib * MIB * (w + 1) - MIB / 2,
             .wss_high_bytes = mib * MIB * (w + 1) + MIB,

@@ -16,7 +16,7 @@
  * (src/qemu/qemu_process.c), and QEMU's own agent, which runs programs in the guest. */
 static const char *const forbidden[] = {"/monitor.sock", "/org.qemu.guest_agent.0"};
 
-#define KNOWN_FLAGS (((unsigned)FLAG_VFIO << 1) - 1)
+#define KNOWN_FLAGS (((unsigned)FLAG_STRETCHED << 1) - 1)
 #define KNOWN_JOBS (((unsigned)QEMU_JOB_DUMP << 1) - 1)
 
 /* What ram_config.in_guest_memfd may name; the first: nothing. */
@@ -244,6 +244,7 @@ static bool window_valid(const struct scan_window *window)
 {
     return is_within(window->window_s, 0, SCAN_MAX_SECONDS) &&
            is_within(window->est_window_s, 0, SCAN_MAX_SECONDS) &&
+           is_within(window->vcpu_s, 0, SCAN_MAX_SECONDS) &&
            is_within(window->touched_fraction, 0, 1) &&
            window->wss_low_bytes <= window->wss_high_bytes && window->unsettled <= 1;
 }
@@ -380,6 +381,7 @@ static struct scan_window window_put(const struct window_record *window)
 {
     return (struct scan_window){.window_s = window->window_s,
                                 .est_window_s = window->est_window_s,
+                                .vcpu_s = window->vcpu_s,
                                 .touched_fraction = window->touched_fraction,
                                 .wss_bytes = window->wss_bytes,
                                 .wss_low_bytes = window->wss_low_bytes,
@@ -395,6 +397,7 @@ static struct window_record window_take(const struct scan_window *window)
 {
     return (struct window_record){.window_s = window->window_s,
                                   .est_window_s = window->est_window_s,
+                                  .vcpu_s = window->vcpu_s,
                                   .touched_fraction = window->touched_fraction,
                                   .wss_bytes = window->wss_bytes,
                                   .wss_low_bytes = window->wss_low_bytes,

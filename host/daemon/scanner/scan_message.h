@@ -115,7 +115,7 @@ struct scan_opened {
 
 /** struct window_record */
 struct scan_window {
-    double window_s, est_window_s, touched_fraction;
+    double window_s, est_window_s, vcpu_s, touched_fraction;
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
     uint64_t unit_low_bytes;
     uint64_t unmeasurable_bytes;

@@ -5,6 +5,7 @@
 
 #include "keep/event.h"
 #include "keep/history.h"
+#include "keep/row.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -487,6 +488,24 @@ START_TEST(a_record_comes_back_as_it_was)
 }
 END_TEST
 
+/* Without the vCPU time of each window, and without the bound of units where it is the other one.
+ */
+START_TEST(windows_of_an_older_file)
+{
+    struct sample_record sample;
+
+    ck_assert_int_eq(row_windows_parse(&sample, "[[1,1.5,30,20,40,0.5],[2,2,60,20,80,0.5,50]]"), 0);
+    ck_assert_uint_eq(sample.windows[0].unit_low_bytes, 20);
+    ck_assert_uint_eq(sample.windows[1].unit_low_bytes, 50);
+    for (size_t w = 0; w < 2; w++)
+        ck_assert_double_nan(sample.windows[w].vcpu_s);
+    ck_assert_int_eq(row_windows_parse(&sample, "[[1,1.5,30,20,40,0.5,0,0.75]]"), 0);
+    ck_assert_uint_eq(sample.windows[0].unit_low_bytes, 20);
+    ck_assert_double_eq(sample.windows[0].vcpu_s, 0.75);
+    ck_assert_int_eq(row_windows_parse(&sample, "[[1,1.5,30,20,40,0.5,0,0.75,1]]"), -EUCLEAN);
+}
+END_TEST
+
 START_TEST(guests_are_found_by_name_and_uuid)
 {
     struct store *store = kept_open(kept.path);
@@ -691,6 +710,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, a_clock_that_jumps_deletes_nothing);
     tcase_add_test(tcase, retention_that_reports_could_not_live_with_is_refused);
     tcase_add_test(tcase, a_record_comes_back_as_it_was);
+    tcase_add_test(tcase, windows_of_an_older_file);
     tcase_add_test(tcase, guests_are_found_by_name_and_uuid);
     tcase_add_test(tcase, a_reader_makes_nothing_and_says_what_is_missing);
     tcase_add_loop_test(tcase, a_hostile_row_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]));

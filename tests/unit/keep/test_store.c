@@ -38,8 +38,8 @@ START_TEST(a_record_is_one_row)
     ck_assert_sql(kept.path, "SELECT time_ms || ' ' || period_s || ' ' || precision FROM sample",
                   "1000250 30.0 0.022");
     ck_assert_sql(kept.path, "SELECT windows FROM sample",
-                  "[[10.0,10.04,67108864,66584576,68157440,0.125],"
-                  "[60.0,60.01,134217728,133693440,135266304,0.25]]");
+                  "[[10.0,10.04,67108864,66584576,68157440,0.125,0,0.25],"
+                  "[60.0,60.01,134217728,133693440,135266304,0.25,0,1.5]]");
     ck_assert_sql(kept.path, "SELECT ages FROM sample",
                   "[[0.0,10.0,1,0,2],[10.0,60.0,3,2,4],[60.0,null,5,4,6]]");
     ck_assert_sql(kept.path, "SELECT flags || ' ' || method || ' ' || mode FROM sample",

@@ -167,6 +167,32 @@ START_TEST(what_is_not_known_may_be_all)
 }
 END_TEST
 
+/* It ran until two seconds ago: the last second is idle, the last three are not. */
+START_TEST(each_window_has_its_own_vcpu_time)
+{
+    static pid_t vcpus[] = {4243};
+
+    fake.process.vcpus = vcpus;
+    fake.process.n_vcpus = 1;
+    fake.target.process = &fake.process;
+    fake_write(&fake, "proc/4242/task/4243/schedstat", "1000000000 0 1\n");
+    second(0, 1);
+    fake_write(&fake, "proc/4242/task/4243/schedstat", "1500000000 0 1\n");
+    second(0, 1);
+    fill();
+    ck_assert(!(record.sample.flags & FLAG_IDLE_GUEST));
+    second(7, 6);
+    second(7, 6);
+    fill();
+    ck_assert_uint_eq(record.sample.n_windows, 2);
+    ck_assert_double_eq(record.sample.windows[0].vcpu_s, 0);
+    ck_assert_double_eq(record.sample.windows[1].vcpu_s, 0.5);
+    ck_assert_double_eq(record.sample.vcpu_s, 0.5);
+    ck_assert(record.sample.flags & FLAG_IDLE_GUEST);
+    ck_assert(!(record.sample.flags & FLAG_PAUSED));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ages_record");
@@ -175,6 +201,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, what_is_older_than_its_huge_page);
     tcase_add_test(tcase, what_is_not_known_may_be_all);
+    tcase_add_test(tcase, each_window_has_its_own_vcpu_time);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -222,6 +222,28 @@ START_TEST(beside_a_panel_that_unmaps)
 }
 END_TEST
 
+/* A tenth, and more than marking and reading may take: longer, or of a panel whose scans come late
+ * shorter. */
+START_TEST(an_est_window_far_from_the_one_asked_for)
+{
+    static const struct {
+        double window_s, est_window_s;
+        bool stretched;
+    } cases[] = {{4, 14.4, true},     {4, 4.3, false},  {4, 4.5, true},      {60, 45, true},
+                 {3600, 3400, false}, {1, 1.09, false}, {0.01, 0.06, false}, {0.01, 0.3, true}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        plan.n_windows = 0;
+        window(cases[i].window_s, PAGES, 10, 0);
+        window(7200, PAGES, 20, 0);
+        result.windows[0].est_window_s = cases[i].est_window_s;
+        fill();
+        ck_assert_msg(!!(record.flags & FLAG_STRETCHED) == cases[i].stretched, "%g s of %g s",
+                      cases[i].est_window_s, cases[i].window_s);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sample_record");
@@ -232,6 +254,7 @@ int main(void)
     tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
     tcase_add_test(tcase, damon_is_nothing_to_some);
     tcase_add_test(tcase, swap_of_a_shared_file);
+    tcase_add_test(tcase, an_est_window_far_from_the_one_asked_for);
     tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
     tcase_add_test(tcase, what_resident_lacks_is_in_the_bounds);
     tcase_add_test(tcase, beside_a_panel_that_unmaps);

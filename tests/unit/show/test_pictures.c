@@ -140,9 +140,9 @@ START_TEST(a_curve_for_gnuplot)
     print_csv();
     ck_assert_str_eq(
         text, "time,host,domain,uuid,method,window_s,est_window_s,wss_bytes,wss_low_bytes,"
-              "wss_high_bytes,resident_bytes\r\n"
-              "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,1,1,1048576,0,1048576,4194304\r\n"
-              "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,2,2.25,3,2,4,4194304\r\n");
+              "wss_high_bytes,resident_bytes,vcpu_seconds\r\n"
+              "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,1,1,1048576,0,1048576,4194304,0\r\n"
+              "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,2,2.25,3,2,4,4194304,0\r\n");
 }
 END_TEST
 
