@@ -22,6 +22,7 @@ static int draw_windows(int y, const struct sample_record *sample)
 {
     char wss[24];
     char half[24];
+    char share[16];
     char window[24];
 
     attron(A_BOLD);
@@ -31,11 +32,11 @@ static int draw_windows(int y, const struct sample_record *sample)
     for (size_t w = 0; w < sample->n_windows; w++) {
         const struct window_record *record = &sample->windows[w];
 
-        paint_line(y++, 0, "%10s %9.2fs %10s %10s %7.1f%%",
+        paint_line(y++, 0, "%10s %9.2fs %10s %10s %8s",
                    show_seconds(window, sizeof(window), record->window_s), record->est_window_s,
                    show_bytes(wss, sizeof(wss), record->wss_bytes),
                    show_bytes(half, sizeof(half), window_half_width(record)),
-                   100 * record->touched_fraction);
+                   window_share_text(share, sizeof(share), sample, record));
     }
     return y + 1;
 }

@@ -11,6 +11,7 @@
 #include "show/units.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +37,8 @@ static void add_window(struct table *table, const struct sample_record *record, 
     show_bytes(cell[2], size, window->wss_bytes);
     show_error(cell[3], size, window->wss_bytes, window->wss_low_bytes, window->wss_high_bytes);
     show_bytes(cell[4], size, window->wss_bytes > before ? window->wss_bytes - before : 0);
-    snprintf(cell[5], size, "%.1f%%", 100 * window->touched_fraction);
-    show_bar(cell[6], size, window->touched_fraction);
+    window_share_text(cell[5], size, record, window);
+    show_bar(cell[6], size, fmax(0, window_share(record, window)));
     for (size_t i = 0; i < N_COLUMNS; i++)
         cells[i] = cell[i];
     table_row(table, cells);

@@ -7,6 +7,7 @@
 #include "show/table.h"
 #include "show/units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +26,22 @@ uint64_t window_half_width(const struct window_record *window)
     uint64_t down = window->wss_bytes - window->wss_low_bytes;
 
     return up > down ? up : down;
+}
+
+double window_share(const struct sample_record *record, const struct window_record *window)
+{
+    if (record->resident_bytes == 0 || window->wss_bytes > record->resident_bytes)
+        return NAN;
+    return (double)window->wss_bytes / (double)record->resident_bytes;
+}
+
+char *window_share_text(char *text, size_t size, const struct sample_record *record,
+                        const struct window_record *window)
+{
+    const double share = window_share(record, window);
+
+    snprintf(text, size, isnan(share) ? "-" : "%.1f%%", 100 * share);
+    return text;
 }
 
 void sample_name(char *text, size_t size, const struct sample_record *record)
@@ -129,7 +146,7 @@ static void cell_error(char *text, const struct row *row)
 
 static void cell_touched(char *text, const struct row *row)
 {
-    snprintf(text, CELL_MAX, "%.1f%%", 100 * row->window->touched_fraction);
+    window_share_text(text, CELL_MAX, row->record, row->window);
 }
 
 static void cell_resident(char *text, const struct row *row)

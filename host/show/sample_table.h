@@ -28,3 +28,12 @@ void sample_picture_subtitle(char *text, size_t size, const struct sample_record
 
 /** The wider side of an interval that need not be symmetric. */
 uint64_t window_half_width(const struct window_record *window);
+
+/** The working set as a share of what is resident, 0 .. 1, as the columns beside it have it;
+ * touched_fraction is one of what could be measured. NAN where more was resident when that window
+ * was read. */
+double window_share(const struct sample_record *record, const struct window_record *window);
+
+/** "16.6%", or "-". */
+char *window_share_text(char *text, size_t size, const struct sample_record *record,
+                        const struct window_record *window);

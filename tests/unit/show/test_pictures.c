@@ -5,6 +5,7 @@
 #include "show/chart.h"
 #include "show/curve.h"
 #include "show/ram_map.h"
+#include "show/sample_table.h"
 
 #include "fixture.h"
 
@@ -110,7 +111,7 @@ START_TEST(nothing_is_cut)
 END_TEST
 
 /* Prints into text[]. */
-static void print_csv(void)
+static void catch_output(void (*print)(void))
 {
     int fd = memfd_create("out", MFD_CLOEXEC);
     int before = dup(STDOUT_FILENO);
@@ -118,7 +119,7 @@ static void print_csv(void)
 
     ck_assert(fd >= 0 && before >= 0 && fflush(stdout) == 0);
     dup2(fd, STDOUT_FILENO);
-    curve_csv_print(&one, 1);
+    print();
     fflush(stdout);
     dup2(before, STDOUT_FILENO);
     n = pread(fd, text, sizeof(text) - 1, 0);
@@ -126,6 +127,21 @@ static void print_csv(void)
     text[n] = '\0';
     close(before);
     close(fd);
+}
+
+static void print_csv(void)
+{
+    curve_csv_print(&one, 1);
+}
+
+static void print_table(void)
+{
+    sample_table_print(one, true);
+}
+
+static void print_curve(void)
+{
+    curve_table_print(one);
 }
 
 START_TEST(a_curve_for_gnuplot)
@@ -137,12 +153,31 @@ START_TEST(a_curve_for_gnuplot)
                                                       .wss_bytes = 3,
                                                       .wss_low_bytes = 2,
                                                       .wss_high_bytes = 4};
-    print_csv();
+    catch_output(print_csv);
     ck_assert_str_eq(
         text, "time,host,domain,uuid,method,window_s,est_window_s,wss_bytes,wss_low_bytes,"
               "wss_high_bytes,resident_bytes,vcpu_seconds\r\n"
               "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,1,1,1048576,0,1048576,4194304,0\r\n"
               "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,2,2.25,3,2,4,4194304,0\r\n");
+}
+END_TEST
+
+/* Nearly all of what could be measured was touched; beside WSS and RESIDENT that would read as if
+ * all of the guest was. Of a window that was read before memory left the share is of another
+ * size. */
+START_TEST(touched_is_a_share_of_the_resident_beside_it)
+{
+    record.sample.unmeasurable_bytes = 3 * MIB;
+    record.sample.windows[0].touched_fraction = 0.996;
+    catch_output(print_table);
+    ck_assert_ptr_nonnull(strstr(text, " 25.0% "));
+    ck_assert_ptr_null(strstr(text, "99.6%"));
+    catch_output(print_curve);
+    ck_assert_ptr_nonnull(strstr(text, " 25.0% "));
+    ck_assert_ptr_null(strstr(text, "99.6%"));
+    record.sample.resident_bytes = MIB / 2;
+    catch_output(print_table);
+    ck_assert_ptr_null(strchr(text, '%'));
 }
 END_TEST
 
@@ -307,6 +342,7 @@ int main(void)
     tcase_add_loop_test(tcase, of_which_host_and_time, 0, N_PICTURES);
     tcase_add_loop_test(tcase, nothing_is_cut, 0, N_PICTURES);
     tcase_add_test(tcase, a_curve_for_gnuplot);
+    tcase_add_test(tcase, touched_is_a_share_of_the_resident_beside_it);
     tcase_add_test(tcase, curves_of_several_guests);
     tcase_add_test(tcase, curves_of_one_guest_at_several_times);
     tcase_add_test(tcase, flags_are_in_a_picture_of_several);
