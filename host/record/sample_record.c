@@ -8,6 +8,7 @@
 #include "estimate/fine.h"
 #include "guest_ram/ram_backing.h"
 #include "record/disturbance.h"
+#include "sample/kernel/damon_others.h"
 #include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/numa_balancing.h"
 
@@ -160,9 +161,9 @@ static unsigned job_flags(const struct guest *guest)
 }
 
 /* DAMON clears accessed bits, which is nothing to a method that uses none. */
-static bool damon_disturbs(const struct fsroot *root, const struct method *method)
+static bool damon_disturbs(const struct target *target, const struct method *method)
 {
-    return method->signal != SIGNAL_MMU && disturbance_damon(root);
+    return method->signal != SIGNAL_MMU && damon_watches(target);
 }
 
 static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
@@ -170,7 +171,7 @@ static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
 {
     const struct target target = {.root = root, .process = &guest->process, .ram = ram};
 
-    return (damon_disturbs(root, method) ? FLAG_DAMON_ACTIVE : 0) |
+    return (damon_disturbs(&target, method) ? FLAG_DAMON_ACTIVE : 0) |
            (numa_balancing_on(root) ? FLAG_NUMA_BALANCING : 0) |
            (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0) |
            job_flags(guest);
