@@ -201,32 +201,6 @@ struct qemu_written qemu_process_written(const struct fsroot *root,
                                  .calls = number_after(text, "syscw: ")};
 }
 
-struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process)
-{
-    const int pid = (int)process->pid;
-    char all[512];
-    char main_thread[512];
-
-    if (fsroot_read(root, all, sizeof(all), "proc/%d/io", pid) <= 0 ||
-        fsroot_read(root, main_thread, sizeof(main_thread), "proc/%d/task/%d/io", pid, pid) <= 0)
-        return (struct qemu_io){0};
-    return (struct qemu_io){.read = number_after(all, "rchar: "),
-                            .written = number_after(all, "wchar: "),
-                            .disk_read = number_after(all, "\nread_bytes: "),
-                            .disk_written = number_after(all, "\nwrite_bytes: "),
-                            .main_written = number_after(main_thread, "wchar: ")};
-}
-
-uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now)
-{
-    const uint64_t written = less(now->written, before->written);
-    const uint64_t by_main = less(now->main_written, before->main_written);
-    const uint64_t to_disk = less(now->disk_written, before->disk_written);
-
-    return less(now->read, before->read) + less(now->disk_read, before->disk_read) +
-           less(written, by_main) + less(to_disk, written);
-}
-
 /* In place of those known so far. */
 static int keep(struct qemu_process *process, const pid_t *tids, size_t n)
 {
@@ -375,6 +349,75 @@ uint64_t qemu_process_own_ns_beside(const struct fsroot *root, const struct qemu
 uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process)
 {
     return qemu_process_own_ns_beside(root, process, vcpu_threads_ns(root, process));
+}
+
+/* --- device I/O ------------------------------------------------------------------------------- */
+
+/* No core copies faster. */
+#define COPIED_BYTES_PER_NS 8
+
+/* KVM's own ("kvm-nx-lpage-recovery-PID") has nothing to do with devices. */
+static bool moves_data(const struct qemu_process *process, const struct qemu_thread *thread)
+{
+    bool is_vcpu = accel_of_thread(thread->name) != ACCEL_UNKNOWN ||
+                   strncmp(thread->name, "kvm-", strlen("kvm-")) == 0;
+
+    for (size_t i = 0; i < process->n_vcpus; i++)
+        is_vcpu |= process->vcpus[i] == thread->tid;
+    return !is_vcpu && thread->tid != process->pid && !job_of_thread(thread->name);
+}
+
+static uint64_t helpers_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    struct qemu_threads threads = {0};
+    uint64_t sum = 0;
+
+    if (qemu_threads_read(root, process->pid, clock_ns(), &threads) == 0)
+        for (size_t i = 0; i < threads.n; i++)
+            if (moves_data(process, &threads.thread[i]))
+                sum += thread_ns(root, process->pid, threads.thread[i].tid);
+    qemu_threads_free(&threads);
+    return sum;
+}
+
+struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process)
+{
+    const int pid = (int)process->pid;
+    struct qemu_io io = {.helpers_ns = helpers_ns(root, process)};
+    char all[512];
+    char main_thread[512];
+
+    if (fsroot_read(root, all, sizeof(all), "proc/%d/io", pid) <= 0 ||
+        fsroot_read(root, main_thread, sizeof(main_thread), "proc/%d/task/%d/io", pid, pid) <= 0)
+        return io;
+    io.read = number_after(all, "rchar: ");
+    io.written = number_after(all, "wchar: ");
+    io.disk_read = number_after(all, "\nread_bytes: ");
+    io.disk_written = number_after(all, "\nwrite_bytes: ");
+    io.main_written = number_after(main_thread, "wchar: ");
+    return io;
+}
+
+/* Where a thread has ended meanwhile, all that the others ever ran. */
+static uint64_t copied_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    const uint64_t ran_ns = now->helpers_ns >= before->helpers_ns
+                                ? now->helpers_ns - before->helpers_ns
+                                : now->helpers_ns;
+
+    return ran_ns * COPIED_BYTES_PER_NS;
+}
+
+uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    const uint64_t written = less(now->written, before->written);
+    const uint64_t by_main = less(now->main_written, before->main_written);
+    const uint64_t to_disk = less(now->disk_written, before->disk_written);
+    const uint64_t counted = less(now->read, before->read) +
+                             less(now->disk_read, before->disk_read) + less(written, by_main) +
+                             less(to_disk, written);
+
+    return larger(counted, copied_bytes(before, now));
 }
 
 uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,

@@ -59,17 +59,22 @@ struct qemu_io {
     uint64_t read, written;           /* by system calls, also from the page cache */
     uint64_t disk_read, disk_written; /* from and to block devices, also by direct I/O */
     uint64_t main_written;            /* of written: by its main thread */
+    uint64_t helpers_ns; /* CPU time of threads that may move a device's data: neither vCPUs, nor
+                            the main thread, nor one that reads RAM for a job */
 };
 
-/** All 0 where the kernel does not count (CONFIG_TASK_IO_ACCOUNTING). */
+/** Bytes are 0 where the kernel does not count (CONFIG_TASK_IO_ACCOUNTING). */
 struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process);
 
 /**
  * At most so many bytes went between the guest's disks and its RAM from @p before to @p now.
  * QEMU's main thread submits a disk's writes asynchronously (they count as disk_written alone) or
  * has other threads make them; what it passes to write() itself is a monitor's: pmemsave.
- * (QEMU 7.2 block/file-posix.c, raw_co_prw(); softmmu/cpus.c, qmp_pmemsave().) Disks over a socket
- * are not counted.
+ * (QEMU 7.2 block/file-posix.c, raw_co_prw(); softmmu/cpus.c, qmp_pmemsave().)
+ *
+ * Not counted is what io_uring finds in the page cache, what goes through a socket, and what vhost
+ * moves. So it is at least what the other threads could have copied in the time for which they ran:
+ * workers, iothreads, those of io_uring and vhost.
  */
 uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now);
 

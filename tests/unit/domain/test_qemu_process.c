@@ -288,6 +288,33 @@ START_TEST(what_devices_moved)
 }
 END_TEST
 
+/* io_uring's page cache, sockets and vhost count nowhere: what the threads beside the vCPUs, the main
+ * thread and those of a job could have copied. */
+START_TEST(what_helpers_may_have_moved)
+{
+    struct fsroot root = copy_fixture("kvm-named");
+    struct qemu_io before, now;
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    write_file("task/1000/schedstat", "1000 6 7\n");
+    write_file("task/1001/schedstat", "5000 6 7\n");
+    write_file("task/1002/schedstat", "1000 6 7\n");
+    before = qemu_process_io(&root, &process);
+    ck_assert_uint_eq(before.helpers_ns, 5000);
+    write_file("task/1000/schedstat", "900000 6 7\n");
+    write_file("task/1002/schedstat", "900000 6 7\n");
+    write_file("task/1004/schedstat", "900000 6 7\n");
+    now = qemu_process_io(&root, &process);
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 0);
+    write_file("task/1001/schedstat", "6000 6 7\n");
+    now = qemu_process_io(&root, &process);
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 8000);
+    write_file("task/1001/comm", "get_dirtyrate\n");
+    ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
+    remove_copy(&root);
+}
+END_TEST
+
 START_TEST(cpu_time_without_schedstat)
 {
     struct fsroot root = copy_fixture("kvm-named");
@@ -540,6 +567,7 @@ int main(void)
     tcase_add_test(c, jobs_by_their_threads);
     tcase_add_test(c, what_was_written);
     tcase_add_test(c, what_devices_moved);
+    tcase_add_test(c, what_helpers_may_have_moved);
     tcase_add_test(c, cpu_time_without_schedstat);
     tcase_add_test(c, a_clock_of_vcpus_that_come_and_go);
     tcase_add_test(c, guest_time_of_vcpus_that_have_ended);
