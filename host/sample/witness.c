@@ -10,11 +10,14 @@
 #include "domain/qemu_vcpus.h"
 #include "guest_ram/gpa.h"
 #include "sample/kernel/fault_trace.h"
+#include "sample/kernel/kpageflags.h"
+#include "sample/kernel/kvm_stats.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/trace_event.h"
 #include "sample/method.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,7 @@ struct watched {
     uint64_t i;
     uint8_t order; /* of the page when it was dropped */
     uint8_t sight; /* enum sight */
+    bool early;    /* touched after it was marked, but before it was dropped */
 };
 
 struct witness {
@@ -45,6 +49,7 @@ struct witness {
     struct gpa_layout layout;
     struct fault_trace *trace;
     int pagemap_fd;
+    int flags_fd; /* of kpageflags; negative: not to be had */
     int wake_fd;
     size_t rings;
     uint64_t lost; /* records, before this period */
@@ -52,8 +57,10 @@ struct witness {
     bool stopped;  /* what faults now does so while the method reads */
     bool proved;   /* a page that was dropped has faulted, or zap's own trial went well */
     bool refuted;  /* the trial failed */
+    bool gap_known; /* early ones are known */
     uint64_t marked_ns, dropped_ns;
-    struct qemu_io io; /* when the period began */
+    uint64_t vcpu_ns;  /* when the period began ... */
+    struct qemu_io io; /* ... likewise */
     uint64_t room;
     uint64_t n;
     struct watched *watched; /* ascending by first; those of one unit are neighbours */
@@ -66,7 +73,7 @@ bool witness_applies(const struct target *target, const struct method *method)
 {
     return target->root->live && target->process && target->process->accel == ACCEL_KVM &&
            method->sees_qemu && method->needs_pages &&
-           method_host(&method_zap, target->root, NULL) == 0;
+           method_host(&method_zap, target->root, NULL) == 0 && !kvm_runs_nested(target);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -77,6 +84,7 @@ void witness_close(struct witness *witness)
         return;
     fault_trace_free(witness->trace);
     cleanup_close_at(&witness->pagemap_fd);
+    cleanup_close_at(&witness->flags_fd);
     cleanup_close_at(&witness->wake_fd);
     rings_in_use -= witness->rings;
     free(witness->watched);
@@ -114,6 +122,7 @@ int witness_open(const struct target *target, uint64_t pages, struct witness **o
     witness->rings = target->process->n_vcpus;
     rings_in_use += witness->rings;
     witness->pagemap_fd = pagemap_open(target, why);
+    witness->flags_fd = kpageflags_open(target->root, NULL);
     witness->wake_fd = trace_wake_open();
     rc = witness->watched && witness->wake_fd >= 0 ? 0 : -ENOMEM;
     if (witness->pagemap_fd < 0)
@@ -275,6 +284,44 @@ static int drop(struct witness *witness)
     return rc;
 }
 
+/* --- between marking and dropping ------------------------------------------------------------- */
+
+/* The idle flag of a page's folio: 1 set, 0 clear, or a negative errno. */
+static int reads_idle(const struct witness *witness, const struct watched *watched)
+{
+    struct folio folio;
+    uint64_t entry, pfn;
+    int rc = pagemap_read(witness->pagemap_fd, witness->target->ram, &watched->first, 1, &entry);
+
+    if (rc < 0 || !(entry & PAGEMAP_PRESENT) || PAGEMAP_PFN(entry) == 0)
+        return -ENODATA;
+    pfn = PAGEMAP_PFN(entry);
+    rc = kpageflags_read(witness->flags_fd, &pfn, 1, &folio.flags);
+    if (rc == 0 && (folio.flags & KPF_COMPOUND_TAIL))
+        rc = kpageflags_folio(witness->flags_fd, pfn, folio.flags, watched->order, &folio);
+    return rc < 0 ? rc : !!(folio.flags & KPF_IDLE);
+}
+
+/* Up to Linux 6.12 KVM passes an accessed bit on when it drops a mapping, and that clears the idle
+ * flag (mm/swap.c, folio_mark_accessed()): the page was touched since it was marked, and perhaps
+ * will not be again. Since 6.13, and under MGLRU, such a touch is lost, and the two agree that
+ * there was none. A method whose marks are no idle flags, or that has not made them yet, shows
+ * hardly any. */
+static void note_early(struct witness *witness)
+{
+    uint64_t idle = 0;
+
+    for (uint64_t k = 0; k < witness->n; k++) {
+        const int is_idle = reads_idle(witness, &witness->watched[k]);
+
+        witness->watched[k].early = is_idle != 1;
+        idle += is_idle == 1;
+    }
+    witness->gap_known = 2 * idle > witness->n;
+    for (uint64_t k = 0; k < witness->n && !witness->gap_known; k++)
+        witness->watched[k].early = false;
+}
+
 void witness_watch(struct witness *witness, const struct page_set *const *sets, size_t n_sets,
                    uint64_t marked_ns)
 {
@@ -286,6 +333,7 @@ void witness_watch(struct witness *witness, const struct page_set *const *sets, 
     witness->lost = fault_trace_lost(witness->trace);
     witness->marked_ns = marked_ns;
     witness->io = qemu_process_io(witness->target->root, witness->target->process);
+    witness->vcpu_ns = qemu_process_vcpu_ns(witness->target->root, witness->target->process);
 
     int rc = fault_trace_follow(witness->trace, witness->target, &grown, NULL);
 
@@ -295,6 +343,8 @@ void witness_watch(struct witness *witness, const struct page_set *const *sets, 
         rc = drop(witness);
     witness->blind = rc < 0;
     witness->dropped_ns = clock_ns();
+    note_early(witness);
+    debug_log("witness: watches %" PRIu64 " pages", witness->n);
 }
 
 /* --- comparing -------------------------------------------------------------------------------- */
@@ -312,8 +362,8 @@ static void compare_page(const struct watched *watched, const struct page_set *c
     const struct page_set *set = sets[watched->set];
     const enum page_state state = watched->i < set->n ? set->state[watched->i] : PAGE_ABSENT;
 
-    if (watched->sight == LATE_FAULT || (state != PAGE_IDLE && state != PAGE_TOUCHED) ||
-        set->order[watched->i] != watched->order)
+    if (watched->sight == LATE_FAULT || (watched->early && watched->sight == NO_FAULT) ||
+        (state != PAGE_IDLE && state != PAGE_TOUCHED) || set->order[watched->i] != watched->order)
         return;
     count->n++;
     count->both += state == PAGE_TOUCHED && watched->sight == FAULT;
@@ -327,7 +377,7 @@ static bool has_lost(struct witness *witness)
 
     witness->blind |= fault_trace_lost(witness->trace) != witness->lost ||
                       fault_trace_follow(witness->trace, witness->target, &grown, NULL) < 0 ||
-                      grown;
+                      grown || kvm_runs_nested(witness->target);
     return witness->blind;
 }
 
@@ -347,23 +397,26 @@ static void count_units(const struct witness *witness, struct witness_count *cou
     count->missed *= share;
 }
 
-/* What devices may have touched meanwhile; what was touched between the marking of a page and its
- * dropping only. */
+/* What devices may have touched meanwhile; where it is not known page by page, what was touched
+ * between the marking of a page and its dropping only. */
 static float noise(const struct witness *witness)
 {
     const struct qemu_io now = qemu_process_io(witness->target->root, witness->target->process);
     const uint64_t device_bytes = qemu_io_device_bytes(&witness->io, &now);
     const uint64_t period_ns = clock_ns() - witness->marked_ns;
-    const uint64_t gap_ns = witness->dropped_ns - witness->marked_ns;
+    const uint64_t gap_ns = witness->gap_known ? 0 : witness->dropped_ns - witness->marked_ns;
 
     return (float)gap_ns / (float)larger(period_ns, 1) +
            (float)device_bytes / (float)larger(witness->target->ram->bytes, 1);
 }
 
 /* Where no page that was dropped has ever faulted, the guest may be asleep, or dropping may be
- * without effect: before somebody else is blamed zap's own trial decides. */
+ * without effect: before somebody else is blamed zap's own trial decides. vCPUs that did not run at
+ * all touched nothing. */
 static bool can_be_believed(struct witness *witness)
 {
+    if (qemu_process_vcpu_ns(witness->target->root, witness->target->process) == witness->vcpu_ns)
+        return true;
     if (!witness->proved && !witness->refuted) {
         witness->proved = method_zap.probe(witness->target, NULL) == 0;
         witness->refuted = !witness->proved;

@@ -10,7 +10,8 @@
  * the two page by page finds disturbances that no list has (estimate/dispute.h).
  *
  * Right after the marking, because since Linux 6.13 KVM does not pass an accessed bit on when it
- * drops a mapping; before, it does. Faults while the method reads its pages are left out: the page
+ * drops a mapping; before, it does, and the page's idle flag then shows the touch, which is left
+ * out. Faults while the method reads its pages are left out: the page
  * may have been touched before or after its own bit was read. Left behind: nothing, as by the
  * method zap.
  */
@@ -23,15 +24,16 @@
 struct method;
 struct witness; /* opaque */
 
-/** The counts of a period then fit into a byte each. */
+/** Of a panel that is followed: the counts of a tick fit into a byte each. */
 #define WITNESS_MAX_PAGES 255
 
-/** Can a witness be of use: a KVM guest, a method that sees whatever touches a page, and a host
- * where dropping a mapping is possible? Cheap: nothing is tried on the guest. */
+/** Can a witness be of use: a KVM guest that runs no guests of its own, a method that sees whatever
+ * touches a page, and a host where dropping a mapping is possible? Cheap: nothing is tried on the
+ * guest. */
 bool witness_applies(const struct target *target, const struct method *method);
 
 /**
- * @param pages  how many are to be watched, at most WITNESS_MAX_PAGES
+ * @param pages  how many are to be watched
  * @return 0; -EBUSY when this process watches as many vCPUs as it may at once (some must be left
  *         for those that come after); else as fault_trace_open() and gpa_layout_deduce()
  */
@@ -59,7 +61,8 @@ void witness_stop(struct witness *witness);
  * Compares with what the method found, once it has set the states of the pages. The period goes on:
  * touches add up, for a longer window.
  * @param sets  as for witness_watch()
- * @param count  n is 0 where nothing can be said: faults were lost, or a vCPU was plugged
+ * @param count  n is 0 where nothing can be said: faults were lost, a vCPU was plugged, or the guest
+ *               runs guests of its own, whose faults KVM reports at their own addresses
  */
 void witness_compare(struct witness *witness, const struct page_set *const *sets,
                      struct witness_count *count);
