@@ -76,6 +76,7 @@ static const struct option_line lines[] = {
         "zap takes a panel by default)"),
     SAMPLING_PRECISION(
         "a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs"),
+    SAMPLING_WITNESS("of a KVM guest's pages N are watched by a witness, too (200; 0: none)"),
     {OPTION_CALL, 0, "fine", "[=N]", 0,
      .help = "where there are huge pages: split N of those that were touched (32), measure them\n"
              "by pages of 4 KiB for another window, join them again",

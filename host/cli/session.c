@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/debug.h"
+#include "base/parse.h"
 #include "base/random.h"
 #include "cli/interrupt.h"
 #include "cli/unhurried.h"
@@ -24,6 +25,7 @@
 /* Dropping them costs less than a tenth of a default panel, and shows somebody else who touches 4 %
  * of what is resident. */
 #define WITNESS_PAGES 200
+#define MOST_WITNESSES 10000
 
 /* Up to here a census of every page is the default: it has no sampling error, and marking a GiB
  * page by page costs well under a second. Above, the panel: its cost does not grow with the
@@ -83,6 +85,14 @@ int sampling_set_precision(void *choice, const char *value)
     if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.1 && percent <= 50))
         return command_bad_value("--precision", value, "a percentage, 0.1% to 50%");
     sampling(choice)->precision = percent / 100;
+    return 0;
+}
+
+int sampling_set_witness(void *choice, const char *value)
+{
+    if (parse_u64(value, 0, MOST_WITNESSES, &sampling(choice)->witness) < 0)
+        return command_bad_value("--witness", value, "a number of pages, 0 to 10000");
+    sampling(choice)->has_witness = true;
     return 0;
 }
 
@@ -157,7 +167,7 @@ static void make_plan(struct session *session, const struct sampling_choice *cho
     session->precision = choice->precision;
     session->likely_fraction = 0.5;
     session->design = 1;
-    plan->witness = WITNESS_PAGES;
+    plan->witness = choice->has_witness ? choice->witness : WITNESS_PAGES;
     plan->n_windows = choice->n_windows;
     memcpy(plan->window_s, choice->window_s, sizeof(plan->window_s));
     plan->interrupted = &interrupted;
