@@ -53,14 +53,31 @@ void dispute_add(struct dispute *dispute, const struct witness_count *count, boo
     dispute->disputed |= disputed;
 }
 
-double dispute_others_high(const struct dispute *dispute)
+/* In each period others may touch other pages. */
+static double any_high(const struct dispute *dispute, double differ)
 {
-    const double any = dispute->periods * wilson_interval(dispute->others, dispute->n, Z_95).high;
-
-    return fmin(1, fmax(dispute->others_high, any));
+    return fmin(1, dispute->periods * wilson_interval(differ, dispute->n, Z_95).high);
 }
 
 double dispute_missed_high(const struct dispute *dispute)
 {
-    return fmin(1, dispute->periods * wilson_interval(dispute->missed, dispute->n, Z_95).high);
+    return any_high(dispute, dispute->missed);
+}
+
+static double widen_by(const struct dispute *dispute, double differ, double high)
+{
+    if (differ <= 0)
+        return 0;
+    return dispute->disputed ? fmin(1, high) : wilson_interval(differ, dispute->n, Z_95).high;
+}
+
+double dispute_surplus(const struct dispute *dispute)
+{
+    return widen_by(dispute, dispute->others,
+                    fmax(dispute->others_high, any_high(dispute, dispute->others)));
+}
+
+double dispute_missing(const struct dispute *dispute)
+{
+    return widen_by(dispute, dispute->missed, any_high(dispute, dispute->missed));
 }

@@ -43,10 +43,16 @@ bool witness_disputes(const struct witness_count *count);
 /** Adds a period. One without observations adds nothing. @p disputed: as it was judged. */
 void dispute_add(struct dispute *dispute, const struct witness_count *count, bool disputed);
 
-/** Others' touches: at most this share of the population, also where none was seen. */
-double dispute_others_high(const struct dispute *dispute);
+/**
+ * So much of the population is to be added to the bounds for others' touches, and for touches that
+ * the accessed bits do not show; 0 where none was seen. Periods add up where they are disputed.
+ * Else the few pages that differ are the same ones in all of them, rings of devices and what
+ * firmware left: one of 64 in two of ten ticks would take 11 % of what is resident off the bound.
+ */
+double dispute_surplus(const struct dispute *dispute);
+double dispute_missing(const struct dispute *dispute);
 
-/** Touches that the accessed bits do not show, likewise. */
+/** Touches that the accessed bits do not show: at most this share, also where none was seen. */
 double dispute_missed_high(const struct dispute *dispute);
 
 /** P(X >= k) of a binomial variable. */

@@ -303,10 +303,8 @@ static void widen_for_witness(const struct tally *tally, struct wss_estimate *ou
     const struct dispute *within = &tally->within;
     const struct dispute *younger = &tally->younger;
     const uint64_t all = measurable_bytes(out);
-    const double surplus = (within->others > 0 ? dispute_others_high(within) : 0) +
-                           (younger->missed > 0 ? dispute_missed_high(younger) : 0);
-    const double missing = (within->missed > 0 ? dispute_missed_high(within) : 0) +
-                           (younger->others > 0 ? dispute_others_high(younger) : 0);
+    const double surplus = dispute_surplus(within) + dispute_missing(younger);
+    const double missing = dispute_missing(within) + dispute_surplus(younger);
     const uint64_t least = share_of(within->least, all);
 
     lower(&out->wss_low_bytes, share_of(fmin(1, surplus), all), least);

@@ -162,7 +162,22 @@ START_TEST(periods_add_up)
 
     ck_assert_uint_le(wss.wss_low_bytes, 16 * MIB);
     ck_assert_uint_ge(wss.wss_low_bytes, 8 * MIB);
-    ck_assert(dispute_others_high(&tally.within) <= 1);
+    ck_assert(dispute_surplus(&tally.within) <= 1);
+}
+END_TEST
+
+/* The ring of a device, two pages in ten ticks of a panel: they do not add up. */
+START_TEST(undisputed_periods_do_not_add_up)
+{
+    struct tally tally = census(80 * MIB);
+    struct witness_count count = {.n = 64, .both = 25};
+
+    for (unsigned i = 0; i < 10; i++) {
+        count.others = i % 5 == 0;
+        dispute_add(&tally.within, &count, witness_disputes(&count));
+    }
+    ck_assert_uint_ge(estimate(&tally).wss_low_bytes, 77 * MIB);
+    ck_assert_uint_lt(estimate(&tally).wss_low_bytes, 80 * MIB);
 }
 END_TEST
 
@@ -197,6 +212,7 @@ int main(void)
     tcase_add_test(tcase, bounds_hold_what_was_missed);
     tcase_add_test(tcase, a_witness_bounds_what_ageing_hides);
     tcase_add_test(tcase, periods_add_up);
+    tcase_add_test(tcase, undisputed_periods_do_not_add_up);
     tcase_add_test(tcase, younger_touches_bound_older_ages);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
