@@ -59,6 +59,11 @@ static double any_high(const struct dispute *dispute, double differ)
     return fmin(1, dispute->periods * wilson_interval(differ, dispute->n, Z_95).high);
 }
 
+double dispute_others_high(const struct dispute *dispute)
+{
+    return fmin(1, fmax(dispute->others_high, any_high(dispute, dispute->others)));
+}
+
 double dispute_missed_high(const struct dispute *dispute)
 {
     return any_high(dispute, dispute->missed);
@@ -68,16 +73,15 @@ static double widen_by(const struct dispute *dispute, double differ, double high
 {
     if (differ <= 0)
         return 0;
-    return dispute->disputed ? fmin(1, high) : wilson_interval(differ, dispute->n, Z_95).high;
+    return dispute->disputed ? high : wilson_interval(differ, dispute->n, Z_95).high;
 }
 
 double dispute_surplus(const struct dispute *dispute)
 {
-    return widen_by(dispute, dispute->others,
-                    fmax(dispute->others_high, any_high(dispute, dispute->others)));
+    return widen_by(dispute, dispute->others, dispute_others_high(dispute));
 }
 
 double dispute_missing(const struct dispute *dispute)
 {
-    return widen_by(dispute, dispute->missed, any_high(dispute, dispute->missed));
+    return widen_by(dispute, dispute->missed, dispute_missed_high(dispute));
 }
