@@ -6,10 +6,10 @@
 #include "base/debug.h"
 #include "base/parse.h"
 #include "base/random.h"
+#include "base/wilson.h"
 #include "cli/interrupt.h"
 #include "cli/unhurried.h"
 #include "estimate/precision.h"
-#include "estimate/wilson.h"
 #include "record/flag_memory.h"
 #include "show/chart.h"
 

@@ -27,7 +27,7 @@
 #include "estimate/fine.h"
 
 #include "base/page_sizes.h"
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 
 #include <math.h>
 

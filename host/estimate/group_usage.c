@@ -3,7 +3,7 @@
 #include "estimate/group_usage.h"
 
 #include "base/bytes.h"
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 #include "guest_ram/guest_ram.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 #include "estimate/least.h"
 
 #include "base/page_sizes.h"
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /** @file precision.c  See precision.h. */
 #include "estimate/precision.h"
 
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 
 #include <math.h>
 

@@ -22,9 +22,9 @@
 
 #include "base/bytes.h"
 #include "base/page_sizes.h"
-#include "estimate/dispute.h"
+#include "base/wilson.h"
 #include "estimate/least.h"
-#include "estimate/wilson.h"
+#include "sample/dispute.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "record/ram_map.h"
 
 #include "base/bytes.h"
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 
 #include <errno.h>
 #include <math.h>

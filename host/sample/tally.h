@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "estimate/dispute.h"
+#include "sample/dispute.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
  * monitor, a dirty-rate calculation. They can also be taken by anyone: another page_idle user,
  * DAMON, reclaim. The witness drops KVM's mapping of some of the measured pages right after they
  * were marked (pagemap_invalidate()), and the faults that follow are touches by vCPUs. Comparing
- * the two page by page finds disturbances that no list has (estimate/dispute.h).
+ * the two page by page finds disturbances that no list has (sample/dispute.h).
  *
  * Right after the marking, because since Linux 6.13 KVM does not pass an accessed bit on when it
  * drops a mapping; before, it does, and the page's idle flag then shows the touch, which is left
@@ -17,8 +17,8 @@
  */
 #pragma once
 
-#include "estimate/dispute.h"
 #include "guest_ram/target.h"
+#include "sample/dispute.h"
 #include "sample/page_set.h"
 
 struct method;
@@ -61,8 +61,8 @@ void witness_stop(struct witness *witness);
  * Compares with what the method found, once it has set the states of the pages. The period goes on:
  * touches add up, for a longer window.
  * @param sets  as for witness_watch()
- * @param count  n is 0 where nothing can be said: faults were lost, a vCPU was plugged, or the guest
- *               runs guests of its own, whose faults KVM reports at their own addresses
+ * @param count  n is 0 where nothing can be said: faults were lost, a vCPU was plugged, or the
+ * guest runs guests of its own, whose faults KVM reports at their own addresses
  */
 void witness_compare(struct witness *witness, const struct page_set *const *sets,
                      struct witness_count *count);

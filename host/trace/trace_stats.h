@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 #include "trace/trace.h"
 
 #define TRACE_MAX_SPANS 32

@@ -14,7 +14,7 @@
 #include "daemon/scan/fleet_private.h"
 
 #include "base/clock.h"
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 #include "service/log.h"
 
 #include <errno.h>

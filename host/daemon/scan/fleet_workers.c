@@ -12,8 +12,8 @@
 
 #include "base/cond.h"
 #include "base/plural.h"
+#include "base/wilson.h"
 #include "domain/qemu_vcpus.h"
-#include "estimate/wilson.h"
 #include "service/log.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_estimate.c  Estimators against known values, and coverage of the interval by
  * simulation. */
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 #include "estimate/wss.h"
 
 #include "fixture.h"

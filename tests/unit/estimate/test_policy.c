@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_policy.c  When to measure next, and how many pages: pace and precision. */
+#include "base/wilson.h"
 #include "estimate/pace.h"
 #include "estimate/precision.h"
-#include "estimate/wilson.h"
 #include "fixture.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_dispute.c  When a witness disputes accessed bits, and what bounds the two make. */
 #include "base/random.h"
-#include "estimate/dispute.h"
 #include "estimate/wss.h"
 #include "fixture.h"
+#include "sample/dispute.h"
 
 #include <math.h>
 

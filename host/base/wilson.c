@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file wilson.c  See wilson.h. */
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 
 #include <math.h>
 

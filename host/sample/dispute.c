@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file dispute.c  See dispute.h. */
-#include "estimate/dispute.h"
+#include "sample/dispute.h"
 
-#include "estimate/wilson.h"
+#include "base/wilson.h"
 
 #include <math.h>
 

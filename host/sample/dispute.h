@@ -52,8 +52,8 @@ void dispute_add(struct dispute *dispute, const struct witness_count *count, boo
 double dispute_surplus(const struct dispute *dispute);
 double dispute_missing(const struct dispute *dispute);
 
-/** Others' touches, and those that the accessed bits do not show: at most this share, also where none
- * was seen, and whatever the periods have to do with each other. */
+/** Others' touches, and those that the accessed bits do not show: at most this share, also where
+ * none was seen, and whatever the periods have to do with each other. */
 double dispute_others_high(const struct dispute *dispute);
 double dispute_missed_high(const struct dispute *dispute);
 
