@@ -16,17 +16,17 @@ struct walk {
     uint64_t end; /* behind it there is no guard that could be RAM's */
 };
 
-static bool is_mapped_like_ram(const struct vma *vma)
+bool candidates_mapped_like_ram(const struct vma *vma)
 {
     return strcmp(vma->perms, "rw-p") == 0 || strcmp(vma->perms, "rw-s") == 0;
 }
 
 static bool looks_like_ram(const struct vma *vma)
 {
-    return vma->dont_copy && is_mapped_like_ram(vma);
+    return vma->dont_copy && candidates_mapped_like_ram(vma);
 }
 
-static bool is_guard(const struct vma *vma)
+bool candidates_is_guard(const struct vma *vma)
 {
     return strcmp(vma->perms, "---p") == 0 && vma->inode == 0;
 }
@@ -45,8 +45,11 @@ static bool continues(const struct vma *whole, const struct vma *next)
     return whole->inode == 0 || whole->offset + (whole->end - whole->start) == next->offset;
 }
 
-static void extend(struct vma *whole, const struct vma *next)
+static void extend(struct candidate *run, const struct vma *next)
 {
+    struct vma *whole = &run->whole;
+
+    run->last_start = next->start;
     whole->end = next->end;
     whole->rss_bytes += next->rss_bytes;
     whole->referenced_bytes += next->referenced_bytes;
@@ -83,14 +86,14 @@ static int visit_vma(const struct vma *vma, void *context)
     int rc = 0;
 
     if (walk->open && looks_like_ram(vma) && continues(&walk->run.whole, vma)) {
-        extend(&walk->run.whole, vma);
+        extend(&walk->run, vma);
         return 0;
     }
-    if (walk->open && is_guard(vma) && vma->start == walk->run.whole.end)
+    if (walk->open && candidates_is_guard(vma) && vma->start == walk->run.whole.end)
         rc = push(walk->out, &walk->run);
     walk->open = looks_like_ram(vma);
     if (walk->open)
-        walk->run = (struct candidate){.first = *vma, .whole = *vma};
+        walk->run = (struct candidate){.first = *vma, .whole = *vma, .last_start = vma->start};
     return rc == 0 && vma->end >= walk->end ? END_OF_WALK : rc;
 }
 
@@ -104,9 +107,9 @@ static int visit_map(const struct vma *vma, void *context)
 {
     struct guards *guards = context;
 
-    if (is_guard(vma) && vma->start == guards->before)
+    if (candidates_is_guard(vma) && vma->start == guards->before)
         guards->end = vma->end;
-    guards->before = is_mapped_like_ram(vma) ? vma->end : 0;
+    guards->before = candidates_mapped_like_ram(vma) ? vma->end : 0;
     return 0;
 }
 

@@ -14,7 +14,8 @@
 struct candidate {
     struct vma first; /* its first piece as printed */
     struct vma whole; /* start, end and sums over all pieces; locked, mergeable if any piece is */
-    bool taken;       /* by a backend; set by the matcher */
+    uint64_t last_start; /* where its last piece begins */
+    bool taken;          /* by a backend; set by the matcher */
 };
 
 struct candidates {
@@ -27,3 +28,7 @@ struct candidates {
 int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *out,
                        struct error *error);
 void candidates_free(struct candidates *candidates);
+
+/** The parts of the rule that /proc/PID/maps tells too: its access, and a guard behind it. */
+bool candidates_mapped_like_ram(const struct vma *vma);
+bool candidates_is_guard(const struct vma *vma);

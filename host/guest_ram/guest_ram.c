@@ -20,7 +20,16 @@ const char *ram_backing_name(enum ram_backing backing)
 void guest_ram_free(struct guest_ram *ram)
 {
     free(ram->blocks);
+    free(ram->others);
     memset(ram, 0, sizeof(*ram));
+}
+
+bool guest_ram_overlaps(const struct guest_ram *ram, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < ram->n_blocks; i++)
+        if (start < ram->blocks[i].hva + ram->blocks[i].bytes && end > ram->blocks[i].hva)
+            return true;
+    return false;
 }
 
 /* The last block that begins at or before the page; blocks are few, but pages are asked for often.

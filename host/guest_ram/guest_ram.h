@@ -63,14 +63,28 @@ struct taken {
 /* Linux guests take memory in sections of 128 MiB; a graphics card has less. */
 #define RAM_DIMM_MIN_BYTES (128ULL << 20)
 
+/* What is mapped while a guest is followed is no graphics card's: those cannot be plugged, and the
+ * ROM of a network card, which can, is smaller than this. */
+#define RAM_PLUGGED_MIN_BYTES (1ULL << 20)
+
+/** A mapping that is made like a RAM block, or as far as /proc/PID/maps tells, and that no
+ * configured backend took. */
+struct ram_other {
+    uint64_t hva, end;
+    uint64_t last_hva; /* where the last of its VMAs begins */
+    bool unclaimed;    /* it may be RAM of the guest */
+};
+
 struct guest_ram {
     uint64_t bytes;
     uint64_t n_pages;
     size_t n_blocks;
     struct ram_block *blocks;
-    uint64_t unclaimed_bytes; /* made like RAM, at least RAM_DIMM_MIN_BYTES large, and in no
-                                 configuration: a DIMM that was plugged since the command line was
-                                 written */
+    size_t n_others;
+    struct ram_other *others;
+    uint64_t unclaimed_bytes; /* the sum over those others which are unclaimed: a DIMM, say, that
+                                 was plugged since the command line was written; and what could not
+                                 be looked at. plugged.h */
     uint64_t unclaimed_resident_bytes;
     const struct taken *taken; /* borrowed: what no panel may draw; NULL: all may be drawn */
 };
@@ -93,6 +107,9 @@ struct guest_ram {
 int guest_ram_locate(const struct fsroot *root, const struct qemu_process *process,
                      const struct ram_config *config, struct guest_ram *out, struct error *error);
 void guest_ram_free(struct guest_ram *ram);
+
+/** Does any of the blocks lie in @p start .. @p end? */
+bool guest_ram_overlaps(const struct guest_ram *ram, uint64_t start, uint64_t end);
 
 /** The block that holds page number @p page (< n_pages). */
 const struct ram_block *guest_ram_block(const struct guest_ram *ram, uint64_t page);

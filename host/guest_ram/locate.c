@@ -312,17 +312,29 @@ static int match(const struct fsroot *root, struct match *m, struct error *error
     return check_match(m, error);
 }
 
-static void note_unclaimed(const struct candidates *candidates, struct guest_ram *out)
+/* What no backend took. */
+static int note_others(const struct candidates *candidates, struct guest_ram *out)
 {
+    out->others = calloc(candidates->n + 1, sizeof(*out->others));
+    if (!out->others)
+        return -ENOMEM;
     for (size_t i = 0; i < candidates->n; i++) {
         const struct candidate *c = &candidates->at[i];
+        const bool unclaimed = bytes_of(c) >= RAM_DIMM_MIN_BYTES;
 
-        if (c->taken || bytes_of(c) < RAM_DIMM_MIN_BYTES)
+        if (c->taken)
+            continue;
+        out->others[out->n_others++] = (struct ram_other){.hva = c->whole.start,
+                                                          .end = c->whole.end,
+                                                          .last_hva = c->last_start,
+                                                          .unclaimed = unclaimed};
+        if (!unclaimed)
             continue;
         out->unclaimed_bytes += bytes_of(c);
         out->unclaimed_resident_bytes += c->whole.hugetlb ? c->whole.hugetlb_bytes
                                                           : c->whole.rss_bytes;
     }
+    return 0;
 }
 
 int guest_ram_locate(const struct fsroot *root, const struct qemu_process *process,
@@ -347,7 +359,9 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
         return rc;
     }
     rc = fill_guest_ram(root, process->pid, m, out, error);
-    if (rc == 0)
-        note_unclaimed(&candidates, out);
+    if (rc == 0 && note_others(&candidates, out) < 0) {
+        guest_ram_free(out);
+        rc = error_set(error, -ENOMEM, "process %d: out of memory", (int)process->pid);
+    }
     return rc;
 }

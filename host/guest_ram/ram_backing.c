@@ -59,6 +59,13 @@ static enum ram_backing backing_of_file(int fd, const char *path)
     return fs.f_type == TMPFS_MAGIC ? RAM_BACKING_SHMEM : RAM_BACKING_FILE;
 }
 
+enum ram_backing ram_backing_of_vma(const struct fsroot *root, pid_t pid, const struct vma *vma)
+{
+    cleanup_close int fd = open_mapped(root, pid, vma->start, vma->end);
+
+    return backing_of_file(fd, vma->path);
+}
+
 uint64_t ram_backing_held(int fd, const struct ram_block *block)
 {
     struct stat st;

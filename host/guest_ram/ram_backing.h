@@ -15,6 +15,9 @@
 void ram_backing_find(const struct fsroot *root, pid_t pid, const struct vma *first,
                       struct ram_block *block);
 
+/** What lies behind any VMA that has an inode. */
+enum ram_backing ram_backing_of_vma(const struct fsroot *root, pid_t pid, const struct vma *vma);
+
 /** Opens the file of a block that is whole_file: O_PATH, for ram_backing_held(). A negative errno;
  * -1 below a root that is not live. It keeps the guest's memory: close it when the
  * guest has ended. */

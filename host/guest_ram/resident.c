@@ -23,30 +23,26 @@ static bool read_field(const char *text, const char *name, uint64_t *bytes)
     return !at || kernel_kib(at + strlen(name), bytes);
 }
 
-/* Kinds of pages, each with a counter. */
-enum kind {
-    KIND_ANON,
-    KIND_FILE,
-    KIND_SHMEM,
-    KIND_HUGETLB,
-    N_KINDS,
-};
-
-#define BIT(kind) (1U << (kind))
-
 struct status {
-    uint64_t bytes[N_KINDS];
+    uint64_t bytes[N_PAGE_KINDS];
     uint64_t address_bytes;
 };
 
-/* QEMU's own memory is looked up again when the counters have moved by more than this share of the
- * RAM mapped. */
+/* QEMU's own memory is looked up again when a counter has moved by more than this share of the RAM
+ * mapped. */
 #define MOVED_SHARE 1024
 #define MOVED_BYTES (256ULL << 10)
 
+/* A look at QEMU's own memory, and what the counters said then. */
 struct resident_seen {
-    uint64_t status_bytes;
-    uint64_t own_bytes;
+    struct own_memory own;
+    uint64_t status_bytes[N_PAGE_KINDS];
+    uint64_t moved_bytes[N_PAGE_KINDS]; /* by the counters, while it was looked at */
+};
+
+/* What of a kind is the guest's, and by how much that may be wrong. */
+struct share {
+    uint64_t bytes, error_bytes;
 };
 
 /* A zombie has a status without memory fields. */
@@ -57,10 +53,10 @@ static int read_status(const struct fsroot *root, pid_t pid, struct status *stat
     if (fsroot_read(root, text, sizeof(text), "proc/%d/status", pid) < 0 ||
         !strstr(text, "\nRssAnon:"))
         return -ESRCH;
-    return read_field(text, "\nRssAnon:", &status->bytes[KIND_ANON]) &&
-                   read_field(text, "\nRssFile:", &status->bytes[KIND_FILE]) &&
-                   read_field(text, "\nRssShmem:", &status->bytes[KIND_SHMEM]) &&
-                   read_field(text, "\nHugetlbPages:", &status->bytes[KIND_HUGETLB]) &&
+    return read_field(text, "\nRssAnon:", &status->bytes[PAGE_KIND_ANON]) &&
+                   read_field(text, "\nRssFile:", &status->bytes[PAGE_KIND_FILE]) &&
+                   read_field(text, "\nRssShmem:", &status->bytes[PAGE_KIND_SHMEM]) &&
+                   read_field(text, "\nHugetlbPages:", &status->bytes[PAGE_KIND_HUGETLB]) &&
                    read_field(text, "\nVmSize:", &status->address_bytes)
                ? 0
                : -EBADMSG;
@@ -93,13 +89,13 @@ static unsigned kinds_of(const struct ram_block *block)
 {
     switch (block->backing) {
     case RAM_BACKING_ANON:
-        return BIT(KIND_ANON);
+        return PAGE_KIND_BIT(PAGE_KIND_ANON);
     case RAM_BACKING_SHMEM:
-        return BIT(KIND_SHMEM) | (block->shared ? 0 : BIT(KIND_ANON));
+        return PAGE_KIND_BIT(PAGE_KIND_SHMEM) | (block->shared ? 0 : PAGE_KIND_BIT(PAGE_KIND_ANON));
     case RAM_BACKING_HUGETLB:
-        return BIT(KIND_HUGETLB);
+        return PAGE_KIND_BIT(PAGE_KIND_HUGETLB);
     case RAM_BACKING_FILE:
-        return BIT(KIND_FILE) | (block->shared ? 0 : BIT(KIND_ANON));
+        return PAGE_KIND_BIT(PAGE_KIND_FILE) | (block->shared ? 0 : PAGE_KIND_BIT(PAGE_KIND_ANON));
     }
     return 0;
 }
@@ -120,46 +116,63 @@ static void add_block(struct resident_meter *meter, size_t b)
 }
 
 /* Where a block is a whole file, RssShmem is of such. */
-static uint64_t others_status(const struct resident_meter *meter, const struct status *status)
+static unsigned others_kinds(const struct resident_meter *meter)
 {
-    uint64_t sum = 0;
-
-    for (enum kind kind = 0; kind < N_KINDS; kind++)
-        if ((meter->others_kinds & BIT(kind)) && !(kind == KIND_SHMEM && meter->file_fds))
-            sum += status->bytes[kind];
-    return sum;
+    return meter->others_kinds & ~(meter->file_fds ? PAGE_KIND_BIT(PAGE_KIND_SHMEM) : 0);
 }
 
-/* HugetlbPages is one number for all CPUs. */
-static uint64_t n_counters(const struct resident_meter *meter)
+static unsigned followed_kinds(const struct resident_meter *meter)
 {
-    return (uint64_t)__builtin_popcount(meter->others_kinds & ~BIT(KIND_HUGETLB));
+    return meter->others_kinds | (meter->file_fds ? PAGE_KIND_BIT(PAGE_KIND_SHMEM) : 0);
 }
 
-static int read_own(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
-                    uint64_t *bytes)
+static bool has_moved(const struct resident_meter *meter, const uint64_t *status_bytes,
+                      const uint64_t *seen_bytes)
 {
-    return own_memory_read(root, pid, meter->ram, meter->others_kinds & BIT(KIND_FILE), bytes);
+    const uint64_t mapped_bytes = meter->others_mapped_bytes + meter->files_mapped_bytes;
+    const uint64_t most_bytes = larger(MOVED_BYTES, mapped_bytes / MOVED_SHARE);
+
+    for (enum page_kind kind = 0; kind < N_PAGE_KINDS; kind++)
+        if ((followed_kinds(meter) & PAGE_KIND_BIT(kind)) &&
+            distance(status_bytes[kind], seen_bytes[kind]) > most_bytes)
+            return true;
+    return false;
 }
 
-static bool has_own(const struct resident_meter *meter)
+/* Looks at QEMU's own memory; @p status is that of just before. */
+static int look(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
+                const struct status *status, struct resident_seen *seen)
 {
-    return meter->others_kinds & (BIT(KIND_ANON) | BIT(KIND_FILE));
+    struct resident_seen now = {0};
+    struct status after;
+    int rc = own_memory_read(root, pid, meter->ram, followed_kinds(meter), &now.own);
+
+    if (rc == 0)
+        rc = read_status(root, pid, &after);
+    for (enum page_kind kind = 0; rc == 0 && kind < N_PAGE_KINDS; kind++) {
+        now.status_bytes[kind] = status->bytes[kind];
+        now.moved_bytes[kind] = distance(status->bytes[kind], after.bytes[kind]);
+    }
+    if (rc == 0)
+        *seen = now;
+    return rc;
 }
 
 /* QEMU's own is looked up at once, for what is found later is held against it. */
-static int see_own(struct resident_meter *meter, const struct fsroot *root, pid_t pid)
+static int look_first(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
+                      const struct status *status)
 {
-    uint64_t own_bytes;
+    struct resident_seen *seen = malloc(2 * sizeof(*seen));
 
-    if (!has_own(meter) || read_own(meter, root, pid, &own_bytes) < 0)
-        return 0;
-    meter->seen = malloc(sizeof(*meter->seen));
-    if (!meter->seen)
+    if (!seen)
         return -ENOMEM;
-    *meter->seen = (struct resident_seen){.status_bytes = meter->others_status_bytes,
-                                          .own_bytes = own_bytes};
-    meter->others_own_bytes = own_bytes;
+    if (look(meter, root, pid, status, seen) < 0) {
+        free(seen);
+        return 0;
+    }
+    seen[1] = seen[0];
+    meter->first = seen;
+    meter->seen = seen + 1;
     return 0;
 }
 
@@ -200,10 +213,10 @@ int resident_meter_init(struct resident_meter *meter, const struct fsroot *root,
         return rc;
     for (size_t b = 0; b < ram->n_blocks; b++)
         add_block(meter, b);
-    meter->files_status_bytes = status.bytes[KIND_SHMEM];
-    meter->others_status_bytes = others_status(meter, &status);
+    memcpy(meter->status_bytes, status.bytes, sizeof(meter->status_bytes));
     meter->counter_error_bytes = counter_error(root);
-    return see_own(meter, root, pid);
+    meter->address_bytes = status.address_bytes;
+    return look_first(meter, root, pid, &status);
 }
 
 void resident_meter_free(struct resident_meter *meter)
@@ -213,8 +226,8 @@ void resident_meter_free(struct resident_meter *meter)
             close(meter->file_fds[b]);
     free(meter->file_fds);
     meter->file_fds = NULL;
-    free(meter->seen);
-    meter->seen = NULL;
+    free(meter->first);
+    meter->first = meter->seen = NULL;
 }
 
 /* @p was, changed as much as @p then has become @p now; not below 0. */
@@ -223,59 +236,89 @@ static uint64_t follow(uint64_t was, uint64_t then, uint64_t now)
     return was + now > then ? was + now - then : 0;
 }
 
-static uint64_t held_by_files(const struct resident_meter *meter)
+/* What the files hold in memory; *most_bytes: and in swap. */
+static uint64_t held_by_files(const struct resident_meter *meter, uint64_t *most_bytes)
 {
     uint64_t sum = 0;
 
-    for (size_t b = 0; meter->file_fds && b < meter->ram->n_blocks; b++)
-        if (meter->file_fds[b] >= 0)
-            sum += ram_backing_held(meter->file_fds[b], &meter->ram->blocks[b]);
+    *most_bytes = 0;
+    for (size_t b = 0; meter->file_fds && b < meter->ram->n_blocks; b++) {
+        const struct ram_block *block = &meter->ram->blocks[b];
+
+        if (meter->file_fds[b] < 0)
+            continue;
+        uint64_t held = ram_backing_held(meter->file_fds[b], block);
+
+        sum += held;
+        *most_bytes += smaller(held + block->swapped_bytes, block->bytes);
+    }
     return sum;
 }
 
-/* What others is now, without QEMU's own; *error_bytes: what may be its own all the same. */
-static uint64_t others_now(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
-                           uint64_t status_bytes, uint64_t *error_bytes)
+/* Since the last look what a counter has moved by may all be QEMU's own; since the first, where
+ * nothing could be looked at. */
+static uint64_t own_error(const struct resident_meter *meter, const struct status *status,
+                          enum page_kind kind)
 {
-    struct resident_seen *seen = meter->seen;
-    uint64_t moved_bytes = larger(MOVED_BYTES, meter->others_mapped_bytes / MOVED_SHARE);
+    const struct resident_seen *seen = meter->seen;
 
-    *error_bytes = 2 * n_counters(meter) * meter->counter_error_bytes;
-    if (!seen)
-        return follow(meter->others_mapped_bytes, meter->others_status_bytes, status_bytes);
-    if (distance(status_bytes, seen->status_bytes) > moved_bytes &&
-        read_own(meter, root, pid, &seen->own_bytes) == 0)
-        seen->status_bytes = status_bytes;
-    *error_bytes += distance(status_bytes, seen->status_bytes);
-    return follow(meter->others_mapped_bytes + meter->others_own_bytes, meter->others_status_bytes,
-                  status_bytes > seen->own_bytes ? status_bytes - seen->own_bytes : 0);
+    if (!seen || (seen->own.incomplete & PAGE_KIND_BIT(kind)))
+        return distance(status->bytes[kind], meter->status_bytes[kind]);
+    return meter->first->moved_bytes[kind] + seen->moved_bytes[kind] +
+           distance(status->bytes[kind], seen->status_bytes[kind]);
+}
+
+/* Two readings of a counter; HugetlbPages is one number for all CPUs. */
+static uint64_t counter_errors(const struct resident_meter *meter, enum page_kind kind)
+{
+    return kind == PAGE_KIND_HUGETLB ? 0 : 2 * meter->counter_error_bytes;
+}
+
+/* What of these kinds is the guest's now, when @p mapped_bytes were when it was located. */
+static struct share follow_kinds(const struct resident_meter *meter, const struct status *status,
+                                 unsigned kinds, uint64_t mapped_bytes)
+{
+    struct share share = {0};
+    uint64_t then_bytes = 0;
+
+    for (enum page_kind kind = 0; kind < N_PAGE_KINDS; kind++) {
+        if (!(kinds & PAGE_KIND_BIT(kind)))
+            continue;
+        then_bytes += less(meter->status_bytes[kind],
+                           meter->first ? meter->first->own.bytes[kind] : 0);
+        share.bytes += less(status->bytes[kind], meter->seen ? meter->seen->own.bytes[kind] : 0);
+        share.error_bytes += own_error(meter, status, kind) + counter_errors(meter, kind);
+    }
+    share.bytes = follow(mapped_bytes, then_bytes, share.bytes);
+    return share;
 }
 
 int resident_meter_read(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                         struct resident_now *now)
 {
-    uint64_t files = 0;
-    uint64_t others = 0;
+    struct share files = {0};
+    struct share others = {0};
     struct status status;
+    uint64_t most_bytes;
     int rc = read_status(root, pid, &status);
 
     if (rc < 0)
         return rc;
-    /* Of a kind that no block is of, what changes is QEMU's own. */
+    if (meter->seen && has_moved(meter, status.bytes, meter->seen->status_bytes))
+        look(meter, root, pid, &status, meter->seen);
     if (meter->file_fds)
-        files = follow(meter->files_mapped_bytes, meter->files_status_bytes,
-                       status.bytes[KIND_SHMEM]);
-    now->resident_error_bytes = 0;
+        files = follow_kinds(meter, &status, PAGE_KIND_BIT(PAGE_KIND_SHMEM),
+                             meter->files_mapped_bytes);
     if (meter->has_others)
-        others = others_now(meter, root, pid, others_status(meter, &status),
-                            &now->resident_error_bytes);
-    now->mapped_error_bytes = now->resident_error_bytes +
-                              (meter->file_fds ? 2 * meter->counter_error_bytes : 0);
+        others = follow_kinds(meter, &status, others_kinds(meter), meter->others_mapped_bytes);
 
-    uint64_t mapped = files + others;
-    uint64_t resident = held_by_files(meter) + others + meter->others_unmapped_bytes;
+    const uint64_t held = held_by_files(meter, &most_bytes);
+    const uint64_t mapped = smaller(files.bytes, most_bytes) + others.bytes;
+    const uint64_t resident = held + others.bytes + meter->others_unmapped_bytes;
 
     now->address_bytes = status.address_bytes;
+    now->resident_error_bytes = others.error_bytes;
+    now->mapped_error_bytes = others.error_bytes + files.error_bytes;
     now->mapped_bytes = smaller(mapped, meter->ram_bytes);
     now->resident_bytes = smaller(larger(resident, mapped), meter->ram_bytes);
     return 0;
@@ -336,7 +379,7 @@ int resident_of_process(const struct fsroot *root, pid_t pid, uint64_t *bytes)
 
     if (rc == 0) {
         *bytes = 0;
-        for (enum kind kind = 0; kind < N_KINDS; kind++)
+        for (enum page_kind kind = 0; kind < N_PAGE_KINDS; kind++)
             *bytes += status.bytes[kind];
     }
     return rc;

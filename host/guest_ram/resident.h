@@ -7,35 +7,36 @@
  * the RAM is located. Afterwards the change of what QEMU maps is followed, by /proc/PID/status
  * (Documentation/filesystems/proc.rst): RssShmem for blocks that are whole shmem files, for others
  * the counters of the kinds of pages that their backing has. What QEMU itself allocates and frees
- * of these kinds, which may be more than a young guest's RAM, is looked up in
- * its page tables whenever the counters have moved, and left out (own_memory.h). A block that is a
- * whole shmem file is as resident as its file, whatever is mapped: a panel of the method pageout
- * unmaps pages which are still there.
+ * of these kinds, which may be more than a guest's RAM, is looked up in its page tables whenever
+ * the counters have moved, and left out (own_memory.h). A block that is a whole shmem file is as
+ * resident as its file, whatever is mapped: a panel of the method pageout unmaps pages which are
+ * still there; and no more of it can be mapped.
  *
  * From Linux 6.2 to 6.16 the counters lack what each CPU has not handed in yet (mm/percpu counters,
  * f1a7941243c1, until 82241a83cd15): by up to max(32, 2 x CPUs) pages for each, 1 MiB at 8 CPUs,
- * 128 MiB at 128. That is the error.
+ * 128 MiB at 128. That is the error; and what the counters have moved by since QEMU's own memory
+ * was looked at.
  */
 #pragma once
 
 #include "guest_ram/guest_ram.h"
+#include "guest_ram/own_memory.h"
 
 struct resident_meter {
     uint64_t ram_bytes;
     const struct guest_ram *ram; /* borrowed */
     int *file_fds;   /* of each block: its file if it is a whole one, else -1; NULL: of none */
     bool has_others; /* blocks that are no whole files */
-    /* When located; _status_: by all of QEMU, of the same kind */
+    /* When located: */
     uint64_t files_mapped_bytes;
-    uint64_t files_status_bytes;
     uint64_t others_mapped_bytes;
     uint64_t others_unmapped_bytes; /* of shared files: resident, but in no page table of QEMU */
-    uint64_t others_status_bytes;
-    unsigned others_kinds;     /* of pages; resident.c */
-    uint64_t others_own_bytes; /* QEMU's own, in others_status_bytes */
+    uint64_t status_bytes[N_PAGE_KINDS]; /* the counters of all of QEMU */
+    uint64_t address_bytes;              /* likewise its address space */
+    unsigned others_kinds;               /* of pages, bits */
     uint64_t counter_error_bytes;
-    struct resident_seen
-        *seen; /* as of the last look at QEMU's own; NULL: it cannot be looked up */
+    /* The first and the last look at QEMU's own memory; NULL: it cannot be looked at. */
+    struct resident_seen *first, *seen;
 };
 
 /** Now, in bytes of guest RAM. */

@@ -121,9 +121,9 @@ qmp() {
 	END
 }
 
-# qemu_takes BYTES: QEMU allocates so much for itself: a memory backend that nobody uses.
+# qemu_takes BYTES [TYPE]: QEMU allocates so much for itself: a memory backend that nobody uses.
 qemu_takes() {
-	qmp '{"execute":"object-add","arguments":{"qom-type":"memory-backend-ram","id":"own","size":'"$1"',"prealloc":true}}'
+	qmp '{"execute":"object-add","arguments":{"qom-type":"memory-backend-'"${2:-ram}"'","id":"own","size":'"$1"',"prealloc":true}}'
 }
 
 # truth PARAMS [KEY]: what the payload touches; memory=SIZE machine=TYPE may be among PARAMS.

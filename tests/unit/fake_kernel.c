@@ -61,6 +61,16 @@ uint64_t fake_get_u64(struct fake_kernel *fake, const char *path, uint64_t index
     return value;
 }
 
+/* QEMU has nothing but the guest's RAM. */
+static void fake_maps(struct fake_kernel *fake)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text), "%llx-%llx rw-p 00000000 00:00 0 \n", FAKE_HVA,
+             FAKE_HVA + (unsigned long long)fake->block.bytes);
+    fake_write(fake, "proc/4242/maps", text);
+}
+
 void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages)
 {
     memset(fake, 0, sizeof(*fake));
@@ -78,6 +88,7 @@ void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages)
         .bytes = fake->block.bytes, .n_pages = n_pages, .n_blocks = 1, .blocks = &fake->block};
     fake->target = (struct target){
         .root = &fake->root, .process = &fake->process, .ram = &fake->ram};
+    fake_maps(fake);
     fake_set_u64(fake, PAGEMAP, base_pages(FAKE_HVA) + n_pages, 0);
     /* Room for frames 0 .. 65535: the real bitmap has a word for all of them. */
     fake_set_u64(fake, IDLE_BITMAP_PATH, 1023, 0);

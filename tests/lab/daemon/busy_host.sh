@@ -127,7 +127,8 @@ for name in calm rated saved read; do
 	has_two() { (($(sql "SELECT count(*) FROM sample JOIN guest ON guest.id = guest_id WHERE guest.name = '$name'") >= 2)); }
 	check "$name has records" eventually has_two
 done
-from=$(sql "SELECT max(id) FROM sample")
+tail -20 "$log" | sed "s/^/# /"
+from=$(sql "SELECT coalesce(max(id), 0) FROM sample")
 every dirty_rate
 every backup
 every debugger

@@ -159,6 +159,83 @@ START_TEST(per_cpu_counters_have_an_error)
 }
 END_TEST
 
+/* QEMU takes or frees shared memory of its own, a display's or that of a backend which no device
+ * uses. */
+#define OWN_SHMEM 0x20000000ULL
+
+static void put_shmem(uint64_t pages)
+{
+    char maps[256];
+
+    snprintf(maps, sizeof(maps),
+             "%llx-%llx rw-s 00000000 00:01 77 /memfd:memory-backend-memfd (deleted)\n"
+             "%llx-%llx rw-s 00000000 00:01 78 /memfd:r (deleted)\n",
+             OWN_SHMEM, OWN_SHMEM + 64 * MIB, FAKE_HVA, FAKE_HVA + fake.block.bytes);
+    fake_write(&fake, "proc/4242/maps", maps);
+    for (uint64_t i = 0; i < pages; i++)
+        fake_set_u64(&fake, "proc/4242/pagemap", base_pages(OWN_SHMEM) + i,
+                     1ULL << 63 | 1ULL << 61);
+}
+
+/* Of a whole file (_i: 0), or of a part of one, of which RssShmem is all that tells what is
+ * resident. */
+START_TEST(of_shared_ram_other_shared_memory_does_not_count)
+{
+    if (_i == 0)
+        put_file();
+    fake.block.backing = RAM_BACKING_SHMEM;
+    fake.block.shared = true;
+    fake.block.mapped_bytes = fake.block.resident_bytes = 2 * MIB;
+    put_shmem(1);
+    status(30, 3);
+    begin();
+    put_shmem(16 * MIB / base_page_bytes() + 1);
+    status(30, 3 + 16 + 1);
+    read_now();
+    ck_assert_uint_eq(now.mapped_bytes, 3 * MIB);
+    ck_assert_uint_eq(now.mapped_error_bytes, 0);
+    if (_i > 0)
+        ck_assert_uint_eq(now.resident_bytes, 3 * MIB);
+}
+END_TEST
+
+/* What cannot be looked at may be QEMU's or the guest's. */
+START_TEST(what_cannot_be_looked_at_is_in_the_error)
+{
+    fake.block.mapped_bytes = 10 * MIB;
+    fake_write(&fake, "proc/4242/maps", "7f00 is no mapping\n");
+    status(30, 1);
+    begin();
+    status(42, 1);
+    read_now();
+    ck_assert_uint_eq(now.mapped_error_bytes, 12 * MIB);
+    resident_meter_free(&meter);
+    /* More than is looked at of one mapping. */
+    fake_write(&fake, "proc/4242/maps", "10000000-200000000 rw-p 00000000 00:00 0 \n");
+    fake_set_u64(&fake, "proc/4242/pagemap", 0, 0);
+    status(30, 1);
+    begin();
+    status(42, 1);
+    read_now();
+    ck_assert_uint_eq(now.mapped_error_bytes, 12 * MIB);
+}
+END_TEST
+
+/* More than the file holds cannot be of it. */
+START_TEST(of_a_whole_file_no_more_is_mapped_than_it_holds)
+{
+    put_file();
+    fake.block.mapped_bytes = MIB;
+    status(30, 1);
+    begin();
+    status(30, 60);
+    read_now();
+    ck_assert_uint_ge(now.mapped_bytes, FILE_MIB * MIB);
+    ck_assert_uint_lt(now.mapped_bytes, (FILE_MIB + 1) * MIB);
+    ck_assert_uint_eq(now.resident_bytes, now.mapped_bytes);
+}
+END_TEST
+
 /* What QEMU frees of its own after it has begun is more than a young guest's RAM. */
 START_TEST(of_a_whole_file_qemus_own_memory_does_not_count)
 {
@@ -177,18 +254,18 @@ START_TEST(of_a_whole_file_qemus_own_memory_does_not_count)
 }
 END_TEST
 
-/* The counters of the kernel lag behind each other, and what was swapped when the RAM was located
- * may be back. */
+/* What was swapped when the RAM was located may be back. */
 START_TEST(what_is_mapped_is_resident)
 {
     put_file();
     fake.block.mapped_bytes = MIB;
+    fake.block.swapped_bytes = 3 * MIB;
     status(30, 1);
     begin();
-    status(30, 10);
+    status(30, 4);
     read_now();
-    ck_assert_uint_eq(now.mapped_bytes, 10 * MIB);
-    ck_assert_uint_eq(now.resident_bytes, 10 * MIB);
+    ck_assert_uint_eq(now.mapped_bytes, 4 * MIB);
+    ck_assert_uint_eq(now.resident_bytes, 4 * MIB);
 }
 END_TEST
 
@@ -197,7 +274,7 @@ START_TEST(of_a_file_and_anonymous_ram_each_follows_its_kind)
     struct ram_block blocks[2];
 
     put_file();
-    fake.block.mapped_bytes = FILE_MIB * MIB;
+    fake.block.mapped_bytes = (FILE_MIB - 2) * MIB;
     blocks[0] = fake.block;
     blocks[1] = (struct ram_block){.id = "dimm", .hva = FAKE_HVA * 2, .bytes = 32 * MIB};
     fake.ram.blocks = blocks;
@@ -207,7 +284,7 @@ START_TEST(of_a_file_and_anonymous_ram_each_follows_its_kind)
     begin();
     status(35, 6);
     read_now();
-    ck_assert_uint_eq(now.mapped_bytes, (FILE_MIB + 2 + 5) * MIB);
+    ck_assert_uint_eq(now.mapped_bytes, (FILE_MIB + 5) * MIB);
 }
 END_TEST
 
@@ -273,6 +350,9 @@ int main(void)
     tcase_add_test(tcase, of_anonymous_ram_files_do_not_count);
     tcase_add_test(tcase, per_cpu_counters_have_an_error);
     tcase_add_test(tcase, of_a_whole_file_qemus_own_memory_does_not_count);
+    tcase_add_loop_test(tcase, of_shared_ram_other_shared_memory_does_not_count, 0, 2);
+    tcase_add_test(tcase, what_cannot_be_looked_at_is_in_the_error);
+    tcase_add_test(tcase, of_a_whole_file_no_more_is_mapped_than_it_holds);
     tcase_add_test(tcase, what_is_mapped_is_resident);
     tcase_add_test(tcase, of_a_file_and_anonymous_ram_each_follows_its_kind);
     tcase_add_test(tcase, what_moves_between_two_readings_is_in_the_error);

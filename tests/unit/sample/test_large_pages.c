@@ -229,7 +229,7 @@ END_TEST
 /* Three anonymous pages of QEMU's own. */
 START_TEST(own_memory_is_in_its_units)
 {
-    uint64_t bytes = 0;
+    struct own_memory own;
     char text[128];
     const uint64_t begin = 0x550000000000ULL;
 
@@ -239,8 +239,10 @@ START_TEST(own_memory_is_in_its_units)
     fake_write(&fake, "proc/4242/maps", text);
     for (uint64_t i = 2; i < 5; i++)
         fake_set_u64(&fake, "proc/4242/pagemap", begin / base + i, PAGEMAP_PRESENT | (40 + i));
-    ck_assert_int_eq(own_memory_read(&fake.root, FAKE_PID, &fake.ram, false, &bytes), 0);
-    ck_assert_uint_eq(bytes, 3 * base);
+    ck_assert_int_eq(own_memory_read(&fake.root, FAKE_PID, &fake.ram, PAGE_KIND_BIT(PAGE_KIND_ANON),
+                                     &own),
+                     0);
+    ck_assert_uint_eq(own.bytes[PAGE_KIND_ANON], 3 * base);
 }
 END_TEST
 
