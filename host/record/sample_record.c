@@ -335,7 +335,7 @@ static int fill_window(struct sample_record *record, const struct guest_ram *ram
     return 0;
 }
 
-/* A DIMM that the command line does not know may be used, all of it. */
+/* A DIMM that no configuration has may be used, all of it. */
 static void note_unclaimed(struct sample_record *record, const struct guest_ram *ram)
 {
     record->flags |= FLAG_PARTIAL;
@@ -407,7 +407,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
     if (has_unmeasurable(record) || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
-    if (!guest->from_libvirt && ram->unclaimed_bytes > 0)
+    if (ram->unclaimed_bytes > 0)
         note_unclaimed(record, ram);
     note_paused(record);
     return 0;

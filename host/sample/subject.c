@@ -2,9 +2,11 @@
 /** @file subject.c  See subject.h. */
 #include "sample/subject.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/debug.h"
 #include "domain/qemu_vcpus.h"
+#include "guest_ram/plugged.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,6 +47,14 @@ static void debug_ram(const struct guest_ram *ram)
     }
 }
 
+/* What libvirt was asked for when it was located is all of its RAM: the rest is a graphics card's. */
+static void trust_configuration(struct guest_ram *ram)
+{
+    for (size_t i = 0; i < ram->n_others; i++)
+        ram->others[i].unclaimed = false;
+    ram->unclaimed_bytes = ram->unclaimed_resident_bytes = 0;
+}
+
 int subject_locate(struct subject *subject, const struct fsroot *root, struct error *error)
 {
     const struct guest *guest = &subject->guest;
@@ -63,6 +73,8 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     if (rc < 0)
         return rc;
     debug_ram(&subject->ram);
+    if (guest->from_libvirt)
+        trust_configuration(&subject->ram);
     rc = resident_meter_init(&subject->resident, root, guest->process.pid, &subject->ram);
     if (rc < 0)
         forget(subject);
@@ -85,30 +97,26 @@ struct target subject_target(const struct subject *subject)
     };
 }
 
-/* Looks for what the configuration does not have; what was located stays. */
-static void find_unclaimed(struct subject *subject)
-{
-    const struct guest *guest = &subject->guest;
-    struct guest_ram ram = {0};
-
-    if (guest_ram_locate(subject->root, &guest->process, &guest->ram, &ram, NULL) < 0)
-        return;
-    subject->ram.unclaimed_bytes = ram.unclaimed_bytes;
-    subject->ram.unclaimed_resident_bytes = ram.unclaimed_resident_bytes;
-    guest_ram_free(&ram);
-}
-
-/* A device that is assigned brings its registers into QEMU's address space, and a DIMM itself; of
- * --pid there is no libvirt to ask whether it was that. */
-static void check_changes(struct subject *subject, uint64_t address_bytes)
+/* A device that is assigned brings its registers into QEMU's address space, and a DIMM itself. What
+ * cannot be looked at stays to be looked at, and meanwhile all that was added may be RAM. */
+static int check_changes(struct subject *subject, uint64_t address_bytes, struct error *error)
 {
     struct guest *guest = &subject->guest;
-    uint64_t was_bytes = subject->checked_bytes;
+    struct guest_ram *ram = &subject->ram;
+    const pid_t pid = guest->process.pid;
+    int rc = 0;
 
-    guest->vfio = qemu_process_has_vfio(subject->root, &guest->process);
-    if (!guest->from_libvirt && was_bytes > 0 && address_bytes >= was_bytes + RAM_DIMM_MIN_BYTES)
-        find_unclaimed(subject);
-    subject->checked_bytes = address_bytes;
+    if (subject->checked_bytes != address_bytes) {
+        guest->vfio = qemu_process_has_vfio(subject->root, &guest->process);
+        rc = guest_ram_find_plugged(subject->root, pid, ram, error);
+    }
+    if (rc == -ESTALE && !guest->from_libvirt)
+        return rc;
+    if (rc == 0)
+        subject->checked_bytes = address_bytes;
+    guest_ram_count_unclaimed(subject->root, pid, ram,
+                              rc < 0 ? less(address_bytes, subject->resident.address_bytes) : 0);
+    return 0;
 }
 
 int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error)
@@ -121,9 +129,7 @@ int subject_refresh(struct subject *subject, struct resident_now *now, struct er
     if (rc < 0)
         return error_set(error, rc, "the guest vanished");
     subject->guest.jobs |= qemu_process_jobs_found(process);
-    if (subject->checked_bytes != now->address_bytes)
-        check_changes(subject, now->address_bytes);
-    return 0;
+    return check_changes(subject, now->address_bytes, error);
 }
 
 bool subject_in_doubt(struct subject *subject, const struct resident_now *now)

@@ -43,7 +43,8 @@ struct target subject_target(const struct subject *subject);
 
 /** Looks at the guest afresh: vCPUs come and go, a migration may begin, a device be assigned, RAM
  * be plugged, and become resident.
- *  @return 0; -ESRCH the guest vanished */
+ *  @return 0; -ESRCH the guest vanished; -ESTALE its RAM is to be located anew: some was unplugged,
+ * and there is no libvirt to ask for what there is now */
 int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error);
 
 /** May RAM have been plugged or unplugged since it was located? @p now is that of the last

@@ -4,6 +4,7 @@
 #include "below.h"
 #include "guest_ram/guest_ram.h"
 #include "guest_ram/own_memory.h"
+#include "guest_ram/plugged.h"
 
 #include <errno.h>
 
@@ -29,6 +30,22 @@ static void check(const struct guest_ram *ram)
     CLAIM(bytes == ram->bytes && ram->n_pages == base_pages(bytes));
 }
 
+/* They are ascending, and none is a block. */
+static void check_others(struct guest_ram *ram)
+{
+    if (guest_ram_find_plugged(below_root(), 1, ram, NULL) < 0)
+        return;
+    for (size_t i = 0; i < ram->n_others; i++) {
+        const struct ram_other *other = &ram->others[i];
+
+        CLAIM(other->hva <= other->last_hva && other->last_hva < other->end);
+        CLAIM(i == 0 || ram->others[i - 1].end < other->end);
+        CLAIM(!guest_ram_overlaps(ram, other->last_hva, other->end));
+    }
+    guest_ram_count_unclaimed(below_root(), 1, ram, 0);
+    CLAIM(ram->unclaimed_resident_bytes <= ram->unclaimed_bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct qemu_process process = {.pid = 1, .pidfd = -1};
@@ -36,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = nul ? (size_t)(nul - data) : size;
     struct guest_ram ram = {0};
     struct error error = {0};
-    uint64_t own_bytes = 0;
+    struct own_memory own;
 
     below_write("proc/1/maps", data, n);
     below_write("proc/1/smaps", nul ? nul + 1 : data, nul ? size - n - 1 : size);
@@ -45,10 +62,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = guest_ram_locate(below_root(), &process, &config, &ram, &error);
 
     CLAIM(rc == 0 || (rc < 0 && *error.text));
-    if (rc == 0)
+    if (rc == 0) {
         check(&ram);
-    if (own_memory_read(below_root(), 1, &ram, true, &own_bytes) == 0)
-        CLAIM(own_bytes % base_page_bytes() == 0);
+        check_others(&ram);
+    }
+    if (own_memory_read(below_root(), 1, &ram, (1U << N_PAGE_KINDS) - 1, &own) == 0)
+        for (size_t kind = 0; kind < N_PAGE_KINDS; kind++)
+            CLAIM(own.bytes[kind] % base_page_bytes() == 0);
     guest_ram_free(&ram);
     return 0;
 }
