@@ -18,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So much later than everything else, and it is not there any more; as in plan/from_history.h. */
+/* So much later than everything else, and it is not there any more, unless its record still stands;
+ * as in plan/from_history.h. */
 #define RECENT_S 3600
 
 /* --- who is there ----------------------------------------------------------------------------- */
@@ -143,7 +144,8 @@ static void choose_guests(struct planning *planning, const struct history_guest 
     utf8_clean(planning->host);
     for (size_t i = 0; host && i < n; i++)
         if (guests[i].ram_bytes > 0 && strcmp(from[i].host, host) == 0 &&
-            (is_still(&guests[i]) || guests[i].last_s + RECENT_S >= newest_s))
+            (is_still(&guests[i]) ||
+             guests[i].last_s + fmax(RECENT_S, bucket_lasts_s(guests[i].period_s)) >= newest_s))
             guests[planning->n++] = guests[i];
     qsort(guests, planning->n, sizeof(*guests), by_id);
 }

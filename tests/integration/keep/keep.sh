@@ -234,6 +234,25 @@ check "report: and no line that scripts have not seen before the headings" test 
 
 check "report: all of the time is 100 %" bash -c "'$vmwss' report -D '$dir/history.db' --capacity 1M | grep -q 'more than is there for 100%[.]$'"
 
+# A day of four guests with upper bounds of 800, 800, 800 and 20 MiB. Three are measured each four hours, one after the other, and
+# one each minute: they need 2420 at any time.
+day=$((now / 3600 * 3600 - 86400))
+for ((t = 0; t < 1440; t++)); do
+	((t % 80)) || printf 'seldom%d %s %d 400 14400 1\n' $((t / 80 % 3)) "$(uuid $((t / 80 % 3)))" $((day + 60 * t + 5))
+	printf 'often %s %d 10 60 1\n' "$(uuid 9)" $((day + 60 * t + 10))
+done | "$writer" "$dir/long.db" ask >/dev/null
+of_day() { "$vmwss" report -D "$dir/long.db" --since "$(utc $day)" --until "$(utc $((day + 86400)))" --capacity 2G "$@"; }
+all_day='.total | (.short_seconds >= 86340 and .shortage == 1 and .longest_short_seconds == .short_seconds) and
+	all(.wss_p50_bytes, .wss_p95_bytes, .wss_p99_bytes, .wss_max_bytes; . == 2420 * 1048576)'
+check "report: records of hours are added up for all the time that they stand for" quietly jq -es ".[0] | $all_day" <(of_day --json)
+check "report: minute by minute" grep -q 'It was short in 1440 of 1440 minutes, for up to 1440 at a stretch' <(of_day)
+check "plan: likewise" quietly jq -es '.[0].hosts[0] | (.need_p50_bytes / 1048576 | . >= 2420 and . < 2440) and .short_share == 1' \
+	<("$vmwss" plan --json --from a="$dir/long.db" --capacity a=2G --since 26h)
+for table in bucket host_need; do sql "$dir/long.db" "DELETE FROM $table WHERE level_s = 60"; done
+check "report: also when minutes are not kept any more" quietly jq -es ".[0] | .level == \"hour\" and ($all_day)" <(of_day --json)
+sql "$dir/long.db" "DELETE FROM host_minutes"
+check "report: and bounds of older files" quietly jq -es '.[0].total | .short_seconds == null and .short_seconds_low >= 86340' <(of_day --json)
+
 # A day in March, every five minutes: no hour of it is there twice, as one in autumn is.
 fixed=1773097200
 for ((t = fixed; t < fixed + 86400; t += 300)); do printf 'steady %s %d 100 300 1\n' "$(uuid 1)" "$t"; done |
