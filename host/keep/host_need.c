@@ -28,23 +28,32 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* How long the last records before a time stand for at most: of guests that are measured seldom one
- * may reach over a start of the writer. */
+/* How long records around a time stand for at most, of those that may reach over a start of the
+ * writer: one of more than an hour is in the sum of its hour, and others are of the last hour. */
 static int find_longest(struct store *store, int64_t around_s, struct error *error)
 {
-    int64_t longest_ms = 0;
-    char sql[512];
-    int rc;
+    static const struct {
+        int level_s;
+        double back_s;
+        const char *has_long; /* a long record among short ones */
+    } levels[] = {
+        {BUCKET_MINUTE, 1.1 * BUCKET_HOUR, "period_ms > 60000 * records"},
+        {BUCKET_HOUR, REACH_MAX_S + BUCKET_HOUR, "period_ms > 3960000"},
+    };
+    int rc = 0;
 
-    snprintf(sql, sizeof(sql),
-             "SELECT coalesce(max(CASE WHEN period_ms > 60000 * records THEN period_ms ELSE"
-             " period_ms / records END), 0) FROM guest g CROSS JOIN bucket b ON b.guest_id = g.id"
-             " AND b.level_s = 60 AND b.start_s = (SELECT max(l.start_s) FROM bucket l WHERE"
-             " l.guest_id = g.id AND l.level_s = 60 AND l.start_s <= %lld)",
-             (long long)around_s);
-    rc = sql_run_i64(store, sql, &longest_ms, error);
-    if (rc == 0)
+    for (size_t i = 0; rc == 0 && i < 2; i++) {
+        int64_t longest_ms = 0;
+        char sql[256];
+
+        snprintf(sql, sizeof(sql),
+                 "SELECT coalesce(max(CASE WHEN %s THEN period_ms ELSE period_ms / records END), 0)"
+                 " FROM bucket WHERE level_s = %d AND start_s BETWEEN %lld AND %lld",
+                 levels[i].has_long, levels[i].level_s,
+                 (long long)around_s - (long long)levels[i].back_s, (long long)around_s);
+        rc = sql_run_i64(store, sql, &longest_ms, error);
         store->longest_period_s = fmax(store->longest_period_s, (double)longest_ms / 1000);
+    }
     return rc;
 }
 

@@ -226,7 +226,15 @@ END_TEST
 /* What each guest needs in each minute, of the records that are drawn. */
 static double truth[SPAN_MINUTES];
 
-static void add_random(uint64_t *state)
+static struct drawn {
+    unsigned g;
+    int minute;
+    uint64_t mib;
+    double period_s;
+} drawn[GUESTS * SPAN_MINUTES];
+static size_t n_drawn;
+
+static void draw(uint64_t *state)
 {
     static const int periods[] = {1, 2, 5, 7, 60, 61, 200, 240};
     int next[GUESTS] = {0};
@@ -244,10 +252,25 @@ static void add_random(uint64_t *state)
             mib[g] = 1 + random_below(state, 200);
             for (int before = last[g] + 1; before <= m; before++)
                 truth[before] += (double)(mib[g] + 1) * MIB;
-            add(g, m * MINUTE + 7, mib[g], m > last[g] ? (m - last[g]) * MINUTE : MINUTE);
+            drawn[n_drawn++] = (struct drawn){g, m, mib[g], (m - last[g]) * MINUTE};
             last[g] = m;
             next[g] = m + periods[random_below(state, sizeof(periods) / sizeof(periods[0]))];
         }
+}
+
+/* Those of @p lump minutes come guest by guest; the writer is begun anew after some. */
+static void add_drawn(int lump, int writer)
+{
+    for (int from = 0; from < SPAN_MINUTES; from += lump)
+        for (unsigned g = 0; g < GUESTS; g++)
+            for (size_t i = 0; i < n_drawn; i++)
+                if (drawn[i].g == g && drawn[i].minute >= from && drawn[i].minute < from + lump) {
+                    add(g, drawn[i].minute * MINUTE + 7, drawn[i].mib, drawn[i].period_s);
+                    if (i % (size_t)writer == 0) {
+                        store_close(store);
+                        store = kept_open(kept.path);
+                    }
+                }
 }
 
 static void check_needs(int level_s, int to_minute)
@@ -268,9 +291,12 @@ static void check_needs(int level_s, int to_minute)
 /* The last record of each is behind the first minutes that are compared. */
 START_TEST(sums_are_those_of_the_records)
 {
+    static const int lumps[] = {1, 1, 45, 90};
+    static const int writers[] = {10000, 61, 10000, 61};
     uint64_t state = 7 + (uint64_t)_i;
 
-    add_random(&state);
+    draw(&state);
+    add_drawn(lumps[_i], writers[_i]);
     check_needs(60, SPAN_MINUTES - 241);
     for (int m = 0; m < 240 * 2; m++) /* time goes on, so that what is reached is final */
         add(GUESTS, (SPAN_MINUTES + m) * MINUTE, 1, MINUTE);
