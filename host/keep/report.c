@@ -43,7 +43,7 @@ struct walk {
     size_t n_times;
     struct host_needs needs; /* minutes, by time, */
     size_t next_need;        /* those before are of times that have been seen */
-    struct shortage_episode episode;
+    struct shortage shortage;
     uint64_t state;
 };
 
@@ -145,7 +145,7 @@ static void note_minutes(struct walk *walk, const struct host_need *needs, size_
     for (size_t i = 0; i < n; i++) {
         for (size_t d = 0; d < each; d++)
             note_draw(walk, needs[i].bytes, n_present);
-        shortage_note(walk->report, &walk->episode, &needs[i]);
+        shortage_note(&walk->shortage, &needs[i]);
     }
     walk->report->known_s += (double)n * BUCKET_MINUTE;
 }
@@ -153,18 +153,16 @@ static void note_minutes(struct walk *walk, const struct host_need *needs, size_
 /* An hour of which sums were not kept: for each guest one of its values in that hour is drawn. */
 static void draw_hour(struct walk *walk, size_t n_present)
 {
-    struct report *report = walk->report;
     const size_t first = walk->n_draws;
     size_t n_short = 0;
 
     for (size_t i = 0; i < walk->draws_each; i++)
         note_draw(walk, packing_total(walk->present, n_present, &walk->state), n_present);
     for (size_t i = first; i < walk->n_draws; i++)
-        n_short += walk->totals[i] > (double)report->options.capacity_bytes;
+        n_short += walk->totals[i] > walk->shortage.capacity_bytes;
     if (walk->n_draws > first)
-        shortage_note_hour(report, &walk->episode,
-                           (double)n_short / (double)(walk->n_draws - first));
-    report->known_s += BUCKET_HOUR;
+        shortage_note_hour(&walk->shortage, (double)n_short / (double)(walk->n_draws - first));
+    walk->report->known_s += BUCKET_HOUR;
 }
 
 static size_t find_present(struct walk *walk)
@@ -297,7 +295,7 @@ static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bu
 {
     struct walk *walk = context;
     struct walked *guest = find_guest(walk, guest_id);
-    bool measured = bucket->n_windows > 0;
+    const bool measured = bucket->n_windows > 0;
 
     if (!guest || (!measured && !(bucket->summary.flags & FLAG_NOT_MEASURED)))
         return 0;
@@ -362,9 +360,13 @@ static void finish_guests(struct walk *walk)
 static void finish_host(struct walk *walk)
 {
     struct report *report = walk->report;
-    double capacity = (double)report->options.capacity_bytes;
     size_t short_of = 0;
 
+    report->short_s = walk->shortage.short_s;
+    report->short_low_s = walk->shortage.low_s;
+    report->short_high_s = walk->shortage.high_s;
+    report->longest_short_s = walk->shortage.longest_s;
+    report->short_rough = walk->shortage.rough;
     report->n_draws = walk->n_draws;
     report->n_times = walk->n_times;
     report->to_s = walk->time_s + report->level_s;
@@ -374,7 +376,7 @@ static void finish_host(struct walk *walk)
     report->total_max = packing_quantile(walk->totals, walk->n_draws, 1);
     report->total_risk = packing_quantile(walk->totals, walk->n_draws, 1 - report->options.risk);
     for (size_t i = 0; i < walk->n_draws; i++)
-        short_of += walk->totals[i] > capacity;
+        short_of += walk->totals[i] > walk->shortage.capacity_bytes;
     report->shortage = (double)short_of / (double)walk->n_draws;
     if (walk->n_fits > 0)
         report->fit = packing_reached(walk->fits, walk->n_fits, report->options.risk);
@@ -468,7 +470,10 @@ int report_make(struct store *store, const struct report_options *options, struc
                 struct error *error)
 {
     cleanup_free struct history_guest *guests = NULL;
-    struct walk walk = {.report = report, .time_s = -1, .state = SEED};
+    struct walk walk = {.report = report,
+                        .time_s = -1,
+                        .state = SEED,
+                        .shortage.capacity_bytes = (double)options->capacity_bytes};
     ssize_t n = history_guests(store, &guests, error);
     int rc;
 
@@ -486,11 +491,6 @@ int report_make(struct store *store, const struct report_options *options, struc
     if (rc < 0)
         report_free(report);
     return rc;
-}
-
-double report_gap_share(const struct report *report)
-{
-    return fmax(1 - report->known_s / fmax(report->to_s - report->from_s, 1), 0);
 }
 
 void report_free(struct report *report)

@@ -11,6 +11,8 @@
 #include "keep/history.h"
 #include "keep/report_options.h"
 
+#include <math.h>
+
 struct report_guest {
     struct history_guest guest;
     bool running;                /* measured when the report ends */
@@ -63,4 +65,7 @@ int report_make(struct store *store, const struct report_options *options, struc
 void report_free(struct report *report);
 
 /** The share of the time from from_s to to_s that no sum is kept of. */
-double report_gap_share(const struct report *report);
+static inline double report_gap_share(const struct report *report)
+{
+    return fmax(1 - report->known_s / fmax(report->to_s - report->from_s, 1), 0);
+}

@@ -4,28 +4,27 @@
 
 #include <math.h>
 
-void shortage_note(struct report *report, struct shortage_episode *episode,
-                   const struct host_need *need)
+void shortage_note(struct shortage *shortage, const struct host_need *need)
 {
-    const double capacity_bytes = (double)report->options.capacity_bytes;
+    const double capacity_bytes = shortage->capacity_bytes;
     const double error = need->rough ? SKETCH_ERROR : 0;
 
-    report->short_low_s += need->bytes / (1 + error) > capacity_bytes ? BUCKET_MINUTE : 0;
-    report->short_high_s += need->bytes / (1 - error) > capacity_bytes ? BUCKET_MINUTE : 0;
-    report->short_rough |= need->rough;
+    shortage->low_s += need->bytes / (1 + error) > capacity_bytes ? BUCKET_MINUTE : 0;
+    shortage->high_s += need->bytes / (1 - error) > capacity_bytes ? BUCKET_MINUTE : 0;
+    shortage->rough |= need->rough;
     if (need->bytes <= capacity_bytes)
         return;
-    if (need->start_s != episode->until_s)
-        episode->since_s = need->start_s;
-    episode->until_s = need->start_s + BUCKET_MINUTE;
-    report->short_s += BUCKET_MINUTE;
-    report->longest_short_s = fmax(report->longest_short_s, episode->until_s - episode->since_s);
+    if (need->start_s != shortage->until_s)
+        shortage->since_s = need->start_s;
+    shortage->until_s = need->start_s + BUCKET_MINUTE;
+    shortage->short_s += BUCKET_MINUTE;
+    shortage->longest_s = fmax(shortage->longest_s, shortage->until_s - shortage->since_s);
 }
 
-void shortage_note_hour(struct report *report, struct shortage_episode *episode, double share)
+void shortage_note_hour(struct shortage *shortage, double share)
 {
-    *episode = (struct shortage_episode){0};
-    report->short_s += share * BUCKET_HOUR;
-    report->short_high_s += BUCKET_HOUR;
-    report->short_rough = true;
+    shortage->until_s = 0;
+    shortage->short_s += share * BUCKET_HOUR;
+    shortage->high_s += BUCKET_HOUR;
+    shortage->rough = true;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file shortage.h  For how long a report's capacity did not suffice. Pure functions. */
+/** @file shortage.h  For how long a capacity did not suffice. Pure functions. */
 #pragma once
 
 #include "keep/host_need.h"
-#include "keep/report.h"
 
-/** Minutes that follow each other and are short; all zero: none yet. */
-struct shortage_episode {
-    double since_s, until_s; /* Unix time */
+struct shortage {
+    double capacity_bytes;
+    double short_s, low_s, high_s, longest_s; /* as of struct report */
+    bool rough;
+    double since_s, until_s; /* the last episode, Unix time; both 0: none yet */
 };
 
 /** The next minute, by time. */
-void shortage_note(struct report *report, struct shortage_episode *episode,
-                   const struct host_need *need);
+void shortage_note(struct shortage *shortage, const struct host_need *need);
 
 /** An hour of which nothing but a share of random draws is known. */
-void shortage_note_hour(struct report *report, struct shortage_episode *episode, double share);
+void shortage_note_hour(struct shortage *shortage, double share);

@@ -9,8 +9,8 @@
  * be measured needs what is resident. Of guests that were on several hosts (one UUID) the host with
  * the last hour has them, with all their history; of two with the same one that where they have not
  * ended. Guests that have ended are left out, and those without a record for an hour while others
- * of the host had some, unless that still stands, or they are suspended or not watched. Hosts are those of guests that
- * have an hour in the span, and such as have no guests now.
+ * of the host had some, unless that still stands, or they are suspended or not watched. Hosts are
+ * those of guests that have an hour in the span, and such as have no guests now.
  */
 #pragma once
 

@@ -201,8 +201,7 @@ static void say_short_histories(const struct plan_voice *voice, const struct pla
             PLAN_DAYS_ENOUGH, voice->end);
 }
 
-/* What is assumed is in the needs of hosts, and the tables have no room for that on a narrow
- * terminal. */
+/* Needs of hosts contain what is assumed, and a narrow terminal has no column for that. */
 static void say_assumed(const struct plan_voice *voice, const struct plan_fleet *fleet)
 {
     double bytes = 0;

@@ -98,7 +98,7 @@ static int add_total(struct table *table, const struct report *report)
     return add_cells(table, cell);
 }
 
-/* What is assumed is in the sums, so it is said below them, however narrow the terminal is. */
+/* The sums contain what is assumed, so a line below them says it however narrow the terminal is. */
 static void print_assumed(const struct report *report)
 {
     char bytes[32];
