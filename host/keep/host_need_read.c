@@ -51,13 +51,15 @@ static int by_id(const void *a, const void *b)
 
 static void add_span(struct adding_up *sum, const struct standing_span *span)
 {
-    for (double m = fmax(span->from_s, sum->begin_s); m < span->until_s; m += BUCKET_MINUTE) {
-        const size_t i = (size_t)((m - sum->begin_s) / BUCKET_MINUTE);
+    const double from_s = fmax(span->from_s, sum->begin_s) - sum->begin_s;
 
-        if (i >= sum->n)
+    for (size_t i = (size_t)(from_s / BUCKET_MINUTE); i < sum->n; i++) {
+        const double minute_s = sum->begin_s + (double)i * BUCKET_MINUTE;
+
+        if (minute_s >= span->until_s)
             break;
         sum->bytes[i] += span->bytes;
-        sum->known[i] |= m < span->known_s;
+        sum->known[i] |= minute_s < span->known_s;
     }
 }
 
@@ -254,13 +256,13 @@ static int take_distribution(struct host_needs *needs, double start_s,
 {
     cleanup_free struct sketch_step *steps = calloc(SKETCH_BINS, sizeof(*steps));
     struct host_need need = {.start_s = start_s, .rough = true};
-    double done = 0;
+    uint64_t done = 0;
     int rc = steps ? 0 : -ENOMEM;
 
     for (size_t i = 0, n = steps ? sketch_steps(&window->sketch, steps) : 0; rc == 0 && i < n; i++)
-        for (; rc == 0 && done < round(steps[i].up_to * (double)window->records); done++) {
-            need.bytes = done + 1 < (double)window->records ? steps[i].value
-                                                            : (double)window->sketch.max;
+        for (; rc == 0 && done < (uint64_t)llround(steps[i].up_to * (double)window->records);
+             done++) {
+            need.bytes = done + 1 < window->records ? steps[i].value : (double)window->sketch.max;
             rc = put(needs, &need);
             need.start_s += BUCKET_MINUTE;
         }

@@ -392,7 +392,7 @@ static int make_room(struct walk *walk, double span_s)
 
     if (times > 1e7)
         return -ENOMEM;
-    walk->draws_each = (size_t)ceil(DRAWS / times / (level_s / BUCKET_MINUTE)) *
+    walk->draws_each = (size_t)ceil(DRAWS * BUCKET_MINUTE / times / level_s) *
                        (size_t)(level_s / BUCKET_MINUTE);
     walk->room = walk->draws_each * ((size_t)times + 1);
     walk->totals = calloc(walk->room, sizeof(double));
