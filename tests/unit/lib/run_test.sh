@@ -31,9 +31,10 @@ script integration/leaves_quietly "tcg" "setsid sleep 1000 </dev/null >/dev/null
 script integration/args "args=one,two name=arguments" \
 	'check "$*" test "$*" = "one two"; check "the build" test "$BUILD" = '"$dir/build; finish"
 # They look for each other. The groups of the last two are what a script is run in by its labels.
-script integration/one_at_a_time "serial cost=500" \
+# They cost more than a lab, so that both begin while there is room for them; the second leaves the first time to begin.
+script integration/one_at_a_time "serial cost=10500" \
 	"check 'no other runs beside it' test ! -e $dir/running; touch $dir/running; sleep 1; rm $dir/running; finish"
-script integration/the_other "serial cost=400" "check 'no other runs beside it' test ! -e $dir/running; finish"
+script integration/the_other "serial cost=10400" "sleep 0.5; check 'no other runs beside it' test ! -e $dir/running; finish"
 # shellcheck disable=SC2016 # that script's
 group='read -r _ _ niceness </proc/self/autogroup'
 script integration/with_guests "tcg cost=300" "$group; check 'it goes before its guests' test \"\$niceness\" = -10; finish"
