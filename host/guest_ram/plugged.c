@@ -66,9 +66,8 @@ static void add_covered(struct walk *walk, const struct vma *vma)
     const struct guest_ram *ram = walk->ram;
 
     for (size_t b = 0; b < ram->n_blocks && candidates_mapped_like_ram(vma); b++)
-        walk->covered_bytes += less(
-            smaller(vma->end, ram->blocks[b].hva + ram->blocks[b].bytes),
-            larger(vma->start, ram->blocks[b].hva));
+        walk->covered_bytes += less(smaller(vma->end, ram->blocks[b].hva + ram->blocks[b].bytes),
+                                    larger(vma->start, ram->blocks[b].hva));
 }
 
 static int visit(const struct vma *vma, void *context)
@@ -85,7 +84,8 @@ static int visit(const struct vma *vma, void *context)
     return rc;
 }
 
-/* @p other is not known yet: is it made like RAM, as @p c is? Then where it begins is known, too. */
+/* @p other is not known yet: is it made like RAM, as @p c is? Then where it begins is known, too.
+ */
 static void classify(struct ram_other *other, const struct candidate *c)
 {
     other->unclaimed = c && c->whole.end == other->end && c->last_start == other->last_hva;
@@ -129,8 +129,8 @@ int guest_ram_find_plugged(const struct fsroot *root, pid_t pid, struct guest_ra
     if (rc == 0)
         rc = classify_all(root, pid, &walk, error);
     if (rc == 0 && walk.covered_bytes < whole_bytes(ram))
-        rc = error_set(error, -ESTALE,
-                       "process %d: RAM was unplugged meanwhile; measure again", (int)pid);
+        rc = error_set(error, -ESTALE, "process %d: RAM was unplugged meanwhile; measure again",
+                       (int)pid);
     if (rc < 0) {
         free(walk.found);
         return rc;

@@ -239,9 +239,8 @@ START_TEST(own_memory_is_in_its_units)
     fake_write(&fake, "proc/4242/maps", text);
     for (uint64_t i = 2; i < 5; i++)
         fake_set_u64(&fake, "proc/4242/pagemap", begin / base + i, PAGEMAP_PRESENT | (40 + i));
-    ck_assert_int_eq(own_memory_read(&fake.root, FAKE_PID, &fake.ram, PAGE_KIND_BIT(PAGE_KIND_ANON),
-                                     &own),
-                     0);
+    ck_assert_int_eq(
+        own_memory_read(&fake.root, FAKE_PID, &fake.ram, PAGE_KIND_BIT(PAGE_KIND_ANON), &own), 0);
     ck_assert_uint_eq(own.bytes[PAGE_KIND_ANON], 3 * base);
 }
 END_TEST

@@ -124,9 +124,8 @@ static void write_qemu(struct fake_kernel *fake, unsigned mib, const char *smaps
 
 #define MAPPED(range) range " rw-p 00000000 00:00 0 \n"
 #define GUARD(range) range " ---p 00000000 00:00 0 \n"
-#define IN_SMAPS(range, guard, flags)                              \
-    MAPPED(range) "Rss: 1024 kB\nVmFlags: rd wr " flags "\n" GUARD( \
-        guard) "VmFlags: mr mw me\n"
+#define IN_SMAPS(range, guard, flags) \
+    MAPPED(range) "Rss: 1024 kB\nVmFlags: rd wr " flags "\n" GUARD(guard) "VmFlags: mr mw me\n"
 #define RAM "10000000-10400000"
 #define RAM_GUARD "10400000-10401000"
 #define DIMM "20000000-20400000" /* as large as the RAM */
