@@ -12,6 +12,7 @@ struct proc_stat {
     uint64_t utime_ticks; /* 14 */
     uint64_t stime_ticks; /* 15 */
     uint64_t start_ticks; /* 22: clock ticks after boot */
+    uint64_t start_stack; /* 28: where the stack begins, in its address space; 0: not permitted */
     uint64_t guest_ticks; /* 43: of utime, in a virtual CPU; 0 where the line ends before it */
 };
 

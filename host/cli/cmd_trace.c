@@ -347,7 +347,8 @@ static void find_reason(const struct tracing *tracing, int rc, const struct erro
         snprintf(reason, size, "the size limit was reached");
     else if (rc == -EINTR)
         snprintf(reason, size, "interrupted");
-    else if (qemu_process_verify(&session->root, &session->subject.guest.process, NULL) < 0)
+    else if (rc != -ESTALE &&
+             qemu_process_verify(&session->root, &session->subject.guest.process, NULL) < 0)
         snprintf(reason, size, "the guest ended");
     else
         utf8_printable_copy(reason, size, *error->text ? error->text : strerror(-rc));

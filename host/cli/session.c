@@ -541,9 +541,17 @@ static int exit_code(const struct session *session, int rc, const struct error *
         return EXIT_INTERRUPTED;
     if (rc == -EPIPE)
         return EXIT_PIPE;
+
+    struct error gone = {0};
+
     /* A guest that was never there did not vanish. */
-    if (session->found &&
-        qemu_process_verify(&session->root, &session->subject.guest.process, NULL) < 0) {
+    if (session->found)
+        qemu_process_verify(&session->root, &session->subject.guest.process, &gone);
+    if (gone.code == -ESTALE) {
+        command_error("%s", gone.text);
+        return EXIT_CANNOT;
+    }
+    if (gone.code < 0) {
         command_error("%s%sprocess %d: the guest vanished meanwhile", session->subject.guest.name,
                       *session->subject.guest.name ? ", " : "", session->subject.guest.process.pid);
         return EXIT_VANISHED;

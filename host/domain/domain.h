@@ -137,6 +137,11 @@ int guest_open_domain(struct domain_connection *connection, const struct fsroot 
 /** Opens a guest by the pid of its QEMU process, without libvirt. Errors as qemu_process_open(). */
 int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, struct error *error);
 
+/** Opens the same process once more, which has replaced its program. A guest of libvirt's keeps
+ * what the XML says its RAM is made of, and its command line, so any thread may read those
+ * meanwhile. Errors as qemu_process_open(); then it is as it was. */
+int guest_reopen(const struct fsroot *root, struct guest *guest, struct error *error);
+
 /** Hands the guest over to @p to, which held none; @p from holds none then, and closing it does
  * nothing. */
 void guest_move(struct guest *to, struct guest *from);

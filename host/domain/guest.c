@@ -18,6 +18,25 @@ int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, stru
     return 0;
 }
 
+int guest_reopen(const struct fsroot *root, struct guest *guest, struct error *error)
+{
+    struct guest fresh;
+    int rc = guest_open_pid(root, guest->process.pid, &fresh, error);
+
+    if (rc < 0)
+        return rc;
+    qemu_process_renew(&guest->process, &fresh.process);
+    if (!guest->from_libvirt) {
+        const struct qemu_cmdline config = guest->process.config;
+
+        guest->process.config = fresh.process.config;
+        fresh.process.config = config;
+        ram_config_move(&guest->ram, &fresh.ram);
+    }
+    guest_close(&fresh);
+    return 0;
+}
+
 void guest_move(struct guest *to, struct guest *from)
 {
     *to = *from;

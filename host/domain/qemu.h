@@ -14,7 +14,9 @@
 struct qemu_process {
     pid_t pid;
     int pidfd;            /* -1 in a captured tree */
+    int mm_fd;            /* of its address space; -1: none. Only where there is a pidfd */
     uint64_t start_ticks; /* clock ticks after boot */
+    uint64_t start_stack; /* in its address space; 0: not known */
     char exe[256];        /* what /proc/PID/exe names */
     struct qemu_cmdline config;
     enum accel accel; /* from the process itself: an open kvm-vm file or the vCPU threads' names */

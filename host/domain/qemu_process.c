@@ -8,6 +8,7 @@
 #include "domain/qemu_vcpus.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,7 @@ static int read_start(const struct fsroot *root, struct qemu_process *process, s
     if (is_gone(stat.state))
         return no_such_process(error, process->pid);
     process->start_ticks = stat.start_ticks;
+    process->start_stack = stat.start_stack;
     return 0;
 }
 
@@ -116,6 +118,8 @@ static int pin(const struct fsroot *root, struct qemu_process *process, struct e
     if (!root->live)
         return 0;
     process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (process->pidfd >= 0)
+        process->mm_fd = fsroot_openf(root, O_RDONLY, "proc/%d/pagemap", (int)process->pid);
     if (process->pidfd >= 0 || errno == ENOSYS)
         return 0;
     if (errno == EINVAL || errno == ENOENT) /* exists, but is the id of a thread */
@@ -156,7 +160,7 @@ int qemu_process_open(const struct fsroot *root, pid_t pid, struct qemu_process 
 {
     memset(out, 0, sizeof(*out));
     out->pid = pid;
-    out->pidfd = -1;
+    out->pidfd = out->mm_fd = -1;
     if (pid <= 0)
         return error_set(error, -ESRCH, "process %d: a pid is a positive number", (int)pid);
 
@@ -171,9 +175,12 @@ int qemu_process_open(const struct fsroot *root, pid_t pid, struct qemu_process 
 
 void qemu_process_close(struct qemu_process *process)
 {
-    if (process->pidfd >= 0)
+    if (process->pidfd >= 0) {
         close(process->pidfd);
-    process->pidfd = -1;
+        if (process->mm_fd >= 0)
+            close(process->mm_fd);
+    }
+    process->pidfd = process->mm_fd = -1;
     qemu_cmdline_free(&process->config);
     free(process->vcpus);
     process->vcpus = NULL;
@@ -181,11 +188,62 @@ void qemu_process_close(struct qemu_process *process)
     qemu_threads_free(&process->threads);
 }
 
+void qemu_process_renew(struct qemu_process *process, struct qemu_process *fresh)
+{
+    const struct qemu_process old = *process;
+    const struct qemu_cmdline config = fresh->config;
+
+    process->pidfd = fresh->pidfd;
+    process->mm_fd = fresh->mm_fd;
+    process->start_stack = fresh->start_stack;
+    memcpy(process->exe, fresh->exe, sizeof(process->exe));
+    process->accel = fresh->accel;
+    process->vcpus_known = fresh->vcpus_known;
+    process->n_vcpus = fresh->n_vcpus;
+    process->vcpus = fresh->vcpus;
+    process->threads = fresh->threads;
+    *fresh = old;
+    fresh->config = config;
+}
+
+/* Has the address space that it was opened with no user any more? */
+static bool memory_is_gone(const struct qemu_process *process)
+{
+    uint64_t entry;
+
+    return process->pidfd >= 0 && process->mm_fd >= 0 &&
+           pread(process->mm_fd, &entry, sizeof(entry), 0) == 0;
+}
+
+static bool has_other_memory(const struct qemu_process *process, const struct proc_stat *stat)
+{
+    return (process->start_stack && stat->start_stack &&
+            process->start_stack != stat->start_stack) ||
+           memory_is_gone(process);
+}
+
+/* The pid is its own. Of a process that ends its memory goes first, and with it what it runs. */
+static int verify_memory(const struct fsroot *root, const struct qemu_process *process,
+                         const struct proc_stat *stat, struct error *error)
+{
+    char exe[sizeof(process->exe)];
+    int rc = read_exe(root, process->pid, exe);
+
+    if (rc == 0 && strcmp(exe, process->exe) == 0 && !has_other_memory(process, stat))
+        return 0;
+    if (rc == 0 && is_qemu(exe) && read_exe(root, process->pid, exe) == 0)
+        return error_set(error, -ESTALE,
+                         "process %d: it replaced its program (exec), as QEMU does for a live "
+                         "update, and with it its memory; measure again",
+                         (int)process->pid);
+    return error_set(error, -ESRCH, "process %d: has ended, another one has its pid now",
+                     (int)process->pid);
+}
+
 int qemu_process_verify(const struct fsroot *root, const struct qemu_process *process,
                         struct error *error)
 {
     struct proc_stat stat;
-    char exe[sizeof(process->exe)];
 
     if (pinned_has_ended(process))
         return error_set(error, -ESRCH, "process %d: has ended", (int)process->pid);
@@ -196,11 +254,10 @@ int qemu_process_verify(const struct fsroot *root, const struct qemu_process *pr
         return cannot_look(error, process->pid, rc);
     if (is_gone(stat.state))
         return error_set(error, -ESRCH, "process %d: has ended", (int)process->pid);
-    if (stat.start_ticks != process->start_ticks || read_exe(root, process->pid, exe) < 0 ||
-        strcmp(exe, process->exe) != 0)
-        return error_set(error, -ESRCH, "process %d: has ended, another one has its pid now",
-                         (int)process->pid);
-    return 0;
+    if (stat.start_ticks == process->start_ticks)
+        return verify_memory(root, process, &stat, error);
+    return error_set(error, -ESRCH, "process %d: has ended, another one has its pid now",
+                     (int)process->pid);
 }
 
 bool qemu_process_stopped(const struct fsroot *root, const struct qemu_process *process)

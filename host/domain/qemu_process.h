@@ -4,6 +4,13 @@
  *
  * The pid is pinned by a pidfd and identified by start time (field 22 of /proc/PID/stat,
  * proc_pid_stat(5)) and executable; qemu_process_verify() is called before every touch of the MMU.
+ *
+ * A process is not its address space: QEMU's live update (cpr-exec, QEMU 11.1) replaces it by
+ * exec(2), and pid, start time and executable stay. Whatever was opened below /proc/PID then is of
+ * memory that is gone, and reads as empty. So one such file is held, pagemap, which reads as empty
+ * once its address space has no user (fs/proc/task_mmu.c pagemap_read()); and since somebody else
+ * may use it still, as vhost does, the address of the stack (field 28) is compared, which is
+ * random.
  */
 #pragma once
 
@@ -21,8 +28,12 @@ int qemu_process_open(const struct fsroot *root, pid_t pid, struct qemu_process 
                       struct error *error);
 void qemu_process_close(struct qemu_process *process);
 
-/** Is it still the same process, alive, and not a zombie? -ESRCH when it is gone or was replaced.
- */
+/** Takes over what @p fresh has, the same process opened once more, but for its config, and gives
+ * it what @p process had, which is to be closed. */
+void qemu_process_renew(struct qemu_process *process, struct qemu_process *fresh);
+
+/** Is it still the same process, alive, and not a zombie? -ESRCH when it is gone or was replaced;
+ * -ESTALE when it is the same one, a QEMU still, with another address space. */
 int qemu_process_verify(const struct fsroot *root, const struct qemu_process *process,
                         struct error *error);
 

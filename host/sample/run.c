@@ -27,6 +27,8 @@ static int explain(const struct target *target, int rc, struct error *error)
 
     if (rc == 0 || rc == -EINTR || qemu_process_verify(target->root, target->process, &gone) == 0)
         return rc;
+    if (gone.code == -ESTALE)
+        return error_set(error, -ESTALE, "%s", gone.text);
     return error_set(error, -ESRCH, "the guest vanished while it was measured (%s)", gone.text);
 }
 

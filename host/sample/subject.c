@@ -47,7 +47,8 @@ static void debug_ram(const struct guest_ram *ram)
     }
 }
 
-/* What libvirt was asked for when it was located is all of its RAM: the rest is a graphics card's. */
+/* What libvirt was asked for when it was located is all of its RAM: the rest is a graphics card's.
+ */
 static void trust_configuration(struct guest_ram *ram)
 {
     for (size_t i = 0; i < ram->n_others; i++)
@@ -79,6 +80,12 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     if (rc < 0)
         forget(subject);
     return rc < 0 ? error_set(error, rc, "process %d: the guest vanished", guest->process.pid) : 0;
+}
+
+int subject_reopen(struct subject *subject, struct error *error)
+{
+    forget(subject);
+    return guest_reopen(subject->root, &subject->guest, error);
 }
 
 void subject_close(struct subject *subject)

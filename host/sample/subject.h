@@ -35,6 +35,10 @@ struct subject {
  */
 int subject_locate(struct subject *subject, const struct fsroot *root, struct error *error);
 
+/** Opens the process once more, and forgets what was located: subject_locate() is next. Errors as
+ * guest_reopen(); nothing is located in either case. */
+int subject_reopen(struct subject *subject, struct error *error);
+
 /** Frees what was located, and closes the guest. */
 void subject_close(struct subject *subject);
 

@@ -28,18 +28,20 @@ struct guest_scan {
     struct target target;
     bool located;
     const struct method *method;
-    struct panel *panel; /* NULL: the panel is to begin anew */
-    uint64_t samples;    /* it was drawn for */
-    unsigned reads;      /* of it so far */
-    bool recorded;       /* there was a record */
-    bool anew;           /* it was begun anew: the next record says so */
-    bool aged;           /* the last record has the flag ageing */
-    bool disputed;       /* a record had the flag disputed: no method that others mislead ... */
-    bool no_other;       /* ... but there is none */
-    bool method_is_best; /* there is no better one where that is so */
-    bool void_marks;     /* it is to be dropped at the next scan, under the lock */
-    bool void_method;    /* likewise the method */
-    uint64_t published;  /* its layout when it was published; 0: it is not */
+    struct panel *panel;  /* NULL: the panel is to begin anew */
+    uint64_t samples;     /* it was drawn for */
+    unsigned reads;       /* of it so far */
+    bool recorded;        /* there was a record */
+    bool anew;            /* it was begun anew: the next record says so */
+    bool aged;            /* the last record has the flag ageing */
+    bool disputed;        /* a record had the flag disputed: no method that others mislead ... */
+    bool no_other;        /* ... but there is none */
+    bool method_is_best;  /* there is no better one where that is so */
+    bool void_marks;      /* it is to be dropped at the next scan, under the lock */
+    bool void_method;     /* likewise the method */
+    uint64_t published;   /* its layout when it was published; 0: it is not */
+    uint64_t reopened_ns; /* when its process had replaced its program; 0: it has not */
+    bool reopen;          /* it is to be opened once more, for it had only begun */
     uint64_t suspended_total_ns;
     unsigned jobs_between; /* that were seen since the last scan */
     struct flag_memory memory;
@@ -343,6 +345,68 @@ static int scan_guest(struct guest_scan *scan, const struct scan_rules *rules, u
     return rc;
 }
 
+/* What has failed need not be right for the guest any more: pageout is not once there is swap. */
+static void give_up(struct guest_scan *scan)
+{
+    drop_panel(scan);
+    scan->method = NULL;
+    scan->method_is_best = scan->disputed = scan->no_other = false;
+}
+
+/* A QEMU that begins needs a while until it has its RAM and its vCPUs. */
+#define BEGINS_NS 10000000000ULL
+
+static bool begins(const struct guest_scan *scan)
+{
+    return scan->reopened_ns > 0 && clock_ns() - scan->reopened_ns < BEGINS_NS;
+}
+
+/* The guest goes on in another address space: a panel of the one before is of nothing. */
+static int reopen(struct guest_scan *scan, struct error *error)
+{
+    if (!begins(scan))
+        scan->reopened_ns = clock_ns();
+    give_up(scan);
+    scan->located = false;
+    return subject_reopen(&scan->subject, error);
+}
+
+/* What is known of a process before its vCPUs are there would be kept. */
+static bool has_begun(const struct guest_scan *scan)
+{
+    const struct qemu_process *process = &scan->subject.guest.process;
+
+    return process->vcpus_known && process->accel != ACCEL_UNKNOWN;
+}
+
+/* Pages that were read meanwhile may be of an address space that is gone, where all are absent. */
+static int scan_verified(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+                         struct resident_now *now, struct error *error)
+{
+    const struct subject *subject = &scan->subject;
+    int rc = scan_guest(scan, rules, samples, now, error);
+
+    return rc == 0 ? qemu_process_verify(subject->root, &subject->guest.process, error) : rc;
+}
+
+static int scan_or_reopen(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+                          struct resident_now *now, struct error *error)
+{
+    const struct subject *subject = &scan->subject;
+    int rc = scan->reopen ? -ESTALE
+                          : qemu_process_verify(subject->root, &subject->guest.process, error);
+
+    if (rc == 0)
+        rc = scan_verified(scan, rules, samples, now, error);
+    if (rc == -ESTALE) {
+        rc = reopen(scan, error);
+        if (rc == 0)
+            rc = scan_verified(scan, rules, samples, now, error);
+    }
+    scan->reopen = begins(scan) && (rc < 0 || !has_begun(scan));
+    return rc;
+}
+
 /* Of RAM that could not be located it is what the process holds. */
 static int read_resident(const struct guest_scan *scan, uint64_t *bytes)
 {
@@ -372,14 +436,6 @@ bool guest_scan_size(const struct guest_scan *scan, struct ages_record *record)
     return true;
 }
 
-/* What has failed need not be right for the guest any more: pageout is not once there is swap. */
-static void give_up(struct guest_scan *scan)
-{
-    drop_panel(scan);
-    scan->method = NULL;
-    scan->method_is_best = scan->disputed = scan->no_other = false;
-}
-
 int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
                       double cpu_s, struct ages_record *record, struct error *error)
 {
@@ -387,11 +443,11 @@ int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, u
     struct resident_now now;
     int rc = qemu_process_verify(subject->root, &subject->guest.process, error);
 
-    if (rc == 0)
+    if (rc == 0 || rc == -ESTALE)
         rc = take_lock(scan, error);
     if (rc < 0)
         return rc;
-    rc = scan_guest(scan, rules, samples, &now, error);
+    rc = scan_or_reopen(scan, rules, samples, &now, error);
     if (rc < 0)
         give_up(scan);
     else
@@ -406,5 +462,7 @@ int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, u
     scan->void_marks = true;
     /* The files of a process that ended read as empty: whatever went wrong then is that it
      * ended. */
-    return qemu_process_verify(subject->root, &subject->guest.process, NULL) < 0 ? -ESRCH : rc;
+    if (qemu_process_verify(subject->root, &subject->guest.process, NULL) == -ESRCH)
+        return -ESRCH;
+    return scan->reopen ? -EAGAIN : rc;
 }

@@ -449,7 +449,9 @@ static void pageout_close(void *state)
 {
     struct pageout *pageout = state;
 
-    if (pageout->entry && pageout->was_unmapped)
+    /* What lies there in another address space is not to be touched. */
+    if (pageout->entry && pageout->was_unmapped &&
+        qemu_process_verify(pageout->target->root, pageout->target->process, NULL) != -ESTALE)
         map_again(pageout);
     for (size_t b = 0; pageout->file_fds && b < pageout->target->ram->n_blocks; b++)
         cleanup_close_at(&pageout->file_fds[b]);

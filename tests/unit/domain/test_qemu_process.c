@@ -441,8 +441,40 @@ START_TEST(an_upgrade_is_no_replacement)
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
     link_exe("/usr/bin/qemu-system-x86_64 (deleted)");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
-    link_exe("/usr/bin/qemu-system-i386");
+    link_exe("/usr/bin/sleep");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
+    remove_copy(&root);
+}
+END_TEST
+
+static void write_stack(unsigned stack)
+{
+    char stat[256];
+
+    snprintf(stat, sizeof(stat),
+             "1000 (q) S 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 %llu 0 0 0 1 2 %u 0 0\n",
+             (unsigned long long)process.start_ticks, stack);
+    write_file("stat", stat);
+}
+
+/* A live update of QEMU is an exec(2): the stack is elsewhere, or the program. */
+START_TEST(another_address_space_is_stale)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    write_stack(5000);
+    qemu_process_close(&process);
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
+    write_stack(0); /* not permitted any more */
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
+    write_stack(6000);
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESTALE);
+    ck_assert_ptr_nonnull(strstr(error.text, "replaced its program (exec)"));
+    write_stack(5000);
+    link_exe("/opt/new/qemu-system-x86_64");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESTALE);
     remove_copy(&root);
 }
 END_TEST
@@ -574,6 +606,7 @@ int main(void)
     tcase_add_test(c, vcpus_that_qemu_has_stopped);
     tcase_add_test(c, other_executables_are_refused);
     tcase_add_test(c, an_upgrade_is_no_replacement);
+    tcase_add_test(c, another_address_space_is_stale);
     tcase_add_test(c, reused_dead_and_stopped);
     tcase_add_test(c, bad_command_line);
     tcase_add_test(c, pids_that_are_none);
