@@ -16,7 +16,7 @@
 
 #define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
 #define MAX_LOOKED_UP_BYTES (1ULL << 30)
-#define ENTRIES 4096
+#define ENTRIES 8192
 #define MAX_MAPS_BYTES (64UL << 20)
 
 /* Addresses of a process, or of the host's memory. */
@@ -72,7 +72,7 @@ static bool any_meets(const struct ranges *ranges, uint64_t start, uint64_t end)
 /* Until it executes a program a child shares its parent's memory: vfork(2). */
 static bool is_child(const struct target *target, int64_t pid)
 {
-    char text[4096];
+    char text[8192];
     const char *at;
 
     if (fsroot_read(target->root, text, sizeof(text), "proc/%" PRId64 "/status", pid) <= 0)

@@ -102,6 +102,35 @@ if start_payload anon4k kvm "$params" -m 128; then
 	check "theirs is on, the same one" \
 		test "$(cat $kdamonds/0/state) $(cat $kdamonds/0/pid) $(cat $kdamonds/nr_kdamonds)" = "on $theirs 1"
 	echo off >$kdamonds/0/state
+
+	echo "# another user, of other memory"
+	watched() { # WHAT: by its kdamond, while it is on
+		echo on >$kdamonds/0/state
+		check "$1: measured" measure --pid "$pid" -w 1
+		echo off >$kdamonds/0/state
+	}
+	sleep 1000 &
+	stranger=$!
+	echo "$stranger" >$kdamonds/0/contexts/0/targets/0/pid_target
+	watched "another process is watched"
+	check "another process is watched: no flag" lacks_flag damon-active
+	kill "$stranger"
+	vcpu=$(grep -l '^CPU ' /proc/"$pid"/task/*/comm | head -n 1)
+	basename "$(dirname "$vcpu")" >$kdamonds/0/contexts/0/targets/0/pid_target
+	watched "it is watched by its vCPU's thread"
+	check "it is watched by its vCPU's thread: flag damon-active, if it minds" flag_fits
+	if grep -q paddr $kdamonds/0/contexts/0/avail_operations; then
+		echo paddr >$kdamonds/0/contexts/0/operations
+		region=$kdamonds/0/contexts/0/targets/0/regions
+		echo 1 >$region/nr_regions
+		echo 4096 >$region/0/start
+		echo 8192 >$region/0/end
+		watched "a page of the host is watched"
+		check "a page of the host is watched: no flag" lacks_flag damon-active
+		echo 1099511627776 >$region/0/end
+		watched "all of the host is watched"
+		check "all of the host is watched: flag damon-active, if it minds" flag_fits
+	fi
 	echo 0 >$kdamonds/nr_kdamonds
 
 	for module in damon_reclaim damon_lru_sort; do
