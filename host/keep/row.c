@@ -132,7 +132,8 @@ static int parse_window(struct window_record *window, const json_t *array)
     window->gone_bytes = GONE_NOT_KEPT;
     return window->unit_low_bytes >= window->wss_low_bytes &&
                    window->wss_bytes >= window->unit_low_bytes &&
-                   window->wss_high_bytes >= window->wss_bytes && window->window_s > 0
+                   window->wss_high_bytes >= window->wss_bytes && window->window_s > 0 &&
+                   !(window->vcpu_s < 0)
                ? 0
                : -EUCLEAN;
 }
