@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -356,6 +357,12 @@ uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_proces
 /* No core copies faster. */
 #define COPIED_BYTES_PER_NS 8
 
+/* Two requests of a virtio disk, of 254 pages each (QEMU hw/block/virtio-blk.c, seg-max-adjust). */
+#define BYTES_A_WAIT (2ULL << 20)
+
+/* Where the main thread itself writes so much it copies for a monitor. */
+#define MONITORS_BYTES (1ULL << 20)
+
 /* KVM's own ("kvm-nx-lpage-recovery-PID") has nothing to do with devices. */
 static bool moves_data(const struct qemu_process *process, const struct qemu_thread *thread)
 {
@@ -365,6 +372,27 @@ static bool moves_data(const struct qemu_process *process, const struct qemu_thr
     for (size_t i = 0; i < process->n_vcpus; i++)
         is_vcpu |= process->vcpus[i] == thread->tid;
     return !is_vcpu && thread->tid != process->pid && !job_of_thread(thread->name);
+}
+
+/* A file or block device of a MiB or more is open: a guest's disk, it seems. */
+static bool has_disk(const struct fsroot *root, const struct qemu_process *process)
+{
+    cleanup_free pid_t *fds = NULL;
+    char path[64];
+
+    snprintf(path, sizeof(path), "proc/%d/fd", (int)process->pid);
+
+    ssize_t n = root->live ? proc_numbers(root, path, &fds) : 0;
+
+    for (ssize_t i = 0; i < n; i++) {
+        struct stat file;
+
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)process->pid, (int)fds[i]);
+        if (stat(path, &file) == 0 &&
+            (S_ISBLK(file.st_mode) || (S_ISREG(file.st_mode) && file.st_size >= 1 << 20)))
+            return true;
+    }
+    return false;
 }
 
 static uint64_t helpers_ns(const struct fsroot *root, const struct qemu_process *process)
@@ -383,10 +411,15 @@ static uint64_t helpers_ns(const struct fsroot *root, const struct qemu_process 
 struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process)
 {
     const int pid = (int)process->pid;
-    struct qemu_io io = {.helpers_ns = helpers_ns(root, process)};
+    struct qemu_io io = {.helpers_ns = helpers_ns(root, process),
+                         .main_ns = thread_ns(root, process->pid, process->pid),
+                         .has_disk = has_disk(root, process)};
     char all[512];
     char main_thread[512];
+    char status[8192];
 
+    if (fsroot_read(root, status, sizeof(status), "proc/%d/task/%d/status", pid, pid) > 0)
+        io.main_sleeps = number_after(status, "\nvoluntary_ctxt_switches:");
     if (fsroot_read(root, all, sizeof(all), "proc/%d/io", pid) <= 0 ||
         fsroot_read(root, main_thread, sizeof(main_thread), "proc/%d/task/%d/io", pid, pid) <= 0)
         return io;
@@ -405,7 +438,13 @@ static uint64_t copied_bytes(const struct qemu_io *before, const struct qemu_io 
                                 ? now->helpers_ns - before->helpers_ns
                                 : now->helpers_ns;
 
-    return ran_ns * COPIED_BYTES_PER_NS;
+    const uint64_t main_bytes = less(now->main_ns, before->main_ns) * COPIED_BYTES_PER_NS;
+    const uint64_t waits = less(now->main_sleeps, before->main_sleeps);
+    const bool is_monitors = !now->has_disk ||
+                             less(now->main_written, before->main_written) >= MONITORS_BYTES;
+
+    return ran_ns * COPIED_BYTES_PER_NS +
+           (is_monitors ? 0 : smaller(main_bytes, waits * BYTES_A_WAIT));
 }
 
 uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now)

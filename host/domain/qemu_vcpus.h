@@ -59,8 +59,11 @@ struct qemu_io {
     uint64_t read, written;           /* by system calls, also from the page cache */
     uint64_t disk_read, disk_written; /* from and to block devices, also by direct I/O */
     uint64_t main_written;            /* of written: by its main thread */
-    uint64_t helpers_ns; /* CPU time of threads that may move a device's data: neither vCPUs, nor
-                            the main thread, nor one that reads RAM for a job */
+    uint64_t helpers_ns;  /* CPU time of threads that may move a device's data: neither vCPUs, nor
+                             the main thread, nor one that reads RAM for a job */
+    uint64_t main_ns;     /* CPU time of the main thread ... */
+    uint64_t main_sleeps; /* ... and how often it has waited for something */
+    bool has_disk;        /* there seems to be one: the main thread may serve it */
 };
 
 /** Bytes are 0 where the kernel does not count (CONFIG_TASK_IO_ACCOUNTING). */
@@ -72,9 +75,11 @@ struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_proc
  * has other threads make them; what it passes to write() itself is a monitor's: pmemsave.
  * (QEMU 7.2 block/file-posix.c, raw_co_prw(); softmmu/cpus.c, qmp_pmemsave().)
  *
- * Not counted is what io_uring finds in the page cache, what goes through a socket, and what vhost
- * moves. So it is at least what the other threads could have copied in the time for which they ran:
- * workers, iothreads, those of io_uring and vhost.
+ * Not counted is what io_uring finds in the page cache, files in memory, what goes through a
+ * socket, and what vhost moves. So it is at least what the other threads could have copied in the
+ * time for which they ran: workers, iothreads, those of io_uring and vhost. Likewise the main
+ * thread if the guest has a disk, but no more than a request or two for each time that it waited,
+ * and nothing where it has written for a monitor.
  */
 uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now);
 

@@ -288,8 +288,8 @@ START_TEST(what_devices_moved)
 }
 END_TEST
 
-/* io_uring's page cache, sockets and vhost count nowhere: what the threads beside the vCPUs, the main
- * thread and those of a job could have copied. */
+/* io_uring's page cache, sockets and vhost count nowhere: what the threads beside the vCPUs and
+ * those of a job could have copied, the main thread within limits. */
 START_TEST(what_helpers_may_have_moved)
 {
     struct fsroot root = copy_fixture("kvm-named");
@@ -309,6 +309,21 @@ START_TEST(what_helpers_may_have_moved)
     write_file("task/1001/schedstat", "6000 6 7\n");
     now = qemu_process_io(&root, &process);
     ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 8000);
+    /* The main thread may have copied 1.6 MB, and waited once; then 8 MB. */
+    write_file("task/1000/status", "Name:\tq\nvoluntary_ctxt_switches:\t7\n");
+    before = qemu_process_io(&root, &process);
+    write_file("task/1000/status", "Name:\tq\nvoluntary_ctxt_switches:\t8\n");
+    write_file("task/1000/schedstat", "1100000 6 7\n");
+    now = qemu_process_io(&root, &process);
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 0);
+    now.has_disk = true;
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 1600000);
+    write_file("task/1000/schedstat", "1900000 6 7\n");
+    now = qemu_process_io(&root, &process);
+    now.has_disk = true;
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 2 << 20);
+    now.written = now.main_written = 64 << 20;
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 0);
     write_file("task/1001/comm", "get_dirtyrate\n");
     ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
     remove_copy(&root);
