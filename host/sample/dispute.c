@@ -40,16 +40,18 @@ bool witness_disputes(const struct witness_count *count)
 
 void dispute_add(struct dispute *dispute, const struct witness_count *count, bool disputed)
 {
+    const float others = count->others + (disputed ? count->early : 0);
+
     if (count->n <= 0)
         return;
     dispute->periods++;
     dispute->n += count->n;
-    dispute->others += count->others;
+    dispute->others += others;
     dispute->missed += count->missed;
     dispute->least = fmax(dispute->least,
                           wilson_interval(count->both + count->missed, count->n, Z_95).low);
-    if (count->others > 0)
-        dispute->others_high += wilson_interval(count->others, count->n, Z_95).high;
+    if (others > 0)
+        dispute->others_high += wilson_interval(others, count->n, Z_95).high;
     dispute->disputed |= disputed;
 }
 

@@ -24,6 +24,8 @@ struct witness_count {
     float both;   /* touched by both accounts */
     float others; /* of these only the accessed bit tells */
     float missed; /* of these only the fault tells */
+    float early;  /* touched by anyone before they were dropped, and by no vCPU after: where others
+                     are at work, by them. No evidence that they are */
     float noise;  /* share of n that may be others without disturbance: devices, and touches between
                      the marking and the dropping, of which only the bit tells */
 };

@@ -413,9 +413,9 @@ static void end_witness(struct panel *panel)
     witness_compare(panel->witness, sets, &count);
     tick->witness.n = rounded_up(count.n);
     tick->witness.both = (uint8_t)count.both;
-    tick->witness.others = rounded_up(count.others);
-    tick->witness.missed = rounded_up(count.missed);
     tick->disputed = witness_disputes(&count);
+    tick->witness.others = rounded_up(count.others + (tick->disputed ? count.early : 0));
+    tick->witness.missed = rounded_up(count.missed);
 }
 
 static int begin(struct panel *panel, struct error *error)

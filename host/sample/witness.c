@@ -52,11 +52,11 @@ struct witness {
     int flags_fd; /* of kpageflags; negative: not to be had */
     int wake_fd;
     size_t rings;
-    uint64_t lost; /* records, before this period */
-    bool blind;    /* a vCPU came meanwhile, or dropping failed */
-    bool stopped;  /* what faults now does so while the method reads */
-    bool proved;   /* a page that was dropped has faulted, or zap's own trial went well */
-    bool refuted;  /* the trial failed */
+    uint64_t lost;  /* records, before this period */
+    bool blind;     /* a vCPU came meanwhile, or dropping failed */
+    bool stopped;   /* what faults now does so while the method reads */
+    bool proved;    /* a page that was dropped has faulted, or zap's own trial went well */
+    bool refuted;   /* the trial failed */
     bool gap_known; /* early ones are known */
     uint64_t marked_ns, dropped_ns;
     uint64_t vcpu_ns;  /* when the period began ... */
@@ -72,8 +72,8 @@ static _Atomic bool others_wait; /* there was no room for another guest's */
 bool witness_applies(const struct target *target, const struct method *method)
 {
     return target->root->live && target->process && target->process->accel == ACCEL_KVM &&
-           method->sees_qemu && method->needs_pages &&
-           method_host(&method_zap, target->root, NULL) == 0 && !kvm_runs_nested(target);
+           method->sees_qemu && method_host(&method_zap, target->root, NULL) == 0 &&
+           !kvm_runs_nested(target);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -362,12 +362,13 @@ static void compare_page(const struct watched *watched, const struct page_set *c
     const struct page_set *set = sets[watched->set];
     const enum page_state state = watched->i < set->n ? set->state[watched->i] : PAGE_ABSENT;
 
-    if (watched->sight == LATE_FAULT || (watched->early && watched->sight == NO_FAULT) ||
-        (state != PAGE_IDLE && state != PAGE_TOUCHED) || set->order[watched->i] != watched->order)
+    if (watched->sight == LATE_FAULT || (state != PAGE_IDLE && state != PAGE_TOUCHED) ||
+        set->order[watched->i] != watched->order)
         return;
     count->n++;
     count->both += state == PAGE_TOUCHED && watched->sight == FAULT;
-    count->others += state == PAGE_TOUCHED && watched->sight == NO_FAULT;
+    count->others += state == PAGE_TOUCHED && watched->sight == NO_FAULT && !watched->early;
+    count->early += state == PAGE_TOUCHED && watched->sight == NO_FAULT && watched->early;
     count->missed += state == PAGE_IDLE && watched->sight == FAULT;
 }
 
@@ -395,6 +396,7 @@ static void count_units(const struct witness *witness, struct witness_count *cou
     count->both *= share;
     count->others *= share;
     count->missed *= share;
+    count->early *= share;
 }
 
 /* What devices may have touched meanwhile; where it is not known page by page, what was touched

@@ -166,6 +166,21 @@ START_TEST(periods_add_up)
 }
 END_TEST
 
+/* A third of RAM is read again and again: most of it before pages are dropped, too. */
+START_TEST(early_touches_are_others_where_others_are_at_work)
+{
+    struct tally tally = census(80 * MIB);
+    const struct witness_count count = {.n = 200, .both = 16, .others = 10, .early = 54};
+
+    ck_assert(witness_disputes(&count));
+    dispute_add(&tally.within, &count, true);
+    ck_assert_uint_le(estimate(&tally).wss_low_bytes, 16 * MIB);
+    tally = census(80 * MIB);
+    dispute_add(&tally.within, &(struct witness_count){.n = 200, .both = 70, .early = 10}, false);
+    ck_assert_uint_eq(estimate(&tally).wss_low_bytes, 80 * MIB);
+}
+END_TEST
+
 /* The ring of a device, two pages in ten ticks of a panel: they do not add up. */
 START_TEST(undisputed_periods_do_not_add_up)
 {
@@ -212,6 +227,7 @@ int main(void)
     tcase_add_test(tcase, bounds_hold_what_was_missed);
     tcase_add_test(tcase, a_witness_bounds_what_ageing_hides);
     tcase_add_test(tcase, periods_add_up);
+    tcase_add_test(tcase, early_touches_are_others_where_others_are_at_work);
     tcase_add_test(tcase, undisputed_periods_do_not_add_up);
     tcase_add_test(tcase, younger_touches_bound_older_ages);
     suite_add_tcase(suite, tcase);
