@@ -109,6 +109,12 @@ static int read_machine(struct reading *r, const struct qemu_option *option, str
     if (qemu_option_get(option, "type", "max-ram-below-4g", below, sizeof(below)) == 1)
         qemu_size_parse(below, 1, &r->out->max_ram_below_4g_bytes);
     r->out->cxl |= qemu_option_is_on(option, "cxl");
+    if (r->ram_bytes == 0) /* -m prevails, wherever it stands */
+        r->ram_bytes = size_of(option, "memory.size", 1);
+    if (r->out->max_ram_bytes == 0)
+        r->out->max_ram_bytes = size_of(option, "memory.max-size", 1);
+    if (r->out->memory_slots == 0)
+        r->out->memory_slots = size_of(option, "memory.slots", 1);
     if (!r->accel_option && qemu_option_get(option, "type", "accel", accel, sizeof(accel)) == 1)
         r->out->accel = accel_of(accel);
     if (qemu_option_get(option, "type", "memory-backend", r->machine_backend,
@@ -211,6 +217,8 @@ static int read_object(struct reading *r, const struct qemu_option *option, stru
         return error_set(error, -EINVAL, "QEMU option -object %.200s: no usable id and size",
                          option->text);
     b->source = source_of(type);
+    if (b->source == RAM_SOURCE_ANON && qemu_option_is_on(option, "share"))
+        b->source = RAM_SOURCE_SHARED;
     b->hugetlb = qemu_option_is_on(option, "hugetlb");
     r->n_objects++;
     return 0;

@@ -19,6 +19,7 @@ enum ram_source {
     RAM_SOURCE_ANON,    /* memory-backend-ram, private */
     RAM_SOURCE_MEMFD,   /* memory-backend-memfd */
     RAM_SOURCE_FILE,    /* memory-backend-file: a path, often on hugetlbfs or tmpfs */
+    RAM_SOURCE_SHARED,  /* memory-backend-ram,share=on: /dev/zero, since QEMU 10 a memfd */
 };
 
 /** One memory backend; QEMU maps each as one RAM block. */

@@ -69,6 +69,8 @@ static bool backing_fits(const struct ram_backend *b, const struct candidate *c)
         return is_memfd(c) && b->hugetlb == c->whole.hugetlb;
     case RAM_SOURCE_FILE:
         return c->whole.inode != 0 && !is_memfd(c);
+    case RAM_SOURCE_SHARED:
+        return !c->whole.hugetlb && (is_memfd(c) || strncmp(c->whole.path, "/dev/zero", 9) == 0);
     case RAM_SOURCE_UNKNOWN:
         break;
     }

@@ -143,7 +143,7 @@ static bool domain_valid(const struct scan_domain *domain)
 static bool backend_valid(const struct scan_backend *backend)
 {
     return backend->size_bytes > 0 && backend->size_bytes <= RAM_CONFIG_MAX_BYTES &&
-           backend->source <= RAM_SOURCE_FILE && is_switch(backend->hugetlb) &&
+           backend->source <= RAM_SOURCE_SHARED && is_switch(backend->hugetlb) &&
            is_switch(backend->dimm) && ENDS(backend->id);
 }
 

@@ -114,7 +114,7 @@ START_TEST(ram_is_no_more_than_there_can_be)
     backends[1].size_bytes = 0;
     ck_assert(!request_valid());
     backends[1].size_bytes = 1;
-    backends[1].source = RAM_SOURCE_FILE + 1;
+    backends[1].source = RAM_SOURCE_SHARED + 1;
     ck_assert(!request_valid());
     backends[1].source = 0;
     backends[1].dimm = 2;

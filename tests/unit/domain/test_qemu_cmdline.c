@@ -251,6 +251,31 @@ START_TEST(machine_backend_in_both_syntaxes)
                      0);
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
     ck_assert_uint_eq(backend(0)->size_bytes, MIB);
+    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0"
+                           "memory-backend-ram,size=1048576,id=a,share=on\0"),
+                     0);
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_SHARED);
+    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0{\"qom-type\":\"memory-backend-ram\","
+                           "\"size\":1048576,\"id\":\"a\",\"share\":false}\0"),
+                     0);
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_ANON);
+}
+END_TEST
+
+/* QEMU 7.1 (softmmu/vl.c, parse_memory_options()). */
+START_TEST(memory_of_the_machine)
+{
+    ck_assert_int_eq(PARSE("-M\0pc,memory.size=256M,memory.max-size=4G,memory.slots=2\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
+    ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
+    ck_assert_uint_eq(line.memory_slots, 2);
+    ck_assert_int_eq(PARSE("-M\0pc,memory.size=268435456\0-m\0size=1G\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, GIB);
+    ck_assert_int_eq(PARSE("-m\0size=1G\0-M\0pc,memory.size=256M\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, GIB);
+    ck_assert_int_eq(PARSE("-m\0slots=2,maxmem=4G\0-M\0pc,memory.size=256M\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
+    ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
 }
 END_TEST
 
@@ -672,6 +697,7 @@ int main(void)
     tcase_add_test(c, no_memory_option_is_the_default);
     tcase_add_test(c, the_last_option_wins);
     tcase_add_test(c, machine_backend_in_both_syntaxes);
+    tcase_add_test(c, memory_of_the_machine);
     tcase_add_test(c, size_of_the_map);
     tcase_add_test(c, numa_nodes_and_dimms);
     tcase_add_test(c, numa_nodes);

@@ -481,6 +481,27 @@ START_TEST(knowledge_goes_first)
 }
 END_TEST
 
+/* Beside a VGA of the same size. QEMU 7.2 shares /dev/zero, QEMU 10 a memfd. */
+START_TEST(shared_without_a_file)
+{
+    static const char *const paths[] = {"/dev/zero (deleted)", "/memfd:ram0 (deleted)"};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        char text[512];
+
+        snprintf(text, sizeof(text),
+                 "10000000-10100000 rw-s 00000000 00:01 7 %s\nVmFlags: dc\n%s"
+                 "20000000-20100000 rw-p 00000000 00:00 0\nVmFlags: dc\n%s",
+                 paths[i], GUARD("10100000-10101000"), GUARD("20100000-20101000"));
+        one_backend(1, RAM_SOURCE_SHARED);
+        ck_assert_int_eq(locate_text(text, &config), 0);
+        ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+        ck_assert(ram.blocks[0].shared);
+        guest_ram_free(&ram);
+    }
+}
+END_TEST
+
 START_TEST(backing_by_path)
 {
     static const struct {
@@ -527,6 +548,7 @@ int main(void)
     tcase_add_test(c, ids_in_paths);
     tcase_add_test(c, an_unplugged_dimm_is_left_out);
     tcase_add_test(c, knowledge_goes_first);
+    tcase_add_test(c, shared_without_a_file);
     tcase_add_test(c, backing_by_path);
     suite_add_tcase(s, c);
     return run_suite(s);
