@@ -124,6 +124,17 @@ if MACHINE=pc,memory-backend=mem start_payload memfds tcg "$p" -m 512 \
 	stop_guest "$pid"
 fi
 
+echo "# shared without a file, beside as much memory of a VGA; and a size that the machine has instead of -m"
+if MACHINE=pc,memory-backend=mem start_payload shared tcg "$params" -m 512 \
+	-object memory-backend-ram,id=mem,size=512M,share=on -device VGA,vgamem_mb=512; then
+	check_census "cold, memory-backend-ram,share=on" "$(truth "$params")" 1 --pid "$pid" -m cold -w 1
+	stop_guest "$pid"
+fi
+if MACHINE=pc,memory.size=512M start_payload machine tcg "$params"; then
+	check_census "cold, -M pc,memory.size=512M" "$(truth "$params")" 1 --pid "$pid" -m cold -w 1
+	stop_guest "$pid"
+fi
+
 echo "# two RAM blocks, the hot set across their border"
 p="total=512M hot=128M start=448M"
 if start_payload numa tcg "$p" -m 1024 -smp 2 \
