@@ -69,8 +69,9 @@ apt_run() {
 	local log=$1
 	shift
 	set -o pipefail
-	LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 "$@" 2>&1 </dev/null |
-		apt_progress "$log"
+	# A configuration file that somebody has changed stays as it is; dpkg would ask, and fail.
+	LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
+		-o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@" 2>&1 </dev/null | apt_progress "$log"
 }
 
 # backports: this Debian's suite of them, where apt has it.
