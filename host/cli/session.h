@@ -23,8 +23,8 @@ struct sampling_choice {
     bool census;        /* --census */
     uint64_t samples;   /* --samples; 0: not given */
     double precision;   /* --precision, as a fraction of what is resident; 0: not given */
-    uint64_t witness;  /* --witness: so many of the pages are watched by a witness ... */
-    bool has_witness;  /* ... if that was given */
+    uint64_t witness;   /* --witness: so many of the pages are watched by a witness ... */
+    bool has_witness;   /* ... if that was given */
     unsigned pause_ms; /* --pause: the guest is suspended for at most so long at a time; 0: never */
     double wait_s;     /* --wait: how long, if another vmwss is measuring the guest */
     bool prefer_panel; /* where neither was asked for: a census is slower to read than windows last
@@ -69,8 +69,8 @@ struct sampling_choice {
     {                                                                                          \
         OPTION_CALL, 'P', "precision", "P%", 0, .help = (text), .call = sampling_set_precision \
     }
-#define SAMPLING_WITNESS(text)                                                           \
-    {                                                                                    \
+#define SAMPLING_WITNESS(text)                                                          \
+    {                                                                                   \
         OPTION_CALL, 0, "witness", "N", 0, .help = (text), .call = sampling_set_witness \
     }
 #define SAMPLING_SVG(text)                                              \
