@@ -260,11 +260,12 @@ static uint64_t held_by_files(const struct resident_meter *meter, uint64_t *most
 static uint64_t own_error(const struct resident_meter *meter, const struct status *status,
                           enum page_kind kind)
 {
+    const struct resident_seen *first = meter->first;
     const struct resident_seen *seen = meter->seen;
 
-    if (!seen || (seen->own.incomplete & PAGE_KIND_BIT(kind)))
+    if (!first || !seen || (seen->own.incomplete & PAGE_KIND_BIT(kind)))
         return distance(status->bytes[kind], meter->status_bytes[kind]);
-    return meter->first->moved_bytes[kind] + seen->moved_bytes[kind] +
+    return first->moved_bytes[kind] + seen->moved_bytes[kind] +
            distance(status->bytes[kind], seen->status_bytes[kind]);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 #include "base/page_sizes.h"
 #include "sample/kernel/damon_sysfs.h"
 #include "sample/kernel/pagemap.h"
@@ -39,6 +40,19 @@ static uint64_t count(const struct fsroot *root, const char *dir, const char *na
     return fsroot_read_u64(root, &n, "%s/%s", dir, name) < 0 ? UINT64_MAX : n;
 }
 
+/* A region may end where the address space does. */
+static int read_address(const struct fsroot *root, const char *target_dir, uint64_t region,
+                        const char *name, uint64_t *out)
+{
+    char text[32];
+    const ssize_t n = fsroot_read(root, text, sizeof(text), "%s/regions/%" PRIu64 "/%s", target_dir,
+                                  region, name);
+
+    if (n < 0)
+        return (int)n;
+    return kernel_bits(text, 10, out) ? 0 : -EBADMSG;
+}
+
 /* 0; or a negative errno when one of them cannot be read. None at all is an error, too. */
 static int read_ranges(const struct fsroot *root, const char *target_dir, struct ranges *out)
 {
@@ -50,11 +64,9 @@ static int read_ranges(const struct fsroot *root, const char *target_dir, struct
         return -ENODATA;
     out->at = calloc(n, sizeof(*out->at));
     for (uint64_t i = 0; out->at && rc == 0 && i < n; i++) {
-        rc = fsroot_read_u64(root, &out->at[i].start, "%s/regions/%" PRIu64 "/start", target_dir,
-                             i);
+        rc = read_address(root, target_dir, i, "start", &out->at[i].start);
         if (rc == 0)
-            rc = fsroot_read_u64(root, &out->at[i].end, "%s/regions/%" PRIu64 "/end", target_dir,
-                                 i);
+            rc = read_address(root, target_dir, i, "end", &out->at[i].end);
     }
     return out->at ? rc : -ENOMEM;
 }
