@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* To which QEMU rounds and aligns anonymous memory of that size or more (QEMU_VMALLOC_ALIGN of
+/* To which QEMU rounds and aligns anonymous memory (QEMU_VMALLOC_ALIGN of
  * util/mmap-alloc.c). The stack of a thread, which a guard may follow too, is a page less than a
  * multiple of it. */
 #define ANON_UNIT_BYTES (2ULL << 20)
