@@ -21,15 +21,19 @@ double binomial_tail(double n, double p, double k)
         return 1;
     if (p <= 0)
         return 0;
-    for (double i = 0; i < k && i <= n; i++)
+    for (unsigned count = 0; count < k && count <= n; count++) {
+        const double i = count;
+
         below += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(p) +
                      (n - i) * log1p(-p));
+    }
     return fmax(0, 1 - below);
 }
 
 static bool is_beyond_chance(const struct witness_count *count, double differ, double noise)
 {
-    return binomial_tail(round(count->n), fmin(1, NOISE_SHARE + noise), floor(differ)) < ALPHA;
+    return binomial_tail(round((double)count->n), fmin(1, NOISE_SHARE + noise), floor(differ)) <
+           ALPHA;
 }
 
 bool witness_disputes(const struct witness_count *count)

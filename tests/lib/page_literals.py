@@ -42,6 +42,7 @@ HOST = [
     ("estimate/guest_stats.c", "report->page_bytes = 4096", "pages of a guest that says nothing of them"),
     ("export/prometheus.c", "char name[4096]", TEXT),
     ("guest_ram/own_memory.c", "BATCH 4096", BATCH),
+    ("domain/qemu_vcpus.c", "BYTES_A_WAIT (2ULL << 20)", "requests of a disk, which are no pages"),
     ("guest_ram/plugged.c", "ANON_UNIT_BYTES (2ULL << 20)", "QEMU_VMALLOC_ALIGN: 512 * 4096 whatever the page"),
     ("guest_ram/ram_backing.c", "st.st_blocks * 512", "stat(2) counts blocks of 512 bytes"),
     ("keep/history.c", "char wal[4096]", TEXT),

@@ -83,7 +83,7 @@ check "the record has it" told "$(high $((256 * mib)))"
 end_guest
 
 echo "# of three sizes, and kinds"
-memfd=(-object memory-backend-memfd,id=r,size=256M,share=on)
+memfd=(-object "memory-backend-memfd,id=r,size=256M,share=on")
 truncate -s 64M "$guests_dir/nvdimm"
 MACHINE=pc,memory-backend=r,nvdimm=on begin_guest kinds "${memfd[@]}" -device VGA || { finish; exit 1; }
 follow "a DIMM as large as the VRAM" $((16 * mib)) dimm d1 $((16 * mib))
