@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=page_idle serial cost=150
+# test: lab=page_idle thorough serial cost=150
 #
 # In the lab, kernel page_idle: somebody else touches the guest's memory, or takes its accessed bits, within the window. The
 # witness (host/sample/witness.h) knows none of these by name. Each disturbance of each method is flagged, and the truth stays
@@ -34,16 +34,19 @@ cat >"$guests_dir/read.py" <<-'END'
 	        libc.process_vm_readv(pid, ctypes.byref(iovec(ctypes.addressof(buffer), 1 << 20)), 1, ctypes.byref(iovec(at + (i << 20), 1 << 20)), 1, 0)
 END
 
-delay=2 window=5
-# disturbed WHAT METHOD ARGS -- COMMAND...: the command runs $delay s after the measurement was begun.
+window=5 delay=1
+# watched_measure ARGS...: as measure, and says step by step what it does.
+watched_measure() { record=$("$vmwss" --debug measure --json "$@" 2>"$guests_dir/messages"); }
+# disturbed WHAT METHOD ARGS -- COMMAND...: the command runs $delay s after the pages were marked.
 disturbed() {
 	local what=$1 method=$2 args=()
 	shift 2
 	while [[ $1 != -- ]]; do args+=("$1"); shift; done
 	shift
-	(sleep "$delay"; "$@" >/dev/null 2>&1) &
+	rm -f "$guests_dir/messages"
+	(settles grep -qs "witness: watches" "$guests_dir/messages"; sleep "$delay"; "$@" >/dev/null 2>&1) &
 	local other=$!
-	check "$what: measured" measure --pid "$pid" -m "$method" -w "$window" "${args[@]}"
+	check "$what: measured" watched_measure --pid "$pid" -m "$method" -w "$window" "${args[@]}"
 	wait "$other"
 	show "$what"
 	check "$what: the bounds hold the truth" bounds_hold
@@ -83,7 +86,7 @@ if start_payload witness kvm "$params" -m 256 -qmp "unix:$guests_dir/qmp,server=
 fi
 
 # The 64 MiB are touched before the bits are taken, and not afterwards.
-params="total=96M phases=9:64M,60:4M" delay=12 window=14
+params="total=96M phases=9:64M,60:4M" delay=10 window=13
 t=$(truth "$params")
 for how in "idle --census" "idle -n 2000" damon; do
 	if start_payload taken kvm "$params" -m 128; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=page_idle serial cost=60
+# test: lab=page_idle thorough serial cost=60
 #
 # In the lab, kernel page_idle: after a dispute `auto` goes on with a method that counts touches by vCPUs. Guests that are left
 # alone, of huge pages or touched altogether, are not disputed.
