@@ -299,6 +299,10 @@ START_TEST(what_helpers_may_have_moved)
     write_file("task/1000/schedstat", "1000 6 7\n");
     write_file("task/1001/schedstat", "5000 6 7\n");
     write_file("task/1002/schedstat", "1000 6 7\n");
+    /* It frees what QEMU no longer uses. */
+    write_file("task/1001/comm", "call_rcu\n");
+    ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
+    write_file("task/1001/comm", "worker\n");
     before = qemu_process_io(&root, &process);
     ck_assert_uint_eq(before.helpers_ns, 5000);
     write_file("task/1000/schedstat", "900000 6 7\n");
