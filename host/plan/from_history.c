@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "keep/bucket_need.h"
-#include "keep/standing.h"
 #include "plan/from_prometheus.h"
 #include "plan/prom_client.h"
 #include "plan/roster.h"
@@ -26,15 +25,6 @@ struct minutes {
     size_t source, noted;
     double *until_s; /* of each guest: up to when its minutes of the source are known */
     double *known_s; /* of each guest: for how long they are */
-    struct minutes_guest *guests;
-    struct store *store; /* that is being read, */
-    struct error *error;
-};
-
-/* A guest while its minutes are read. */
-struct minutes_guest {
-    int64_t id; /* in the history: of two, where the host was renamed; 0: none yet */
-    struct standing_guest standing;
 };
 
 void plan_warn(const struct plan_reading *reading, const char *text)
@@ -74,57 +64,19 @@ static void count_minutes(struct minutes *minutes, size_t guest, double start_s,
     minutes->until_s[guest] = fmax(end_s, minutes->until_s[guest]);
 }
 
-static void note_span(struct minutes *minutes, size_t guest, const struct standing_span *span)
-{
-    const double lasts_s = span->known_s - span->from_s;
-
-    plan_note(minutes->fleet, guest, span->from_s, lasts_s, span->bytes);
-    count_minutes(minutes, guest, span->from_s, lasts_s);
-}
-
-static int read_events(const struct minutes *minutes, struct minutes_guest *guest, int64_t id)
-{
-    if (guest->id == id)
-        return 0;
-    standing_events_free(&guest->standing.events);
-    guest->id = id;
-    return standing_events_read(minutes->store, id, minutes->reading->to_s, &guest->standing.events,
-                                minutes->error);
-}
-
 static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct minutes *minutes = context;
     const struct roster_guest *guest = roster_find(minutes->roster, minutes->source, id);
-    struct standing_span span;
     double bytes;
-    int rc;
 
     if (!guest || guest->number == PLAN_NOT_THERE || !bucket_need(bucket, &bytes))
         return 0;
-    rc = read_events(minutes, &minutes->guests[guest->number], id);
-    if (rc < 0)
-        return rc;
-    if (standing_next(&minutes->guests[guest->number].standing, start_s, bucket, &span))
-        note_span(minutes, guest->number, &span);
+    plan_note(minutes->fleet, guest->number, (double)start_s, bucket_need_lasts(bucket), bytes);
+    count_minutes(minutes, guest->number, (double)start_s, bucket_need_lasts(bucket));
     if (minutes->noted++ % REPORT_EACH == 0)
         report_source(done_by(minutes, (double)start_s), minutes);
     return 0;
-}
-
-/* The last record of each guest stands until the next may be due. */
-static void end_minutes(struct minutes *minutes)
-{
-    struct standing_span span;
-
-    for (size_t g = 0; g < minutes->fleet->n_guests; g++) {
-        struct minutes_guest *guest = &minutes->guests[g];
-
-        if (standing_end(&guest->standing, &span))
-            note_span(minutes, g, &span);
-        standing_events_free(&guest->standing.events);
-        guest->id = 0;
-    }
 }
 
 /* What there is instead of the window that was asked for. */
@@ -166,10 +118,7 @@ static int read_file_minutes(struct minutes *minutes, struct error *error)
     if (rc < 0)
         return rc;
     minutes->noted = 0;
-    minutes->store = store;
-    minutes->error = error;
     rc = history_buckets(store, &query, see_minute, minutes, error);
-    end_minutes(minutes);
     if (rc == 0 && minutes->noted == 0 && has_guests(minutes->roster, minutes->source))
         rc = no_such_window(reading, minutes->source, store, error);
     store_close(store);
@@ -279,12 +228,10 @@ static int read_all_minutes(struct minutes *minutes, struct error *error)
     const size_t n = minutes->fleet->n_guests + 1;
     cleanup_free double *until_s = calloc(n, sizeof(*until_s));
     cleanup_free double *known_s = calloc(n, sizeof(*known_s));
-    cleanup_free struct minutes_guest *guests = calloc(n, sizeof(*guests));
     int rc = 0;
 
-    if (!until_s || !known_s || !guests)
+    if (!until_s || !known_s)
         return error_set(error, -ENOMEM, "out of memory");
-    minutes->guests = guests;
     minutes->until_s = until_s;
     minutes->known_s = known_s;
     for (; rc == 0 && minutes->source < minutes->reading->n_sources; minutes->source++) {

@@ -79,7 +79,6 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
     if (guest->row.first_s == 0)
         guest->row.first_s = (double)start_s;
     guest->row.last_s = (double)start_s;
-    guest->row.lasts_s = bucket_lasts_s((double)bucket->period_ms / 1000 / (double)bucket->records);
     guest->row.ram_bytes = (uint64_t)bucket->summary.ram_bytes;
     guest->row.unmeasured = bucket->summary.flags & FLAG_NOT_MEASURED && bucket->n_windows == 0;
     mark_hour(&guest->row, file->reading->to_s - (double)start_s);
