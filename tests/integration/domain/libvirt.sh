@@ -25,7 +25,7 @@ if embed_create web1 256 "$params"; then
 		(keys_unsorted == ["schema","time","host","domain","uuid","pid","accel","method","mode","samples",
 		"granularity_bytes","ram_bytes","resident_bytes","unmeasurable_bytes","vcpu_seconds","windows",
 		"cpu_seconds","pause_seconds","flags","marking_seconds","reading_seconds","fine"]) and .schema == "vmwss.sample.v1" and
-		(.windows[0] | keys_unsorted == ["window_s","est_window_s","wss_bytes","wss_low_bytes",
+		(.windows[0] | keys_unsorted == ["window_s","est_window_s","vcpu_seconds","wss_bytes","wss_low_bytes",
 		"wss_high_bytes","wss_unit_low_bytes","touched_fraction","gone_bytes"]) and
 		(.time | test("^[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z$"))'
 	check "by UUID" measure -c "$embed_uri" "$uuid" -w 0.5

@@ -218,8 +218,11 @@ static void identify(struct fsroot *root, struct qemu_process *process, pid_t pi
     if (fsroot_open(root, "/") < 0 || proc_stat_read(root, pid, &stat) < 0)
         errx(2, "/proc/%d/stat: cannot be read", (int)pid);
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    *process = (struct qemu_process){
-        .pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0), .start_ticks = stat.start_ticks};
+    *process = (struct qemu_process){.pid = pid,
+                                     .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+                                     .mm_fd = -1,
+                                     .start_ticks = stat.start_ticks,
+                                     .start_stack = stat.start_stack};
     if (readlink(path, process->exe, sizeof(process->exe) - 1) < 0)
         err(2, "%s", path);
 }
