@@ -393,7 +393,9 @@ class DirtyRate(Event):
     def during(self, guest):
         guest.monitor.say("calc_dirty_rate 1")
         wait_until(
-            lambda: "measuring" not in guest.monitor.say("info dirty_rate"), DIRTY_RATE_S, "the calculation does not end"
+            lambda: "measuring" not in guest.monitor.say("info dirty_rate"),
+            DIRTY_RATE_S,
+            "the calculation does not end",
         )
 
 
