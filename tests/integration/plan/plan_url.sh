@@ -23,10 +23,16 @@ end_all() {
 }
 trap end_all EXIT
 
+# A record is scraped up to 77 s later. So that each step has the same records in the histories and in what was scraped, none is made
+# within that of a step's end, and the last is of the hour in which the script runs.
+into_hour=$(($(date +%s) % 3600))
+((into_hour >= 200)) || sleep $((200 - into_hour))
 now=$(date +%s)
 day=86400 period=600 jitter=6
+last=$((now - 120))
+((last % 300 < 220)) || last=$((last - 80))
 # No whole number of days: the margin for them would be one that is just on the edge of rounding.
-begin=$((now - 29 * 3600))
+begin=$((last - 29 * 3600))
 
 # history HOST FROM TO GUEST...: of the host called as the file, with a record each ten minutes.
 history() {
@@ -34,15 +40,15 @@ history() {
 }
 # event HOST NAME KIND AGO
 event() { made_event "$dir/$1.db" "$3" $((now - $4)) "$2"; }
-check "histories of three hosts" history a $begin "$now" web1:1:50:150:2 web2:2:60:150:2
-history b $begin "$now" db1:3:50:150:10 db2:4:50:200:14
+check "histories of three hosts" history a $begin $last web1:1:50:150:2 web2:2:60:150:2
+history b $begin $last db1:3:50:150:10 db2:4:50:200:14
 history b $begin $((now - day / 2)) sleeper:5:80:80:0
 event b sleeper suspend $((day / 2 - 60))
-history c $begin "$now" ci:6:25:25:0
+history c $begin $last ci:6:25:25:0
 history c $begin $((now - day)) gone:7:200:200:0
 event c gone end $((day - 60))
 history c $begin $((now - 900)) brief:10:20:20:0
-history e $begin "$now" only:8:25:25:0
+history e $begin $last only:8:25:25:0
 event e only end 0
 capacity=$((1 << 30)) reserve=$((64 << 20))
 
@@ -127,7 +133,7 @@ check "nor is one that ended minutes ago" says '[.guests[] | select(.domain == "
 check "a host without guests is a place" says '.hosts[3] | .host == "e" and .guests == 0 and .stale == false'
 check "moves are found" says '.moves | length > 0'
 check "an option prevails over the host's capacity" test "$(plan --capacity b=8G --json | jq -c '[.hosts[].capacity_bytes / 1048576]')" = '[1024,8192,1024,1024]'
-history d $begin "$now" extra:9:50:50:0
+history d $begin $last extra:9:50:50:0
 check "a URL and a history in one plan" test "$(plan d="$dir/d.db" --capacity d=1G --json | jq -c '[.hosts[].host]')" = '["a","b","c","e","d"]'
 expect_exit "a host of both" 2 "$url and .*a\\.db are both its history" plan "$dir/a.db" --capacity 1G
 expect_exit "no such window" 2 "$url: host a has guests, but no vmwss_plan_need_bytes .* 7 s: choose with --window" plan --window 7
