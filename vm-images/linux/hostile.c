@@ -90,6 +90,16 @@ static void flood(const char *piece, size_t length)
         ;
 }
 
+/* Many at once: a guest that has little of the processor, too, writes 64 KiB before the host has
+ * waited long enough for an answer. */
+static void flood_newlines(void)
+{
+    static char lines[4096];
+
+    memset(lines, '\n', sizeof(lines));
+    flood(lines, sizeof(lines));
+}
+
 /* One report whose "report" is this. */
 static void report(const char *content)
 {
@@ -171,7 +181,7 @@ static void misbehave(const char *how)
     else if (strcmp(how, "stalls") == 0)
         flood(stall, sizeof(stall) - 1);
     else if (strcmp(how, "newlines") == 0)
-        flood("\n\n\n\n\n\n\n\n", 8);
+        flood_newlines();
     else if (strcmp(how, "long") == 0)
         long_line();
     else if (strcmp(how, "truncated") == 0)
