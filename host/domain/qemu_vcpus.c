@@ -363,13 +363,15 @@ uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_proces
 /* Where the main thread itself writes so much it copies for a monitor. */
 #define MONITORS_BYTES (1ULL << 20)
 
-/* KVM's own ("kvm-nx-lpage-recovery-PID") has nothing to do with devices, nor has the thread in
- * which QEMU frees what it no longer uses. */
+/* KVM's own ("kvm-nx-lpage-recovery-PID") has nothing to do with devices, nor have the thread in
+ * which QEMU frees what it no longer uses and that of its monitors (monitor/monitor.c,
+ * monitor_iothread_init()). */
 static bool moves_data(const struct qemu_process *process, const struct qemu_thread *thread)
 {
     bool is_vcpu = accel_of_thread(thread->name) != ACCEL_UNKNOWN ||
                    strncmp(thread->name, "kvm-", strlen("kvm-")) == 0 ||
-                   strcmp(thread->name, "call_rcu") == 0;
+                   strcmp(thread->name, "call_rcu") == 0 ||
+                   strcmp(thread->name, "IO mon_iothread") == 0;
 
     for (size_t i = 0; i < process->n_vcpus; i++)
         is_vcpu |= process->vcpus[i] == thread->tid;

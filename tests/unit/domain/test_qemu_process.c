@@ -299,8 +299,10 @@ START_TEST(what_helpers_may_have_moved)
     write_file("task/1000/schedstat", "1000 6 7\n");
     write_file("task/1001/schedstat", "5000 6 7\n");
     write_file("task/1002/schedstat", "1000 6 7\n");
-    /* It frees what QEMU no longer uses. */
+    /* They free what QEMU no longer uses, and serve its monitors. */
     write_file("task/1001/comm", "call_rcu\n");
+    ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
+    write_file("task/1001/comm", "IO mon_iothread\n");
     ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
     write_file("task/1001/comm", "worker\n");
     before = qemu_process_io(&root, &process);
