@@ -54,8 +54,8 @@
 #include "sample/kernel/trace_event.h"
 #include "sample/method.h"
 #include "sample/method/damon_trial.h"
-#include "sample/method/page_probe.h"
 #include "sample/method/tlb_flush.h"
+#include "sample/page_probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

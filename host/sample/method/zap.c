@@ -45,8 +45,8 @@
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/trace_event.h"
 #include "sample/method.h"
-#include "sample/method/page_probe.h"
 #include "sample/method/zap_scout.h"
+#include "sample/page_probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file page_probe.c  See page_probe.h. */
-#include "sample/method/page_probe.h"
+#include "sample/page_probe.h"
 
 #include "sample/kernel/pagemap.h"
 
