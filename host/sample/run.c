@@ -10,6 +10,7 @@
 #include "sample/read_all.h"
 #include "sample/wait.h"
 #include "sample/witness.h"
+#include "sample/witness_alone.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,6 +43,7 @@ struct running {
     void *state;
     const struct page_set *set;
     struct witness *witness; /* NULL: none */
+    struct page_set alone;   /* its own pages, where the method has none */
 };
 
 static uint64_t midpoint(const struct span *span)
@@ -95,6 +97,30 @@ static int end_span(const struct sample_plan *plan, struct sample_result *result
     return rc;
 }
 
+static void watch(const struct running *running, uint64_t begun_ns)
+{
+    const struct page_set *set = running->set ? running->set : &running->alone;
+
+    witness_watch(running->witness, &set, 1, begun_ns);
+}
+
+static void compare(const struct running *running, struct tally *tally)
+{
+    const struct page_set *alone = &running->alone;
+    struct witness_count count;
+    bool disputed;
+
+    witness_compare(running->witness, running->set ? &running->set : &alone, &count);
+    if (running->set) {
+        disputed = witness_disputes(&count);
+    } else {
+        disputed = witness_alone_judge(tally, &count);
+        if (count.others > 0 && !witness_can_be_believed(running->witness))
+            return;
+    }
+    dispute_add(&tally->within, &count, disputed);
+}
+
 static int mark(const struct sample_plan *plan, struct running *running,
                 struct sample_result *result, struct span *span, struct error *error)
 {
@@ -105,23 +131,19 @@ static int mark(const struct sample_plan *plan, struct running *running,
         return rc;
     rc = plan->method->mark(running->state, error);
     if (rc == 0 && running->witness)
-        witness_watch(running->witness, &running->set, 1, begun_ns);
+        watch(running, begun_ns);
     return end_span(plan, result, span, rc, error);
 }
 
 static int collect_pages(const struct running *running, struct tally *tally, struct error *error)
 {
-    struct witness_count count;
-
     if (running->witness)
         witness_stop(running->witness);
 
     int rc = running->method->collect(running->state, tally, error);
 
-    if (rc == 0 && running->witness) {
-        witness_compare(running->witness, &running->set, &count);
-        dispute_add(&tally->within, &count, witness_disputes(&count));
-    }
+    if (rc == 0 && running->witness)
+        compare(running, tally);
     return rc;
 }
 
@@ -376,6 +398,19 @@ int sample_make_set(const struct target *target, const struct sample_plan *plan,
     return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 
+/* A measurement does without one that cannot be had. */
+static void begin_witness(const struct target *target, const struct sample_plan *plan,
+                          struct running *running)
+{
+    const uint64_t pages = running->set ? plan->witness : ALONE_TIMES * plan->witness;
+    int rc = running->set ? 0
+                          : witness_alone_draw(target, page_set_draws(pages, plan->presence),
+                                               plan->seed, &running->alone);
+
+    if (rc == 0)
+        witness_open(target, pages, &running->witness, NULL);
+}
+
 static int run_method(const struct target *target, const struct sample_plan *plan,
                       struct page_set *set, struct sample_result *result, struct error *error)
 {
@@ -384,10 +419,11 @@ static int run_method(const struct target *target, const struct sample_plan *pla
 
     if (rc < 0)
         return rc;
-    if (plan->witness > 0 && set && witness_applies(target, plan->method))
-        witness_open(target, plan->witness, &running.witness, NULL);
+    if (plan->witness > 0 && witness_applies(target, plan->method))
+        begin_witness(target, plan, &running);
     rc = run_windows(target, plan, &running, result, error);
     witness_close(running.witness);
+    page_set_free(&running.alone);
     debug_log("the vCPUs ran for %.6f s meanwhile", result->vcpu_s);
     if (plan->method->kernel_thread_ns)
         result->cpu_s = (double)plan->method->kernel_thread_ns(running.state) / 1e9;

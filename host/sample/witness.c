@@ -415,7 +415,7 @@ static float noise(const struct witness *witness)
 /* Where no page that was dropped has ever faulted, the guest may be asleep, or dropping may be
  * without effect: before somebody else is blamed zap's own trial decides. vCPUs that did not run at
  * all touched nothing. */
-static bool can_be_believed(struct witness *witness)
+bool witness_can_be_believed(struct witness *witness)
 {
     if (qemu_process_vcpu_ns(witness->target->root, witness->target->process) == witness->vcpu_ns)
         return true;
@@ -440,7 +440,7 @@ void witness_compare(struct witness *witness, const struct page_set *const *sets
             witness->watched[k].sight = FAULT;
     count_units(witness, count);
     count->noise = noise(witness);
-    if (count->others > 0 && !can_be_believed(witness))
+    if (count->others > 0 && !witness_can_be_believed(witness))
         *count = (struct witness_count){0};
     witness->stopped = false;
     debug_log("witness: of %.0f pages both %.0f, others %.0f, missed %.0f, noise %.4f", count->n,

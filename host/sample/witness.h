@@ -67,6 +67,10 @@ void witness_stop(struct witness *witness);
 void witness_compare(struct witness *witness, const struct page_set *const *sets,
                      struct witness_count *count);
 
+/** Is it known that a touch would have been seen? May try the method zap on the guest, once. To be
+ * asked before others are blamed; witness_compare() does. */
+bool witness_can_be_believed(struct witness *witness);
+
 /** Was there no room for another guest's, since this was asked last? Then it is time to close one.
  */
 bool witness_is_due_elsewhere(void);

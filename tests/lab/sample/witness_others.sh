@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=page_idle thorough serial cost=60
+# test: lab=page_idle thorough serial cost=120
 #
-# In the lab, kernel page_idle: after a dispute `auto` goes on with a method that counts touches by vCPUs. Guests that are left
-# alone, of huge pages or touched altogether, are not disputed.
+# In the lab, kernel page_idle: what comes of a dispute. `auto` goes on with a method that counts touches by vCPUs; mglru, which
+# works on no pages, has a witness of its own; huge pages of which QEMU reads one page each; and guests that are
+# left alone are not disputed.
 
 libs=(guests)
 # shellcheck source=../../lib/preamble.sh
@@ -26,7 +27,37 @@ cat >"$guests_dir/read.py" <<-'END'
 	        os.pread(mem, 8, begin + (100 << 20) + (page << 12))
 	    time.sleep(0.3)
 END
+pmemsave() {
+	qmp '{"execute":"pmemsave","arguments":{"val":104857600,"size":67108864,"filename":"/tmp/saved"}}'
+	rm -f /tmp/saved
+}
 reads() { python3 "$guests_dir/read.py" "$pid" "$@"; }
+
+# while_watched COMMAND...: once pages are watched by the measurement that writes its steps to $guests_dir/messages.
+while_watched() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		if grep -q 'witness: watches' "$guests_dir/messages"; then break; fi
+		sleep 0.1
+	done
+	"$@" >/dev/null 2>&1
+}
+
+# disturbed WHAT TRUTH ARGS... -- COMMAND...
+disturbed() {
+	local what=$1 truth=$2 args=()
+	shift 2
+	while [[ $1 != -- ]]; do args+=("$1"); shift; done
+	shift
+	: >"$guests_dir/messages"
+	while_watched "$@" &
+	local other=$!
+	record=$("$vmwss" --debug measure --json --pid "$pid" "${args[@]}" 2>"$guests_dir/messages")
+	wait "$other"
+	show "$what"
+	check "$what: the bounds hold the truth" bounds_hold "$truth"
+	check "$what: disputed" has_flag disputed
+}
 
 alone() {
 	local what=$1
@@ -37,9 +68,14 @@ alone() {
 	check "$what: the bounds hold the truth" bounds_hold "$t"
 }
 
-# --- auto ------------------------------------------------------------------------------------------------------
+# --- mglru, and auto ------------------------------------------------------------------------------------------------------
 
-if start_payload auto kvm "$params" -m 256; then
+echo y >/sys/kernel/mm/lru_gen/enabled
+if start_in_group mglru kvm "$params" -m 256 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+	alone "mglru, left alone" -m mglru -w 4
+	# It does not see /proc/PID/mem, which goes by no table.
+	disturbed "mglru, pmemsave of 64 MiB" "$t" -m mglru -w 5 -- pmemsave
+	echo n >/sys/kernel/mm/lru_gen/enabled
 	reads 64 1000 &
 	reader=$!
 	"$vmwss" measure --json --pid "$pid" -w 4 -i 4 -k 3 >"$guests_dir/records" 2>"$guests_dir/messages"
@@ -57,12 +93,16 @@ if start_payload auto kvm "$params" -m 256; then
 	check_interval "zap, beside a reader" "$t"
 	stop_guest "$pid"
 fi
+rm -f "$guests_dir/qmp"
 
 # --- huge pages -----------------------------------------------------------------------------------------------------------
 
+# QEMU reads one page of most huge pages.
 echo always >/sys/kernel/mm/transparent_hugepage/enabled
-if THP=yes start_payload thp kvm "$params" -m 256; then
+if THP=yes start_payload thp kvm "$params" -m 256 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
 	alone "huge pages, left alone" -m idle --census -w 4
+	disturbed "huge pages, calc-dirty-rate" "$t" -m idle -n 2000 -w 5 -- \
+		qmp '{"execute":"calc-dirty-rate","arguments":{"calc-time":1}}'
 	stop_guest "$pid"
 fi
 

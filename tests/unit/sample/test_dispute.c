@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_dispute.c  When a witness disputes accessed bits, and what bounds the two make. */
+#include "base/page_sizes.h"
 #include "base/random.h"
 #include "estimate/wss.h"
 #include "fixture.h"
 #include "sample/dispute.h"
+#include "sample/witness_alone.h"
 
 #include <math.h>
 
@@ -214,6 +216,49 @@ START_TEST(younger_touches_bound_older_ages)
 }
 END_TEST
 
+static bool judge(const struct tally *tally, float faulted, struct witness_count *count)
+{
+    *count = (struct witness_count){.n = 800, .missed = faulted};
+    return witness_alone_judge(tally, count);
+}
+
+/* mglru has 16 of 200 MiB, or 80 as somebody read 64, or 2 as somebody took bits. */
+START_TEST(a_witness_alone_disputes_what_chance_does_not_explain)
+{
+    struct tally tally = census(16 * MIB);
+    struct witness_count count;
+
+    ck_assert(!judge(&tally, 64, &count));
+    ck_assert(!judge(&tally, 40, &count) && !judge(&tally, 88, &count));
+    ck_assert(count.others <= 0 && count.missed <= 0 && count.both >= 88);
+
+    tally = census(80 * MIB);
+    ck_assert(judge(&tally, 64, &count));
+    ck_assert(fabs((double)count.others - 256) < 1 && count.missed <= 0);
+    dispute_add(&tally.within, &count, true);
+    ck_assert_uint_le(estimate(&tally).wss_low_bytes, 16 * MIB);
+    ck_assert_uint_ge(estimate(&tally).wss_low_bytes, 8 * MIB);
+    ck_assert_uint_eq(estimate(&tally).wss_high_bytes, 80 * MIB);
+
+    tally = census(2 * MIB);
+    ck_assert(judge(&tally, 64, &count));
+    dispute_add(&tally.within, &count, true);
+    ck_assert_uint_eq(estimate(&tally).wss_low_bytes, 2 * MIB);
+    ck_assert_uint_ge(estimate(&tally).wss_high_bytes, 16 * MIB);
+
+    /* QEMU's own memory may be most of it; of folios all pages count for one. */
+    tally = census(80 * MIB);
+    tally.surplus_bytes = 64 * MIB;
+    ck_assert(!judge(&tally, 64, &count));
+    tally.surplus_bytes = 0;
+    tally_stratum(&tally, 16 * base_page_bytes())->draws = 100;
+    ck_assert(!judge(&tally, 64, &count));
+
+    count = (struct witness_count){0};
+    ck_assert(!witness_alone_judge(&tally, &count));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("dispute");
@@ -230,6 +275,7 @@ int main(void)
     tcase_add_test(tcase, early_touches_are_others_where_others_are_at_work);
     tcase_add_test(tcase, undisputed_periods_do_not_add_up);
     tcase_add_test(tcase, younger_touches_bound_older_ages);
+    tcase_add_test(tcase, a_witness_alone_disputes_what_chance_does_not_explain);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
