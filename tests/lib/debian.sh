@@ -14,36 +14,44 @@ debian_sources_of_this_machine() {
 	cp -r /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /etc/apt/trusted.gpg.d "$1/etc/apt/" 2>/dev/null
 	[[ ! -e /etc/apt/apt.conf ]] || cp /etc/apt/apt.conf "$1/etc/apt/"
 	[[ $debian_suite == bookworm ]] || find "$1/etc/apt" \( -name '*.list' -o -name '*.sources' \) \
-		-exec sed -i "s/\bbookworm\b/$debian_suite/g" {} +
+		-exec sed -i "s/\bbookworm\b/${debian_suite%-backports}/g" {} +
 }
 debian_mirror() {
 	# shellcheck disable=SC2016 # apt's own variables
 	apt-get indextargets --format '$(REPO_URI)' | grep -m 1 -v security
 }
 
-# debian_tree DIR: a minimal Debian in DIR, in which no package starts a service. What went wrong is in DIR.log.
+# debian_tree DIR: a minimal Debian in DIR, in which no package starts a service. What went wrong is in DIR.log. With backports
+# that is one whose owner has taken libvirt and QEMU from there, and nothing else.
 debian_tree() {
-	local tree=$1 kept making
+	local tree=$1 release=${debian_suite%-backports} kept making
 	mkdir -p "$tree" "$debian_cache"
-	kept=$(find "$debian_cache" -maxdepth 1 -name "debian-$debian_suite.tar" -mtime -30)
+	kept=$(find "$debian_cache" -maxdepth 1 -name "debian-$release.tar" -mtime -30)
 	if [[ -z $kept ]]; then
-		debootstrap --variant=minbase "$debian_suite" "$tree" "$(debian_mirror)" >"$tree.log" 2>&1 || return 1
+		debootstrap --variant=minbase "$release" "$tree" "$(debian_mirror)" >"$tree.log" 2>&1 || return 1
 		making=$(mktemp "$debian_cache/.making.XXXXXX")
-		tar -C "$tree" -cf "$making" . && mv "$making" "$debian_cache/debian-$debian_suite.tar"
+		tar -C "$tree" -cf "$making" . && mv "$making" "$debian_cache/debian-$release.tar"
 	else
 		tar -C "$tree" -xf "$kept" || return 1
 	fi
 	debian_sources_of_this_machine "$tree"
 	printf '#!/bin/sh\nexit 101\n' >"$tree/usr/sbin/policy-rc.d"
 	chmod 755 "$tree/usr/sbin/policy-rc.d"
+	[[ $debian_suite != *-backports ]] || debian_take_backports "$tree"
+}
+debian_take_backports() {
+	echo "deb $(debian_mirror) $debian_suite main" >"$1/etc/apt/sources.list.d/backports.list"
+	debian_inside "$1" sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends -t "$@"' sh "$debian_suite" \
+		libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients qemu-system-x86 >"$1.log" 2>&1
 }
 
-# debian_inside DIR COMMAND...: in that Debian, with namespaces of its own, so that nothing it starts or mounts stays. Its / is a
-# mount point, or no script could make a mount namespace of its own there.
+# debian_inside DIR COMMAND...: in that Debian, with namespaces of its own, so that nothing it starts or mounts stays. Its / is that
+# of the mount namespace, where that can be changed, so that scripts there can make one of their own and enter it.
 debian_inside() {
 	# shellcheck disable=SC2016 # expanded inside
 	DEBIAN_FRONTEND=noninteractive unshare --mount --pid --fork --kill-child --propagation private -- bash -c '
 		mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" || exit 125
+		cd "$0" && if pivot_root . . 2>/dev/null; then umount -l . && cd / && exec "$@"; fi
 		exec chroot "$0" "$@"' "$@"
 }
 
