@@ -51,6 +51,8 @@ again() {
 		>"$dir/again.log" 2>&1 || { tail "$dir/again.log"; return 1; }
 }
 check "it builds" again
+check "as users build it a warning is no error" test -s "$dir/again/build/release/compile_commands.json" -a \
+	-z "$(grep -e -Werror "$dir/again/build/release/compile_commands.json")"
 for deb in "$dir"/deb/*.deb; do
 	check "$(basename "$deb") is the same" cmp "$deb" "$dir/deb2/$(basename "$deb")"
 done
