@@ -7,8 +7,10 @@
 #include "base/utf8.h"
 #include "export/exposition.h"
 #include "export/prometheus_guest_stats.h"
+#include "keep/bucket_beside.h"
 #include "keep/bucket_need.h"
 #include "keep/event.h"
+#include "keep/standing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,10 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So much later than everything else, and it is not there any more; as in plan/from_history.h. */
+/* So much later than everything else, and it is not there any more, unless its record still stands;
+ * as in plan/from_history.h. */
 #define RECENT_S 3600
-/* A need that stands for longer is not shown. */
-#define LOOK_BACK_S 7200
 
 /* --- who is there ----------------------------------------------------------------------------- */
 
@@ -143,7 +144,8 @@ static void choose_guests(struct planning *planning, const struct history_guest 
     utf8_clean(planning->host);
     for (size_t i = 0; host && i < n; i++)
         if (guests[i].ram_bytes > 0 && strcmp(from[i].host, host) == 0 &&
-            (is_still(&guests[i]) || guests[i].last_s + RECENT_S >= newest_s))
+            (is_still(&guests[i]) ||
+             guests[i].last_s + fmax(RECENT_S, bucket_lasts_s(guests[i].period_s)) >= newest_s))
             guests[planning->n++] = guests[i];
     qsort(guests, planning->n, sizeof(*guests), by_id);
 }
@@ -184,7 +186,7 @@ void planning_free(struct planning *planning)
 
 struct valuing {
     struct planning *planning;
-    double start_s; /* of the minute, of the hour */
+    double start_s; /* of the hour */
 };
 
 static struct planning_guest *find_guest(const struct planning *planning, int64_t id)
@@ -192,19 +194,6 @@ static struct planning_guest *find_guest(const struct planning *planning, int64_
     const struct planning_guest key = {.id = id};
 
     return bsearch(&key, planning->guests, planning->n, sizeof(key), by_id);
-}
-
-/* As plan_note() has it: a need stands for each minute that it reaches into, the larger counts. */
-static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
-{
-    const struct valuing *valuing = context;
-    struct planning_guest *guest = find_guest(valuing->planning, id);
-    double bytes;
-
-    if (guest && bucket_need(bucket, &bytes) &&
-        (double)start_s + bucket_need_lasts(bucket) > valuing->start_s)
-        guest->need_bytes = fmax(bytes, guest->need_bytes);
-    return 0;
 }
 
 static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
@@ -221,28 +210,46 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
     return 0;
 }
 
-static double look_back_s(const struct planning *planning)
+/* The record of the minute, or the one before it while the next is not late: one that stands for
+ * the time before it may come hours later, and is not waited for. */
+static int read_need(struct bucket_beside *minutes, double minute_s, struct planning_guest *guest,
+                     const struct planning *planning, struct error *error)
 {
-    double period_s = 0;
+    int rc = bucket_beside_read(minutes, guest->id, (int64_t)minute_s, planning->window_s, error);
+    double bytes;
 
-    for (size_t g = 0; g < planning->n; g++)
-        period_s = fmax(period_s, planning->guests[g].period_s);
-    return fmin(1.1 * period_s + BUCKET_MINUTE, LOOK_BACK_S);
+    if (rc == 1 && bucket_need(minutes->bucket, &bytes)) {
+        const struct standing last = standing_of(minutes->start_s, minutes->bucket);
+
+        if (last.start_s + bucket_lasts_s(last.each_s) > minute_s)
+            guest->need_bytes = bytes;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static int read_needs(struct store *store, double minute_s, struct planning *planning,
+                      struct error *error)
+{
+    struct bucket_beside minutes;
+    int rc = bucket_beside_begin(&minutes, store, false, error);
+
+    for (size_t g = 0; rc == 0 && g < planning->n; g++)
+        rc = read_need(&minutes, minute_s, &planning->guests[g], planning, error);
+    bucket_beside_end(&minutes);
+    return rc;
 }
 
 int planning_values(struct store *store, double now_s, struct planning *planning,
                     struct error *error)
 {
-    struct valuing minute = {planning, (floor(now_s / BUCKET_MINUTE) - 1) * BUCKET_MINUTE};
+    const double minute_s = (floor(now_s / BUCKET_MINUTE) - 1) * BUCKET_MINUTE;
     struct valuing hour = {planning, (floor(now_s / BUCKET_HOUR) - 1) * BUCKET_HOUR};
-    const struct history_query minutes = {BUCKET_MINUTE, minute.start_s - look_back_s(planning),
-                                          minute.start_s, planning->window_s};
     const struct history_query hours = {BUCKET_HOUR, hour.start_s, hour.start_s, 0};
     int rc;
 
     for (size_t g = 0; g < planning->n; g++)
         planning->guests[g].need_bytes = planning->guests[g].size_bytes = NAN;
-    rc = history_buckets(store, &minutes, see_minute, &minute, error);
+    rc = read_needs(store, minute_s, planning, error);
     return rc < 0 ? rc : history_buckets(store, &hours, see_hour, &hour, error);
 }
 

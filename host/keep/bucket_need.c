@@ -16,22 +16,14 @@ double bucket_window_need(const struct bucket *bucket, size_t w)
     return fmin(fmax(window->wss_high, (double)window->sketch.max), bucket->summary.ram_bytes);
 }
 
-static double each_s(const struct bucket *bucket)
-{
-    return (double)bucket->period_ms / 1000 / (double)bucket->records;
-}
-
 double bucket_stands_s(double period_s)
 {
     return LATE * period_s;
 }
 
-bool bucket_stands(const struct bucket *bucket, double after_s)
+double bucket_lasts_s(double period_s)
 {
-    double bytes;
-
-    return bucket_need(bucket, &bytes) &&
-           (after_s == 0 || after_s < bucket_stands_s(each_s(bucket)));
+    return period_s > BUCKET_MINUTE ? bucket_stands_s(period_s) : BUCKET_MINUTE;
 }
 
 bool bucket_need(const struct bucket *bucket, double *bytes)
@@ -44,13 +36,6 @@ bool bucket_need(const struct bucket *bucket, double *bytes)
                  ? fmin(bucket->summary.resident_bytes, bucket->summary.ram_bytes)
                  : bucket_window_need(bucket, 0);
     return true;
-}
-
-double bucket_need_lasts(const struct bucket *bucket)
-{
-    const double period_s = each_s(bucket);
-
-    return period_s > BUCKET_MINUTE ? LATE * period_s : BUCKET_MINUTE;
 }
 
 const struct bucket_window *bucket_size(const struct bucket *bucket, uint64_t *bytes)

@@ -21,14 +21,12 @@ bool bucket_need(const struct bucket *bucket, double *bytes);
 double bucket_window_need(const struct bucket *bucket, size_t w);
 
 /** How long after its start a bucket of a minute is still the guest's last one before its next
- * record is late, in seconds, if records stand for so long. */
+ * record is late, in seconds, if its records stand for so long each. */
 double bucket_stands_s(double period_s);
-/** Is it so that many seconds after its start? False also of one without any figure. */
-bool bucket_stands(const struct bucket *bucket, double after_s);
 
-/** How long from its start on that stands, in seconds: where the guest is measured less often than
- * each minute until the next record may be due. */
-double bucket_need_lasts(const struct bucket *bucket);
+/** How long from its start on what it says is known, in seconds: where the guest is measured less
+ * often than each minute until the next record may be due. */
+double bucket_lasts_s(double period_s);
 
 /**
  * The upper bound at the longest window up to an hour: as far above the largest WSS as the bound is

@@ -156,7 +156,7 @@ static int delete_events(struct store *store, double before_s, struct error *err
 static int delete_old(struct store *store, const struct store_retention *retention, double now_s,
                       struct error *error)
 {
-    static const char *const tables[] = {"bucket", "word_bucket", "host_need"};
+    static const char *const tables[] = {"bucket", "word_bucket", "host_need", "host_minutes"};
     int rc = delete_samples(store, (int64_t)floor((now_s - retention->raw_s) * 1000), error);
 
     if (rc == 0)

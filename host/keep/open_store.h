@@ -24,8 +24,9 @@ struct store {
     bool clock_seen;
     double clock_offset_s; /* wall clock less the steady one */
     double settled_at_s;   /* on the steady one */
-    /* host_need_sum(): up to which minute it has added up, 0: not known yet; and how long the
-     * records that were added stand for at most. */
-    int64_t summed_s;
+    /* host_need_sum(): up to which minute it has added up, 0: not known yet, and up to which no
+     * record can reach back any more; and how long the records that were added stand for at
+     * most. */
+    int64_t summed_s, final_s;
     double longest_period_s;
 };

@@ -4,16 +4,15 @@
 
 #include "base/cleanup.h"
 #include "estimate/packing.h"
-#include "keep/bucket_need.h"
 #include "keep/event.h"
 #include "keep/host_need.h"
 #include "keep/open_store.h"
 #include "keep/report_level.h"
+#include "keep/shortage.h"
 #include "keep/sql.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ struct walked {
     struct sketch_step *steps; /* of its last bucket */
     size_t n_steps;
     double last_s, period_s, ram_bytes; /* likewise */
-    double need_bytes;                  /* likewise */
+    double assumed_bytes;               /* likewise, where it was not measured */
     double ended_s;                     /* HUGE_VAL: not known to have */
 };
 
@@ -39,12 +38,12 @@ struct walk {
     struct packing_guest *present;
     double *totals;
     double *fits;
-    size_t n_draws, room, draws_each;
+    size_t n_draws, n_fits, room, draws_each;
     double time_s; /* of the buckets that are being seen; negative: none yet */
     size_t n_times;
-    struct host_needs needs;             /* by time, */
-    size_t next_need;                    /* those before are of times that have been seen */
-    double short_since_s, short_until_s; /* the episode that goes on; negative: none */
+    struct host_needs needs; /* minutes, by time, */
+    size_t next_need;        /* those before are of times that have been seen */
+    struct shortage shortage;
     uint64_t state;
 };
 
@@ -108,121 +107,93 @@ static bool is_present(const struct walk *walk, const struct walked *guest)
     return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
 }
 
-/* What was kept of the sum at this time; NULL: nothing, as of a minute that goes on. */
-static const struct host_need *need_now(struct walk *walk)
+/* The minutes of this time of which the sum is known, one or up to sixty; *n is 0 in a gap, and
+ * of an hour that was not added up. */
+static const struct host_need *needs_now(struct walk *walk, size_t *n)
 {
     const struct host_needs *needs = &walk->needs;
+    size_t first;
 
     while (walk->next_need < needs->n && needs->all[walk->next_need].start_s < walk->time_s)
         walk->next_need++;
-    if (walk->next_need == needs->n || needs->all[walk->next_need].start_s > walk->time_s)
-        return NULL;
-    return &needs->all[walk->next_need];
+    first = walk->next_need;
+    while (walk->next_need < needs->n &&
+           needs->all[walk->next_need].start_s < walk->time_s + walk->report->level_s)
+        walk->next_need++;
+    *n = walk->next_need - first;
+    return needs->all + first;
 }
 
-static double sum_of_needs(const struct walk *walk)
-{
-    double sum = 0;
-
-    for (size_t g = 0; g < walk->n; g++)
-        if (is_present(walk, &walk->guests[g]))
-            sum += walk->guests[g].need_bytes;
-    return sum;
-}
-
-static double draw_total(struct walk *walk, const struct host_need *need, size_t n)
-{
-    if (need && need->steps) {
-        const struct packing_guest all = {.steps = need->steps, .n_steps = need->n_steps};
-
-        return packing_total(&all, 1, &walk->state);
-    }
-    if (need)
-        return need->max_bytes;
-    return walk->report->level_s == BUCKET_MINUTE ? sum_of_needs(walk)
-                                                  : packing_total(walk->present, n, &walk->state);
-}
-
-static void note_draw(struct walk *walk, const struct host_need *need, size_t n)
+static void note_draw(struct walk *walk, double total, size_t n_present)
 {
     const struct report_options *options = &walk->report->options;
-    double total = draw_total(walk, need, n);
 
-    walk->totals[walk->n_draws] = total;
-    if (options->capacity_bytes && options->guest_bytes)
-        walk->fits[walk->n_draws] = packing_fit(walk->present, n,
-                                                (double)options->capacity_bytes - total,
-                                                (double)options->guest_bytes, &walk->state);
-    walk->n_draws++;
+    if (walk->n_draws == walk->room)
+        return;
+    walk->totals[walk->n_draws++] = total;
+    if (options->capacity_bytes && options->guest_bytes && n_present > 0)
+        walk->fits[walk->n_fits++] = packing_fit(walk->present, n_present,
+                                                 (double)options->capacity_bytes - total,
+                                                 (double)options->guest_bytes, &walk->state);
 }
 
-/* How many minutes of an hour were short, of the distribution of their sums. */
-static double short_of_hour(const struct host_need *need, double capacity_bytes)
+static void note_minutes(struct walk *walk, const struct host_need *needs, size_t n,
+                         size_t n_present)
 {
-    double within = 0;
+    const size_t each = walk->draws_each / (size_t)(walk->report->level_s / BUCKET_MINUTE);
 
-    for (size_t i = 0; i < need->n_steps && need->steps[i].value <= capacity_bytes; i++)
-        within = need->steps[i].up_to;
-    return round((1 - within) * (double)need->minutes) * BUCKET_MINUTE;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t d = 0; d < each; d++)
+            note_draw(walk, needs[i].bytes, n_present);
+        shortage_note(&walk->shortage, &needs[i]);
+    }
+    walk->report->known_s += (double)n * BUCKET_MINUTE;
 }
 
-/* Of an hour of which sums were not kept: as the draws say. */
-static double short_by_draws(const struct walk *walk, size_t first_draw)
+/* An hour of which sums were not kept: for each guest one of its values in that hour is drawn. */
+static void draw_hour(struct walk *walk, size_t n_present)
 {
-    const double capacity_bytes = (double)walk->report->options.capacity_bytes;
+    const size_t first = walk->n_draws;
+    size_t n_short = 0;
+
+    for (size_t i = 0; i < walk->draws_each; i++)
+        note_draw(walk, packing_total(walk->present, n_present, &walk->state), n_present);
+    for (size_t i = first; i < walk->n_draws; i++)
+        n_short += walk->totals[i] > walk->shortage.capacity_bytes;
+    if (walk->n_draws > first)
+        shortage_note_hour(&walk->shortage, (double)n_short / (double)(walk->n_draws - first));
+    walk->report->known_s += BUCKET_HOUR;
+}
+
+static size_t find_present(struct walk *walk)
+{
+    double assumed_bytes = 0;
     size_t n = 0;
 
-    for (size_t i = first_draw; i < walk->n_draws; i++)
-        n += walk->totals[i] > capacity_bytes;
-    return n ? BUCKET_HOUR * (double)n / (double)(walk->n_draws - first_draw) : 0;
-}
+    for (size_t g = 0; g < walk->n; g++) {
+        const struct walked *guest = &walk->guests[g];
 
-/* What is short for minutes that follow each other is one episode. Hours do not tell, for a
- * shortage lasts minutes. */
-static void count_shortage(struct walk *walk, const struct host_need *need, size_t first_draw)
-{
-    struct report *report = walk->report;
-    const double capacity_bytes = (double)report->options.capacity_bytes;
-
-    if (report->level_s != BUCKET_MINUTE) {
-        report->short_s += need ? short_of_hour(need, capacity_bytes)
-                                : short_by_draws(walk, first_draw);
-        return;
+        if (!is_present(walk, guest))
+            continue;
+        walk->present[n++] = (struct packing_guest){guest->steps, guest->n_steps, guest->ram_bytes};
+        assumed_bytes += guest->assumed_bytes;
     }
-    if (walk->n_draws == first_draw || walk->totals[first_draw] <= capacity_bytes) {
-        walk->short_since_s = -1;
-        return;
-    }
-    if (walk->short_since_s < 0 || walk->time_s > walk->short_until_s)
-        walk->short_since_s = walk->time_s;
-    walk->short_until_s = walk->time_s + report->level_s;
-    report->short_s += report->level_s;
-    report->longest_short_s = fmax(report->longest_short_s,
-                                   walk->short_until_s - walk->short_since_s);
+    walk->report->assumed_bytes = fmax(walk->report->assumed_bytes, assumed_bytes);
+    return n;
 }
 
 /* All buckets of one time have been seen. */
 static void end_time(struct walk *walk)
 {
     const struct report_options *options = &walk->report->options;
-    const struct host_need *need = need_now(walk);
-    const size_t first_draw = walk->n_draws;
-    size_t n = 0;
+    const size_t n_present = find_present(walk);
+    size_t n;
+    const struct host_need *needs = needs_now(walk, &n);
 
-    for (size_t g = 0; g < walk->n; g++) {
-        const struct walked *guest = &walk->guests[g];
-
-        if (is_present(walk, guest))
-            walk->present[n++] = (struct packing_guest){guest->steps, guest->n_steps,
-                                                        guest->ram_bytes};
-    }
-    for (size_t i = 0; i < walk->draws_each && walk->n_draws < walk->room; i++)
-        if (n > 0 || need)
-            note_draw(walk, need, n);
-    count_shortage(walk, need, first_draw);
-    walk->report->known_s += need ? (double)need->minutes * BUCKET_MINUTE : walk->report->level_s;
-    if (need)
-        walk->report->total_max = fmax(walk->report->total_max, need->max_bytes);
+    if (n > 0)
+        note_minutes(walk, needs, n, n_present);
+    else if (n_present > 0 && walk->report->level_s == BUCKET_HOUR)
+        draw_hour(walk, n_present);
     if (options->progress)
         options->progress((walk->time_s - walk->report->from_s) /
                               fmax(options->to_s - walk->report->from_s, 1),
@@ -230,16 +201,34 @@ static void end_time(struct walk *walk)
     walk->n_times++;
 }
 
-/* Times without a bucket that the last ones still stand for. */
+/* Times without a bucket that records before or after them stand for. */
 static void pass_times(struct walk *walk, double until_s)
 {
     const struct host_needs *needs = &walk->needs;
+    const int level_s = walk->report->level_s;
 
-    for (size_t i = walk->next_need; i < needs->n && needs->all[i].start_s < until_s; i++)
-        if (needs->all[i].start_s > walk->time_s) {
-            walk->time_s = needs->all[i].start_s;
-            end_time(walk);
-        }
+    while (walk->next_need < needs->n && needs->all[walk->next_need].start_s < until_s) {
+        walk->time_s = floor(needs->all[walk->next_need].start_s / level_s) * level_s;
+        end_time(walk);
+    }
+}
+
+static void begin_times(struct walk *walk, double start_s)
+{
+    const struct host_needs *needs = &walk->needs;
+    const int level_s = walk->report->level_s;
+
+    walk->report->from_s = start_s;
+    if (needs->n > 0)
+        walk->report->from_s = fmin(start_s, floor(needs->all[0].start_s / level_s) * level_s);
+    pass_times(walk, start_s);
+}
+
+static bool has_steps(struct walked *guest)
+{
+    if (!guest->steps)
+        guest->steps = malloc(SKETCH_BINS * sizeof(*guest->steps));
+    return guest->steps;
 }
 
 /* Its needs, as new guests like it will have them: as far above what was touched as the upper bound
@@ -254,21 +243,28 @@ static void take_steps(struct walked *guest, const struct bucket *bucket)
         guest->steps[i].value = fmin(guest->steps[i].value + above, bucket->summary.ram_bytes);
 }
 
+/* In some of its records it was not measured, and counts as all that was resident. */
+static void take_assumed(struct walked *guest, const struct bucket *bucket)
+{
+    const bool assumed = bucket->summary.flags & FLAG_NOT_MEASURED;
+
+    guest->assumed_bytes = assumed ? bucket->summary.resident_bytes : 0;
+    guest->out->assumed |= assumed;
+}
+
 static int report_take(struct walked *guest, int64_t start_s, const struct bucket *bucket)
 {
     const struct sketch *sketch = &bucket->windows[0].sketch;
 
-    if (!guest->steps)
-        guest->steps = malloc(SKETCH_BINS * sizeof(*guest->steps));
-    if (!guest->steps)
+    if (!has_steps(guest))
         return -ENOMEM;
     sketch_merge(&guest->sketch, sketch);
-    guest->out->not_measured = false;
     take_steps(guest, bucket);
+    guest->out->not_measured = false;
     guest->last_s = (double)start_s;
     guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
     guest->ram_bytes = bucket->summary.ram_bytes;
-    bucket_need(bucket, &guest->need_bytes);
+    take_assumed(guest, bucket);
     guest->out->records += bucket->windows[0].records;
     guest->out->measured_s += (double)sketch->total / 1000;
     guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
@@ -280,16 +276,14 @@ static int report_take(struct walked *guest, int64_t start_s, const struct bucke
 /* Nothing is known but its size: all of that is taken to be used. */
 static int take_unmeasured(struct walked *guest, int64_t start_s, const struct bucket *bucket)
 {
-    if (!guest->steps)
-        guest->steps = malloc(SKETCH_BINS * sizeof(*guest->steps));
-    if (!guest->steps)
+    if (!has_steps(guest))
         return -ENOMEM;
     guest->steps[0] = (struct sketch_step){.value = bucket->summary.resident_bytes, .up_to = 1};
     guest->n_steps = 1;
     guest->last_s = (double)start_s;
     guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
     guest->ram_bytes = bucket->summary.ram_bytes;
-    guest->need_bytes = bucket->summary.resident_bytes;
+    take_assumed(guest, bucket);
     guest->out->not_measured = true;
     guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
     guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
@@ -301,8 +295,7 @@ static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bu
 {
     struct walk *walk = context;
     struct walked *guest = find_guest(walk, guest_id);
-
-    bool measured = bucket->n_windows > 0;
+    const bool measured = bucket->n_windows > 0;
 
     if (!guest || (!measured && !(bucket->summary.flags & FLAG_NOT_MEASURED)))
         return 0;
@@ -311,7 +304,7 @@ static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bu
         pass_times(walk, (double)start_s);
     }
     if (walk->time_s < 0)
-        walk->report->from_s = (double)start_s;
+        begin_times(walk, (double)start_s);
     walk->time_s = (double)start_s;
     return measured ? report_take(guest, start_s, bucket) : take_unmeasured(guest, start_s, bucket);
 }
@@ -353,6 +346,7 @@ static void finish_guests(struct walk *walk)
 
         if (guest->records == 0 && !guest->not_measured)
             continue;
+        report->n_assumed += guest->assumed;
         if (guest->running) {
             report->ram_bytes += guest->ram_bytes;
             report->resident_bytes += guest->resident_bytes;
@@ -366,33 +360,40 @@ static void finish_guests(struct walk *walk)
 static void finish_host(struct walk *walk)
 {
     struct report *report = walk->report;
-    double capacity = (double)report->options.capacity_bytes;
     size_t short_of = 0;
 
+    report->short_s = walk->shortage.short_s;
+    report->short_low_s = walk->shortage.low_s;
+    report->short_high_s = walk->shortage.high_s;
+    report->longest_short_s = walk->shortage.longest_s;
+    report->short_rough = walk->shortage.rough;
     report->n_draws = walk->n_draws;
     report->n_times = walk->n_times;
     report->to_s = walk->time_s + report->level_s;
     report->total_p50 = packing_quantile(walk->totals, walk->n_draws, 0.50);
     report->total_p95 = packing_quantile(walk->totals, walk->n_draws, 0.95);
     report->total_p99 = packing_quantile(walk->totals, walk->n_draws, 0.99);
-    report->total_max = fmax(report->total_max, packing_quantile(walk->totals, walk->n_draws, 1));
+    report->total_max = packing_quantile(walk->totals, walk->n_draws, 1);
     report->total_risk = packing_quantile(walk->totals, walk->n_draws, 1 - report->options.risk);
     for (size_t i = 0; i < walk->n_draws; i++)
-        short_of += walk->totals[i] > capacity;
+        short_of += walk->totals[i] > walk->shortage.capacity_bytes;
     report->shortage = (double)short_of / (double)walk->n_draws;
-    report->fit = packing_reached(walk->fits, walk->n_draws, report->options.risk);
+    if (walk->n_fits > 0)
+        report->fit = packing_reached(walk->fits, walk->n_fits, report->options.risk);
 }
 
-/* --- together -----------------------------------------------------------------------------------
- */
+/* --- together --------------------------------------------------------------------------------- */
 
+/* As many draws of an hour that each of its minutes has the same weight. */
 static int make_room(struct walk *walk, double span_s)
 {
-    double times = fmax(span_s, 0) / walk->report->level_s + 2;
+    const int level_s = walk->report->level_s;
+    const double times = fmax(span_s, 0) / level_s + 2;
 
     if (times > 1e7)
         return -ENOMEM;
-    walk->draws_each = (size_t)ceil(DRAWS / times);
+    walk->draws_each = (size_t)ceil(DRAWS * BUCKET_MINUTE / times / level_s) *
+                       (size_t)(level_s / BUCKET_MINUTE);
     walk->room = walk->draws_each * ((size_t)times + 1);
     walk->totals = calloc(walk->room, sizeof(double));
     walk->fits = calloc(walk->room, sizeof(double));
@@ -408,15 +409,21 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
 
     if (rc < 0)
         return rc;
+
+    const struct history_query query = {report->level_s, from_s, options->to_s, options->window_s};
+    struct history_query asked = query;
+
+    /* Before the first record there may be time that it stands for. */
+    asked.from_s = fmin(fmax(options->from_s, 0), from_s);
+    rc = host_needs_read(store, report->host, &asked, &walk->needs, error);
+    if (rc < 0)
+        return rc;
+    if (walk->needs.n > 0)
+        from_s = fmin(from_s, walk->needs.all[0].start_s);
     rc = make_room(walk, options->to_s - from_s);
     if (rc < 0)
         return error_set(error, rc, "%s: no memory for such a span", store->path);
-
-    const struct history_query query = {report->level_s, from_s, options->to_s, options->window_s};
-
-    rc = host_needs_read(store, report->host, &query, &walk->needs, error);
-    if (rc == 0)
-        rc = history_buckets(store, &query, report_see, walk, error);
+    rc = history_buckets(store, &query, report_see, walk, error);
     if (rc == -ENOMEM)
         return error_set(error, rc, "%s: out of memory", store->path);
     if (rc < 0)
@@ -463,7 +470,10 @@ int report_make(struct store *store, const struct report_options *options, struc
                 struct error *error)
 {
     cleanup_free struct history_guest *guests = NULL;
-    struct walk walk = {.report = report, .time_s = -1, .short_since_s = -1, .state = SEED};
+    struct walk walk = {.report = report,
+                        .time_s = -1,
+                        .state = SEED,
+                        .shortage.capacity_bytes = (double)options->capacity_bytes};
     ssize_t n = history_guests(store, &guests, error);
     int rc;
 
@@ -481,11 +491,6 @@ int report_make(struct store *store, const struct report_options *options, struc
     if (rc < 0)
         report_free(report);
     return rc;
-}
-
-double report_gap_share(const struct report *report)
-{
-    return fmax(1 - report->known_s / fmax(report->to_s - report->from_s, 1), 0);
 }
 
 void report_free(struct report *report)

@@ -2,19 +2,22 @@
 /**
  * @file report.h  What the history says of each guest of a host, and of the host.
  *
- * It is made from buckets, so its quantiles are within SKETCH_ERROR; the maximum is exact. What all
- * guests need together is what was added up minute by minute (host_need.h); estimate/packing.h says
- * what more would fit.
+ * It is made from buckets, so the quantiles of a guest are within SKETCH_ERROR; the maximum is
+ * exact. What all guests need together is added up minute by minute (host_need.h), and exact;
+ * estimate/packing.h says what more would fit.
  */
 #pragma once
 
 #include "keep/history.h"
 #include "keep/report_options.h"
 
+#include <math.h>
+
 struct report_guest {
     struct history_guest guest;
     bool running;                /* measured when the report ends */
     bool not_measured;           /* of late: its working set counts as all that is resident */
+    bool assumed;                /* likewise, at any time of the report */
     double last_s;               /* its last bucket */
     uint64_t records;            /* that have the window; 0: none of what follows of WSS is known */
     double measured_s;           /* the time that they stand for */
@@ -40,9 +43,15 @@ struct report {
     uint64_t ram_bytes, resident_bytes, reclaimable_bytes; /* sums, of those that run */
     double known_s;  /* the time that a sum is kept of; the rest is a gap, which is in no figure */
     double shortage; /* with a capacity: the share of draws in which it did not suffice */
-    /* With a capacity: the minutes in which it did not suffice, and, from minutes, the longest run
-     * of them. */
-    double short_s, longest_short_s;
+    /* With a capacity: the minutes in which it did not suffice, and the longest run of them. Some
+     * are rough where only the distribution of an hour is kept: then short_s is an estimate within
+     * bounds, and the longest run is not known. */
+    double short_s, short_low_s, short_high_s, longest_short_s;
+    bool short_rough;
+    /* Guests that were not measured at some time, and count as all that is resident in the totals
+     * then; and how much that was at most. */
+    size_t n_assumed;
+    double assumed_bytes;
     double fit; /* with a capacity and a size: how many more */
 };
 
@@ -56,4 +65,7 @@ int report_make(struct store *store, const struct report_options *options, struc
 void report_free(struct report *report);
 
 /** The share of the time from from_s to to_s that no sum is kept of. */
-double report_gap_share(const struct report *report);
+static inline double report_gap_share(const struct report *report)
+{
+    return fmax(1 - report->known_s / fmax(report->to_s - report->from_s, 1), 0);
+}

@@ -40,8 +40,11 @@ int report_level(struct store *store, const struct report_options *options, int 
 
     if (rc == 0)
         rc = first_time(store, options, BUCKET_MINUTE, &minutes_s, error);
-    if (rc == 0)
-        *level_s = minutes_s <= *from_s + BUCKET_HOUR ? BUCKET_MINUTE : BUCKET_HOUR;
+    if (rc == 0) {
+        const bool any = minutes_s < options->to_s;
+
+        *level_s = any && minutes_s <= *from_s + BUCKET_HOUR ? BUCKET_MINUTE : BUCKET_HOUR;
+    }
     return rc;
 }
 

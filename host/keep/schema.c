@@ -71,6 +71,12 @@ static const struct table_ddl {
             "host TEXT NOT NULL, guests INTEGER NOT NULL, minutes INTEGER NOT NULL, "
             "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, host)) STRICT, WITHOUT ROWID",
      .added = true},
+    /* Minute by minute within an hour: host_need.h. "needs" is [minute, bytes, ...]. */
+    {.name = "host_minutes",
+     .sql = "CREATE TABLE host_minutes(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+            "host TEXT NOT NULL, window_ms INTEGER NOT NULL, needs TEXT NOT NULL, "
+            "PRIMARY KEY(level_s, start_s, host, window_ms)) STRICT, WITHOUT ROWID",
+     .added = true},
     /* What the guest itself reported at the time of a sample; NULL is not known. */
     {.name = "word",
      .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",

@@ -39,6 +39,7 @@ static const char *const steps[] = {
     OLDEST_BUCKETS("word_bucket", "3600"),
     OLDEST_BUCKETS("bucket", "3600"),
     OLDEST_BUCKETS("host_need", "3600"),
+    OLDEST_BUCKETS("host_minutes", "3600"),
 };
 #define N_STEPS (sizeof(steps) / sizeof(steps[0]))
 

@@ -3,6 +3,7 @@
 #include "keep/timeline.h"
 
 #include "base/cleanup.h"
+#include "keep/bucket_need.h"
 #include "keep/moments.h"
 
 #include <errno.h>
@@ -213,6 +214,8 @@ static int take_moment(const struct history_moment *moment, void *context)
     }
     cell = &reading->cells[reading->cell];
     cell->recorded = true;
+    cell->until_s = (double)moment->start_s + reading->span->level_s - BUCKET_MINUTE +
+                    bucket_stands_s((double)bucket->period_ms / 1000 / (double)bucket->records);
     cell->flags |= bucket->summary.flags;
     cell->ram = bucket->summary.ram_bytes;
     mean_add(&reading->resident, bucket->summary.resident_bytes, weight);

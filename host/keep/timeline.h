@@ -20,6 +20,7 @@
 /** Bytes; what is not known is NAN. */
 struct timeline_cell {
     bool recorded;                     /* a record stands for it */
+    double until_s;                    /* its last one stands, if none comes after it */
     unsigned flags;                    /* of any of its records */
     double ram, resident;              /* last, mean */
     double wss, low, high, wss_max;    /* of the window; means, and the largest */

@@ -3,7 +3,9 @@
 #include "plan/from_history.h"
 
 #include "base/cleanup.h"
+#include "keep/bucket_beside.h"
 #include "keep/bucket_need.h"
+#include "keep/standing.h"
 #include "plan/from_prometheus.h"
 #include "plan/prom_client.h"
 #include "plan/roster.h"
@@ -11,7 +13,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Reading hours takes about so much of the time. */
 #define HOURS_SHARE 0.05
@@ -23,8 +24,16 @@ struct minutes {
     struct roster *roster;
     struct plan_fleet *fleet;
     size_t source, noted;
-    double *until_s; /* of each guest: up to when its minutes of the source are known */
-    double *known_s; /* of each guest: for how long they are */
+    double *known_s; /* of each guest: for how long its need is known */
+    struct minutes_guest *guests;
+    struct store *store; /* that is being read, */
+    struct error *error;
+};
+
+/* A guest while its minutes are read. */
+struct minutes_guest {
+    int64_t id; /* in the history: of two, where the host was renamed; 0: none yet */
+    struct standing_guest standing;
 };
 
 void plan_warn(const struct plan_reading *reading, const char *text)
@@ -54,29 +63,58 @@ static double done_by(const struct minutes *minutes, double time_s)
            fmax(minutes->reading->to_s - minutes->fleet->from_s, 1);
 }
 
-/* How much of the time a need stands for was not known before. */
-static void count_minutes(struct minutes *minutes, size_t guest, double start_s, double lasts_s)
+static void note_span(struct minutes *minutes, size_t guest, const struct standing_span *span)
 {
-    const double end_s = start_s + lasts_s;
-    const double from_s = fmax(start_s, minutes->until_s[guest]);
+    const double known_s = span->known_s - fmax(span->from_s, minutes->fleet->from_s);
 
-    minutes->known_s[guest] += fmax(end_s - from_s, 0);
-    minutes->until_s[guest] = fmax(end_s, minutes->until_s[guest]);
+    plan_note(minutes->fleet, guest, span->from_s, span->known_s - span->from_s, span->bytes);
+    minutes->known_s[guest] += fmax(known_s, 0);
+}
+
+static int read_events(const struct minutes *minutes, struct minutes_guest *guest, int64_t id)
+{
+    if (guest->id == id)
+        return 0;
+    standing_events_free(&guest->standing.events);
+    guest->id = id;
+    guest->standing.forward = true;
+    return standing_events_read(minutes->store, id, minutes->reading->to_s, &guest->standing.events,
+                                minutes->error);
 }
 
 static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct minutes *minutes = context;
     const struct roster_guest *guest = roster_find(minutes->roster, minutes->source, id);
+    struct standing_span span;
     double bytes;
+    int rc;
 
     if (!guest || guest->number == PLAN_NOT_THERE || !bucket_need(bucket, &bytes))
         return 0;
-    plan_note(minutes->fleet, guest->number, (double)start_s, bucket_need_lasts(bucket), bytes);
-    count_minutes(minutes, guest->number, (double)start_s, bucket_need_lasts(bucket));
+    rc = read_events(minutes, &minutes->guests[guest->number], id);
+    if (rc < 0)
+        return rc;
+    if (standing_next(&minutes->guests[guest->number].standing, start_s, bucket, &span))
+        note_span(minutes, guest->number, &span);
     if (minutes->noted++ % REPORT_EACH == 0)
         report_source(done_by(minutes, (double)start_s), minutes);
     return 0;
+}
+
+/* The last record of each guest stands until the next may be due. */
+static void end_minutes(struct minutes *minutes)
+{
+    struct standing_span span;
+
+    for (size_t g = 0; g < minutes->fleet->n_guests; g++) {
+        struct minutes_guest *guest = &minutes->guests[g];
+
+        if (standing_end(&guest->standing, &span))
+            note_span(minutes, g, &span);
+        standing_events_free(&guest->standing.events);
+        guest->id = 0;
+    }
 }
 
 /* What there is instead of the window that was asked for. */
@@ -107,21 +145,43 @@ static bool has_guests(const struct roster *roster, size_t source)
     return false;
 }
 
+/* Records from before the span may stand into it. */
+static int see_before(struct minutes *minutes, double from_s, struct error *error)
+{
+    const struct roster *roster = minutes->roster;
+    struct bucket_beside beside;
+    int rc = bucket_beside_begin(&beside, minutes->store, false, error);
+
+    for (size_t r = 0; rc >= 0 && r < roster->n_rows; r++) {
+        if (roster->rows[r].source != minutes->source)
+            continue;
+        rc = bucket_beside_read(&beside, roster->rows[r].id, (int64_t)from_s - 1,
+                                minutes->reading->window_s, error);
+        if (rc == 1)
+            rc = see_minute(roster->rows[r].id, beside.start_s, beside.bucket, minutes);
+    }
+    bucket_beside_end(&beside);
+    return rc < 0 ? rc : 0;
+}
+
 static int read_file_minutes(struct minutes *minutes, struct error *error)
 {
     const struct plan_reading *reading = minutes->reading;
     const struct history_query query = {BUCKET_MINUTE, reading->from_s, reading->to_s,
                                         reading->window_s};
-    struct store *store;
-    int rc = history_open(reading->sources[minutes->source].path, &store, error);
+    int rc = history_open(reading->sources[minutes->source].path, &minutes->store, error);
 
     if (rc < 0)
         return rc;
     minutes->noted = 0;
-    rc = history_buckets(store, &query, see_minute, minutes, error);
+    minutes->error = error;
+    rc = see_before(minutes, reading->from_s, error);
+    if (rc == 0)
+        rc = history_buckets(minutes->store, &query, see_minute, minutes, error);
+    end_minutes(minutes);
     if (rc == 0 && minutes->noted == 0 && has_guests(minutes->roster, minutes->source))
-        rc = no_such_window(reading, minutes->source, store, error);
-    store_close(store);
+        rc = no_such_window(reading, minutes->source, minutes->store, error);
+    store_close(minutes->store);
     return rc;
 }
 
@@ -174,7 +234,9 @@ static int make_fleet(const struct plan_reading *reading, struct roster *roster,
     int step_s = reading->step_s;
 
     for (size_t h = 0; h < roster->n_hosts; h++)
-        end_s = fmax(end_s, fmin(roster->hosts[h].host.last_s + BUCKET_HOUR, reading->to_s));
+        end_s = fmax(end_s,
+                     fmin(fmax(roster->hosts[h].host.last_s + BUCKET_HOUR, roster->hosts[h].due_s),
+                          reading->to_s));
     if (step_s == 0)
         step_s = plan_step_s(end_s - from_s, n);
     if (plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, step_s) < 0)
@@ -226,18 +288,16 @@ static int count_missed(const struct minutes *minutes, struct error *error)
 static int read_all_minutes(struct minutes *minutes, struct error *error)
 {
     const size_t n = minutes->fleet->n_guests + 1;
-    cleanup_free double *until_s = calloc(n, sizeof(*until_s));
     cleanup_free double *known_s = calloc(n, sizeof(*known_s));
+    cleanup_free struct minutes_guest *guests = calloc(n, sizeof(*guests));
     int rc = 0;
 
-    if (!until_s || !known_s)
+    if (!known_s || !guests)
         return error_set(error, -ENOMEM, "out of memory");
-    minutes->until_s = until_s;
+    minutes->guests = guests;
     minutes->known_s = known_s;
-    for (; rc == 0 && minutes->source < minutes->reading->n_sources; minutes->source++) {
-        memset(until_s, 0, n * sizeof(*until_s)); /* sources come in any order of time */
+    for (; rc == 0 && minutes->source < minutes->reading->n_sources; minutes->source++)
         rc = read_minutes(minutes, error);
-    }
     return rc == 0 ? count_missed(minutes, error) : rc;
 }
 

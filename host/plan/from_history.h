@@ -4,13 +4,14 @@
  * for which guests there are and how large they should be, minutes for what they needed. A source
  * may also be the URL of a Prometheus HTTP API (from_prometheus.h), which has many hosts.
  *
- * A guest's need in a minute is the upper bound of its WSS, or the largest WSS of that minute; of
- * one that is measured less often it stands until the next record may be due. A guest that cannot
- * be measured needs what is resident. Of guests that were on several hosts (one UUID) the host with
- * the last hour has them, with all their history; of two with the same one that where they have not
- * ended. Guests that have ended are left out, and those without a record for an hour while others
- * of the host had some, unless they are suspended or not watched. Hosts are those of guests that
- * have an hour in the span, and such as have no guests now.
+ * A guest's need in a minute is the upper bound of its WSS, or the largest WSS of that minute. It
+ * stands until the guest's next record, or until that is late, however seldom it is measured: just
+ * as an exporter serves it, so that a URL gives the same plan (keep/standing.h). A guest that
+ * cannot be measured needs what is resident. Of guests that were on several hosts (one UUID) the
+ * host with the last hour has them, with all their history; of two with the same one that where
+ * they have not ended. Guests that have ended are left out, and those without a record for an hour
+ * while others of the host had some, unless that still stands, or they are suspended or not
+ * watched. Hosts are those of guests that have an hour in the span, and such as have no guests now.
  */
 #pragma once
 

@@ -152,6 +152,8 @@ static void merge_host(struct roster *roster, const struct plan_reading *reading
     struct roster_host *host = &roster->hosts[row->host];
 
     host->host.last_s = fmax(host->host.last_s, row->last_s);
+    if (!has_ended(row))
+        host->due_s = fmax(host->due_s, row->last_s + row->lasts_s);
     host->silent &= has_ended(row) || is_event(row, EVENT_SUSPEND);
     if (r > 0 && row[-1].source == row->source && row[-1].host != row->host &&
         !prom_is_url(reading->sources[row->source].path))
@@ -191,12 +193,13 @@ int roster_add(struct roster *roster, const struct plan_reading *reading,
 
 /* --- who is there ----------------------------------------------------------------------------- */
 
-/* A guest without records while others of its host have some is gone, unless none are due. */
+/* A guest without records while others of its host have some is gone, unless none are due, or its
+ * last one still stands. */
 static bool is_there(const struct roster *roster, const struct roster_row *row, double from_s)
 {
     if (has_ended(row))
         return false;
-    if (row->last_s + PLAN_RECENT_S >= roster->hosts[row->host].host.last_s)
+    if (row->last_s + PLAN_RECENT_S + row->lasts_s >= roster->hosts[row->host].host.last_s)
         return true;
     return row->event_s >= from_s && (is_event(row, EVENT_SUSPEND) || is_event(row, EVENT_UNWATCH));
 }
@@ -208,7 +211,8 @@ size_t roster_number(struct roster *roster, const struct plan_reading *reading)
     for (size_t h = 0; h < roster->n_hosts; h++) {
         struct roster_host *host = &roster->hosts[h];
 
-        host->host.stale = host->host.last_s + BUCKET_HOUR + PLAN_RECENT_S < reading->to_s &&
+        host->host.stale = fmax(host->host.last_s + BUCKET_HOUR, host->due_s) + PLAN_RECENT_S <
+                               reading->to_s &&
                            !(host->silent && !host->among);
     }
     for (size_t g = 0; g < roster->n_guests; g++) {

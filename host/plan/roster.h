@@ -24,6 +24,7 @@ struct roster_row {
     size_t next; /* the guest's next row; PLAN_NOT_THERE */
     char name[256];
     double first_s, last_s;            /* Unix time: the hours that it has records of */
+    double lasts_s;                    /* how long a record of the last one stands */
     uint64_t hours[ROSTER_HOURS / 64]; /* a bit for each, back from the end of the span */
     uint64_t ram_bytes, used_bytes;    /* as plan_guest */
     double size_window_s, size_p99_bytes;
@@ -45,6 +46,7 @@ struct roster_guest {
 struct roster_host {
     struct plan_host host;
     size_t source; /* the first file that has it */
+    double due_s;  /* Unix time: up to when some record stands, by the hour */
     bool among;    /* a file has it and others, as after it was renamed */
     bool silent;   /* no record is due: all of its guests have ended or are suspended */
 };

@@ -31,6 +31,9 @@ struct file {
     struct guest_hours *of; /* each of them */
 };
 
+/* Records of so long ago may still stand when the span begins. */
+#define STANDS_MAX_S (96 * 3600.0)
+
 /* --- its hours -------------------------------------------------------------------------------- */
 
 /* Sizes of shorter windows do not count any more once there is a longer one. */
@@ -71,14 +74,18 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
     const struct history_guest key = {.id = id};
     const struct history_guest *found = bsearch(&key, file->guests, file->n, sizeof(key),
                                                 compare_id);
+    const double lasts_s = bucket_lasts_s((double)bucket->period_ms / 1000 /
+                                          (double)bucket->records);
     struct guest_hours *guest;
 
-    if (!found || bucket->summary.ram_bytes <= 0)
+    if (!found || bucket->summary.ram_bytes <= 0 ||
+        (double)start_s + fmax(lasts_s, BUCKET_HOUR) <= file->reading->from_s)
         return 0;
     guest = &file->of[found - file->guests];
     if (guest->row.first_s == 0)
         guest->row.first_s = (double)start_s;
     guest->row.last_s = (double)start_s;
+    guest->row.lasts_s = lasts_s;
     guest->row.ram_bytes = (uint64_t)bucket->summary.ram_bytes;
     guest->row.unmeasured = bucket->summary.flags & FLAG_NOT_MEASURED && bucket->n_windows == 0;
     mark_hour(&guest->row, file->reading->to_s - (double)start_s);
@@ -211,7 +218,8 @@ static int add_empty(const struct file *file, struct error *error)
 
 static int read_file(struct file *file, struct error *error)
 {
-    const struct history_query query = {BUCKET_HOUR, file->reading->from_s, file->reading->to_s, 0};
+    const struct history_query query = {BUCKET_HOUR, file->reading->from_s - STANDS_MAX_S,
+                                        file->reading->to_s, 0};
     size_t added;
     int rc;
 

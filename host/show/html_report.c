@@ -68,7 +68,15 @@ static void doubts(FILE *out, const struct report *report)
 {
     const struct report_options *options = &report->options;
     const bool hours = report->level_s == BUCKET_HOUR;
+    char bytes[32];
 
+    if (report->n_assumed > 0)
+        fprintf(
+            out,
+            " Not measured at some time: %zu guest%s. All that was resident of them then, up to "
+            "%s, is in what all need together.",
+            report->n_assumed, plural((double)report->n_assumed),
+            show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes));
     if (report_gap_share(report) > 0.005)
         fprintf(out,
                 " For %.1f %% of that time there is no record: it is in none of these figures.",
@@ -97,10 +105,10 @@ static void needs(FILE *out, const struct report *report)
         return;
     fprintf(out,
             "Of %s all guests together need %s or less for %g %% of the time, and more than is "
-            "there for %.3g %%.",
+            "there for %s%.3g %%.",
             show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
             show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
-            100 * (1 - options->risk), 100 * report->shortage);
+            100 * (1 - options->risk), report->short_rough ? "about " : "", 100 * report->shortage);
     if (options->guest_bytes)
         fprintf(out, " %.0f more guest%s of %s like these would fit at a risk of %g %%.",
                 report->fit, plural(report->fit),
@@ -122,27 +130,47 @@ static void add_known(double *sum, double value)
         *sum = (isfinite(*sum) ? *sum : 0) + value;
 }
 
-/* Sums over guests; a guest without a working set counts with all that is resident. */
-static void sum_cell(const struct html_report *page, size_t i, struct timeline_cell *sum)
+/* A guest without a working set counts with all that is resident. */
+static void add_cell(struct timeline_cell *sum, const struct timeline_cell *cell)
+{
+    if (!cell->recorded)
+        return;
+    sum->recorded = true;
+    add_known(&sum->ram, cell->ram);
+    add_known(&sum->resident, cell->resident);
+    add_known(&sum->wss, isfinite(cell->wss) ? cell->wss : cell->resident);
+}
+
+/* The last record of a guest that runs stands until the next is late. */
+static void add_guest(const struct html_report *page, size_t guest, struct timeline_cell *sums)
+{
+    const struct timeline_span *span = page->span;
+    const struct timeline_cell *cells = &page->cells[guest * span->n_cells];
+    size_t end = span->n_cells;
+
+    while (end > 0 && !cells[end - 1].recorded)
+        end--;
+    for (size_t i = 0; i < end; i++)
+        add_cell(&sums[i], &cells[i]);
+    for (size_t i = end; end > 0 && i < span->n_cells; i++)
+        if (page->report->guests[guest].running &&
+            span->begin_s + (double)i * span->cell_s < cells[end - 1].until_s)
+            add_cell(&sums[i], &cells[end - 1]);
+}
+
+static void add_guests(const struct html_report *page, struct timeline_cell *sums)
 {
     const double capacity = (double)page->report->options.capacity_bytes;
 
-    *sum = (struct timeline_cell){.ram = NAN,
-                                  .resident = NAN,
-                                  .wss = NAN,
-                                  .low = NAN,
-                                  .high = NAN,
-                                  .has = capacity > 0 ? capacity : NAN};
-    for (size_t g = 0; g < page->report->n_guests; g++) {
-        const struct timeline_cell *cell = &page->cells[g * page->span->n_cells + i];
-
-        if (!cell->recorded)
-            continue;
-        sum->recorded = true;
-        add_known(&sum->ram, cell->ram);
-        add_known(&sum->resident, cell->resident);
-        add_known(&sum->wss, isfinite(cell->wss) ? cell->wss : cell->resident);
-    }
+    for (size_t i = 0; i < page->span->n_cells; i++)
+        sums[i] = (struct timeline_cell){.ram = NAN,
+                                         .resident = NAN,
+                                         .wss = NAN,
+                                         .low = NAN,
+                                         .high = NAN,
+                                         .has = capacity > 0 ? capacity : NAN};
+    for (size_t g = 0; g < page->report->n_guests; g++)
+        add_guest(page, g, sums);
 }
 
 static const struct html_series host_series[] = {
@@ -162,8 +190,7 @@ static int host(FILE *out, const struct html_report *page)
 
     if (!sums)
         return -ENOMEM;
-    for (size_t i = 0; i < page->span->n_cells; i++)
-        sum_cell(page, i, &sums[i]);
+    add_guests(page, sums);
     fprintf(out,
             "<section class=\"card\" aria-label=\"The host\" data-begin=\"%.0f\" "
             "data-cell=\"%.0f\" data-name=\"",
@@ -174,7 +201,7 @@ static int host(FILE *out, const struct html_report *page)
     print_verdict(out, page->report);
     html_chart(out, page->span, sums, &chart);
     fputs(
-        "<p class=\"note\">Sums over the guests that have a record at the time; a guest that cannot be "
+        "<p class=\"note\">Sums over the guests of which a record stands for the time; a guest that cannot be "
         "measured counts with all that is resident.</p></section>\n",
         out);
     free(sums);

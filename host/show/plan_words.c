@@ -201,6 +201,24 @@ static void say_short_histories(const struct plan_voice *voice, const struct pla
             PLAN_DAYS_ENOUGH, voice->end);
 }
 
+/* Needs of hosts contain what is assumed, and a narrow terminal has no column for that. */
+static void say_assumed(const struct plan_voice *voice, const struct plan_fleet *fleet)
+{
+    double bytes = 0;
+    size_t n = 0;
+    char text[32];
+
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        if (fleet->guests[g].unmeasured) {
+            bytes += fleet->guests[g].max_bytes;
+            n++;
+        }
+    if (n > 0)
+        say(voice,
+            "Not measured: %zu guest%s. All that is resident of them, up to %s, counts as needed.",
+            n, plural((double)n), show_bytes(text, sizeof(text), (uint64_t)bytes));
+}
+
 /* The mean of the hosts that have guests. */
 static double missed_share(const struct plan_shown *shown)
 {
@@ -221,6 +239,7 @@ void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *sh
     const double risk = shown->request->options.risk;
 
     say_stale(voice, fleet);
+    say_assumed(voice, fleet);
     if (shown->result->unknown > 0.005)
         say(voice,
             "For %.1f%% of the guests' time there is no record: a guest then counts as at the same "

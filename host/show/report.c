@@ -98,16 +98,27 @@ static int add_total(struct table *table, const struct report *report)
     return add_cells(table, cell);
 }
 
+/* The sums contain what is assumed, so a line below them says it however narrow the terminal is. */
+static void print_assumed(const struct report *report)
+{
+    char bytes[32];
+
+    if (report->n_assumed > 0)
+        printf("Not measured at some time: %zu guest%s. All that was resident of them then, up to "
+               "%s, is in what all need together.\n",
+               report->n_assumed, plural((double)report->n_assumed),
+               show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes));
+}
+
 static void print_shortage(const struct report *report)
 {
-    if (report->level_s == BUCKET_HOUR)
-        printf(
-            "It was short in %.0f of %.0f minutes; of some of them it is not kept any more which "
-            "they were, nor for how many at a stretch.\n",
-            report->short_s / 60, report->known_s / 60);
+    if (report->short_rough)
+        printf("It was short in between %.0f and %.0f of %.0f minutes: of some hours the minutes "
+               "themselves are not kept.\n",
+               report->short_low_s / 60, report->short_high_s / 60, report->known_s / 60);
     else if (report->short_s > 0)
-        printf("It was short in %.0f of %zu minutes, for up to %.0f at a stretch.\n",
-               report->short_s / 60, report->n_times, report->longest_short_s / 60);
+        printf("It was short in %.0f of %.0f minutes, for up to %.0f at a stretch.\n",
+               report->short_s / 60, report->known_s / 60, report->longest_short_s / 60);
 }
 
 /* How much the statistics can say: of a day no risk of one in a thousand. */
@@ -121,10 +132,10 @@ static void print_fit(const struct report *report)
     if (!options->capacity_bytes)
         return;
     printf("Of %s all guests together need %s or less for %g%% of the time, and more than is there "
-           "for %.3g%%.\n",
+           "for %s%.3g%%.\n",
            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
-           100 * (1 - options->risk), 100 * report->shortage);
+           100 * (1 - options->risk), report->short_rough ? "about " : "", 100 * report->shortage);
     print_shortage(report);
     if (options->guest_bytes)
         printf("%.0f%s more guest%s of %s like these fit%s at a risk of %g%%.\n", report->fit,
@@ -161,6 +172,7 @@ static int print_table(const struct report *report)
         if (isatty(STDOUT_FILENO) && *host_memory_of(memory, report->host, report->ram_bytes))
             printf("host now: %s\n", memory);
         table_print(table, true);
+        print_assumed(report);
         if (report_gap_share(report) > 0.005)
             printf("For %.1f%% of that time there is no record: it is in none of these figures.\n",
                    100 * report_gap_share(report));
@@ -222,10 +234,16 @@ static json_t *guest_json(const struct report_guest *guest)
     return object;
 }
 
+static void set_real(json_t *object, const char *key, bool known, double value)
+{
+    json_object_set_new(object, key, known ? json_real(value) : json_null());
+}
+
 static json_t *total_json(const struct report *report)
 {
     json_t *object = json_object();
-    bool capacity = report->options.capacity_bytes > 0;
+    const bool capacity = report->options.capacity_bytes > 0;
+    const bool exact = capacity && !report->short_rough;
 
     set_bytes(object, "ram_bytes", (double)report->ram_bytes);
     set_bytes(object, "resident_bytes", (double)report->resident_bytes);
@@ -238,12 +256,13 @@ static json_t *total_json(const struct report *report)
     json_object_set_new(object, "capacity_bytes",
                         capacity ? json_integer((json_int_t)report->options.capacity_bytes)
                                  : json_null());
-    json_object_set_new(object, "shortage", capacity ? json_real(report->shortage) : json_null());
-    json_object_set_new(object, "short_seconds",
-                        capacity ? json_real(report->short_s) : json_null());
-    capacity &= report->level_s == BUCKET_MINUTE;
-    json_object_set_new(object, "longest_short_seconds",
-                        capacity ? json_real(report->longest_short_s) : json_null());
+    set_real(object, "shortage", exact, report->shortage);
+    set_real(object, "short_seconds", exact, report->short_s);
+    set_real(object, "short_seconds_low", capacity, report->short_low_s);
+    set_real(object, "short_seconds_high", capacity, report->short_high_s);
+    set_real(object, "longest_short_seconds", exact, report->longest_short_s);
+    set_bytes(object, "not_measured_guests", (double)report->n_assumed);
+    set_bytes(object, "not_measured_bytes", report->assumed_bytes);
     return object;
 }
 
@@ -311,6 +330,10 @@ static const char *const csv_names[] = {
     "fit",
     "short_seconds",
     "longest_short_seconds",
+    "short_seconds_low",
+    "short_seconds_high",
+    "not_measured_guests",
+    "not_measured_bytes",
     NULL,
 };
 
@@ -355,13 +378,22 @@ static void csv_guest(const struct report *report, const struct report_guest *gu
         csv_nothings(&csv, 5);
     }
     csv_whole(&csv, guest->reclaimable_bytes);
-    csv_nothings(&csv, 6);
+    csv_nothings(&csv, 10);
     csv_end(&csv);
+}
+
+static void csv_known(struct csv *csv, bool known, double value)
+{
+    if (known)
+        csv_number(csv, value);
+    else
+        csv_nothing(csv);
 }
 
 static void csv_host(const struct report *report)
 {
     const struct report_options *options = &report->options;
+    const bool exact = options->capacity_bytes > 0 && !report->short_rough;
     struct csv csv = {0};
 
     csv_text(&csv, "host");
@@ -380,7 +412,7 @@ static void csv_host(const struct report *report)
     csv_whole(&csv, report->reclaimable_bytes);
     if (options->capacity_bytes) {
         csv_whole(&csv, options->capacity_bytes);
-        csv_number(&csv, report->shortage);
+        csv_known(&csv, exact, report->shortage);
     } else {
         csv_nothings(&csv, 2);
     }
@@ -390,14 +422,12 @@ static void csv_host(const struct report *report)
     } else {
         csv_nothings(&csv, 2);
     }
-    if (options->capacity_bytes)
-        csv_number(&csv, report->short_s);
-    else
-        csv_nothing(&csv);
-    if (options->capacity_bytes && report->level_s == BUCKET_MINUTE)
-        csv_number(&csv, report->longest_short_s);
-    else
-        csv_nothing(&csv);
+    csv_known(&csv, exact, report->short_s);
+    csv_known(&csv, exact, report->longest_short_s);
+    csv_known(&csv, options->capacity_bytes > 0, report->short_low_s);
+    csv_known(&csv, options->capacity_bytes > 0, report->short_high_s);
+    csv_whole(&csv, report->n_assumed);
+    csv_whole(&csv, (uint64_t)report->assumed_bytes);
     csv_end(&csv);
 }
 

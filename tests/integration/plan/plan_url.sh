@@ -48,6 +48,8 @@ history c $begin $last ci:6:25:25:0
 history c $begin $((now - day)) gone:7:200:200:0
 event c gone end $((day - 60))
 history c $begin $((now - 900)) brief:10:20:20:0
+# Measured each four hours, the last time two and a half hours ago. What it needs is in the middle of a bin of a sketch.
+period=14400 history c $((last - 9000 - 6 * 14400)) $last seldom:11:99:99:0
 history e $begin $last only:8:25:25:0
 event e only end 0
 capacity=$((1 << 30)) reserve=$((64 << 20))
@@ -131,6 +133,10 @@ check "a suspended guest is there" says '[.guests[] | select(.suspended) | .doma
 check "one that has ended is not" says '[.guests[] | select(.domain == "gone")] == []'
 check "nor is one that ended minutes ago" says '[.guests[] | select(.domain == "brief")] == []'
 check "a host without guests is a place" says '.hosts[3] | .host == "e" and .guests == 0 and .stale == false'
+# A day, 2.5 hours, and less than one in which it is not late.
+check "a guest that is measured each four hours is there all of the time" says '.guests[] | select(.domain == "seldom") |
+	.days > 1.1 and .days < 1.11'
+check "and in what its host needs" says '.hosts[2].need_p50_bytes / 1048576 | . >= 250 and . < 290'
 check "moves are found" says '.moves | length > 0'
 check "an option prevails over the host's capacity" test "$(plan --capacity b=8G --json | jq -c '[.hosts[].capacity_bytes / 1048576]')" = '[1024,8192,1024,1024]'
 history d $begin $last extra:9:50:50:0

@@ -92,6 +92,23 @@ START_TEST(it_stands_until_the_next_record_may_be_due)
 }
 END_TEST
 
+/* And however long that is: the guest is there, beside one that is measured each minute. */
+START_TEST(also_for_hours)
+{
+    struct ages_record record = kept_record("seldom", UUID_1, T0 + 5, 100);
+    const struct store_entry entry = {.record = &record, .period_s = 4 * HOUR_S};
+
+    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
+    add("often", UUID_2, T0 + 3 * HOUR_S + 5, 100);
+    read_at(T0 + 3 * HOUR_S + 60);
+    ck_assert_uint_eq(planning.n, 2);
+    ck_assert_double_eq(planning.guests[0].need_bytes, NEED(100));
+    add("often", UUID_2, T0 + 5 * HOUR_S + 5, 100);
+    read_at(T0 + 5 * HOUR_S + 60);
+    ck_assert_uint_eq(planning.n, 1);
+}
+END_TEST
+
 START_TEST(a_size_is_of_the_last_whole_hour)
 {
     add("web1", UUID_1, T0 + 5, 100);
@@ -184,6 +201,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_need_is_of_the_last_whole_minute);
     tcase_add_test(tcase, it_stands_until_the_next_record_may_be_due);
+    tcase_add_test(tcase, also_for_hours);
     tcase_add_test(tcase, a_size_is_of_the_last_whole_hour);
     tcase_add_test(tcase, a_suspended_guest_is_there_and_one_that_ended_is_not);
     tcase_add_test(tcase, one_without_records_while_others_have_some_is_gone);

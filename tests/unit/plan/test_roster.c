@@ -347,6 +347,85 @@ START_TEST(minutes_of_a_guest_that_moved_count_in_any_order)
 }
 END_TEST
 
+/* --- guests that are measured seldom ---------------------------------------------------------- */
+
+static void add_seldom(struct store *store, double ago, uint64_t mib)
+{
+    const struct ages_record record = kept_record("seldom", UUID_1, AGO(ago), mib);
+    const struct store_entry entry = {.record = &record, .period_s = 4 * HOUR_S};
+
+    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
+}
+
+/* Its need in the plan so many hours ago, in MiB: a record's is 1 more, in units of 4. */
+static double need_at(double ago)
+{
+    const size_t g = strcmp(fleet.guests[0].uuid, UUID_1) == 0 ? 0 : 1;
+    const double step = floor((AGO(ago) - fleet.from_s) / fleet.step_s);
+    const uint8_t code = plan_series(&fleet, g)[(size_t)step];
+
+    return code == PLAN_CODE_NONE ? NAN : code * plan_unit(&fleet.guests[g]) / (double)MIB;
+}
+
+/* No matter how long that is: until the next record, or until it is late, as an exporter has it. */
+START_TEST(a_need_stands_until_the_next_record)
+{
+    const struct plan_source source = {path_of("a"), NULL};
+    const struct stay other = STAY("testhost", "often", UUID_2, 30, 0, .mib = 1);
+    const struct stay seldom = {.host = "testhost", .uuid = UUID_1};
+    struct store *store;
+
+    write_stay("a", &other, EVENT_START);
+    store = kept_open(path_of("a"));
+    add_seldom(store, 25, 300); /* late */
+    add_seldom(store, 20, 200);
+    add_seldom(store, 16, 100);
+    add_event(store, &seldom, EVENT_END, 13.01);
+    add_event(store, &seldom, EVENT_START, 9);
+    add_seldom(store, 8, 400);
+    add_seldom(store, 4, 150);
+    store_close(store);
+    ck_assert_msg(read_since(28 * DAY, &source, 1) == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert(isnan(need_at(25.02)));
+    for (double ago = 25; ago > 25 - 4.4 + 0.02; ago -= 0.1)
+        ck_assert_double_eq_tol(need_at(ago), 303, 2.1);
+    ck_assert(isnan(need_at(20.5)));
+    for (double ago = 20; ago > 16.01; ago -= 0.1)
+        ck_assert_double_eq_tol(need_at(ago), 203, 2.1);
+    for (double ago = 16; ago > 13.01; ago -= 0.1)
+        ck_assert_double_eq_tol(need_at(ago), 103, 2.1);
+    for (double ago = 12.9; ago > 8.01; ago -= 0.1)
+        ck_assert(isnan(need_at(ago)));
+    for (double ago = 8; ago > 4.01; ago -= 0.1)
+        ck_assert_double_eq_tol(need_at(ago), 403, 2.1);
+    for (double ago = 4; ago > 0.05; ago -= 0.1)
+        ck_assert_double_eq_tol(need_at(ago), 153, 2.1);
+}
+END_TEST
+
+/* Its only record in the span, or none: that of before goes on. */
+START_TEST(also_into_the_span)
+{
+    const struct plan_source source = {path_of("a"), NULL};
+    struct store *store = kept_open(path_of("a"));
+
+    add_seldom(store, 5, 300);
+    add_seldom(store, 1, 200);
+    store_close(store);
+    ck_assert_msg(read_since(2, &source, 1) == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert(!fleet.hosts[0].stale);
+    ck_assert_double_eq_tol(need_at(1.9), 303, 2.1);
+    ck_assert_double_eq_tol(need_at(0.9), 203, 2.1);
+    ck_assert_double_eq_tol(need_at(0.05), 203, 2.1);
+    ck_assert_msg(read_since(0.5, &source, 1) == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert_double_eq_tol(need_at(0.4), 203, 2.1);
+    ck_assert_double_eq_tol(need_at(0.05), 203, 2.1);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("roster");
@@ -366,6 +445,8 @@ static Suite *suite(void)
     tcase_add_test(tcase, two_files_are_of_one_host_only_by_name);
     tcase_add_test(tcase, minutes_that_were_missed_in_a_long_step_are_counted);
     tcase_add_test(tcase, minutes_of_a_guest_that_moved_count_in_any_order);
+    tcase_add_test(tcase, a_need_stands_until_the_next_record);
+    tcase_add_test(tcase, also_into_the_span);
     suite_add_tcase(suite, tcase);
     return suite;
 }
