@@ -119,6 +119,12 @@ static int print_advice(const struct options *options, const struct advice *all,
     return rc;
 }
 
+/* A guest that is measured seldom has no newer record yet. */
+static bool is_recent(const struct decide_input *input)
+{
+    return input->age_s <= fmax(ADVISING_RECENT_S, 3 * input->period_s);
+}
+
 /* Of all guests those that have ended are left out; of one that was named a veto says how old it
  * is. */
 static int advise(struct store *store, struct options *options, const struct history_guest *guests,
@@ -138,7 +144,7 @@ static int advise(struct store *store, struct options *options, const struct his
         if (rc == 0 && named)
             return error_set(error, -ENODATA, "domain %s: no record of the last day is kept",
                              guests[g].name);
-        n += rc == 1 && (named || all[n].input.age_s <= ADVISING_RECENT_S);
+        n += rc == 1 && (named || is_recent(&all[n].input));
     }
     if (n == 0)
         return error_set(error, -ENODATA,

@@ -4,13 +4,16 @@
 
 #include "base/cleanup.h"
 #include "domain/domain.h"
+#include "keep/bucket_need.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DAY_S 86400.0
-/* A longer gap between two minutes that have records is taken for another run of the guest. */
+/* A longer gap between two minutes that have records is taken for another run of the guest, unless
+ * the first one stands for all of it. */
 #define GAP_S 600
 
 /* --- libvirt ---------------------------------------------------------------------------------- */
@@ -151,29 +154,55 @@ struct replaying {
     struct gathering gathering;
     int64_t from_s;        /* before it, only the day is gathered */
     int64_t run_s, last_s; /* when the guest's run began, and its last minute */
+    double until_s;        /* how long that stands if none comes after it */
+    struct decide_input last;
     bool begun;
     struct replayed *out;
 };
+
+static void replay(struct replaying *replaying, int64_t start_s, const struct decide_input *input,
+                   uint64_t reached_bytes)
+{
+    if (start_s < replaying->from_s)
+        return;
+    backtest_see(&replaying->backtest, start_s, input, reached_bytes);
+    if (replaying->out->from_s <= 0)
+        replaying->out->from_s = (double)start_s;
+    replaying->out->to_s = (double)(start_s + BUCKET_MINUTE);
+}
+
+/* Minutes without a record, up to @p start_s: then the last one was all that was known. */
+static void replay_last(struct replaying *replaying, double start_s)
+{
+    const double until_s = fmin(start_s, replaying->until_s);
+    struct decide_input input = replaying->last;
+
+    for (int64_t m = replaying->last_s + BUCKET_MINUTE; (double)m < until_s; m += BUCKET_MINUTE) {
+        input.age_s += BUCKET_MINUTE;
+        input.up_s += BUCKET_MINUTE;
+        replay(replaying, m, &input, DECIDE_UNKNOWN);
+    }
+}
 
 static int see_minute(const struct history_moment *moment, void *context)
 {
     struct replaying *replaying = context;
     const struct decide_windows *windows = replaying->gathering.windows;
-    struct decide_input input;
+    const double each_s = (double)moment->bucket->period_ms / 1000 /
+                          (double)moment->bucket->records;
 
-    if (!replaying->begun || moment->start_s > replaying->last_s + GAP_S)
+    if (replaying->begun)
+        replay_last(replaying, (double)moment->start_s);
+    if (!replaying->begun ||
+        (double)moment->start_s > fmax((double)replaying->last_s + GAP_S, replaying->until_s))
         replaying->run_s = moment->start_s;
     replaying->begun = true;
     replaying->last_s = moment->start_s;
+    replaying->until_s = (double)moment->start_s + bucket_lasts_s(each_s);
     decide_day_from_moment(replaying->gathering.day, windows, moment);
-    if (moment->start_s < replaying->from_s)
-        return 0;
-    decide_from_moment(&input, windows, moment, replaying->gathering.day,
+    decide_from_moment(&replaying->last, windows, moment, replaying->gathering.day,
                        (double)(moment->start_s + BUCKET_MINUTE - replaying->run_s));
-    backtest_see(&replaying->backtest, moment->start_s, &input, decide_reached(windows, moment));
-    if (replaying->out->from_s <= 0)
-        replaying->out->from_s = (double)moment->start_s;
-    replaying->out->to_s = (double)(moment->start_s + BUCKET_MINUTE);
+    replay(replaying, moment->start_s, &replaying->last, decide_reached(windows, moment));
     return 0;
 }
 
@@ -197,6 +226,8 @@ int advising_replay(struct advising *advising, struct store *store,
     backtest_begin(&replaying->backtest, &decide_policy_default, long_s, BUCKET_MINUTE, pending);
     rc = history_moments(store, guest, BUCKET_MINUTE, advising->now_s - span_s - DAY_S,
                          advising->now_s, see_minute, replaying, error);
+    if (rc == 0 && replaying->begun)
+        replay_last(replaying, advising->now_s - BUCKET_MINUTE + 1);
     out->horizon_s = (double)replaying->backtest.horizon_s;
     out->result = replaying->backtest.result;
     return rc;

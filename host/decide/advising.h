@@ -6,7 +6,7 @@
 #include "decide/advice.h"
 #include "domain/domain_memory.h"
 
-/** A guest without a record for longer has most likely ended. */
+/** A guest without a record for longer has most likely ended, unless it is measured more seldom. */
 #define ADVISING_RECENT_S 3600
 
 struct advising {
