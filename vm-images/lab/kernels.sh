@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Kernels for the lab and for test guests, kept in a cache outside the tree.
-# Nothing is installed on this machine: Debian packages are downloaded and unpacked, two kernels are built.
+# Nothing is installed on this machine: Debian packages are downloaded and unpacked, three kernels are built.
 #
 # A finished kernel is a directory $CACHE/kernels/NAME-KEY with vmlinuz, config, release and, for a stock kernel,
 # lib/modules. KEY names the inputs, so a change of configuration or package makes a new directory beside the old one.
@@ -13,13 +13,15 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${VMWSS_CACHE:-$HOME/.cache/vmwss}
 # shellcheck source=architecture.sh
 . "$here/architecture.sh"
-# Of a kernel that is built: what its architecture adds to page_idle_kernel.config; what make is told, where its image is then,
-# and its compiler. Objects are shown as "of about": so many when they were last counted.
-declare -A config_of=([page_idle]=x86_64 [arm64_64k]=arm64_64k)
-declare -A make_of=([page_idle]='ARCH=x86 bzImage' [arm64_64k]='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- Image')
-declare -A image_of=([page_idle]=x86/boot/bzImage [arm64_64k]=arm64/boot/Image)
-declare -A compiler_of=([page_idle]='gcc gcc' [arm64_64k]='aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu')
-declare -A objects_of=([page_idle]=1314 [arm64_64k]=1035)
+# A kernel that is built: the version of its linux-source, and what is added to page_idle_kernel.config, its architecture first.
+declare -A source_of=([page_idle]=6.12 [page_idle_7.3]=7.3 [arm64_64k]=6.12)
+declare -A config_of=([page_idle]=x86_64 [page_idle_7.3]='x86_64 7.3' [arm64_64k]=arm64_64k)
+# Objects are shown as "of about": so many when they were last counted.
+declare -A objects_of=([page_idle]=1314 [page_idle_7.3]=1314 [arm64_64k]=1035)
+# By architecture: what make is told, where the image is then, and the compiler.
+declare -A make_of=([x86_64]='ARCH=x86 bzImage' [arm64_64k]='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- Image')
+declare -A image_of=([x86_64]=x86/boot/bzImage [arm64_64k]=arm64/boot/Image)
+declare -A compiler_of=([x86_64]='gcc gcc' [arm64_64k]='aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu')
 
 say() { printf 'kernels: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
@@ -31,13 +33,17 @@ usage() {
 
 	Prints the directory of each named kernel, after obtaining it when the cache does not have it.
 
-	  page_idle   built from Debian's linux-source-6.12 with page_idle_kernel.config, x86-64 (minutes)
-	  6.12        Debian's stock linux-image-6.12-amd64 (security updates of Debian 12)
-	  6.1         Debian 12's stock linux-image-amd64
-	  5.10        Debian 11's, for test guests; from the mirror that this machine has Debian 12 from
-	  arm64       Debian's stock linux-image-6.12-arm64, base pages of 4 KiB
-	  arm64_16k   likewise, of 16 KiB
-	  arm64_64k   built as page_idle is, for arm64, base pages of 64 KiB
+	  page_idle      built from Debian's linux-source-6.12 with page_idle_kernel.config, x86-64 (minutes)
+	  page_idle_7.3  likewise from linux-source-7.3, with DAMON_STAT, which is off until it is switched on
+	  7.3            Debian's stock linux-image-amd64 of Debian 13's backports, DAMON_STAT on
+	  6.12           Debian's stock linux-image-6.12-amd64 (security updates of Debian 12)
+	  6.1            Debian 12's stock linux-image-amd64
+	  5.10           Debian 11's
+	  arm64          Debian's stock linux-image-6.12-arm64, base pages of 4 KiB
+	  arm64_16k      likewise, of 16 KiB
+	  arm64_64k      built as page_idle is, for arm64, base pages of 64 KiB
+
+	Another Debian's packages come from the mirror that this machine has Debian 12 from.
 
 	  --update    ask apt for the newest version, even if the cache has one
 	  --list      print what the cache has
@@ -99,11 +105,14 @@ candidate_version() {
 		sed -n 's/^Version: //p' | head -n 1
 }
 
-# The package that a meta package stands for, e.g. linux-image-6.1.0-56-amd64; nothing if apt does not know it.
-real_image_package() {
+# needed_packages PACKAGE PATTERN: those it depends on, e.g. linux-image-6.1.0-56-amd64 for a meta package.
+needed_packages() {
 	{ apt-cache "${apt_options[@]}" depends --no-recommends --no-suggests "$1" 2>/dev/null || true; } |
-		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1
+		sed -n "s/^ *Depends: \($2\)\$/\1/p"
 }
+
+# newest_image VERSION: the image's package in Debian's backports, which also have the versions before and after.
+newest_image() { apt-cache "${apt_options[@]}" pkgnames "linux-image-$1." | grep -E '^linux-image-[0-9.]+\+deb[0-9]+-amd64$' | sort -V | tail -n 1; }
 
 # download PACKAGE VERSION: prints the path of the package file.
 download() {
@@ -126,7 +135,11 @@ download() {
 }
 
 # configuration NAME: that of a kernel that is built.
-configuration() { cat -- "$here/page_idle_kernel.config" "$here/page_idle_kernel.${config_of[$1]}.config"; }
+configuration() {
+	local part
+	cat -- "$here/page_idle_kernel.config"
+	for part in ${config_of[$1]}; do cat -- "$here/page_idle_kernel.$part.config"; done
+}
 
 # What the names of a kernel's directories begin with; the package's version follows.
 prefix() {
@@ -148,22 +161,31 @@ newest() {
 	done | sort -V | tail -n 1
 }
 
+# stock_kernel NAME PACKAGE: in Debian 13's backports PACKAGE needs others, which have the image, the modules and their lists.
 stock_kernel() {
-	local name=$1 meta=$2 package version dir deb root
-	package=$(real_image_package "$meta")
-	[[ -n $package ]] || die "$name: apt knows no $meta: run apt-get update, with the security archive enabled"
+	local name=$1 package=$2 version dir part parts=() debs=() root
 	version=$(candidate_version "$package")
 	dir=$cache/kernels/$name-$version
 	if [[ ! -e $dir/vmlinuz ]]; then
 		need dpkg-deb dpkg depmod kmod
-		deb=$(download "$package" "$version")
+		mapfile -t parts < <(needed_packages "$package" 'linux-\(base\|binary\|modules\)-[0-9].*')
+		((${#parts[@]})) || parts=("$package")
+		for part in "${parts[@]}"; do
+			debs+=("$(download "$part" "$(candidate_version "$part")")")
+		done
 		say "$name: unpacking $package $version"
 		new_scratch
 		root=$scratch/unpacked
-		dpkg-deb -x "$deb" "$root"
-		mv -- "$root"/boot/vmlinuz-* "$scratch/vmlinuz"
-		mv -- "$root"/boot/config-* "$scratch/config"
-		mv -- "$root/lib" "$scratch/lib"
+		for part in "${debs[@]}"; do dpkg-deb -x "$part" "$root"; done
+		if [[ -d $root/boot ]]; then
+			mv -- "$root"/boot/vmlinuz-* "$scratch/vmlinuz"
+			mv -- "$root"/boot/config-* "$scratch/config"
+			mv -- "$root/lib" "$scratch/lib"
+		else
+			mkdir "$scratch/lib"
+			mv -- "$root/usr/lib/modules" "$scratch/lib/modules"
+			mv -- "$scratch"/lib/modules/*/vmlinuz "$scratch"/lib/modules/*/config "$scratch"
+		fi
 		rm -rf -- "$root"
 		basename "$scratch"/lib/modules/* >"$scratch/release"
 		# The package's own scripts would have done this.
@@ -171,6 +193,14 @@ stock_kernel() {
 		finish "$dir"
 	fi
 	printf '%s\n' "$dir"
+}
+
+# meta_kernel NAME META: a stock kernel by the name of its meta package.
+meta_kernel() {
+	local package
+	package=$(needed_packages "$2" 'linux-image-[0-9].*' | head -n 1)
+	[[ -n $package ]] || die "$1: apt knows no $2: run apt-get update, with the security archive enabled"
+	stock_kernel "$1" "$package"
 }
 
 # finish DIR: the finished scratch directory takes its place in one step.
@@ -197,9 +227,9 @@ show_progress() {
 }
 
 built_kernel() {
-	local name=$1 package=linux-source-6.12 dir version deb tree log how compiler
-	read -ra how <<<"${make_of[$name]}"
-	read -ra compiler <<<"${compiler_of[$name]}"
+	local name=$1 package=linux-source-${source_of[$1]} arch=${config_of[$1]%% *} dir version deb tree log how compiler
+	read -ra how <<<"${make_of[$arch]}"
+	read -ra compiler <<<"${compiler_of[$arch]}"
 	version=$(candidate_version "$package")
 	[[ -n $version ]] || die "$name: apt knows no $package: run apt-get update, with the security archive enabled"
 	dir=$cache/kernels/$(prefix "$name")$version
@@ -214,7 +244,7 @@ built_kernel() {
 		tree=$scratch/tree log=$scratch/build.log
 		mkdir "$tree"
 		# Left out: what neither Kconfig nor this build reads, more than half of all bytes.
-		dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards '*/linux-source-6.12.tar.xz' |
+		dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards "*/$package.tar.xz" |
 			tar -xJ -C "$tree" --strip-components=1 \
 				--exclude='*/drivers/gpu/drm/*.[ch]' --exclude='*/tools/testing' --exclude='*/Documentation/*.rst'
 		say "$name: building with $(nproc) jobs"
@@ -223,7 +253,7 @@ built_kernel() {
 			build_failed "$name" "$log"
 		check_config "$name" "$scratch/wanted" "$tree/.config"
 		make -C "$tree" -j"$(nproc)" "${how[@]}" 2>&1 | show_progress "$name" "$log" || build_failed "$name" "$log"
-		mv -- "$tree/arch/${image_of[$name]}" "$scratch/vmlinuz"
+		mv -- "$tree/arch/${image_of[$arch]}" "$scratch/vmlinuz"
 		mv -- "$tree/.config" "$scratch/config"
 		mv -- "$tree/include/config/kernel.release" "$scratch/release"
 		rm -rf -- "$tree" "$scratch/wanted"
@@ -240,12 +270,13 @@ build_failed() {
 }
 
 # check_config NAME WANTED CONFIG: Kconfig drops an option whose dependency is missing without a word; a lab without it would
-# fail much later.
+# fail much later. An option's last line holds, for Kconfig too.
 check_config() {
 	local wanted lost=()
 	while IFS= read -r wanted; do
 		grep -qxF -- "$wanted" "$3" || lost+=("$wanted")
-	done < <(grep -E '^CONFIG_[A-Z0-9_]+=(y|[0-9]+|".*")$' "$2")
+	done < <(awk -F = '/^CONFIG_/ { last[$1] = $0 } END { for (name in last) print last[name] }' "$2" |
+		grep -E '^CONFIG_[A-Z0-9_]+=(y|[0-9]+|".*")$')
 	((${#lost[@]} == 0)) || die "$1: Kconfig dropped ${lost[*]}"
 }
 
@@ -263,14 +294,14 @@ for arg in "$@"; do
 		done
 		exit 0
 		;;
-	page_idle | 6.12 | 6.1 | 5.10 | arm64 | arm64_16k | arm64_64k) names+=("$arg") ;;
+	page_idle | page_idle_7.3 | 7.3 | 6.12 | 6.1 | 5.10 | arm64 | arm64_16k | arm64_64k) names+=("$arg") ;;
 	*) usage >&2; exit 2 ;;
 	esac
 done
 ((${#names[@]})) || { usage >&2; exit 2; }
 
 obtain() {
-	local name=$1 lock apt_options=()
+	local name=$1 lock image apt_options=()
 	# A second run waits here and then finds the first one's kernel.
 	exec {lock}>"$cache/kernels/.lock-$name"
 	if ! flock -n "$lock"; then
@@ -279,15 +310,25 @@ obtain() {
 	fi
 	case $name in
 	page_idle | arm64_64k) built_kernel "$name" ;;
-	6.12) stock_kernel 6.12 linux-image-6.12-amd64 ;;
-	6.1) stock_kernel 6.1 linux-image-amd64 ;;
+	page_idle_7.3)
+		other_release trixie-backports
+		built_kernel "$name"
+		;;
+	7.3)
+		other_release trixie-backports
+		image=$(newest_image 7.3)
+		[[ -n $image ]] || die "7.3: Debian 13's backports do not have it"
+		stock_kernel 7.3 "$image"
+		;;
+	6.12) meta_kernel 6.12 linux-image-6.12-amd64 ;;
+	6.1) meta_kernel 6.1 linux-image-amd64 ;;
 	5.10)
 		other_release bullseye
-		stock_kernel 5.10 linux-image-amd64
+		meta_kernel 5.10 linux-image-amd64
 		;;
 	arm64 | arm64_16k)
 		other_architecture arm64
-		stock_kernel "$name" "linux-image-6.12-${name/_/-}"
+		meta_kernel "$name" "linux-image-6.12-${name/_/-}"
 		;;
 	esac
 	exec {lock}>&-
