@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/survey.h"
 #include "record/disturbance.h"
+#include "sample/kernel/damon_sysfs.h"
 #include "sample/kernel/numa_balancing.h"
 #include "show/json.h"
 #include "show/table.h"
@@ -91,17 +92,32 @@ static void check_cache(struct report *report, const struct fsroot *root)
     add_finding(report, "cache", both ? OUTCOME_YES : any ? OUTCOME_WARNING : OUTCOME_NO, text);
 }
 
+static void check_damon(struct report *report, const struct fsroot *root)
+{
+    const char *module = damon_module_on(root);
+    char text[sizeof(report->findings[0].text)] =
+        "a kdamond runs: it clears accessed bits too if it watches the same memory; what it may "
+        "hide is in the upper bounds";
+
+    if (!disturbance_damon(root))
+        return;
+    if (module)
+        snprintf(text, sizeof(text),
+                 "the kernel's module %s looks at all memory and clears accessed bits; what it may "
+                 "hide is in the upper bounds. With it off (echo N > "
+                 "/sys/module/%s/parameters/enabled) `damon` works, `auto` takes `idle` or `damon` "
+                 "before `zap`, and long windows have narrower bounds",
+                 module, module);
+    add_finding(report, "damon-active", OUTCOME_WARNING, text);
+}
+
 static void check_disturbances(struct report *report, const struct fsroot *root)
 {
     if (geteuid() != 0)
         add_finding(
             report, "root", OUTCOME_WARNING,
             "not run as root: frame numbers, page flags and other users' processes are not visible");
-    if (disturbance_damon(root))
-        add_finding(
-            report, "damon-active", OUTCOME_WARNING,
-            "a kdamond runs: it clears accessed bits too if it watches the same memory; `idle` may "
-            "read low");
+    check_damon(report, root);
     if (numa_balancing_on(root))
         add_finding(
             report, "numa-balancing", OUTCOME_WARNING,

@@ -3,27 +3,12 @@
 #include "record/disturbance.h"
 
 #include "base/host_file.h"
-#include "sample/kernel/damon_sysfs.h"
+#include "sample/kernel/damon_others.h"
 #include "sample/kernel/swaps.h"
-
-#include <string.h>
-
-#define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
 
 bool disturbance_damon(const struct fsroot *root)
 {
-    char text[16];
-    uint64_t n = 0;
-
-    if (damon_module_on(root))
-        return true;
-    if (damon_sysfs_taken() || fsroot_read_u64(root, &n, KDAMONDS "/nr_kdamonds") < 0)
-        return false;
-    for (uint64_t i = 0; i < n; i++)
-        if (fsroot_read(root, text, sizeof(text), KDAMONDS "/%u/state", (unsigned)i) > 0 &&
-            !strcmp(text, "on"))
-            return true;
-    return false;
+    return damon_others_on(root);
 }
 
 /* Where no page of the host is merged, none of the process is (mm/ksm.c counts a page that is

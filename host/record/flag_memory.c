@@ -30,13 +30,24 @@ void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s)
 
 /* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
  * damon_ptep_mkold()): a method that waits for that flag misses the touch, and so does MGLRU, which
- * looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
-static bool hides(const struct sample_record *record, unsigned flags)
+ * looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced.
+ * Where it is known which pages these were the bounds have them already (sample/damon_taken.h). */
+static bool hides(const struct sample_record *record, size_t w, unsigned flags)
 {
     const struct method *method = record->method ? method_by_name(record->method) : NULL;
 
     return (flags & FLAG_DAMON_ACTIVE) && method &&
-           (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS);
+           (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS) &&
+           !record->windows[w].damon_told;
+}
+
+static bool hides_of_any(const struct sample_record *record, unsigned flags)
+{
+    bool any = false;
+
+    for (size_t w = 0; w < record->n_windows; w++)
+        any |= hides(record, w, flags);
+    return any;
 }
 
 /* Did QEMU, or who copies its memory, touch what the guest did not? A dirty-rate calculation reads
@@ -96,7 +107,7 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
         unsigned flags = flags_within(memory, now_s - window->est_window_s - SLACK_S);
 
         record->flags |= flags;
-        if (hides(record, flags))
+        if (hides(record, w, flags))
             window->wss_high_bytes = larger(window->wss_high_bytes, hidden_high(record, w));
         if (reads(record, flags) && window->dispute.n > 0)
             window->wss_low_bytes = read_low(record, w);
@@ -116,7 +127,7 @@ void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record
         unsigned flags = flags_within(memory, now_s - bin->to_s - SLACK_S);
         bool read = reads(&record->sample, flags) && !is_witnessed(&record->sample);
 
-        if (!read && !hides(&record->sample, flags))
+        if (!read && !hides_of_any(&record->sample, flags))
             continue;
         /* What was seen touched last was, whatever was missed. */
         if (read || bin->from_s > 0)

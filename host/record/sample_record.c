@@ -317,6 +317,7 @@ static int fill_window(struct sample_record *record, const struct guest_ram *ram
         .touched_fraction = estimate.touched_fraction,
         .gone_bytes = estimate.gone_bytes,
         .unsettled = estimate.unsettled,
+        .damon_told = plan->method->tells_damon && !(result->windows[w].tally.doubts & DOUBT_DAMON),
         .dispute = result->windows[w].tally.within,
     };
     if (estimate.disputed)

@@ -82,6 +82,8 @@ struct window_record {
     double touched_fraction;
     uint64_t gone_bytes;    /* touched, but no longer resident: not in wss_bytes; GONE_NOT_KEPT */
     bool unsettled;         /* see wss_estimate(); FLAG_UNSETTLED if any window is */
+    bool damon_told;        /* which pages DAMON took bits of is known, and in the bounds. Not kept,
+                               nor shown */
     struct dispute dispute; /* with a witness; all zeros without. Not kept, nor shown */
 };
 

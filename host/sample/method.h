@@ -96,6 +96,7 @@ struct method {
                              so there may be one; 0: each page shows its own */
     bool panel_by_default; /* a census, though possible, disturbs the guest: only when asked for */
     uint8_t rank[N_METHOD_ORDERS]; /* its place in each order, from 1; 0: only by name */
+    bool tells_damon; /* which pages DAMON took bits of is in its tally, or DOUBT_DAMON */
     bool
         sees_qemu; /* what QEMU itself touches, too: for the guest's devices, and also for a dump */
     /* The base pages of which its numbers were held against the truth

@@ -32,6 +32,8 @@ enum tally_doubt {
     DOUBT_DROPPED = 1 << 3, /* mappings that tell of touches were dropped (method/zap_all.c) */
     DOUBT_IDLE = 1 << 4,    /* the vCPUs hardly ran, or ran while pages were marked and read */
     DOUBT_BLIND = 1 << 5,   /* they ran, and nothing at all was seen touched (run.c) */
+    DOUBT_DAMON = 1 << 6,   /* DAMON took accessed bits, it is not known of which pages
+                               (sample/damon_taken.h) */
 };
 
 #define HIDDEN_ANY UINT64_MAX

@@ -270,3 +270,19 @@ bool damon_watches(const struct target *target)
         any = kdamond_watches(target, i);
     return any || (rc < 0 && rc != -ENOENT);
 }
+
+bool damon_others_on(const struct fsroot *root)
+{
+    char text[16];
+    uint64_t n = 0;
+
+    if (damon_module_on(root))
+        return true;
+    if (damon_sysfs_taken() || fsroot_read_u64(root, &n, KDAMONDS "/nr_kdamonds") < 0)
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        if (fsroot_read(root, text, sizeof(text), KDAMONDS "/%u/state", (unsigned)i) > 0 &&
+            !strcmp(text, "on"))
+            return true;
+    return false;
+}

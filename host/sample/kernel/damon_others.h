@@ -13,6 +13,9 @@
 
 #include "guest_ram/target.h"
 
+/** Is any kdamond on that is not ours, or a module that uses DAMON by itself? */
+bool damon_others_on(const struct fsroot *root);
+
 /**
  * Does a kdamond that is on and not ours, or one of the kernel's own modules (damon_module_on()),
  * watch any of it? True where that cannot be told. Of ranges of the host's memory it can be of

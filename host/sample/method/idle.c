@@ -29,12 +29,16 @@
  * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once
  * (tlb_flush.h).
  *
+ * DAMON takes accessed bits and leaves the idle flag set: pages that it looked at and that read
+ * idle are unmeasurable (sample/damon_taken.h).
+ *
  * Left behind, also after kill -9: idle flags on pages that were not touched since. There is no
  * call that clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim
  * keeps its own view through PG_young, which page_idle sets for it.
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "sample/damon_taken.h"
 #include "sample/kernel/collapses.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
@@ -69,6 +73,8 @@ struct idle {
     uint64_t splits;             /* of mappings of huge pages on this host, likewise */
     bool splits_more;            /* there were more since */
     struct unit_mapping last;    /* the unit that was asked about last */
+    struct damon_mark damon;     /* the last collection, or before marking */
+    bool damon_hides;            /* it took bits since marking, not known of which pages */
     struct frames frames;        /* of one batch */
 };
 
@@ -424,6 +430,8 @@ static int idle_mark(void *state, struct error *error)
     struct idle *idle = state;
     int rc;
 
+    idle->damon = damon_mark_now(idle->target->root);
+    idle->damon_hides = false;
     idle->collapses = collapses_read(idle->target->root);
     idle->merged = frames_merged(idle->target);
     idle->splits = splits_read(idle);
@@ -438,12 +446,21 @@ static int idle_mark(void *state, struct error *error)
 
 static int idle_rearm(void *state, struct error *error)
 {
+    struct idle *idle = state;
     int rc = for_each_batch(state, page_needs_rearm, mark_batch, error);
 
+    idle->damon_hides = false;
     remember_swap(state);
     if (rc == 0)
         flush(state);
     return rc;
+}
+
+/* After the pages were read, so that none is missed. */
+static void drop_taken(struct idle *idle)
+{
+    idle->damon_hides |= damon_taken_of_set(idle->target, &idle->damon, idle->set) < 0;
+    idle->damon = damon_mark_now(idle->target->root);
 }
 
 static int idle_collect(void *state, struct tally *tally, struct error *error)
@@ -459,8 +476,11 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
 
     idle->collapses = collapses;
     remember_swap(idle);
+    drop_taken(idle);
     if (rc == 0)
         page_set_tally(idle->set, tally);
+    if (rc == 0 && idle->damon_hides)
+        damon_doubt(tally);
     if (rc == 0 && idle->stale)
         tlb_doubt(idle->target, tally);
     return rc;
@@ -537,6 +557,7 @@ const struct method method_idle = {
              [ORDER_TCG_AGEING] = 2,
              [ORDER_DAEMON] = 1,
              [ORDER_DAEMON_AGEING] = 3},
+    .tells_damon = true,
     .sees_qemu = true,
     .host = idle_host,
     .probe = idle_probe,

@@ -39,6 +39,9 @@
  * Clearing an accessed bit does not flush the TLB: after the first ageing it is flushed once
  * (tlb_flush.h).
  *
+ * DAMON takes accessed bits, too: each page that it looked at may have been touched, and the upper
+ * bound has it (sample/damon_taken.h).
+ *
  * Each ageing proves itself: the number of the youngest generation must have grown, and the walk
  * must have looked at as many page table entries as map guest RAM (lru_gen_full), for the kernel
  * gives up a walk when QEMU's mmap lock is taken.
@@ -51,6 +54,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "sample/damon_taken.h"
 #include "sample/kernel/collapses.h"
 #include "sample/kernel/lru_batches.h"
 #include "sample/kernel/lru_gen.h"
@@ -83,7 +87,9 @@ struct mglru {
     struct lru_gen now;               /* as of the last look */
     unsigned aged[LRU_GEN_MAX_NODES]; /* generations of ours since marked */
     struct counters began;
-    bool stale; /* no flush followed */
+    struct damon_mark damon; /* before the first ageing */
+    uint64_t own_bytes;      /* of QEMU's own memory, that smaps called referenced after it */
+    bool stale;              /* no flush followed */
 };
 
 /* --- ageing ----------------------------------------------------------------------------------- */
@@ -216,6 +222,7 @@ static struct mglru_beside beside(const struct mglru *mglru)
         .collapses = less(now.collapses, mglru->began.collapses),
         .others_bytes = others_bytes(mglru),
         .unmapped_bytes = unmapped_bytes(mglru->target->ram),
+        .own_before_bytes = mglru->own_bytes,
     };
 }
 
@@ -248,14 +255,30 @@ static int age_first(struct mglru *mglru, struct error *error)
     return rc < 0 ? rc : age(mglru, sums.leaves, TRIES, error);
 }
 
+/* What QEMU had touched before: since Linux 6.14 an ageing makes it PG_referenced
+ * (folio_update_gen(), mm/vmscan.c), which smaps counts until generations are folded. */
+static int read_own_before(struct mglru *mglru, struct error *error)
+{
+    struct ram_smaps sums = {0};
+    int rc = mglru_leaves_referenced(mglru->target->root)
+                 ? ram_smaps_read_own(mglru->target, &sums, error)
+                 : 0;
+
+    mglru->own_bytes = sums.own_referenced_bytes;
+    return rc;
+}
+
 static int mglru_mark(void *state, struct error *error)
 {
     struct mglru *mglru = state;
     int rc = lru_gen_read(mglru->target->root, mglru->group.path, true, &mglru->now, error);
 
+    mglru->damon = damon_mark_now(mglru->target->root);
     lru_batches_drain();
     if (rc == 0)
         rc = age_first(mglru, error);
+    if (rc == 0)
+        rc = read_own_before(mglru, error);
     if (rc < 0)
         return rc;
     mglru->marked = mglru->now;
@@ -286,6 +309,7 @@ static int mglru_collect(void *state, struct tally *tally, struct error *error)
 
     mglru_tally(&figure, &sums, &others, tally);
     mglru_folios(mglru->target, tally);
+    damon_taken_of_census(mglru->target, &mglru->damon, tally);
     if (mglru->stale)
         tlb_doubt(mglru->target, tally);
     return 0;
@@ -336,6 +360,7 @@ const struct method method_mglru = {
     .signal = SIGNAL_GENERATIONS,
     .census = true,
     .max_windows = 2,
+    .tells_damon = true,
     .sees_qemu = true,
     .verified_page_sizes = BASE_ALL,
     .host = mglru_host,

@@ -84,7 +84,8 @@ static uint64_t surplus_bytes(const struct mglru_figure *figure, const struct ra
                      (figure->foreign > 0 ? scanned : 0);
 
     return pages * base_page_bytes() + beside->collapses * huge_page_bytes() +
-           beside->others_bytes + sums->own_mapped_bytes + sums->own_doubtful_bytes;
+           beside->others_bytes + sums->own_mapped_bytes + sums->own_doubtful_bytes +
+           smaller(sums->own_referenced_bytes, beside->own_before_bytes);
 }
 
 /* Which of the touched pages are huge, the generations do not tell: least.c takes as many for huge
@@ -102,7 +103,7 @@ void mglru_tally(const struct mglru_figure *figure, const struct ram_smaps *sums
 {
     uint64_t touched = figure->touched_pages * base_page_bytes();
     uint64_t listed = smaller(listed_ram_bytes(figure, sums, beside), sums->resident_bytes);
-    uint64_t own = smaller(touched, sums->own_referenced_bytes);
+    uint64_t own = smaller(touched, less(sums->own_referenced_bytes, beside->own_before_bytes));
     uint64_t huge = smaller(sums->huge_bytes, sums->resident_bytes);
 
     memset(tally, 0, sizeof(*tally));

@@ -28,12 +28,13 @@ int mglru_figure(const struct lru_gen *marked, const struct lru_gen *now, const 
 
 /** What else may have put pages into the window's generations, or is in the group. */
 struct mglru_beside {
-    uint64_t scanned_pages;  /* by reclaim, in this group */
-    bool scans_unknown;      /* control groups of version 1 do not count them */
-    uint64_t moved_pages;    /* by migration and compaction, anywhere on the host */
-    uint64_t collapses;      /* huge pages made of small ones, anywhere on the host */
-    uint64_t others_bytes;   /* anonymous and shared memory of other processes in the group */
-    uint64_t unmapped_bytes; /* of guest RAM in shared files: resident, but not mapped */
+    uint64_t scanned_pages;    /* by reclaim, in this group */
+    bool scans_unknown;        /* control groups of version 1 do not count them */
+    uint64_t moved_pages;      /* by migration and compaction, anywhere on the host */
+    uint64_t collapses;        /* huge pages made of small ones, anywhere on the host */
+    uint64_t others_bytes;     /* anonymous and shared memory of other processes in the group */
+    uint64_t unmapped_bytes;   /* of guest RAM in shared files: resident, but not mapped */
+    uint64_t own_before_bytes; /* of QEMU's own memory, called referenced when the window began */
 };
 
 /** Fills the tally of a census. @p sums: read just before the last ageing. */

@@ -24,6 +24,14 @@ bool mglru_ages_kvm(const char *release)
     return kernel_version(release) >= KERNEL(6, 12);
 }
 
+bool mglru_leaves_referenced(const struct fsroot *root)
+{
+    char release[128];
+
+    return fsroot_read(root, release, sizeof(release), RELEASE) > 0 &&
+           kernel_version(release) >= KERNEL(6, 14);
+}
+
 /* Until the vCPUs have run for long enough. */
 static uint64_t let_run(const struct target *target)
 {

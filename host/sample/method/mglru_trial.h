@@ -12,5 +12,8 @@
  */
 bool mglru_ages_kvm(const char *release);
 
+/** Does an ageing leave PG_referenced on what it found touched (Linux 6.14, folio_update_gen())? */
+bool mglru_leaves_referenced(const struct fsroot *root);
+
 /** 0, or -ENOTSUP; then @p why says how old the kernel is and what was seen. */
 int mglru_sees_guest(const struct target *target, struct error *why);

@@ -258,6 +258,18 @@ START_TEST(bounds_hold_what_is_not_the_guests)
     ck_assert_uint_eq(tally.resident_bytes, 102 * MIB);
     ck_assert_uint_eq(tally.doubts, 0);
 
+    /* Of QEMU's own, what was referenced when the window began may have been so since, or not. */
+    beside.own_before_bytes = MIB + MIB / 2;
+    mglru_tally(&figure, &sums, &beside, &tally);
+    ck_assert_uint_eq(tally.touched_bytes, 39 * MIB + MIB / 2);
+    ck_assert_uint_eq(tally.missed_bytes, MIB / 2);
+    ck_assert_uint_eq(tally.surplus_bytes, 7 * MIB + MIB / 2);
+    beside.own_before_bytes = 3 * MIB;
+    mglru_tally(&figure, &sums, &beside, &tally);
+    ck_assert_uint_eq(tally.touched_bytes, 40 * MIB);
+    ck_assert_uint_eq(tally.surplus_bytes, 8 * MIB);
+    beside.own_before_bytes = 0;
+
     /* What was merged, put back, moved or collapsed need not have been touched. */
     beside.scanned_pages = 256;
     mglru_tally(&figure, &sums, &beside, &tally);
