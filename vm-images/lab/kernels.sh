@@ -43,7 +43,7 @@ usage() {
 	  arm64_16k      likewise, of 16 KiB
 	  arm64_64k      built as page_idle is, for arm64, base pages of 64 KiB
 
-	Another Debian's packages come from the mirror that this machine has Debian 12 from.
+	Another Debian's packages come from the mirror that this machine has its own from.
 
 	  --update    ask apt for the newest version, even if the cache has one
 	  --list      print what the cache has
@@ -80,13 +80,14 @@ apt_options=()
 other_release() {
 	local lists=$cache/apt/$1 mirror
 	# shellcheck disable=SC2016 # apt's variables
-	mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | sed -n 's/ bookworm$//p' | head -n 1)
-	[[ -n $mirror ]] || die "no mirror of Debian 12 among apt's sources"
+	mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | sed -nE 's/ (bookworm|trixie)$//p' | head -n 1)
+	[[ -n $mirror ]] || die "no mirror of Debian 12 or 13 among apt's sources"
 	mkdir -p "$lists/partial"
 	printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$1" >"$lists.list"
 	apt_options=(-o "Dir::Etc::SourceList=$lists.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$lists"
 		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root)
-	apt-get "${apt_options[@]}" -qq update >&2 || die "$mirror has no Debian $1"
+	# Two kernels of one release may be wanted at once.
+	flock "$lists.lock" apt-get "${apt_options[@]}" -qq update >&2 || die "$mirror has no Debian $1"
 }
 
 need() {

@@ -13,7 +13,7 @@ echo "# huge pages of which a quarter is touched"
 strided="total=192M hot=16M pattern=strided stride=16K"
 t=$(truth "$strided")
 methods=(zap zap-all)
-if [[ $VMWSS_LAB_KERNEL == page_idle ]]; then methods+=(idle); fi
+if [[ $VMWSS_LAB_KERNEL == page_idle* ]]; then methods+=(idle); fi
 if THP=yes start_payload strided kvm "$strided" -m 256; then
 	for method in "${methods[@]}"; do
 		check "$method: measures" measure_it_running --pid "$pid" -w 3 -m "$method"
