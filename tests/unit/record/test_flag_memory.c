@@ -110,6 +110,31 @@ START_TEST(damon_takes_what_idle_waits_for)
 }
 END_TEST
 
+/* Which pages these were is known: the bounds have them. */
+START_TEST(damon_whose_pages_are_known)
+{
+    struct ages_record ages = {.n_bins = 1,
+                               .bins = {{60, HUGE_VAL, 400 * MIB, 390 * MIB, 410 * MIB}}};
+
+    flags_at(0);
+    record.method = "idle";
+    record.resident_bytes = 500 * MIB;
+    for (int w = 0; w < 3; w++)
+        record.windows[w].damon_told = true;
+    flag_memory_scan(&memory, FLAG_DAMON_ACTIVE, 100);
+    ages.sample = record;
+    flag_memory_apply_ages(&memory, &ages, 101);
+    ck_assert_uint_eq(ages.sample.flags, FLAG_DAMON_ACTIVE);
+    ck_assert_uint_eq(ages.sample.windows[2].wss_high_bytes, 440 * MIB);
+    ck_assert_uint_eq(ages.bins[0].low_bytes, 390 * MIB);
+    ages.sample.windows[2].damon_told = false;
+    flag_memory_apply_ages(&memory, &ages, 101);
+    ck_assert_uint_eq(ages.sample.windows[1].wss_high_bytes, 440 * MIB);
+    ck_assert_uint_eq(ages.sample.windows[2].wss_high_bytes, 500 * MIB);
+    ck_assert_uint_eq(ages.bins[0].low_bytes, 0);
+}
+END_TEST
+
 /* Who was touched then or before is not known; what came after is. */
 START_TEST(ages_too)
 {
@@ -187,6 +212,7 @@ int main(void)
     tcase_add_test(tcase, it_ended_before_a_look);
     tcase_add_test(tcase, others_keep_the_bounds);
     tcase_add_test(tcase, damon_takes_what_idle_waits_for);
+    tcase_add_test(tcase, damon_whose_pages_are_known);
     tcase_add_test(tcase, ages_too);
     tcase_add_test(tcase, a_dirty_rate_calculation_reads);
     tcase_add_test(tcase, of_one_measurement);
