@@ -62,20 +62,20 @@ struct unit_mapping {
 struct idle {
     const struct target *target;
     struct page_set *set;
-    int bitmap_fd;
     uint64_t collapses;          /* as of the last marking or collection */
-    bool stale;                  /* no flush followed when pages were last marked */
     uint64_t merged;             /* pages that KSM had merged, likewise */
-    bool merges;                 /* it has merged more since */
-    bool swapped;                /* some pages were swapped out then, and ... */
-    struct swap_devices devices; /* ... where to */
-    bool swapoff;                /* it was at work since */
     uint64_t splits;             /* of mappings of huge pages on this host, likewise */
-    bool splits_more;            /* there were more since */
+    struct swap_devices devices; /* where to pages were swapped out, likewise */
     struct unit_mapping last;    /* the unit that was asked about last */
     struct damon_mark damon;     /* the last collection, or before marking */
-    bool damon_hides;            /* it took bits since marking, not known of which pages */
     struct frames frames;        /* of one batch */
+    int bitmap_fd;
+    bool stale;       /* no flush followed when pages were last marked */
+    bool merges;      /* KSM has merged more pages since */
+    bool swapped;     /* some pages were swapped out then, and ... */
+    bool swapoff;     /* ... it was at work since */
+    bool splits_more; /* there were more splits since */
+    bool damon_hides; /* it took bits since marking, not known of which pages */
 };
 
 /* --- marking ---------------------------------------------------------------------------------- */
