@@ -8,7 +8,7 @@
 
 bool disturbance_damon(const struct fsroot *root)
 {
-    return damon_others_on(root);
+    return damon_others_on(root) > 0;
 }
 
 /* Where no page of the host is merged, none of the process is (mm/ksm.c counts a page that is

@@ -31,23 +31,22 @@ void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s)
 /* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
  * damon_ptep_mkold()): a method that waits for that flag misses the touch, and so does MGLRU, which
  * looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced.
- * Where it is known which pages these were the bounds have them already (sample/damon_taken.h). */
-static bool hides(const struct sample_record *record, size_t w, unsigned flags)
+ */
+static bool hides(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = record->method ? method_by_name(record->method) : NULL;
 
     return (flags & FLAG_DAMON_ACTIVE) && method &&
-           (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS) &&
-           !record->windows[w].damon_told;
+           (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS);
 }
 
-static bool hides_of_any(const struct sample_record *record, unsigned flags)
+static bool is_told_of_all(const struct sample_record *record)
 {
-    bool any = false;
+    bool all = true;
 
     for (size_t w = 0; w < record->n_windows; w++)
-        any |= hides(record, w, flags);
-    return any;
+        all &= record->windows[w].damon_told;
+    return all;
 }
 
 /* Did QEMU, or who copies its memory, touch what the guest did not? A dirty-rate calculation reads
@@ -98,16 +97,28 @@ static uint64_t read_low(const struct sample_record *record, size_t w)
     return larger(less(window->wss_low_bytes, read), smaller(window->wss_low_bytes, least));
 }
 
+/* Where it is known from which pages DAMON took bits, the bounds have them already
+ * (sample/damon_taken.h), and nothing is left to be flagged: on many hosts it is always on. */
+static unsigned flags_of_window(const struct flag_memory *memory,
+                                const struct window_record *window, double now_s)
+{
+    const unsigned flags = flags_within(memory, now_s - window->est_window_s - SLACK_S);
+
+    return window->damon_told ? flags & ~(unsigned)FLAG_DAMON_ACTIVE : flags;
+}
+
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
 {
     uint64_t low_bytes = 0; /* of the longest window so far in which RAM was not read */
 
+    if (is_told_of_all(record))
+        record->flags &= ~(unsigned)FLAG_DAMON_ACTIVE;
     for (size_t w = 0; w < record->n_windows; w++) {
         struct window_record *window = &record->windows[w];
-        unsigned flags = flags_within(memory, now_s - window->est_window_s - SLACK_S);
+        const unsigned flags = flags_of_window(memory, window, now_s);
 
         record->flags |= flags;
-        if (hides(record, w, flags))
+        if (hides(record, flags))
             window->wss_high_bytes = larger(window->wss_high_bytes, hidden_high(record, w));
         if (reads(record, flags) && window->dispute.n > 0)
             window->wss_low_bytes = read_low(record, w);
@@ -127,7 +138,7 @@ void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record
         unsigned flags = flags_within(memory, now_s - bin->to_s - SLACK_S);
         bool read = reads(&record->sample, flags) && !is_witnessed(&record->sample);
 
-        if (!read && !hides_of_any(&record->sample, flags))
+        if (!read && (!hides(&record->sample, flags) || is_told_of_all(&record->sample)))
             continue;
         /* What was seen touched last was, whatever was missed. */
         if (read || bin->from_s > 0)

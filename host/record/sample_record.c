@@ -160,10 +160,15 @@ static unsigned job_flags(const struct guest *guest)
            (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
 }
 
-/* DAMON clears accessed bits, which is nothing to a method that uses none. */
+/* DAMON clears accessed bits, which is nothing to a method that uses none, nor to one that counts
+ * PG_young, which DAMON sets for it (flag_memory.c): unless it acts on what it finds, as
+ * damon_reclaim does. */
 static bool damon_disturbs(const struct target *target, const struct method *method)
 {
-    return method->signal != SIGNAL_MMU && damon_watches(target);
+    if (method->signal == SIGNAL_MMU ||
+        (method->signal == SIGNAL_REFERENCED && damon_only_looks(target->root)))
+        return false;
+    return damon_watches(target);
 }
 
 static unsigned host_flags(const struct fsroot *root, const struct guest *guest,

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "sample/kernel/damon_others.h"
-#include "sample/kernel/damon_sysfs.h"
 #include "sample/kernel/trace_event.h"
 
 #include <ctype.h>
@@ -129,7 +128,7 @@ static bool drain(const struct fsroot *root)
     if (!recording.tid)
         return false;
     trace_ring_drain(&recording.ring, add_hit, NULL);
-    if (!damon_module_on(root) || !is_kdamond(root, recording.tid) ||
+    if (!damon_only_looks(root) || !is_kdamond(root, recording.tid) ||
         trace_ring_sums(&recording.ring).lost > 0)
         stop();
     return recording.tid != 0;
@@ -137,12 +136,10 @@ static bool drain(const struct fsroot *root)
 
 struct damon_mark damon_mark_now(const struct fsroot *root)
 {
-    bool module = damon_module_on(root) != NULL;
-
-    if (!drain(root) && module)
+    if (!drain(root) && damon_only_looks(root))
         start(root);
     return (struct damon_mark){
-        .active = damon_others_on(root),
+        .active = damon_others_on(root) > 0,
         .traced = recording.tid != 0,
         .place = recording.n,
         .epoch = recording.epoch,

@@ -14,8 +14,9 @@
  *
  * One record serves all guests of this process, for the kernel would ask each open event's filter
  * at each page. It tells addresses and not whose: a page of another QEMU at the same address counts
- * too, and makes a bound wider. Nothing is asked of KVM for a TCG guest. A kdamond that is
- * configured in sysfs is not recorded: it may watch a process that maps guest RAM as well.
+ * too, and makes a bound wider. Nothing is asked of KVM for a TCG guest. Only where
+ * DAMON_STAT is the only user of DAMON is it recorded: a kdamond that is configured in sysfs may
+ * watch a process that maps guest RAM as well, and others than DAMON_STAT also move pages.
  *
  * To be called from one thread only.
  */
@@ -33,7 +34,8 @@ struct damon_mark {
     uint64_t epoch; /* of the record, which begins anew with another kdamond */
 };
 
-/** Now. Recording begins if a module that uses DAMON is on, and ends when none is. */
+/** Now. Recording begins if DAMON_STAT is on, and nothing else that uses DAMON, and ends when it is
+ * not. */
 struct damon_mark damon_mark_now(const struct fsroot *root);
 
 /**

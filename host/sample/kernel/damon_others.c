@@ -271,18 +271,23 @@ bool damon_watches(const struct target *target)
     return any || (rc < 0 && rc != -ENOENT);
 }
 
-bool damon_others_on(const struct fsroot *root)
+unsigned damon_others_on(const struct fsroot *root)
 {
+    unsigned on = damon_modules_on(root);
     char text[16];
     uint64_t n = 0;
 
-    if (damon_module_on(root))
-        return true;
     if (damon_sysfs_taken() || fsroot_read_u64(root, &n, KDAMONDS "/nr_kdamonds") < 0)
-        return false;
+        return on;
     for (uint64_t i = 0; i < n; i++)
-        if (fsroot_read(root, text, sizeof(text), KDAMONDS "/%u/state", (unsigned)i) > 0 &&
-            !strcmp(text, "on"))
-            return true;
-    return false;
+        on += fsroot_read(root, text, sizeof(text), KDAMONDS "/%u/state", (unsigned)i) > 0 &&
+              !strcmp(text, "on");
+    return on;
+}
+
+bool damon_only_looks(const struct fsroot *root)
+{
+    const char *module = damon_module_on(root);
+
+    return module && !strcmp(module, "damon_stat") && damon_others_on(root) == 1;
 }

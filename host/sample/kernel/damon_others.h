@@ -13,8 +13,12 @@
 
 #include "guest_ram/target.h"
 
-/** Is any kdamond on that is not ours, or a module that uses DAMON by itself? */
-bool damon_others_on(const struct fsroot *root);
+/** How many kdamonds are on that are not ours, those of modules that use DAMON by themselves among
+ * them? */
+unsigned damon_others_on(const struct fsroot *root);
+
+/** Is DAMON_STAT, which acts on nothing that it finds, the only one? */
+bool damon_only_looks(const struct fsroot *root);
 
 /**
  * Does a kdamond that is on and not ours, or one of the kernel's own modules (damon_module_on()),

@@ -160,18 +160,30 @@ static int busy_kdamonds(const struct fsroot *root, uint64_t n, struct error *wh
                      text, i);
 }
 
+static const char *const modules[] = {"damon_stat", "damon_reclaim", "damon_lru_sort"};
+
+static bool is_on(const struct fsroot *root, const char *module)
+{
+    char text[8];
+
+    return fsroot_read(root, text, sizeof(text), "sys/module/%s/parameters/enabled", module) > 0 &&
+           (text[0] == 'Y' || text[0] == '1');
+}
+
+unsigned damon_modules_on(const struct fsroot *root)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+        n += is_on(root, modules[i]);
+    return n;
+}
+
 const char *damon_module_on(const struct fsroot *root)
 {
-    static const char *const modules[] = {"damon_stat", "damon_reclaim", "damon_lru_sort"};
-
-    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
-        char text[8];
-
-        if (fsroot_read(root, text, sizeof(text), "sys/module/%s/parameters/enabled", modules[i]) >
-                0 &&
-            (text[0] == 'Y' || text[0] == '1'))
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+        if (is_on(root, modules[i]))
             return modules[i];
-    }
     return NULL;
 }
 

@@ -45,6 +45,9 @@ int damon_sysfs_free(const struct fsroot *root, struct error *why);
  * (Documentation/admin-guide/mm/damon/reclaim.rst, lru_sort.rst, stat.rst). */
 const char *damon_module_on(const struct fsroot *root);
 
+/** How many of them are. */
+unsigned damon_modules_on(const struct fsroot *root);
+
 /** Has this process taken it? Then whatever kdamond is on is ours. */
 bool damon_sysfs_taken(void);
 

@@ -4,6 +4,7 @@
 #include "domain/qemu_vcpus.h"
 #include "fixture.h"
 #include "record/disturbance.h"
+#include "sample/kernel/damon_others.h"
 #include "sample/kernel/numa_balancing.h"
 
 #include <errno.h>
@@ -143,6 +144,25 @@ START_TEST(damon)
 }
 END_TEST
 
+/* It acts on nothing that it finds. */
+START_TEST(damon_stat_alone)
+{
+    put(KDAMONDS "/nr_kdamonds", "1\n");
+    put(KDAMONDS "/0/state", "off\n");
+    ck_assert(!damon_only_looks(&root));
+    put("sys/module/damon_stat/parameters/enabled", "Y\n");
+    ck_assert(damon_only_looks(&root));
+    ck_assert_uint_eq(damon_others_on(&root), 1);
+    put("sys/module/damon_lru_sort/parameters/enabled", "Y\n");
+    ck_assert(!damon_only_looks(&root));
+    ck_assert_uint_eq(damon_others_on(&root), 2);
+    put("sys/module/damon_lru_sort/parameters/enabled", "N\n");
+    put(KDAMONDS "/0/state", "on\n");
+    ck_assert(!damon_only_looks(&root));
+    ck_assert_uint_eq(damon_others_on(&root), 2);
+}
+END_TEST
+
 START_TEST(numa_balancing_needs_two_nodes)
 {
     put("sys/devices/system/node/node0/cpulist", "0\n");
@@ -176,6 +196,7 @@ int main(void)
     tcase_add_test(tcase, swap);
     tcase_add_test(tcase, assigned_devices);
     tcase_add_test(tcase, damon);
+    tcase_add_test(tcase, damon_stat_alone);
     tcase_add_test(tcase, numa_balancing_needs_two_nodes);
     tcase_add_test(tcase, ksm);
     suite_add_tcase(suite, tcase);

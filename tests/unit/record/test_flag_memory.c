@@ -110,7 +110,7 @@ START_TEST(damon_takes_what_idle_waits_for)
 }
 END_TEST
 
-/* Which pages these were is known: the bounds have them. */
+/* Which pages these were is known: the bounds have them, and what is always on is no flag. */
 START_TEST(damon_whose_pages_are_known)
 {
     struct ages_record ages = {.n_bins = 1,
@@ -124,14 +124,36 @@ START_TEST(damon_whose_pages_are_known)
     flag_memory_scan(&memory, FLAG_DAMON_ACTIVE, 100);
     ages.sample = record;
     flag_memory_apply_ages(&memory, &ages, 101);
-    ck_assert_uint_eq(ages.sample.flags, FLAG_DAMON_ACTIVE);
+    ck_assert_uint_eq(ages.sample.flags, 0);
     ck_assert_uint_eq(ages.sample.windows[2].wss_high_bytes, 440 * MIB);
     ck_assert_uint_eq(ages.bins[0].low_bytes, 390 * MIB);
     ages.sample.windows[2].damon_told = false;
     flag_memory_apply_ages(&memory, &ages, 101);
+    ck_assert_uint_eq(ages.sample.flags, FLAG_DAMON_ACTIVE);
     ck_assert_uint_eq(ages.sample.windows[1].wss_high_bytes, 440 * MIB);
     ck_assert_uint_eq(ages.sample.windows[2].wss_high_bytes, 500 * MIB);
     ck_assert_uint_eq(ages.bins[0].low_bytes, 0);
+}
+END_TEST
+
+/* So of one measurement, of which only its own flags are known; others stay. */
+START_TEST(damon_of_one_measurement)
+{
+    flags_at(0);
+    record.method = "mglru";
+    record.resident_bytes = 500 * MIB;
+    record.flags = FLAG_DAMON_ACTIVE | FLAG_SWAP;
+    for (int w = 0; w < 3; w++)
+        record.windows[w].damon_told = true;
+    flag_memory_apply_own(&record);
+    ck_assert_uint_eq(record.flags, FLAG_SWAP);
+    ck_assert_uint_eq(record.windows[0].wss_high_bytes, 440 * MIB);
+    record.flags = FLAG_DAMON_ACTIVE;
+    record.windows[0].damon_told = false;
+    flag_memory_apply_own(&record);
+    ck_assert_uint_eq(record.flags, FLAG_DAMON_ACTIVE);
+    ck_assert_uint_eq(record.windows[0].wss_high_bytes, 500 * MIB);
+    ck_assert_uint_eq(record.windows[2].wss_high_bytes, 440 * MIB);
 }
 END_TEST
 
@@ -213,6 +235,7 @@ int main(void)
     tcase_add_test(tcase, others_keep_the_bounds);
     tcase_add_test(tcase, damon_takes_what_idle_waits_for);
     tcase_add_test(tcase, damon_whose_pages_are_known);
+    tcase_add_test(tcase, damon_of_one_measurement);
     tcase_add_test(tcase, ages_too);
     tcase_add_test(tcase, a_dirty_rate_calculation_reads);
     tcase_add_test(tcase, of_one_measurement);

@@ -101,6 +101,12 @@ START_TEST(damon_is_nothing_to_some)
     plan.method = method_by_name("zap");
     fill();
     ck_assert(!(record.flags & FLAG_DAMON_ACTIVE));
+    plan.method = method_by_name("cold");
+    fill();
+    ck_assert(!(record.flags & FLAG_DAMON_ACTIVE));
+    fake_write(&fake, "sys/module/damon_reclaim/parameters/enabled", "Y\n");
+    fill();
+    ck_assert(record.flags & FLAG_DAMON_ACTIVE);
 }
 END_TEST
 
