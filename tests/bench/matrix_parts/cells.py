@@ -7,6 +7,7 @@ The full cross product is thousands of cells. The default varies each factor aga
 and modes at the base pattern; densities and patterns for the coverage of the interval; n; kernels; steps."""
 
 METHODS = ["idle", "damon", "mglru", "zap", "pageout", "zap-all", "cold", "referenced"]
+METHODS_KVM = ("idle", "damon", "mglru", "zap", "pageout", "zap-all")
 MODES = ["census", "100", "400", "2000", "10000"]
 BACKINGS = ["anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned", "swapped", "numa", "big"]
 # What a Linux guest works at: a scan of a database; making, sorting and packing text; a compiler; redis under load; a heap
@@ -14,7 +15,7 @@ BACKINGS = ["anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned",
 WORK = ["scan", "pack", "compile", "redis", "heap"]
 PATTERNS = ["contiguous", "strided", "random", "step", *WORK]
 DENSITIES = [0.01, 0.05, 0.1, 0.3, 0.5, 0.9]
-KERNELS = ["page_idle", "6.12", "6.1", "host"]
+KERNELS = ["page_idle", "page_idle_7.3", "7.3", "6.12", "6.1", "host"]
 ACCELS = ["kvm", "tcg"]
 
 BASE_P = 0.1
@@ -178,11 +179,7 @@ def backing_for(method, accel):
 
 def sees(method, accel):
     """Methods that are worth more than one refusal."""
-    return method in (
-        ("idle", "damon", "mglru", "zap", "pageout", "zap-all")
-        if accel == "kvm"
-        else ("idle", "damon", "pageout", "cold", "referenced")
-    )
+    return method in (METHODS_KVM if accel == "kvm" else ("idle", "damon", "pageout", "cold", "referenced"))
 
 
 def base_cells():
@@ -204,13 +201,10 @@ def base_cells():
 
 
 def kernel_cells():
-    """Stock kernels: the methods that they have."""
+    """Stock kernels, and the newest with page_idle: the methods that they have."""
     cells = []
-    for kernel, methods in (
-        ("6.12", ("idle", "damon", "mglru", "zap", "pageout", "zap-all")),
-        ("6.1", ("idle", "damon", "mglru", "zap", "pageout", "zap-all")),
-    ):
-        for method in methods:
+    for kernel in ("7.3", "page_idle_7.3", "6.12", "6.1"):
+        for method in METHODS_KVM:
             for backing in {"anon", backing_for(method, "kvm")}:
                 for mode in ("census", "2000"):
                     cells.append(make("kvm", method, mode, backing, kernel=kernel))
