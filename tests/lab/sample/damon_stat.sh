@@ -112,4 +112,11 @@ if start_payload shrinks kvm "total=192M phases=2:64M,2:8M rest=yes" -m 256; the
 	stop_guest "$pid"
 fi
 
+echo "# a TCG guest: what DAMON takes smaps has as PG_young"
+t=$(truth "total=48M hot=16M")
+if start_payload young tcg "total=48M phases=2:16M,2:4M rest=yes" -m 128; then
+	several "cold" 4 -m cold
+	stop_guest "$pid"
+fi
+
 finish
