@@ -24,15 +24,17 @@ static const char *field_after(const char *at, unsigned n)
 int proc_stat_parse(const char *text, struct proc_stat *stat)
 {
     const char *state = field_after(strrchr(text, ')'), 1);
-    const char *utime = field_after(state, 11);
+    const char *minor = field_after(state, 7);
+    const char *utime = field_after(minor, 4);
     const char *stime = field_after(utime, 1);
     const char *start = field_after(stime, 7);
     const char *stack = field_after(start, 6);
     const char *guest = field_after(stack, 15);
     struct proc_stat s = {.state = state ? *state : '\0'};
 
-    if (!kernel_u64(utime, &s.utime_ticks) || !kernel_u64(stime, &s.stime_ticks) ||
-        !kernel_u64(start, &s.start_ticks) || (stack && !kernel_u64(stack, &s.start_stack)) ||
+    if (!kernel_u64(minor, &s.minor_faults) || !kernel_u64(utime, &s.utime_ticks) ||
+        !kernel_u64(stime, &s.stime_ticks) || !kernel_u64(start, &s.start_ticks) ||
+        (stack && !kernel_u64(stack, &s.start_stack)) ||
         (guest && !kernel_u64(guest, &s.guest_ticks)))
         return -EINVAL;
     *stat = s;

@@ -8,12 +8,13 @@
 
 /** The fields of /proc/PID/stat that are used here; proc_pid_stat(5). */
 struct proc_stat {
-    char state;           /* field 3 */
-    uint64_t utime_ticks; /* 14 */
-    uint64_t stime_ticks; /* 15 */
-    uint64_t start_ticks; /* 22: clock ticks after boot */
-    uint64_t start_stack; /* 28: where the stack begins, in its address space; 0: not permitted */
-    uint64_t guest_ticks; /* 43: of utime, in a virtual CPU; 0 where the line ends before it */
+    char state;            /* field 3 */
+    uint64_t minor_faults; /* 10: of all threads, for a process */
+    uint64_t utime_ticks;  /* 14 */
+    uint64_t stime_ticks;  /* 15 */
+    uint64_t start_ticks;  /* 22: clock ticks after boot */
+    uint64_t start_stack;  /* 28: where the stack begins, in its address space; 0: not permitted */
+    uint64_t guest_ticks;  /* 43: of utime, in a virtual CPU; 0 where the line ends before it */
 };
 
 /** Parses one stat line; the command's name in it may hold anything, ")" too. -EINVAL when

@@ -435,6 +435,13 @@ struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_proc
     return io;
 }
 
+uint64_t qemu_io_monitor_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    const uint64_t written = less(now->main_written, before->main_written);
+
+    return written >= MONITORS_BYTES ? written : 0;
+}
+
 /* Where a thread has ended meanwhile, all that the others ever ran. */
 static uint64_t copied_bytes(const struct qemu_io *before, const struct qemu_io *now)
 {
@@ -444,8 +451,7 @@ static uint64_t copied_bytes(const struct qemu_io *before, const struct qemu_io 
 
     const uint64_t main_bytes = less(now->main_ns, before->main_ns) * COPIED_BYTES_PER_NS;
     const uint64_t waits = less(now->main_sleeps, before->main_sleeps);
-    const bool is_monitors = !now->has_disk ||
-                             less(now->main_written, before->main_written) >= MONITORS_BYTES;
+    const bool is_monitors = !now->has_disk || qemu_io_monitor_bytes(before, now) > 0;
 
     return ran_ns * COPIED_BYTES_PER_NS +
            (is_monitors ? 0 : smaller(main_bytes, waits * BYTES_A_WAIT));
@@ -461,6 +467,13 @@ uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io
                              less(to_disk, written);
 
     return larger(counted, copied_bytes(before, now));
+}
+
+uint64_t qemu_io_direct_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    if (now->read + now->written == 0)
+        return qemu_io_device_bytes(before, now);
+    return less(now->disk_read, before->disk_read) + less(now->disk_written, before->disk_written);
 }
 
 uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,

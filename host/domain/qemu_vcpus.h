@@ -83,6 +83,14 @@ struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_proc
  */
 uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now);
 
+/** Likewise, by direct I/O alone, for which the kernel takes hold of RAM's pages (FOLL_PIN) instead
+ * of copying. */
+uint64_t qemu_io_direct_bytes(const struct qemu_io *before, const struct qemu_io *now);
+
+/** So much guest RAM at most QEMU's main thread wrote for a monitor (pmemsave) meanwhile; 0: less
+ * than a monitor's replies and a console may be. */
+uint64_t qemu_io_monitor_bytes(const struct qemu_io *before, const struct qemu_io *now);
+
 /**
  * CPU time in ns of its threads that are no vCPUs, ended ones too, since it began; 0 where the
  * vCPUs are not known among the threads, or @p root is a captured tree. The time of a vCPU that

@@ -45,6 +45,9 @@ static const char *const flag_names[] = {
     "vfio",
     "disputed",
     "stretched",
+    "first-mapping",
+    "bits-taken",
+    "read-by-others",
 };
 
 const char *sample_flag_name(unsigned number)
@@ -188,7 +191,10 @@ static unsigned flags_of_doubts(unsigned doubts)
            (doubts & DOUBT_STALE_TLB ? FLAG_STALE_TLB : 0) |
            (doubts & DOUBT_NEW_VCPU ? FLAG_NEW_VCPU : 0) |
            (doubts & DOUBT_DROPPED ? FLAG_UNSETTLED : 0) |
-           (doubts & DOUBT_IDLE ? FLAG_IDLE_GUEST : 0) | (doubts & DOUBT_BLIND ? FLAG_PARTIAL : 0);
+           (doubts & DOUBT_IDLE ? FLAG_IDLE_GUEST : 0) | (doubts & DOUBT_BLIND ? FLAG_PARTIAL : 0) |
+           (doubts & DOUBT_BITS_TAKEN ? FLAG_BITS_TAKEN : 0) |
+           (doubts & DOUBT_FIRST_MAPPING ? FLAG_FIRST_MAPPING : 0) |
+           (doubts & DOUBT_READ_BY_OTHERS ? FLAG_READ_BY_OTHERS : 0);
 }
 
 static unsigned doubt_flags(const struct sample_result *result, size_t n_windows)

@@ -45,6 +45,10 @@ enum sample_flag {
     FLAG_VFIO = 1 << 23,      /* devices access its RAM by DMA, which is not seen */
     FLAG_DISPUTED = 1 << 24,  /* accessed bits and KVM's faults differ; the bounds hold both */
     FLAG_STRETCHED = 1 << 25, /* an est window is far from the window that was asked for */
+    FLAG_FIRST_MAPPING = 1 << 26,  /* QEMU mapped pages of a file with their neighbours: the lower
+                                      bound counts one of each 64 KiB */
+    FLAG_BITS_TAKEN = 1 << 27,     /* another process took accessed bits, or unmapped pages */
+    FLAG_READ_BY_OTHERS = 1 << 28, /* another process read guest RAM */
 };
 
 /** The name of the method of a record that is not measured. */

@@ -294,7 +294,7 @@ static bool saw_nothing(const struct tally *tally)
 {
     return tally->census && tally->touched_bytes == 0 && tally->missed_bytes == 0 &&
            tally->unmeasurable_bytes <= tally->resident_bytes / 2 &&
-           !(tally->doubts & DOUBT_AGEING);
+           !(tally->doubts & (DOUBT_AGEING | DOUBT_BITS_TAKEN));
 }
 
 /* Did the guest do anything that a reading could show? A vCPU that runs fetches its code at

@@ -23,17 +23,20 @@ struct stratum {
     uint64_t touched_units;
 };
 
-/** Why more may have been touched than was seen. */
+/** Why more may have been touched than was seen, or fewer. */
 enum tally_doubt {
     DOUBT_AGEING = 1 << 0,    /* the host's reclaim took accessed bits (sample/ageing.h) */
     DOUBT_STALE_TLB = 1 << 1, /* the TLB was not flushed (method/tlb_flush.h) */
     DOUBT_NEW_VCPU =
         1 << 2, /* a vCPU was plugged, whose first touches were not seen (method/zap.c) */
-    DOUBT_DROPPED = 1 << 3, /* mappings that tell of touches were dropped (method/zap_all.c) */
-    DOUBT_IDLE = 1 << 4,    /* the vCPUs hardly ran, or ran while pages were marked and read */
-    DOUBT_BLIND = 1 << 5,   /* they ran, and nothing at all was seen touched (run.c) */
-    DOUBT_DAMON = 1 << 6,   /* DAMON took accessed bits, it is not known of which pages
-                               (sample/damon_taken.h) */
+    DOUBT_DROPPED = 1 << 3,    /* mappings that tell of touches were dropped (method/zap_all.c) */
+    DOUBT_IDLE = 1 << 4,       /* the vCPUs hardly ran, or ran while pages were marked and read */
+    DOUBT_BLIND = 1 << 5,      /* they ran, and nothing at all was seen touched (run.c) */
+    DOUBT_DAMON = 1 << 6,      /* DAMON took accessed bits, it is not known of which pages
+                                  (sample/damon_taken.h) */
+    DOUBT_BITS_TAKEN = 1 << 7, /* another process took accessed bits (method/sentinels.h) */
+    DOUBT_FIRST_MAPPING = 1 << 8,  /* neighbours were mapped with a page (method/first_mapping.h) */
+    DOUBT_READ_BY_OTHERS = 1 << 9, /* another process read guest RAM (method/sentinels.h) */
 };
 
 #define HIDDEN_ANY UINT64_MAX

@@ -14,6 +14,7 @@
 #define KPF(bit) (1ULL << (bit))
 #define KPF_REFERENCED KPF(2)
 #define KPF_LRU KPF(5)
+#define KPF_ACTIVE KPF(6)
 #define KPF_COMPOUND_HEAD KPF(15)
 #define KPF_COMPOUND_TAIL KPF(16)
 #define KPF_HUGE KPF(17)        /* hugetlb */

@@ -12,6 +12,9 @@
 
 #define PAGEMAP_PRESENT (1ULL << 63)
 #define PAGEMAP_SWAPPED (1ULL << 62)
+/* A page of a file, or of shared memory: what a private mapping of a file shows until it is
+ * written. */
+#define PAGEMAP_OF_FILE (1ULL << 61)
 #define PAGEMAP_PFN(entry) ((entry) & ((1ULL << 55) - 1))
 #define PAGEMAP_SWAP_TYPE(entry) ((entry)&31)
 #define PAGEMAP_IN_MOTION(entry)                                           \

@@ -7,7 +7,8 @@
 #include "sample/tally.h"
 
 /**
- * Where the host has folios that are mapped page by page, and so do not show in smaps: replaces the
+ * Where the host has folios that are mapped page by page, and so do not show in smaps, or guest RAM
+ * is a file on a disk: replaces the
  * strata of @p tally by what guest RAM is made of, by one look at each page's frame. Else, and
  * where that cannot be read, they stay, or become one of huge pages, which promises least.
  *

@@ -28,26 +28,26 @@ static int referenced_open(const struct target *target, struct page_set *set, vo
                            struct error *error)
 {
     (void)set;
-    (void)error;
-    *state = (void *)target;
-    return 0;
+    return referenced_count_open(target, state, error);
 }
 
 static int referenced_mark(void *state, struct error *error)
 {
-    int rc = clear_refs(state, CLEAR_REFS_REFERENCED, error);
+    struct referenced_count *count = state;
+    int rc = referenced_count_begin(count, error);
 
-    return rc < 0 ? rc : clear_refs(state, CLEAR_REFS_SOFT_DIRTY, error); /* for its flush */
+    if (rc == 0)
+        rc = clear_refs(count->target, CLEAR_REFS_REFERENCED, error);
+    if (rc == 0)
+        rc = clear_refs(count->target, CLEAR_REFS_SOFT_DIRTY, error); /* for its flush */
+    if (rc == 0)
+        referenced_count_marked(count);
+    return rc;
 }
 
 static int referenced_collect(void *state, struct tally *tally, struct error *error)
 {
     return referenced_count_tally(state, tally, error);
-}
-
-static void referenced_close(void *state)
-{
-    (void)state;
 }
 
 const struct method method_referenced = {
@@ -62,5 +62,5 @@ const struct method method_referenced = {
     .open = referenced_open,
     .mark = referenced_mark,
     .collect = referenced_collect,
-    .close = referenced_close,
+    .close = referenced_count_close,
 };

@@ -155,13 +155,14 @@ static const struct stratum *stratum_of(struct tally *tally, uint64_t bytes)
 START_TEST(smaps_is_in_its_units)
 {
     struct ram_smaps sums;
+    struct referenced_count count = {.target = &fake.target};
     struct tally tally;
 
     boot(_i);
     write_smaps();
     ck_assert_int_eq(ram_smaps_read(&fake.target, &sums, &error), 0);
     ck_assert_uint_eq(sums.leaves, 1 + 12);
-    ck_assert_int_eq(referenced_count_tally(&fake.target, &tally, &error), 0);
+    ck_assert_int_eq(referenced_count_tally(&count, &tally, &error), 0);
     ck_assert_uint_eq(tally.touched_bytes, 4 * base);
     ck_assert_uint_eq(tally.swapped_pages, 5);
     ck_assert_uint_eq(stratum_of(&tally, base)->draws, 12);

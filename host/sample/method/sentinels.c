@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sentinels.c  See sentinels.h. */
+#include "sample/method/sentinels.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/kernel_version.h"
+#include "base/page_sizes.h"
+#include "sample/kernel/lru_batches.h"
+#include "sample/kernel/lru_gen.h"
+#include "sample/kernel/pagemap.h"
+#include "sample/kernel/touch_pages.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* So many whose flag cannot be cleared again. */
+#define SENTINELS_KEPT 16
+#define BATCH 4096
+
+void sentinels_open(const struct target *target, struct sentinels *sentinels)
+{
+    *sentinels = (struct sentinels){.target = target};
+    sentinels->works = ram_frames_open(&sentinels->frames, target);
+}
+
+static bool is_mglru(const struct sentinels *sentinels)
+{
+    return lru_gen_enabled(sentinels->target->root) & LRU_GEN_ON;
+}
+
+/* --- planting --------------------------------------------------------------------------------- */
+
+static void read_all_of(const struct sentinels *sentinels)
+{
+    struct iovec there[SENTINELS];
+
+    for (size_t i = 0; i < sentinels->n; i++)
+        there[i] = (struct iovec){.iov_base = (void *)(uintptr_t)guest_ram_hva(
+                                      sentinels->target->ram, sentinels->at[i].page),
+                                  .iov_len = 1};
+    touch_pages(sentinels->target->process->pid, there, sentinels->n);
+}
+
+struct planting {
+    struct sentinels *sentinels;
+    bool kept; /* base pages whose flag a second read does not clear will do, too */
+};
+
+static bool is_suitable(const struct planting *planting, const struct ram_frame *drawn,
+                        const struct folio *folio)
+{
+    const struct sentinels *sentinels = planting->sentinels;
+
+    /* Of what is mapped by a PMD a read sets the accessed bit instead (mm/huge_memory.c,
+     * touch_pmd()). */
+    if (!(folio->flags & KPF_LRU) || folio->order >= huge_page_order() ||
+        (folio->flags & (KPF_REFERENCED | KPF_UNEVICTABLE | KPF_HUGE)) ||
+        (planting->kept ? folio->order > 0 : drawn->active))
+        return false;
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (sentinels->at[i].head == drawn->head)
+            return false;
+    return true;
+}
+
+static bool add_sentinel(void *context, const struct ram_frame *drawn, const struct folio *folio)
+{
+    struct planting *planting = context;
+    struct sentinels *sentinels = planting->sentinels;
+
+    if (is_suitable(planting, drawn, folio))
+        sentinels->at[sentinels->n++] = *drawn;
+    return sentinels->n == (planting->kept ? SENTINELS_KEPT : SENTINELS);
+}
+
+/* Of the same folio as when it was planted; else it says nothing: what is migrated keeps its flag,
+ * but what is joined, or swapped in again, does not. */
+static bool read_sentinel(const struct sentinels *sentinels, const struct ram_frame *sentinel,
+                          struct folio *folio)
+{
+    return ram_frames_of_page(&sentinels->frames, sentinel->page) == sentinel->pfn &&
+           ram_frames_folio(&sentinels->frames, sentinel->pfn, folio) == 0 &&
+           folio->head == sentinel->head;
+}
+
+/* Drops those whose flag is not @p set. */
+static void keep_those(struct sentinels *sentinels, bool set)
+{
+    size_t kept = 0;
+    struct folio folio;
+
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (read_sentinel(sentinels, &sentinels->at[i], &folio) &&
+            !!(folio.flags & KPF_REFERENCED) == set)
+            sentinels->at[kept++] = sentinels->at[i];
+    sentinels->n = kept;
+}
+
+void sentinels_plant(struct sentinels *sentinels)
+{
+    struct planting planting = {.sentinels = sentinels};
+
+    if (!sentinels->works)
+        return;
+    if (!is_mglru(sentinels))
+        ram_frames_draw(&sentinels->frames, add_sentinel, &planting);
+    planting.kept = true;
+    if (sentinels->n < SENTINELS_KEPT)
+        ram_frames_draw(&sentinels->frames, add_sentinel, &planting);
+    read_all_of(sentinels);
+    keep_those(sentinels, true);
+}
+
+void sentinels_begin(struct sentinels *sentinels)
+{
+    sentinels->n = 0;
+    sentinels_plant(sentinels);
+}
+
+/* --- taking them back ------------------------------------------------------------------------- */
+
+/* Before Linux 6.9 MADV_PAGEOUT takes accessed bits (mm/madvise.c), and leaves a page that cannot
+ * be swapped out active, as another read would. */
+static bool activating_takes(const struct fsroot *root)
+{
+    char release[128] = "";
+
+    return fsroot_read(root, release, sizeof(release), "proc/sys/kernel/osrelease") > 0 &&
+           kernel_version(release) < KERNEL(6, 9);
+}
+
+/* How many are without their flag, by whether they have become active. */
+static size_t count_lost(const struct sentinels *sentinels, bool activated)
+{
+    struct folio folio;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sentinels->n; i++)
+        n += read_sentinel(sentinels, &sentinels->at[i], &folio) &&
+             !(folio.flags & KPF_REFERENCED) &&
+             (!sentinels->at[i].active && (folio.flags & KPF_ACTIVE)) == activated;
+    return n;
+}
+
+/* Another read activates a page, which shows only when it has left the batch of its CPU. */
+static void see_lost(const struct sentinels *sentinels, struct sentinels_seen *seen)
+{
+    bool lost = count_lost(sentinels, false) > 0 && lru_batches_drain();
+    size_t activated;
+
+    seen->taken = lost && count_lost(sentinels, false) > 0;
+    activated = count_lost(sentinels, true);
+    seen->taken |= activated > 0 && activating_takes(sentinels->target->root);
+    seen->activated = sentinels->n > 0 ? (double)activated / (double)sentinels->n : 0;
+}
+
+void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
+{
+    struct folio folio;
+
+    *seen = (struct sentinels_seen){.taken = false};
+    if (!sentinels->works)
+        return;
+    see_lost(sentinels, seen);
+    keep_those(sentinels, true);
+    read_all_of(sentinels);
+    keep_those(sentinels, true);
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (read_sentinel(sentinels, &sentinels->at[i], &folio))
+            seen->kept_bytes += base_page_bytes() << folio.order;
+}
+
+void sentinels_close(struct sentinels *sentinels)
+{
+    struct sentinels_seen seen;
+
+    sentinels_take(sentinels, &seen);
+    ram_frames_close(&sentinels->frames);
+}
+
+/* --- who else reads --------------------------------------------------------------------------- */
+
+struct flagging {
+    const struct sentinels *sentinels;
+    bool (*counts)(const void *context, uint64_t page);
+    const void *context;
+    bool any;
+};
+
+static bool is_flagged(void *context, const struct ram_frame *drawn, const struct folio *folio)
+{
+    struct flagging *flagging = context;
+
+    flagging->any = (folio->flags & KPF_REFERENCED) &&
+                    flagging->counts(flagging->context, drawn->page);
+    return flagging->any;
+}
+
+/* The pages of a folio follow one another, mostly: its head is looked up once. */
+static uint64_t flagged_of(const struct sentinels *sentinels, const uint64_t *pfn, uint64_t n,
+                           const uint64_t *flags)
+{
+    struct folio folio = {.head = UINT64_MAX};
+    uint64_t flagged = 0;
+
+    for (uint64_t k = 0; k < n; k++) {
+        if (!(flags[k] & KPF_COMPOUND_TAIL))
+            folio = (struct folio){.head = pfn[k], .flags = flags[k]};
+        else if (k == 0 || pfn[k] != pfn[k - 1] + 1)
+            folio.flags = ram_frames_folio(&sentinels->frames, pfn[k], &folio) == 0 ? folio.flags
+                                                                                    : 0;
+        flagged += (folio.flags & KPF_REFERENCED) != 0;
+    }
+    return flagged;
+}
+
+static uint64_t count_flagged(const struct flagging *flagging)
+{
+    const struct sentinels *sentinels = flagging->sentinels;
+    const struct guest_ram *ram = sentinels->target->ram;
+    cleanup_free uint64_t *entry = calloc(2 * BATCH, sizeof(*entry));
+    uint64_t flagged = 0;
+
+    for (uint64_t page = 0; entry && page < ram->n_pages; page += BATCH) {
+        const uint64_t n = smaller(BATCH, ram->n_pages - page);
+        uint64_t present = 0;
+
+        if (pagemap_read_range(sentinels->frames.pagemap_fd, ram, page, n, entry) < 0)
+            break;
+        for (uint64_t k = 0; k < n; k++)
+            if ((entry[k] & PAGEMAP_PRESENT) && flagging->counts(flagging->context, page + k))
+                entry[present++] = PAGEMAP_PFN(entry[k]);
+        if (kpageflags_read(sentinels->frames.flags_fd, entry, present, entry + BATCH) == 0)
+            flagged += flagged_of(sentinels, entry, present, entry + BATCH);
+    }
+    return flagged * base_page_bytes();
+}
+
+uint64_t sentinels_flagged_bytes(const struct sentinels *sentinels,
+                                 bool (*counts)(const void *context, uint64_t page),
+                                 const void *context)
+{
+    struct flagging flagging = {.sentinels = sentinels, .counts = counts, .context = context};
+
+    if (!sentinels->works)
+        return 0;
+    ram_frames_draw(&sentinels->frames, is_flagged, &flagging);
+    return flagging.any ? count_flagged(&flagging) : 0;
+}

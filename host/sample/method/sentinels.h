@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file sentinels.h  Does another process clear accessed bits of guest RAM, or set them? For
+ * methods that count by smaps, which sees the accessed bits of QEMU's page tables and PG_referenced
+ * alike.
+ *
+ * Theory of operation. The guest's own accesses set the accessed bit of QEMU's page table only. A
+ * read through the kernel (process_vm_readv(2), ptrace, /proc/PID/mem) sets PG_referenced of the
+ * page (kernel/touch_pages.h), which /proc/kpageflags shows, and whatever clears accessed bits -
+ * clear_refs, MADV_COLD, reclaim - clears PG_referenced with them.
+ *
+ * Taken: once all is marked, up to SENTINELS random pages are read here, which sets their flag. One
+ * without its flag at the reading says that bits were taken. Before smaps is read each is read
+ * once more: on an inactive page that clears the flag again, so the sentinels do not count as
+ * touched. With MGLRU, and of an active page, nothing clears it: where there are no others there
+ * are SENTINELS_KEPT such, which stay until the next marking and are in the upper bound only. The
+ * pages are active afterwards; the next MADV_COLD undoes that.
+ *
+ * Read: pages that have the flag, though we did not set it, were read by others, by QEMU for
+ * O_DIRECT as well.
+ *
+ * Neither is known of huge pages that are mapped as such: a read sets their accessed bit. The lower
+ * bound takes a base page of each (estimate/least.h); that their bits were taken is not seen.
+ *
+ * After a kill the flags of the sentinels stay, as after any read.
+ */
+#pragma once
+
+#include "sample/method/ram_frames.h"
+
+#define SENTINELS 64
+
+struct sentinels {
+    const struct target *target;
+    struct ram_frames frames;
+    bool works; /* else none are planted */
+    size_t n;
+    struct ram_frame at[SENTINELS];
+};
+
+/** Without privileges, or below a root that is not live, there will be none. */
+void sentinels_open(const struct target *target, struct sentinels *sentinels);
+/** All is marked. */
+void sentinels_begin(struct sentinels *sentinels);
+/** After they were taken back, for the next reading. */
+void sentinels_plant(struct sentinels *sentinels);
+
+struct sentinels_seen {
+    bool taken;          /* bits were taken since they were planted */
+    double activated;    /* this share of the sentinels was read once more by others, or unmapped by
+                               MADV_PAGEOUT and mapped again, which looks the same */
+    uint64_t kept_bytes; /* so much still reads referenced because of them */
+};
+
+/** Takes them back. */
+void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen);
+
+/** How much of guest RAM has the flag now, in bytes of the present base pages that @p counts says
+ * count: of all of it where a sample has any, else 0. */
+uint64_t sentinels_flagged_bytes(const struct sentinels *sentinels,
+                                 bool (*counts)(const void *context, uint64_t page),
+                                 const void *context);
+
+/** Takes back what is planted, as far as that can be. */
+void sentinels_close(struct sentinels *sentinels);
