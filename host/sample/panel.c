@@ -42,12 +42,13 @@ struct cohort {
 };
 
 struct tick {
-    uint64_t read_ns;   /* midpoint of reading; of tick 0: of marking */
-    uint64_t marked_ns; /* midpoint of marking again */
-    uint64_t vcpu_ns;   /* for which the vCPUs have run since the first marking */
-    uint64_t own_ns;    /* CPU time of QEMU's own threads */
-    uint64_t odometer;  /* of ageing, between reading and marking */
-    uint32_t doubtful;  /* how many readings were so far */
+    uint64_t read_ns;         /* midpoint of reading; of tick 0: of marking */
+    uint64_t marked_ns;       /* midpoint of marking again */
+    uint64_t vcpu_ns;         /* for which the vCPUs have run since the first marking */
+    uint64_t own_ns;          /* CPU time of QEMU's own threads */
+    uint64_t odometer;        /* of ageing, between reading and marking */
+    uint32_t hidden, younger; /* units of the tally; UINT32_MAX: any number */
+    uint16_t doubts;          /* of the method, in this reading */
     struct {
         uint8_t n, both, others, missed;
     } witness; /* struct witness_count of this tick; there may be thousands of ticks */
@@ -64,11 +65,9 @@ struct panel {
     uint64_t began_ns;  /* midpoint of the first marking */
     uint64_t turned_ns; /* when a cohort was last replaced */
     size_t oldest;
-    uint32_t doubtful;  /* readings of cohorts of which the method had doubts, and which */
-    struct tally doubt; /* doubts and hidden_units alone */
-    double share[2];    /* of all base pages that was touched within two ticks: up to the last tick,
-                           and to the one before */
-    bool read_all;      /* by QEMU, it seems */
+    double share[2]; /* of all base pages that was touched within two ticks: up to the last tick,
+                        and to the one before */
+    bool read_all;   /* by QEMU, it seems */
     struct witness *witness; /* NULL: none */
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's is; -1: the method has none */
@@ -323,17 +322,30 @@ static void note_states(const struct panel *panel, struct cohort *cohort)
     }
 }
 
+static uint32_t units32(uint64_t units)
+{
+    return (uint32_t)smaller(units, UINT32_MAX);
+}
+
+static void note_doubts(struct panel *panel, const struct tally *tally)
+{
+    struct tick *tick = tick_of(panel, panel->now);
+
+    tick->doubts |= (uint16_t)tally->doubts;
+    tick->hidden = (uint32_t)larger(tick->hidden, units32(tally->hidden_units));
+    tick->younger = (uint32_t)larger(tick->younger, units32(tally->younger_units));
+}
+
 static int read_cohorts(struct panel *panel, struct error *error)
 {
     struct tally tallies[N_COHORTS] = {0};
     int rc = collect(panel, tallies, error);
+    struct tick *tick = tick_of(panel, panel->now);
 
+    tick->doubts = 0;
+    tick->hidden = tick->younger = 0;
     for (size_t c = 0; c < N_COHORTS; c++) {
-        if (tallies[c].doubts) {
-            panel->doubtful++;
-            panel->doubt.doubts |= tallies[c].doubts;
-            panel->doubt.hidden_units = tallies[c].hidden_units;
-        }
+        note_doubts(panel, &tallies[c]);
         if (rc == 0)
             note_states(panel, &panel->cohorts[c]);
     }
@@ -496,7 +508,6 @@ static int read_all(struct panel *panel, struct error *error)
         end_witness(panel);
     read_clocks(panel, tick_of(panel, panel->now));
     tick_of(panel, panel->now)->odometer = odometer(panel);
-    tick_of(panel, panel->now)->doubtful = panel->doubtful;
     tick_of(panel, panel->now)->read_ns = begin_ns + (now_ns(panel) - begin_ns) / 2;
     return rc;
 }
@@ -721,6 +732,11 @@ static void gather(const struct panel *panel, const struct tick_range *range,
     view->n = n;
 }
 
+static uint64_t units64(uint32_t units)
+{
+    return units == UINT32_MAX ? HIDDEN_ANY : units;
+}
+
 /* What is doubtful of the touches within (older, newer], as far as that was not seen at once. */
 static struct tally doubts_between(const struct panel *panel, uint64_t older, uint64_t newer)
 {
@@ -728,8 +744,13 @@ static struct tally doubts_between(const struct panel *panel, uint64_t older, ui
     const struct tick *to = tick_of(panel, newer);
     struct tally tally = {0};
 
-    if (from->doubtful != to->doubtful)
-        tally_doubt(&tally, panel->doubt.doubts, panel->doubt.hidden_units);
+    for (uint64_t k = older + 1; k <= newer; k++) {
+        const struct tick *tick = tick_of(panel, k);
+
+        tally.doubts |= tick->doubts;
+        tally.hidden_units = larger(tally.hidden_units, units64(tick->hidden));
+        tally.younger_units = larger(tally.younger_units, units64(tick->younger));
+    }
     if (from->odometer != to->odometer)
         ageing_doubt(&tally);
     return tally;
@@ -756,14 +777,16 @@ static struct dispute dispute_between(const struct panel *panel, uint64_t older,
  * that tick instead of to an older one. */
 static void doubt(const struct panel *panel, const struct tick_range *range, struct tally *tally)
 {
-    if (!range->any_older) {
-        struct tally within = doubts_between(panel, range->older, range->newer);
+    struct tally within = {0};
 
+    if (!range->any_older) {
+        within = doubts_between(panel, range->older, range->newer);
         tally_doubt(tally, within.doubts, within.hidden_units);
         tally->within = dispute_between(panel, range->older, range->newer);
     }
     tally->younger = dispute_between(panel, range->newer, panel->now);
-    tally->younger_units = doubts_between(panel, range->newer, panel->now).hidden_units;
+    tally->younger_units = larger(within.younger_units,
+                                  doubts_between(panel, range->newer, panel->now).hidden_units);
 }
 
 static int tally_range(const struct panel *panel, const struct tick_range *range,

@@ -27,6 +27,7 @@ static bool swapped[PAGES]; /* of the absent ones */
 static bool blind[PAGES];
 static unsigned marks; /* pages marked, over all cohorts */
 static unsigned open_now;
+static struct tally doubt; /* doubts and units: of the next reading */
 
 static uint64_t test_clock(void *context)
 {
@@ -94,6 +95,9 @@ static int fake_collect(void *state, struct tally *tally, struct error *error)
             set->state[i] = PAGE_UNMEASURABLE;
     }
     page_set_tally(set, tally);
+    tally->doubts = doubt.doubts;
+    tally->hidden_units = doubt.hidden_units;
+    tally->younger_units = doubt.younger_units;
     return 0;
 }
 
@@ -312,6 +316,7 @@ static void begin_with(uint64_t samples, double presence, double longest_s)
     memset(absent, 0, sizeof(absent));
     memset(swapped, 0, sizeof(swapped));
     memset(blind, 0, sizeof(blind));
+    doubt = (struct tally){.doubts = 0};
     time_ns = 100 * SECOND;
     marks = 0;
     ck_assert_int_eq(panel_open(&target, &plan, &panel, &error), 0);
@@ -619,6 +624,33 @@ START_TEST(nothing_wakes_without_a_buffer)
 END_TEST
 
 /* A dump between two scans, that left no thread. */
+/* A window has the doubts of its own readings, and of no others. */
+START_TEST(doubts_are_of_their_time)
+{
+    begin_with(3 * PAGES, 1, 10);
+    doubt = (struct tally){
+        .doubts = DOUBT_BITS_TAKEN, .hidden_units = HIDDEN_ANY, .younger_units = HIDDEN_ANY};
+    second(0, 100);
+    doubt = (struct tally){.doubts = DOUBT_READ_BY_OTHERS, .younger_units = 7};
+    second(0, 100);
+    doubt = (struct tally){.doubts = 0};
+    second(0, 100);
+
+    struct tally tally = between(0, 1, 3, 0);
+
+    ck_assert_uint_eq(tally.doubts, 0);
+    ck_assert_uint_eq(tally.younger_units, 0);
+    tally = between(0, 2, 3, 0);
+    ck_assert_uint_eq(tally.doubts, DOUBT_READ_BY_OTHERS);
+    ck_assert_uint_eq(tally.hidden_units, 0);
+    ck_assert_uint_eq(tally.younger_units, 7);
+    tally = between(0, 3, 3, 0);
+    ck_assert_uint_eq(tally.doubts, DOUBT_READ_BY_OTHERS | DOUBT_BITS_TAKEN);
+    ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
+    ck_assert_uint_eq(tally.younger_units, HIDDEN_ANY);
+}
+END_TEST
+
 START_TEST(qemu_reads_it_all)
 {
     begin_with(300, 1, 10);
@@ -705,6 +737,7 @@ int main(void)
     tcase_add_test(tcase, unmeasurable_for_a_while);
     tcase_add_test(tcase, ticks_too_far_apart_do_not_answer);
     tcase_add_test(tcase, cohorts_on_the_same_huge_pages);
+    tcase_add_test(tcase, doubts_are_of_their_time);
     tcase_add_test(tcase, qemu_reads_it_all);
     tcase_add_test(tcase, qemu_reads_it_all_across_a_tick);
     tcase_add_test(tcase, the_guest_touches_it_all);
