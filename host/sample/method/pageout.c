@@ -42,6 +42,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
+#include "domain/qemu_vcpus.h"
 #include "sample/kernel/advise.h"
 #include "sample/kernel/backing_file.h"
 #include "sample/kernel/kpage_shared.h"
@@ -60,17 +61,23 @@
 /* mm/memory.c, fault_around_bytes: so many bytes, whatever the page. */
 #define FAULT_AROUND_BYTES 65536
 
+/* Of 64 ranges one at least is among a share of 7 % of RAM, 99 times in 100. */
+#define NEIGHBOURS_LOOKED 64
+
 struct pageout {
     const struct target *target;
     struct page_set *set;
     int calls; /* how many of them unmap a page that was touched, see calls_for() */
     int pagemap_fd;
     int flags_fd;
-    int count_fd;       /* /proc/kpagecount: how often a frame is mapped */
-    int *file_fds;      /* of each RAM block */
-    bool *advised;      /* which pages the marking under way is about */
-    uint64_t *entry;    /* pagemap entries of the set */
-    bool *was_unmapped; /* at mark the page was in the file, and unmapped before we came */
+    int count_fd;         /* /proc/kpagecount: how often a frame is mapped */
+    int *file_fds;        /* of each RAM block */
+    bool *advised;        /* which pages the marking under way is about */
+    uint64_t *entry;      /* pagemap entries of the set */
+    struct qemu_io io;    /* when the page set was marked last */
+    bool others_unmap;    /* so the next marking is about all pages, and their neighbours */
+    uint16_t *neighbours; /* of each page's aligned range those that were mapped, a bit each */
+    bool *was_unmapped;   /* at mark the page was in the file, and unmapped before we came */
 };
 
 /* --- marking ---------------------------------------------------------------------------------- */
@@ -199,10 +206,12 @@ static void note_page(struct pageout *pageout, uint64_t i, struct ram_walk *walk
 {
     struct page_set *set = pageout->set;
     bool mapped = pageout->entry[i] & PAGEMAP_PRESENT;
+    bool held = mapped || in_file(walk, page_set_page(set, i));
 
     page_set_note_unit(set, i, 0, page_set_hva(set, i));
-    pageout->was_unmapped[i] = !mapped && in_file(walk, page_set_page(set, i));
-    set->state[i] = mapped || pageout->was_unmapped[i] ? PAGE_IDLE : PAGE_ABSENT;
+    if (set->state[i] != PAGE_IDLE) /* else we have unmapped it */
+        pageout->was_unmapped[i] = !mapped && held;
+    set->state[i] = held ? PAGE_IDLE : PAGE_ABSENT;
 }
 
 /* Advice for one page of a large folio splits it, also where the folio is not mapped by a PMD. */
@@ -266,25 +275,73 @@ static int unmap_pages(const struct marking *marking)
     return rc == 0 ? read_entries(marking, is_mapped) : rc;
 }
 
-/* A page of the file in the same aligned range as page @p page, the page itself included, that is
- * not mapped; UINT64_MAX: none. */
+/* The aligned range of pages that a fault at one of them maps. */
+struct around {
+    uint64_t first, n;
+    uint64_t entry[FAULT_AROUND_BYTES / BASE_4K];
+};
+
+static int read_around(const struct pageout *by, uint64_t page, struct around *around)
+{
+    const struct ram_block *block = guest_ram_block(by->target->ram, page);
+    const uint64_t pages = larger(FAULT_AROUND_BYTES / base_page_bytes(), 1);
+    const uint64_t number = base_pages(block->hva) + page - block->first_page;
+
+    around->first = page - smaller(number % pages, page - block->first_page);
+    around->n = smaller(page - number % pages + pages,
+                        block->first_page + base_pages(block->bytes)) -
+                around->first;
+    return pagemap_read_range(by->pagemap_fd, by->target->ram, around->first, around->n,
+                              around->entry);
+}
+
+static bool is_unmapped(uint64_t entry)
+{
+    return !(entry & PAGEMAP_PRESENT) && !PAGEMAP_IN_MOTION(entry);
+}
+
+/* Of some pages the neighbours are looked at, the same ones each time. */
+static bool is_looked_at(const struct pageout *pageout, uint64_t i)
+{
+    return page_rank(page_set_page(pageout->set, i)) % pageout->set->n < NEIGHBOURS_LOOKED;
+}
+
+/* Which of the range is mapped, a bit each. */
+static uint16_t mapped_of(const struct around *around)
+{
+    uint16_t mapped = 0;
+
+    for (uint64_t k = 0; k < around->n; k++)
+        if (!is_unmapped(around->entry[k]))
+            mapped |= (uint16_t)(1U << k);
+    return mapped;
+}
+
+/* A page of the file in the range of page @p page that is not mapped; UINT64_MAX: none. */
 static uint64_t find_unmapped(struct ram_walk *walk, uint64_t page)
 {
-    const struct pageout *by = walk->by;
-    const struct ram_block *block = guest_ram_block(by->target->ram, page);
-    const uint64_t around = larger(FAULT_AROUND_BYTES / base_page_bytes(), 1);
-    const uint64_t number = base_pages(block->hva) + page - block->first_page;
-    const uint64_t first = page - smaller(number % around, page - block->first_page);
-    const uint64_t end = smaller(page - number % around + around,
-                                 block->first_page + base_pages(block->bytes));
-    uint64_t entry[FAULT_AROUND_BYTES / BASE_4K];
+    struct around around;
 
-    if (pagemap_read_range(by->pagemap_fd, by->target->ram, first, end - first, entry) < 0)
+    if (read_around(walk->by, page, &around) < 0)
         return UINT64_MAX;
-    for (uint64_t k = first; k < end; k++)
-        if (!(entry[k - first] & PAGEMAP_PRESENT) && in_file(walk, k))
-            return k;
+    for (uint64_t k = 0; k < around.n; k++)
+        if (is_unmapped(around.entry[k]) && in_file(walk, around.first + k))
+            return around.first + k;
     return UINT64_MAX;
+}
+
+/* What is mapped around each page. */
+static void note_neighbours(const struct marking *marking)
+{
+    for (uint64_t k = 0; k < marking->merge->n; k++) {
+        const struct page_place place = marking->merge->place[k];
+        struct pageout *pageout = state_at(marking, place);
+        struct around around;
+
+        if (is_looked_at(pageout, place.i) && is_wanted(marking, k, is_idle_advised) &&
+            read_around(pageout, marking->merge->page[k], &around) == 0)
+            pageout->neighbours[place.i] = mapped_of(&around);
+    }
 }
 
 /* Maps what is around the pages, so that no fault at a neighbour maps one of them: a read of one
@@ -311,6 +368,7 @@ static int64_t map_around(const struct marking *marking)
     }
     for (uint64_t k = 0; k < n; k += TOUCH_AT_ONCE)
         touch_pages(first->target->process->pid, there + k, smaller(n - k, TOUCH_AT_ONCE));
+    note_neighbours(marking);
     return (int64_t)n;
 }
 
@@ -346,11 +404,24 @@ static void note_still_mapped(struct pageout *pageout)
                                 : PAGE_UNMEASURABLE;
 }
 
+/* Do page flags tell who read a page? */
+static bool tells_readers(const struct target *target)
+{
+    return target->root->live && target->process->accel == ACCEL_TCG;
+}
+
+static struct qemu_io readers_io(const struct target *target)
+{
+    return tells_readers(target) ? qemu_process_io(target->root, target->process)
+                                 : (struct qemu_io){0};
+}
+
 static int mark_pages(void *const *states, size_t n, const struct page_merge *merge,
                       bool (*wanted)(enum page_state), struct error *error)
 {
     const struct marking marking = {.states = states, .merge = merge};
     const struct pageout *first = states[0];
+    const struct qemu_io io = readers_io(first->target);
     int rc = check_swap(first->target->root,
                         error); /* each time: swap may be added while we repeat */
 
@@ -359,8 +430,10 @@ static int mark_pages(void *const *states, size_t n, const struct page_merge *me
     for (size_t s = 0; s < n; s++) {
         struct pageout *pageout = states[s];
 
+        pageout->io = io;
         for (uint64_t i = 0; i < pageout->set->n; i++)
-            pageout->advised[i] = wanted((enum page_state)pageout->set->state[i]);
+            pageout->advised[i] = pageout->others_unmap ||
+                                  wanted((enum page_state)pageout->set->state[i]);
     }
     rc = unmap_advised(&marking);
     if (rc < 0)
@@ -418,6 +491,109 @@ static void see_page(struct pageout *pageout, uint64_t i, bool mapped, struct ra
     }
 }
 
+/* Is a neighbour unmapped that was mapped at marking, and in the file still? */
+static bool lost_neighbour(struct ram_walk *walk, uint64_t page, uint16_t neighbours)
+{
+    struct around around;
+    uint16_t lost;
+
+    if (read_around(walk->by, page, &around) < 0)
+        return false;
+    lost = (uint16_t)(neighbours & ~mapped_of(&around));
+    for (uint64_t k = 0; k < around.n; k++)
+        if ((lost & (1U << k)) && around.first + k != page && in_file(walk, around.first + k))
+            return true;
+    return false;
+}
+
+/* A page that another process unmapped and the guest's fault at a neighbour mapped again reads
+ * touched, and one that was touched before it came off reads idle. Others unmap more than one page
+ * of an aligned range, and of what is idle nothing maps them again: the neighbours tell. */
+static bool others_unmap(const struct pageout *pageout)
+{
+    const struct page_set *set = pageout->set;
+    struct ram_walk walk = {.by = pageout};
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        const uint64_t page = page_set_page(set, i);
+
+        if (set->state[i] == PAGE_IDLE && is_looked_at(pageout, i) &&
+            lost_neighbour(&walk, page, pageout->neighbours[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The guest's own faults do not set PG_referenced, which was cleared when the page came off. A
+ * KVM guest's do (virt/kvm/kvm_main.c, hva_to_pfn()). */
+static bool was_read_by_others(const struct pageout *pageout, uint64_t i)
+{
+    const uint64_t page = page_set_page(pageout->set, i);
+    uint64_t entry = 0;
+    uint64_t pfn;
+    uint64_t flags = 0;
+
+    if (pageout->set->state[i] != PAGE_TOUCHED ||
+        pagemap_read(pageout->pagemap_fd, pageout->target->ram, &page, 1, &entry) < 0 ||
+        !(entry & PAGEMAP_PRESENT))
+        return false;
+    pfn = PAGEMAP_PFN(entry);
+    return kpageflags_read(pageout->flags_fd, &pfn, 1, &flags) == 0 && (flags & KPF_REFERENCED);
+}
+
+/* What went between the guest's disks and its RAM without a copy has the flag, too. */
+static bool were_read_by_others(const struct pageout *pageout, const struct qemu_io *now)
+{
+    const struct page_set *set = pageout->set;
+    uint64_t read = 0;
+
+    for (uint64_t i = 0; i < set->n; i++)
+        read += was_read_by_others(pageout, i);
+    return read > 0 && (double)read / (double)set->n * (double)set->ram->bytes >
+                           (double)qemu_io_direct_bytes(&pageout->io, now);
+}
+
+/* What others read may have been touched, too. What a monitor read has no flag. */
+static void note_readers(struct pageout *pageout, const struct qemu_io *now, struct tally *tally)
+{
+    struct page_set *set = pageout->set;
+    const uint64_t by_monitor = qemu_io_monitor_bytes(&pageout->io, now);
+    const bool by_others = were_read_by_others(pageout, now);
+
+    for (uint64_t i = 0; by_others && i < set->n; i++)
+        if (was_read_by_others(pageout, i))
+            set->state[i] = PAGE_UNMEASURABLE;
+    page_set_tally(set, tally);
+    tally->doubts |= by_others || by_monitor > 0 ? DOUBT_READ_BY_OTHERS : 0;
+    tally->younger_units = base_pages(by_monitor);
+}
+
+static void note_unmapping(struct pageout *pageout, struct tally *tally)
+{
+    pageout->others_unmap = others_unmap(pageout);
+    if (!pageout->others_unmap)
+        return;
+    tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
+    tally->younger_units = HIDDEN_ANY;
+}
+
+/* Notes what other processes did since the marking, and counts. */
+static void count_pages(void *const *states, size_t n, struct tally *tallies)
+{
+    const struct target *target = ((const struct pageout *)states[0])->target;
+    const struct qemu_io now = readers_io(target);
+
+    for (size_t s = 0; s < n; s++) {
+        struct pageout *pageout = states[s];
+
+        if (tells_readers(target))
+            note_readers(pageout, &now, &tallies[s]);
+        else
+            page_set_tally(pageout->set, &tallies[s]);
+        note_unmapping(pageout, &tallies[s]);
+    }
+}
+
 static int read_merged(void *const *states, const struct page_merge *merge)
 {
     const struct pageout *first = states[0];
@@ -441,8 +617,7 @@ static int pageout_collect_many(void *const *states, size_t n, const struct page
     if (rc < 0)
         return error_set(error, rc, "/proc/%d/pagemap: %s", first->target->process->pid,
                          strerror(-rc));
-    for (size_t s = 0; s < n; s++)
-        page_set_tally(((const struct pageout *)states[s])->set, &tallies[s]);
+    count_pages(states, n, tallies);
     return 0;
 }
 
@@ -502,6 +677,7 @@ static void pageout_close(void *state)
     free(pageout->file_fds);
     free(pageout->advised);
     free(pageout->entry);
+    free(pageout->neighbours);
     free(pageout->was_unmapped);
     free(pageout);
 }
@@ -562,8 +738,9 @@ static int acquire(struct pageout *pageout, struct error *error)
         return rc;
     pageout->advised = calloc(n, sizeof(*pageout->advised));
     pageout->entry = calloc(n, sizeof(*pageout->entry));
+    pageout->neighbours = calloc(n, sizeof(*pageout->neighbours));
     pageout->was_unmapped = calloc(n, sizeof(*pageout->was_unmapped));
-    if (!pageout->advised || !pageout->entry || !pageout->was_unmapped)
+    if (!pageout->advised || !pageout->entry || !pageout->neighbours || !pageout->was_unmapped)
         return error_set(error, -ENOMEM, "pageout: out of memory");
     thin_out(pageout->set);
     return 0;

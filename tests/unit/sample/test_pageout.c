@@ -79,6 +79,13 @@ int __wrap_process_advise(int pidfd, int advice, const struct iovec *range, uint
     return 0;
 }
 
+bool __wrap_touch_pages(pid_t pid, struct iovec *there, size_t n);
+bool __wrap_touch_pages(pid_t pid, struct iovec *there, size_t n)
+{
+    (void)pid, (void)there, (void)n;
+    return true;
+}
+
 /* One page of each 64 KiB, all mapped; the file has them all. */
 static void *open_method(int calls, int run_after)
 {
@@ -259,6 +266,130 @@ START_TEST(several_sets_at_once)
 }
 END_TEST
 
+/* --- others ----------------------------------------------------------------------------------- */
+
+static void unmap(uint64_t first, uint64_t n)
+{
+    for (uint64_t page = first; page < first + n; page++)
+        fake_set_u64(&fake, "proc/4242/pagemap", base_pages(FAKE_HVA) + page, 0);
+}
+
+static struct tally mark_then(void *state, void (*event)(void))
+{
+    struct error error = {0};
+    struct tally tally = {0};
+
+    ck_assert_msg(method_pageout.mark(state, &error) == 0, "%s", error.text);
+    event();
+    ck_assert_msg(method_pageout.collect(state, &tally, &error) == 0, "%s", error.text);
+    return tally;
+}
+
+static void *open_live(enum accel accel)
+{
+    fake.root.live = true;
+    fake.process.accel = accel;
+    return open_method(1, 0);
+}
+
+static void nothing(void)
+{
+}
+
+static void neighbours_are_unmapped(void)
+{
+    unmap(PAGE(3), PAGE(1));
+}
+
+static void neighbours_are_discarded(void)
+{
+    punch(PAGE(3), PAGE(1));
+    unmap(PAGE(3), PAGE(1));
+}
+
+/* Into what was a hole before. */
+static void neighbours_come(void)
+{
+    for (uint64_t page = PAGE(2) + 1; page < PAGE(2) + 4; page++)
+        fake_set_u64(&fake, FILE_NAME, page * base_page_bytes() / 8, 1);
+}
+
+START_TEST(neighbours_that_others_unmap)
+{
+    void *state = open_live(_i ? ACCEL_TCG : ACCEL_KVM);
+    struct error error = {0};
+    struct tally tally;
+
+    punch(PAGE(2) + 1, 3);
+    unmap(PAGE(2) + 1, 3);
+    tally = mark_then(state, nothing);
+    ck_assert_uint_eq(tally.doubts, 0);
+    tally = mark_then(state, neighbours_come);
+    ck_assert_uint_eq(tally.doubts, 0);
+    tally = mark_then(state, neighbours_are_unmapped);
+    ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
+    ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
+    ck_assert_uint_eq(tally.younger_units, HIDDEN_ANY);
+
+    /* The next period is about all pages again. */
+    model.advised = 0;
+    for (uint64_t i = 0; i < PANEL; i++)
+        map_page(PAGE(i));
+    ck_assert_int_eq(method_pageout.rearm(state, &error), 0);
+    ck_assert_uint_eq(model.advised, PANEL);
+    method_pageout.close(state);
+}
+END_TEST
+
+START_TEST(neighbours_that_leave)
+{
+    void *state = open_live(ACCEL_TCG);
+    struct tally tally = mark_then(state, neighbours_are_discarded);
+
+    ck_assert_uint_eq(tally.doubts, 0);
+    method_pageout.close(state);
+}
+END_TEST
+
+static void two_are_touched_and_one_read(void)
+{
+    fake_map(&fake, PAGE(0), PFN(PAGE(0)), KPF_LRU);
+    fake_map(&fake, PAGE(1), PFN(PAGE(1)), KPF_LRU | KPF_REFERENCED);
+}
+
+/* Under KVM the guest's own faults set the flag. */
+START_TEST(pages_that_others_read)
+{
+    void *state = open_live(_i ? ACCEL_TCG : ACCEL_KVM);
+    struct tally tally = mark_then(state, two_are_touched_and_one_read);
+
+    ck_assert_uint_eq(tally.doubts, _i ? DOUBT_READ_BY_OTHERS : 0);
+    ck_assert_int_eq(set.state[0], PAGE_TOUCHED);
+    ck_assert_int_eq(set.state[1], _i ? PAGE_UNMEASURABLE : PAGE_TOUCHED);
+    method_pageout.close(state);
+}
+END_TEST
+
+static void a_monitor_reads(void)
+{
+    fake_write(&fake, "proc/4242/io", "rchar: 1\nwchar: 8388608\nread_bytes: 0\nwrite_bytes: 0\n");
+    fake_write(&fake, "proc/4242/task/4242/io", "wchar: 8388608\n");
+}
+
+START_TEST(what_a_monitor_reads)
+{
+    fake_write(&fake, "proc/4242/io", "rchar: 1\nwchar: 0\nread_bytes: 0\nwrite_bytes: 0\n");
+    fake_write(&fake, "proc/4242/task/4242/io", "wchar: 0\n");
+
+    void *state = open_live(ACCEL_TCG);
+    struct tally tally = mark_then(state, a_monitor_reads);
+
+    ck_assert_uint_eq(tally.doubts, DOUBT_READ_BY_OTHERS);
+    ck_assert_uint_eq(tally.younger_units, base_pages(8388608));
+    method_pageout.close(state);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pageout");
@@ -271,6 +402,10 @@ int main(void)
     tcase_add_test(tcase, touched_between_two_calls);
     tcase_add_test(tcase, touched_while_marked_under_tcg);
     tcase_add_test(tcase, several_sets_at_once);
+    tcase_add_loop_test(tcase, neighbours_that_others_unmap, 0, 2);
+    tcase_add_test(tcase, neighbours_that_leave);
+    tcase_add_loop_test(tcase, pages_that_others_read, 0, 2);
+    tcase_add_test(tcase, what_a_monitor_reads);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
