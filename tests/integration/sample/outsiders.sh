@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core tcg cost=150
+#
+# Others at a TCG guest's memory: what they unmap, clear or read within a window is flagged, and the bounds hold the truth. RAM that
+# its file has and QEMU does not map is counted with its neighbours; large folios of a file on a disk take no marks.
+
+libs=(guests)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+mib=1048576
+
+# outsider ACT FROM MIB: to that part of the guest's RAM: cold, pageout, readv, or mem for /proc/PID/mem.
+outsider() {
+	python3 - "$pid" "$@" <<-'EOP'
+		import ctypes, os, sys
+		pid, act, begin, size = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]) << 20, int(sys.argv[4]) << 20
+		libc = ctypes.CDLL(None, use_errno=True)
+		class Iovec(ctypes.Structure): _fields_ = [("base", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+		def ranges():
+		    for line in open(f"/proc/{pid}/maps"):
+		        a, b = (int(x, 16) for x in line.split()[0].split("-"))
+		        if "rw" in line.split()[1] and b - a == 256 << 20: yield a
+		start = next(ranges()) + begin
+		if act in ("cold", "pageout"):
+		    there = Iovec(start, size)
+		    sys.exit(libc.syscall(440, os.pidfd_open(pid), ctypes.byref(there), 1, 20 if act == "cold" else 21, 0) != size)
+		if act == "mem":
+		    mem = open(f"/proc/{pid}/mem", "rb", 0)
+		    for at in range(start, start + size, 1 << 20):
+		        mem.seek(at)
+		        mem.read(1 << 20)
+		if act == "readv":
+		    page = ctypes.create_string_buffer(1 << 20)
+		    here = Iovec(ctypes.addressof(page), 1 << 20)
+		    for at in range(start, start + size, 1 << 20):
+		        there = Iovec(at, 1 << 20)
+		        libc.process_vm_readv(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
+	EOP
+}
+clear_refs() { echo 1 >"/proc/$pid/clear_refs"; }
+
+# Memory of its own kind for each guest: anon, memfd, or a file that is full already and was never mapped here.
+memory() {
+	MACHINE=pc,memory-backend=mem
+	case $1 in
+	anon) options=(-object memory-backend-ram,id=mem,size=256M) ;;
+	memfd) options=(-object memory-backend-memfd,id=mem,size=256M,share=on) ;;
+	full-*)
+		head -c 256M /dev/zero | tr '\0' '\1' >"$ram"
+		options=(-object "memory-backend-file,id=mem,size=256M,mem-path=$ram,share=${1#full-}")
+		;;
+	esac
+}
+
+# start_with MEMORY PARAMS
+start_with() {
+	memory "$1"
+	start_payload "guest-$1" tcg "$2" -m 256 "${options[@]}"
+}
+
+# holds_truth WHAT TRUTH: in every window.
+holds_truth() {
+	check "$1: [$(jq -c '[.windows[] | .wss_low_bytes, .wss_high_bytes]' <<<"$record")] hold $2" \
+		record_has "(.windows | length > 0) and all(.windows[]; .wss_low_bytes <= $2 * 1.01 and .wss_high_bytes >= $2 * 0.99)"
+}
+
+# within WINDOWS METHOD AFTER EVENT...: measures, with the event so many seconds after it has begun.
+within() {
+	local windows=$1 method=$2 after=$3
+	shift 3
+	"$vmwss" measure --json --pid "$pid" -w "$windows" -m "$method" >"$guests_dir/record" 2>"$guests_dir/messages" &
+	local measuring=$!
+	settles measured_by "$pid" "$measuring"
+	sleep "$after"
+	"$@"
+	wait "$measuring" || cat "$guests_dir/messages" >&2
+	record=$(<"$guests_dir/record")
+}
+
+ram=$(mktemp /dev/shm/vmwss-t.XXXX)
+disk=$(mktemp /var/tmp/vmwss-t.XXXX)
+trap 'rm -f -- "$ram" "$disk"; end_guests' EXIT
+
+echo "# bits that others take: 40 MiB were hot for 4 s, then 4"
+params="total=96M phases=4:40M,600:4M"
+for act in clear_refs "outsider cold 0 256"; do
+	for method in cold referenced; do
+		[[ $act == clear_refs || $method == cold ]] || continue
+		if start_with anon "$params"; then
+			# shellcheck disable=SC2086 # an event and its words
+			within 6 "$method" 5 $act
+			check "$method, $act: flag bits-taken" has_flag bits-taken
+			holds_truth "$method, $act" $((40 * mib))
+			# shellcheck disable=SC2086
+			within 1,2,4 "$method" 3 $act
+			check "$method, $act: no window less than a shorter one" record_has '[.windows[].wss_bytes] | . == sort'
+			holds_truth "$method, $act, in steady state" "$(truth "total=96M hot=4M")"
+			stop_guest "$pid"
+		fi
+	done
+done
+
+echo "# pages that others unmap, of memory that is shared: a fault at one maps its neighbours"
+params="total=192M pattern=strided stride=64K hot=4M"
+t=$(truth "$params")
+if start_with memfd "$params"; then
+	for method in cold referenced pageout; do
+		# The second time QEMU maps the neighbours of what is hot only, and all of them come back.
+		for again in "" ", again"; do
+			within 3 "$method" 1 outsider pageout 0 256
+			check "$method, pageout within the window$again: flag bits-taken" has_flag bits-taken
+			holds_truth "$method, pageout within the window$again" "$t"
+		done
+		outsider pageout 0 256
+		measure --pid "$pid" -m "$method" -w 2
+		holds_truth "$method, pageout before the window" "$t"
+		[[ $method == pageout ]] || check_census "$method, then" "$t" 1 --pid "$pid" -m "$method" -w 1
+		[[ $method != pageout ]] || check_panel "$method, then" "$t" --pid "$pid" -m "$method" -w 1 -n 4000
+		check "$method, then: no flag" lacks_flag bits-taken
+	done
+	stop_guest "$pid"
+fi
+
+echo "# a file that was full when QEMU mapped it: 16 MiB come, a page of each 64 KiB"
+params="total=192M pattern=strided stride=64K populate=none phases=2:64K,600:8M"
+t=$((8 * mib))
+for share in on off; do
+	for method in cold referenced pageout; do
+		[[ $share == on || $method == cold ]] || continue
+		if start_with full-$share "$params"; then
+			within 4 "$method" 0 true
+			holds_truth "$method, share=$share" "$t"
+			[[ $method == pageout ]] || check "$method, share=$share: flag first-mapping" has_flag first-mapping
+			[[ $method == pageout ]] || check_census "$method, share=$share, then" "$t" 1 --pid "$pid" -m "$method" -w 2
+			check "$method, share=$share, then: no flag" lacks_flag first-mapping
+			stop_guest "$pid"
+		fi
+	done
+done
+
+monitor() {
+	python3 - "$guests_dir/qmp" <<-'EOP'
+		import json, socket, sys
+		qmp = socket.socket(socket.AF_UNIX)
+		qmp.connect(sys.argv[1])
+		replies = qmp.makefile()
+		replies.readline()
+		save = {"execute": "pmemsave", "arguments": {"val": 100 << 20, "size": 32 << 20, "filename": "/dev/null"}}
+		for command in {"execute": "qmp_capabilities"}, save:
+		    qmp.sendall(json.dumps(command).encode())
+		    while not {"return", "error"} & json.loads(replies.readline()).keys():
+		        pass
+	EOP
+}
+others='["read-by-others", "bits-taken", "first-mapping"]'
+
+echo "# RAM that others read, through the kernel or a monitor; and guests that are left alone"
+params="total=192M hot=8M pattern=random"
+t=$(truth "$params")
+for kind in anon memfd; do
+	options=()
+	memory "$kind"
+	if start_payload "guest-$kind" tcg "$params" -m 256 "${options[@]}" -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+		for method in cold referenced pageout; do
+			[[ $kind == memfd || $method != pageout ]] || continue
+			for act in "outsider mem 100 32" "outsider readv 100 32" monitor "outsider mem 0 256"; do
+				[[ $method != pageout || $act != *256 ]] || continue # nothing is left to measure
+				[[ $kind == memfd || $act == *32 ]] || continue
+				# shellcheck disable=SC2086
+				within 3 "$method" 1 $act
+				check "$kind, $method, $act: flag read-by-others" has_flag read-by-others
+				holds_truth "$kind, $method, $act" "$t"
+			done
+			record=$("$vmwss" measure --json --pid "$pid" -m "$method" -w 0.2 -i 0.3 -k 20 | jq -s .)
+			check "$kind, $method, left alone 20 times: no flag of others" \
+				record_has "length == 20 and all(.[]; .flags - $others == .flags)"
+			[[ $method == pageout ]] || check "$kind, $method, left alone: bounds of a page at most: $(jq -c \
+				'map(.windows[0] | .wss_high_bytes - .wss_low_bytes) | max' <<<"$record")" \
+				record_has "all(.[].windows[0]; .wss_high_bytes - .wss_low_bytes <= 65536 and
+					.wss_low_bytes <= $t * 1.01 and .wss_high_bytes >= $t * 0.99)"
+		done
+		stop_guest "$pid"
+	fi
+done
+
+echo "# RAM in a shared file of a file system with large folios"
+if [[ $(stat -f -c %T "$disk") == ext2/ext3 || $(stat -f -c %T "$disk") == xfs ]]; then
+	truncate -s 256M "$disk"
+	params="total=192M hot=8M pattern=strided stride=16K"
+	t=$(truth "$params")
+	MACHINE=pc,memory-backend=mem
+	if start_payload disk tcg "$params" -m 256 -object "memory-backend-file,id=mem,size=256M,mem-path=$disk,share=on"; then
+		rss() { awk '/^RssFile/ { print $2 }' "/proc/$pid/status"; }
+		before=$(rss)
+		measure --pid "$pid" -w 2
+		holds_truth "auto by $(field method), a file on a disk" "$t"
+		measure --pid "$pid" -w 2 -m referenced
+		holds_truth "referenced, a file on a disk" "$t"
+		if ! measure --pid "$pid" -w 1 -m cold; then
+			check "cold is refused by name" grep -q 'cold: marks do not take' "$guests_dir/messages"
+		else
+			holds_truth "cold, a file on a disk" "$t"
+		fi
+		check "nothing was unmapped" holds "$(rss) > 0.98 * $before"
+		stop_guest "$pid"
+	fi
+else
+	skip "a file on a disk" "$(stat -f -c %T "$disk") has no large folios"
+fi
+
+finish
