@@ -176,9 +176,11 @@ for kind in anon memfd; do
 			record=$("$vmwss" measure --json --pid "$pid" -m "$method" -w 0.2 -i 0.3 -k 20 | jq -s .)
 			check "$kind, $method, left alone 20 times: no flag of others" \
 				record_has "length == 20 and all(.[]; .flags - $others == .flags)"
-			[[ $method == pageout ]] || check "$kind, $method, left alone: bounds of a page at most: $(jq -c \
-				'map(.windows[0] | .wss_high_bytes - .wss_low_bytes) | max' <<<"$record")" \
-				record_has "all(.[].windows[0]; .wss_high_bytes - .wss_low_bytes <= 65536 and
+			# On a machine that starves the guest its vCPU may not run but while pages are marked and read.
+			record=$(jq '[.[] | select(.flags - ["idle-guest", "paused"] == .flags).windows[0]]' <<<"$record")
+			[[ $method == pageout ]] || check "$kind, $method, left alone: bounds of 16 pages at most: $(jq -c \
+				'map(.wss_high_bytes - .wss_low_bytes) | max' <<<"$record")" \
+				record_has "length > 0 and all(.[]; .wss_high_bytes - .wss_low_bytes <= 65536 and
 					.wss_low_bytes <= $t * 1.01 and .wss_high_bytes >= $t * 0.99)"
 		done
 		stop_guest "$pid"
