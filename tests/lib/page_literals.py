@@ -63,6 +63,8 @@ HOST = [
     ("sample/kernel/pagemap.c", "GATHER_MAX 4096", BATCH),
     ("sample/kernel/u64_file.c", "RUN_ENTRIES 4096", BATCH),
     ("sample/method/damon_trial.c", "LARGE_TRIAL_PAGES 4096", "a number of draws"),
+    ("sample/method/first_mapping.c", "PAGES_AT_ONCE 4096", BATCH),
+    ("sample/method/sentinels.c", "PAGES_AT_ONCE 4096", BATCH),
     ("sample/page_probe.c", "BATCH_PAGES 4096", BATCH),
     ("sample/method/tlb_flush.c", "DROPS_MAX 4096", LIMIT),
     ("sample/tally.h", "FINE_MAX_HUGE_PAGES 512", "how many huge pages are drawn at most"),

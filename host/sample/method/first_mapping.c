@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BATCH 4096
+#define PAGES_AT_ONCE 4096ULL
 #define BITS 64
 #define AROUND_BYTES 65536
 
@@ -22,13 +22,13 @@ struct extent {
     uint64_t from, data, end;
 };
 
-/* Pages of one block that follow one another; it ends where an aligned range of BATCH pages
+/* Pages of one block that follow one another; it ends where an aligned range of PAGES_AT_ONCE pages
  * does, so that no range of fault-around is in two. */
 struct batch {
     const struct ram_block *block;
     uint64_t first, n;
-    uint64_t entry[BATCH];
-    bool held[BATCH]; /* not mapped, though the file has it */
+    uint64_t entry[PAGES_AT_ONCE];
+    bool held[PAGES_AT_ONCE]; /* not mapped, though the file has it */
 };
 
 /* A run of pages that one fault may have mapped. */
@@ -109,7 +109,7 @@ static int read_batch(struct first_mapping *first, const struct ram_block *block
 
     batch->block = block;
     batch->first = page;
-    batch->n = smaller(left, BATCH - number % BATCH);
+    batch->n = smaller(left, PAGES_AT_ONCE - number % PAGES_AT_ONCE);
 
     int rc = pagemap_read_range(first->pagemap_fd, first->target->ram, page, batch->n,
                                 batch->entry);
@@ -185,7 +185,7 @@ static bool has_come(const struct first_mapping *first, uint64_t k)
 static int read_flags(const struct first_mapping *first, uint64_t *flags)
 {
     const struct batch *batch = &first->batch;
-    cleanup_free uint64_t *pfn = calloc(2 * BATCH, sizeof(*pfn));
+    cleanup_free uint64_t *pfn = calloc(2 * PAGES_AT_ONCE, sizeof(*pfn));
     uint64_t n = 0;
 
     if (!pfn)
@@ -197,11 +197,11 @@ static int read_flags(const struct first_mapping *first, uint64_t *flags)
     if (n == 0 || first->flags_fd < 0)
         return 0;
 
-    int rc = kpageflags_read(first->flags_fd, pfn, n, pfn + BATCH);
+    int rc = kpageflags_read(first->flags_fd, pfn, n, pfn + PAGES_AT_ONCE);
 
     n = 0;
     for (uint64_t k = 0; rc == 0 && k < batch->n; k++)
-        flags[k] = has_come(first, k) ? pfn[BATCH + n++] : 0;
+        flags[k] = has_come(first, k) ? pfn[PAGES_AT_ONCE + n++] : 0;
     return rc;
 }
 
@@ -235,7 +235,7 @@ static int count_batch(struct first_mapping *first, void *context)
 {
     const struct batch *batch = &first->batch;
     const bool known = first->file_fds[batch->block - first->target->ram->blocks] >= 0;
-    cleanup_free uint64_t *flags = calloc(BATCH, sizeof(*flags));
+    cleanup_free uint64_t *flags = calloc(PAGES_AT_ONCE, sizeof(*flags));
     int rc = flags ? read_flags(first, flags) : -ENOMEM;
     struct counting *counting = context;
 
@@ -284,7 +284,7 @@ static uint64_t around_pages(const struct fsroot *root)
 
     if (fsroot_read_u64(root, &bytes, "sys/kernel/debug/fault_around_bytes") < 0)
         bytes = AROUND_BYTES;
-    return smaller(larger(base_pages(bytes), 1), BATCH);
+    return smaller(larger(base_pages(bytes), 1), PAGES_AT_ONCE);
 }
 
 static int open_files(struct first_mapping *first, struct error *error)
