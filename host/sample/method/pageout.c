@@ -53,6 +53,7 @@
 #include "sample/kernel/u64_file.h"
 #include "sample/method.h"
 #include "sample/method/pageout_calls.h"
+#include "sample/method/sentinels.h"
 #include "sample/page_merge.h"
 
 #include <errno.h>
@@ -77,7 +78,8 @@ struct pageout {
     struct qemu_io io;    /* when the page set was marked last */
     bool others_unmap;    /* so the next marking is about all pages, and their neighbours */
     uint16_t *neighbours; /* of each page's aligned range those that were mapped, a bit each */
-    bool *was_unmapped;   /* at mark the page was in the file, and unmapped before we came */
+    struct sentinels sentinels; /* of a TCG guest */
+    bool *was_unmapped;         /* at mark the page was in the file, and unmapped before we came */
 };
 
 /* --- marking ---------------------------------------------------------------------------------- */
@@ -440,6 +442,7 @@ static int mark_pages(void *const *states, size_t n, const struct page_merge *me
         return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
     for (size_t s = 0; s < n; s++)
         note_still_mapped(states[s]);
+    sentinels_begin(&((struct pageout *)states[0])->sentinels);
     return 0;
 }
 
@@ -524,9 +527,25 @@ static bool others_unmap(const struct pageout *pageout)
     return false;
 }
 
+/* Sets that are read together. */
+struct reading {
+    void *const *states;
+    size_t n;
+    struct qemu_io now;
+};
+
+static bool is_sentinel(const struct reading *reading, uint64_t page)
+{
+    for (size_t s = 0; s < reading->n; s++)
+        if (sentinels_hold(&((const struct pageout *)reading->states[s])->sentinels, page))
+            return true;
+    return false;
+}
+
 /* The guest's own faults do not set PG_referenced, which was cleared when the page came off. A
  * KVM guest's do (virt/kvm/kvm_main.c, hva_to_pfn()). */
-static bool was_read_by_others(const struct pageout *pageout, uint64_t i)
+static bool was_read_by_others(const struct reading *reading, const struct pageout *pageout,
+                               uint64_t i)
 {
     const uint64_t page = page_set_page(pageout->set, i);
     uint64_t entry = 0;
@@ -538,39 +557,42 @@ static bool was_read_by_others(const struct pageout *pageout, uint64_t i)
         !(entry & PAGEMAP_PRESENT))
         return false;
     pfn = PAGEMAP_PFN(entry);
-    return kpageflags_read(pageout->flags_fd, &pfn, 1, &flags) == 0 && (flags & KPF_REFERENCED);
+    return kpageflags_read(pageout->flags_fd, &pfn, 1, &flags) == 0 && (flags & KPF_REFERENCED) &&
+           !is_sentinel(reading, page);
 }
 
 /* What went between the guest's disks and its RAM without a copy has the flag, too. */
-static bool were_read_by_others(const struct pageout *pageout, const struct qemu_io *now)
+static bool were_read_by_others(const struct reading *reading, const struct pageout *pageout)
 {
     const struct page_set *set = pageout->set;
     uint64_t read = 0;
 
     for (uint64_t i = 0; i < set->n; i++)
-        read += was_read_by_others(pageout, i);
+        read += was_read_by_others(reading, pageout, i);
     return read > 0 && (double)read / (double)set->n * (double)set->ram->bytes >
-                           (double)qemu_io_direct_bytes(&pageout->io, now);
+                           (double)qemu_io_direct_bytes(&pageout->io, &reading->now);
 }
 
 /* What others read may have been touched, too. What a monitor read has no flag. */
-static void note_readers(struct pageout *pageout, const struct qemu_io *now, struct tally *tally)
+static bool note_readers(const struct reading *reading, struct pageout *pageout,
+                         struct tally *tally)
 {
     struct page_set *set = pageout->set;
-    const uint64_t by_monitor = qemu_io_monitor_bytes(&pageout->io, now);
-    const bool by_others = were_read_by_others(pageout, now);
+    const uint64_t by_monitor = qemu_io_monitor_bytes(&pageout->io, &reading->now);
+    const bool by_others = were_read_by_others(reading, pageout);
 
     for (uint64_t i = 0; by_others && i < set->n; i++)
-        if (was_read_by_others(pageout, i))
+        if (was_read_by_others(reading, pageout, i))
             set->state[i] = PAGE_UNMEASURABLE;
     page_set_tally(set, tally);
     tally->doubts |= by_others || by_monitor > 0 ? DOUBT_READ_BY_OTHERS : 0;
     tally->younger_units = base_pages(by_monitor);
+    return by_others;
 }
 
-static void note_unmapping(struct pageout *pageout, struct tally *tally)
+static void note_unmapping(struct pageout *pageout, bool readers, struct tally *tally)
 {
-    pageout->others_unmap = others_unmap(pageout);
+    pageout->others_unmap = others_unmap(pageout) || sentinels_lost(&pageout->sentinels, readers);
     if (!pageout->others_unmap)
         return;
     tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
@@ -581,16 +603,16 @@ static void note_unmapping(struct pageout *pageout, struct tally *tally)
 static void count_pages(void *const *states, size_t n, struct tally *tallies)
 {
     const struct target *target = ((const struct pageout *)states[0])->target;
-    const struct qemu_io now = readers_io(target);
+    const struct reading reading = {.states = states, .n = n, .now = readers_io(target)};
 
     for (size_t s = 0; s < n; s++) {
-        struct pageout *pageout = states[s];
+        bool readers = false;
 
         if (tells_readers(target))
-            note_readers(pageout, &now, &tallies[s]);
+            readers = note_readers(&reading, states[s], &tallies[s]);
         else
-            page_set_tally(pageout->set, &tallies[s]);
-        note_unmapping(pageout, &tallies[s]);
+            page_set_tally(((const struct pageout *)states[s])->set, &tallies[s]);
+        note_unmapping(states[s], readers, &tallies[s]);
     }
 }
 
@@ -671,6 +693,7 @@ static void pageout_close(void *state)
         map_again(pageout);
     for (size_t b = 0; pageout->file_fds && b < pageout->target->ram->n_blocks; b++)
         cleanup_close_at(&pageout->file_fds[b]);
+    sentinels_close(&pageout->sentinels);
     cleanup_close_at(&pageout->pagemap_fd);
     kpage_release(&pageout->flags_fd);
     kpage_release(&pageout->count_fd);
@@ -742,6 +765,8 @@ static int acquire(struct pageout *pageout, struct error *error)
     pageout->was_unmapped = calloc(n, sizeof(*pageout->was_unmapped));
     if (!pageout->advised || !pageout->entry || !pageout->neighbours || !pageout->was_unmapped)
         return error_set(error, -ENOMEM, "pageout: out of memory");
+    if (tells_readers(pageout->target))
+        sentinels_open(pageout->target, &pageout->sentinels);
     thin_out(pageout->set);
     return 0;
 }
@@ -756,6 +781,7 @@ static int pageout_open(const struct target *target, struct page_set *set, void 
     pageout->target = target;
     pageout->set = set;
     pageout->pagemap_fd = pageout->flags_fd = pageout->count_fd = -1;
+    sentinels_none(&pageout->sentinels);
 
     int rc = acquire(pageout, error);
 

@@ -16,12 +16,17 @@
 
 /* So many whose flag cannot be cleared again. */
 #define SENTINELS_KEPT 16
-#define BATCH 4096
+#define PAGES_AT_ONCE 4096ULL
 
 void sentinels_open(const struct target *target, struct sentinels *sentinels)
 {
     *sentinels = (struct sentinels){.target = target};
     sentinels->works = ram_frames_open(&sentinels->frames, target);
+}
+
+void sentinels_none(struct sentinels *sentinels)
+{
+    *sentinels = (struct sentinels){.frames = {.pagemap_fd = -1, .flags_fd = -1}};
 }
 
 static bool is_mglru(const struct sentinels *sentinels)
@@ -179,6 +184,19 @@ void sentinels_close(struct sentinels *sentinels)
     ram_frames_close(&sentinels->frames);
 }
 
+bool sentinels_lost(const struct sentinels *sentinels, bool readers)
+{
+    return count_lost(sentinels, false) > 0 || (!readers && count_lost(sentinels, true) > 0);
+}
+
+bool sentinels_hold(const struct sentinels *sentinels, uint64_t page)
+{
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (sentinels->at[i].page == page)
+            return true;
+    return false;
+}
+
 /* --- who else reads --------------------------------------------------------------------------- */
 
 struct flagging {
@@ -219,11 +237,11 @@ static uint64_t count_flagged(const struct flagging *flagging)
 {
     const struct sentinels *sentinels = flagging->sentinels;
     const struct guest_ram *ram = sentinels->target->ram;
-    cleanup_free uint64_t *entry = calloc(2 * BATCH, sizeof(*entry));
+    cleanup_free uint64_t *entry = calloc(2 * PAGES_AT_ONCE, sizeof(*entry));
     uint64_t flagged = 0;
 
-    for (uint64_t page = 0; entry && page < ram->n_pages; page += BATCH) {
-        const uint64_t n = smaller(BATCH, ram->n_pages - page);
+    for (uint64_t page = 0; entry && page < ram->n_pages; page += PAGES_AT_ONCE) {
+        const uint64_t n = smaller(PAGES_AT_ONCE, ram->n_pages - page);
         uint64_t present = 0;
 
         if (pagemap_read_range(sentinels->frames.pagemap_fd, ram, page, n, entry) < 0)
@@ -231,8 +249,8 @@ static uint64_t count_flagged(const struct flagging *flagging)
         for (uint64_t k = 0; k < n; k++)
             if ((entry[k] & PAGEMAP_PRESENT) && flagging->counts(flagging->context, page + k))
                 entry[present++] = PAGEMAP_PFN(entry[k]);
-        if (kpageflags_read(sentinels->frames.flags_fd, entry, present, entry + BATCH) == 0)
-            flagged += flagged_of(sentinels, entry, present, entry + BATCH);
+        if (kpageflags_read(sentinels->frames.flags_fd, entry, present, entry + PAGES_AT_ONCE) == 0)
+            flagged += flagged_of(sentinels, entry, present, entry + PAGES_AT_ONCE);
     }
     return flagged * base_page_bytes();
 }

@@ -40,6 +40,8 @@ struct sentinels {
 
 /** Without privileges, or below a root that is not live, there will be none. */
 void sentinels_open(const struct target *target, struct sentinels *sentinels);
+/** There will be none. */
+void sentinels_none(struct sentinels *sentinels);
 /** All is marked. */
 void sentinels_begin(struct sentinels *sentinels);
 /** After they were taken back, for the next reading. */
@@ -54,6 +56,11 @@ struct sentinels_seen {
 
 /** Takes them back. */
 void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen);
+
+/** For a method that does not count by flags, where they may stay: were bits taken? Those that @p
+ * readers explain were not: a second read clears the flag, and activates the page. */
+bool sentinels_lost(const struct sentinels *sentinels, bool readers);
+bool sentinels_hold(const struct sentinels *sentinels, uint64_t page);
 
 /** How much of guest RAM has the flag now, in bytes of the present base pages that @p counts says
  * count: of all of it where a sample has any, else 0. */
