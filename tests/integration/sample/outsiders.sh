@@ -44,6 +44,7 @@ clear_refs() { echo 1 >"/proc/$pid/clear_refs"; }
 # Memory of its own kind for each guest: anon, memfd, or a file that is full already and was never mapped here.
 memory() {
 	MACHINE=pc,memory-backend=mem
+	# shellcheck disable=SC2054 # as QEMU has them
 	case $1 in
 	anon) options=(-object memory-backend-ram,id=mem,size=256M) ;;
 	memfd) options=(-object memory-backend-memfd,id=mem,size=256M,share=on) ;;
