@@ -16,7 +16,7 @@
  * (src/qemu/qemu_process.c), and QEMU's own agent, which runs programs in the guest. */
 static const char *const forbidden[] = {"/monitor.sock", "/org.qemu.guest_agent.0"};
 
-#define KNOWN_FLAGS (((unsigned)FLAG_STRETCHED << 1) - 1)
+#define KNOWN_FLAGS (((unsigned)FLAG_READ_BY_OTHERS << 1) - 1)
 #define KNOWN_JOBS (((unsigned)QEMU_JOB_DUMP << 1) - 1)
 
 /* What ram_config.in_guest_memfd may name; the first: nothing. */
