@@ -590,9 +590,13 @@ static bool note_readers(const struct reading *reading, struct pageout *pageout,
     return by_others;
 }
 
-static void note_unmapping(struct pageout *pageout, bool readers, struct tally *tally)
+/* The sets of a panel take the flags of each other's sentinels when they are marked, so there only
+ * neighbours tell. */
+static void note_unmapping(const struct reading *reading, struct pageout *pageout, bool readers,
+                           struct tally *tally)
 {
-    pageout->others_unmap = others_unmap(pageout) || sentinels_lost(&pageout->sentinels, readers);
+    pageout->others_unmap = others_unmap(pageout) ||
+                            (reading->n == 1 && sentinels_lost(&pageout->sentinels, readers));
     if (!pageout->others_unmap)
         return;
     tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
@@ -612,7 +616,7 @@ static void count_pages(void *const *states, size_t n, struct tally *tallies)
             readers = note_readers(&reading, states[s], &tallies[s]);
         else
             page_set_tally(((const struct pageout *)states[s])->set, &tallies[s]);
-        note_unmapping(states[s], readers, &tallies[s]);
+        note_unmapping(&reading, states[s], readers, &tallies[s]);
     }
 }
 
