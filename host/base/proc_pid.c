@@ -11,12 +11,13 @@
 #include <limits.h>
 #include <string.h>
 
-/* The field that comes @p n fields after the one at @p at; NULL: there are fewer. */
+/* The field that comes @p n fields after the one at @p at; NULL: there are fewer. A newline at the
+ * end is none. */
 static const char *field_after(const char *at, unsigned n)
 {
     for (; at && n > 0; n--) {
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
+        at += strcspn(at, " \n");
+        at += strspn(at, " \n");
     }
     return at && *at ? at : NULL;
 }

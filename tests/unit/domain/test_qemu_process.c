@@ -577,6 +577,10 @@ START_TEST(stat_lines)
     ck_assert_uint_eq(s.utime_ticks, 30);
     ck_assert_uint_eq(s.stime_ticks, 12);
     ck_assert_uint_eq(s.start_ticks, 77);
+    /* It may end where the field of the stack would begin. */
+    ck_assert_int_eq(
+        proc_stat_parse("1 (a) S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77 0 0 0 0 0 \n", &s), 0);
+    ck_assert_uint_eq(s.start_ticks, 77);
     ck_assert_int_eq(proc_stat_parse("", &s), -EINVAL);
     ck_assert_int_eq(proc_stat_parse("1 (a) S", &s), -EINVAL);
     ck_assert_int_eq(proc_stat_parse("1 a S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77", &s),
