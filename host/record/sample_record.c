@@ -49,6 +49,8 @@ static const char *const flag_names[] = {
     "bits-taken",
     "read-by-others",
 };
+_Static_assert(FLAGS_ALL == (1U << (sizeof(flag_names) / sizeof(flag_names[0]))) - 1,
+               "each flag has a name");
 
 const char *sample_flag_name(unsigned number)
 {

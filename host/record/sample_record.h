@@ -49,6 +49,7 @@ enum sample_flag {
                                       bound counts one of each 64 KiB */
     FLAG_BITS_TAKEN = 1 << 27,     /* another process took accessed bits, or unmapped pages */
     FLAG_READ_BY_OTHERS = 1 << 28, /* another process read guest RAM */
+    FLAGS_ALL = (1 << 29) - 1      /* these, and no others */
 };
 
 /** The name of the method of a record that is not measured. */

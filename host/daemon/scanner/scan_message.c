@@ -16,7 +16,6 @@
  * (src/qemu/qemu_process.c), and QEMU's own agent, which runs programs in the guest. */
 static const char *const forbidden[] = {"/monitor.sock", "/org.qemu.guest_agent.0"};
 
-#define KNOWN_FLAGS (((unsigned)FLAG_READ_BY_OTHERS << 1) - 1)
 #define KNOWN_JOBS (((unsigned)QEMU_JOB_DUMP << 1) - 1)
 
 /* What ram_config.in_guest_memfd may name; the first: nothing. */
@@ -174,7 +173,7 @@ static bool sample_valid(const struct scan_sample *sample)
     double before_s = 0;
 
     if (sample->samples == 0 || sample->samples > SCAN_MAX_SAMPLES ||
-        !is_within(sample->cpu_s, 0, SCAN_MAX_SECONDS) || (sample->jobs & ~KNOWN_FLAGS) ||
+        !is_within(sample->cpu_s, 0, SCAN_MAX_SECONDS) || (sample->jobs & ~(unsigned)FLAGS_ALL) ||
         !is_switch(sample->anew) || !is_switch(sample->ring) || !is_method(sample->method) ||
         sample->n_windows == 0 || sample->n_windows > RUN_MAX_WINDOWS ||
         !is_within(sample->tick_s, 0, SCAN_MAX_SECONDS))
@@ -261,7 +260,7 @@ static bool record_valid(const struct scan_record *record)
     const union scan_part *bins = &record->parts[record->n_windows];
 
     if (record->pid <= 0 || record->accel > ACCEL_TCG || record->census > 1 ||
-        (record->flags & ~KNOWN_FLAGS) || !is_within(record->vcpu_s, 0, SCAN_MAX_SECONDS) ||
+        (record->flags & ~(unsigned)FLAGS_ALL) || !is_within(record->vcpu_s, 0, SCAN_MAX_SECONDS) ||
         !is_within(record->cpu_s, 0, SCAN_MAX_SECONDS) ||
         !is_within(record->paused_s, 0, SCAN_MAX_SECONDS) || record->time.tv_nsec < 0 ||
         record->time.tv_nsec >= 1000000000)
