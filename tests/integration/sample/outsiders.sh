@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: core tcg cost=150
+# test: core tcg cost=230
 #
 # Others at a TCG guest's memory: what they unmap, clear or read within a window is flagged, and the bounds hold the truth. RAM that
 # its file has and QEMU does not map is counted with its neighbours; large folios of a file on a disk take no marks.
