@@ -45,7 +45,7 @@ start_guest() {
 	local line=$2
 	shift 2
 	qemu-system-x86_64 -accel tcg -nodefaults -no-user-config -display none -vga none -m 160 \
-		-kernel "$image/vmlinuz" -initrd "$image/initrd.gz" -append "console=ttyS0 quiet guest.run=watched-agent $line" \
+		-kernel "$image/vmlinuz" -initrd "$image/initrd.gz" -append "console=ttyS0 quiet no_timer_check guest.run=watched-agent $line" \
 		-serial "file:$dir/$guest.out" -qmp "unix:$dir/$guest.qmp,server=on,wait=off" \
 		-device virtio-serial,id=serial0 -chardev "socket,id=agent,path=$dir/$guest.port,server=on,wait=off" \
 		-device virtserialport,bus=serial0.0,nr=1,chardev=agent,id=port,name=org.vmwss.guest.0 \
