@@ -120,12 +120,14 @@ static void add_surplus(struct tally *tally, uint64_t bytes)
     tally->surplus_bytes = smaller(tally->surplus_bytes + bytes, tally->touched_bytes);
 }
 
-/* A page that a file had before QEMU mapped it kept its flag when the others were marked. */
+/* A page that a file had before QEMU mapped it kept its flag when the others were marked, and so do
+ * large folios of a file on a disk, of which nothing else is known. */
 static bool flag_was_cleared(const void *context, uint64_t page)
 {
     const struct referenced_count *count = context;
 
-    return !count->first || !first_mapping_held(count->first, page);
+    return guest_ram_block(count->target->ram, page)->backing != RAM_BACKING_FILE &&
+           (!count->first || !first_mapping_held(count->first, page));
 }
 
 /* What went between the guest's disks and its RAM without a copy has the flag, too. What a monitor
