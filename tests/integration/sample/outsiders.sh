@@ -61,10 +61,12 @@ start_with() {
 	start_payload "guest-$1" tcg "$2" -m 256 "${options[@]}"
 }
 
-# holds_truth WHAT TRUTH: in every window.
+# holds_truth WHAT TRUTH: in every window; of a panel at twice the interval's width, for one of twenty misses.
 holds_truth() {
 	check "$1: [$(jq -c '[.windows[] | .wss_low_bytes, .wss_high_bytes]' <<<"$record")] hold $2" \
-		record_has "(.windows | length > 0) and all(.windows[]; .wss_low_bytes <= $2 * 1.01 and .wss_high_bytes >= $2 * 0.99)"
+		record_has "(.windows | length > 0) and (if .mode == \"panel\" then 1 else 0 end) as \$more | all(.windows[];
+			.wss_low_bytes - \$more * (.wss_bytes - .wss_low_bytes) <= $2 * 1.01 and
+			.wss_high_bytes + \$more * (.wss_high_bytes - .wss_bytes) >= $2 * 0.99)"
 }
 
 # within WINDOWS METHOD AFTER EVENT...: measures, with the event so many seconds after it has begun.
