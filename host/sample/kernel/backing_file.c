@@ -73,14 +73,17 @@ int backing_file_open(const struct target *target, const struct ram_block *block
 
 bool file_walk_holds(struct file_walk *walk, int fd, uint64_t offset)
 {
-    if (walk->fd == fd && offset >= walk->from && offset < walk->next)
-        return false;
+    if (walk->fd == fd && offset >= walk->from && offset < walk->end)
+        return offset >= walk->next;
 
     off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+    off_t end = data >= 0 && walk->whole ? lseek(fd, data, SEEK_HOLE) : data;
 
     if (data < 0 && errno != ENXIO)
         return false;
-    *walk = (struct file_walk){
-        .fd = fd, .from = offset, .next = data < 0 ? UINT64_MAX : (uint64_t)data};
+    walk->fd = fd;
+    walk->from = offset;
+    walk->next = data < 0 ? UINT64_MAX : (uint64_t)data;
+    walk->end = end < 0 ? UINT64_MAX : (uint64_t)end;
     return walk->next == offset;
 }

@@ -18,9 +18,10 @@ int backing_file_open(const struct target *target, const struct ram_block *block
 /** Where a file has pages, asked in ascending order: of a hole one answer is that of all of its
  * pages. Zeroed: nothing is known yet. */
 struct file_walk {
+    bool whole; /* set it where nearly every page is asked for: one answer is then that of all pages
+                   up to the next hole, which the kernel has to look for page by page */
     int fd;
-    uint64_t from,
-        next; /* from here on the next page that the file holds is there; 0, 0: unknown */
+    uint64_t from, next, end; /* a hole up to next, then pages up to end; all 0: unknown */
 };
 
 /** Does the file hold a page at @p offset? By lseek(SEEK_DATA), which reads nothing; false where

@@ -11,16 +11,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PAGES_AT_ONCE 4096ULL
 #define BITS 64
 #define AROUND_BYTES 65536
-
-/* A stretch of a file: a hole from @ref from to @ref data, then data to @ref end. */
-struct extent {
-    uint64_t from, data, end;
-};
 
 /* Pages of one block that follow one another; it ends where an aligned range of PAGES_AT_ONCE pages
  * does, so that no range of fault-around is in two. */
@@ -46,7 +40,7 @@ struct first_mapping {
     uint64_t *held;   /* a bit for each page of guest RAM, at the beginning */
     uint64_t *mapped; /* likewise */
     uint64_t around;  /* pages */
-    struct extent extent;
+    struct file_walk file;
     struct batch batch;
 };
 
@@ -74,19 +68,6 @@ static bool is_mapped(uint64_t entry)
     return (entry & PAGEMAP_PRESENT) || PAGEMAP_IN_MOTION(entry);
 }
 
-static bool has_data(struct extent *extent, int fd, uint64_t offset)
-{
-    if (offset < extent->from || offset >= extent->end) {
-        off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
-        off_t end = data < 0 ? data : lseek(fd, data, SEEK_HOLE);
-
-        *extent = (struct extent){.from = offset,
-                                  .data = data < 0 ? UINT64_MAX : (uint64_t)data,
-                                  .end = end < 0 ? UINT64_MAX : (uint64_t)end};
-    }
-    return offset >= extent->data;
-}
-
 static void find_held(struct first_mapping *first)
 {
     struct batch *batch = &first->batch;
@@ -96,8 +77,9 @@ static void find_held(struct first_mapping *first)
         uint64_t at = batch->first + k - batch->block->first_page;
 
         batch->held[k] = !is_mapped(batch->entry[k]) &&
-                         (fd < 0 || has_data(&first->extent, fd,
-                                             batch->block->file_offset + at * base_page_bytes()));
+                         (fd < 0 ||
+                          file_walk_holds(&first->file, fd,
+                                          batch->block->file_offset + at * base_page_bytes()));
     }
 }
 
@@ -129,7 +111,7 @@ static int each_batch(struct first_mapping *first,
         const struct ram_block *block = &ram->blocks[b];
         const uint64_t end = block->first_page + base_pages(block->bytes);
 
-        first->extent = (struct extent){0};
+        first->file = (struct file_walk){.whole = true};
         for (uint64_t page = block->first_page; rc == 0 && is_file(block) && page < end;
              page += first->batch.n) {
             rc = read_batch(first, block, page);
