@@ -17,6 +17,19 @@ const char *ram_backing_name(enum ram_backing backing)
     return names[backing];
 }
 
+bool ram_block_is_file(const struct ram_block *block)
+{
+    return block->backing == RAM_BACKING_SHMEM || block->backing == RAM_BACKING_FILE;
+}
+
+bool guest_ram_on_disk(const struct guest_ram *ram)
+{
+    for (size_t b = 0; b < ram->n_blocks; b++)
+        if (ram->blocks[b].backing == RAM_BACKING_FILE)
+            return true;
+    return false;
+}
+
 void guest_ram_free(struct guest_ram *ram)
 {
     free(ram->blocks);

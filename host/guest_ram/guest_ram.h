@@ -108,6 +108,12 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
                      const struct ram_config *config, struct guest_ram *out, struct error *error);
 void guest_ram_free(struct guest_ram *ram);
 
+/** Is it mapped page by page from a page cache: of tmpfs, a memfd or a disk? Not hugetlb. */
+bool ram_block_is_file(const struct ram_block *block);
+
+/** Is any of it a file on a disk? */
+bool guest_ram_on_disk(const struct guest_ram *ram);
+
 /** Does any of the blocks lie in @p start .. @p end? */
 bool guest_ram_overlaps(const struct guest_ram *ram, uint64_t start, uint64_t end);
 

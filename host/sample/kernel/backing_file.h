@@ -15,6 +15,10 @@
 int backing_file_open(const struct target *target, const struct ram_block *block,
                       struct error *error);
 
+/** A read fault on RAM that is a file's maps so much of it, whatever the page (mm/memory.c,
+ * fault_around_bytes). */
+#define FAULT_AROUND_BYTES 65536
+
 /** Where a file has pages, asked in ascending order: of a hole one answer is that of all of its
  * pages. Zeroed: nothing is known yet. */
 struct file_walk {

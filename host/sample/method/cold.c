@@ -72,8 +72,7 @@ static bool is_in_large_folio(const struct ram_frames *frames, const struct ram_
     const struct ram_block *block = guest_ram_block(frames->target->ram, drawn->page);
     struct page_mapping mapping = {.huge = false};
 
-    if (folio->order == 0 ||
-        (block->backing != RAM_BACKING_FILE && block->backing != RAM_BACKING_SHMEM))
+    if (folio->order == 0 || !ram_block_is_file(block))
         return false;
     /* Before Linux 6.7 it is not known how a page is mapped. */
     if (pagemap_mapping(frames->pagemap_fd, guest_ram_hva(frames->target->ram, drawn->page),

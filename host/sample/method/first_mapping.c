@@ -14,7 +14,6 @@
 
 #define PAGES_AT_ONCE 4096ULL
 #define BITS 64
-#define AROUND_BYTES 65536
 
 /* Pages of one block that follow one another; it ends where an aligned range of PAGES_AT_ONCE pages
  * does, so that no range of fault-around is in two. */
@@ -43,11 +42,6 @@ struct first_mapping {
     struct file_walk file;
     struct batch batch;
 };
-
-static bool is_file(const struct ram_block *block)
-{
-    return block->backing == RAM_BACKING_SHMEM || block->backing == RAM_BACKING_FILE;
-}
 
 static bool bit(const uint64_t *bits, uint64_t i)
 {
@@ -112,7 +106,7 @@ static int each_batch(struct first_mapping *first,
         const uint64_t end = block->first_page + base_pages(block->bytes);
 
         first->file = (struct file_walk){.whole = true};
-        for (uint64_t page = block->first_page; rc == 0 && is_file(block) && page < end;
+        for (uint64_t page = block->first_page; rc == 0 && ram_block_is_file(block) && page < end;
              page += first->batch.n) {
             rc = read_batch(first, block, page);
             if (rc == 0)
@@ -250,12 +244,7 @@ bool first_mapping_held(const struct first_mapping *first, uint64_t page)
 
 uint64_t first_mapping_reach(const struct first_mapping *first, uint64_t mapped_pages)
 {
-    const struct guest_ram *ram = first->target->ram;
-
-    for (size_t b = 0; b < ram->n_blocks; b++)
-        if (ram->blocks[b].backing == RAM_BACKING_FILE)
-            return larger(mapped_pages, 1);
-    return first->around;
+    return guest_ram_on_disk(first->target->ram) ? larger(mapped_pages, 1) : first->around;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -265,7 +254,7 @@ static uint64_t around_pages(const struct fsroot *root)
     uint64_t bytes = 0;
 
     if (fsroot_read_u64(root, &bytes, "sys/kernel/debug/fault_around_bytes") < 0)
-        bytes = AROUND_BYTES;
+        bytes = FAULT_AROUND_BYTES;
     return smaller(larger(base_pages(bytes), 1), PAGES_AT_ONCE);
 }
 
@@ -274,7 +263,7 @@ static int open_files(struct first_mapping *first, struct error *error)
     const struct guest_ram *ram = first->target->ram;
 
     for (size_t b = 0; b < ram->n_blocks; b++)
-        if (is_file(&ram->blocks[b]))
+        if (ram_block_is_file(&ram->blocks[b]))
             first->file_fds[b] = backing_file_open(first->target, &ram->blocks[b], NULL);
     first->flags_fd = kpageflags_share(first->target->root, NULL);
     first->pagemap_fd = pagemap_open(first->target, error);
@@ -284,7 +273,7 @@ static int open_files(struct first_mapping *first, struct error *error)
 static bool any_file(const struct guest_ram *ram)
 {
     for (size_t b = 0; b < ram->n_blocks; b++)
-        if (is_file(&ram->blocks[b]))
+        if (ram_block_is_file(&ram->blocks[b]))
             return true;
     return false;
 }

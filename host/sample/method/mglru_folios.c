@@ -79,21 +79,13 @@ static void put_strata(const struct folio_counts *counts, struct tally *tally)
     }
 }
 
-/* The file system makes its folios as large as it likes, and nothing counts them. */
-static bool has_disk_file(const struct guest_ram *ram)
-{
-    for (size_t b = 0; b < ram->n_blocks; b++)
-        if (ram->blocks[b].backing == RAM_BACKING_FILE)
-            return true;
-    return false;
-}
-
 void mglru_folios(const struct target *target, struct tally *tally)
 {
     struct folio_counts counts = {.head = UINT64_MAX};
     struct page_set set;
 
-    if (!large_folios_exist(target->root) && !has_disk_file(target->ram))
+    /* A file system makes its folios as large as it likes, and nothing counts them. */
+    if (!large_folios_exist(target->root) && !guest_ram_on_disk(target->ram))
         return;
 
     int rc = page_set_census(&set, target->ram);

@@ -59,9 +59,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* mm/memory.c, fault_around_bytes: so many bytes, whatever the page. */
-#define FAULT_AROUND_BYTES 65536
-
 /* Of 64 ranges one at least is among a share of 7 % of RAM, 99 times in 100. */
 #define NEIGHBOURS_LOOKED 64
 
