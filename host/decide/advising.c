@@ -188,8 +188,6 @@ static int see_minute(const struct history_moment *moment, void *context)
 {
     struct replaying *replaying = context;
     const struct decide_windows *windows = replaying->gathering.windows;
-    const double each_s = (double)moment->bucket->period_ms / 1000 /
-                          (double)moment->bucket->records;
 
     if (replaying->begun)
         replay_last(replaying, (double)moment->start_s);
@@ -198,7 +196,7 @@ static int see_minute(const struct history_moment *moment, void *context)
         replaying->run_s = moment->start_s;
     replaying->begun = true;
     replaying->last_s = moment->start_s;
-    replaying->until_s = (double)moment->start_s + bucket_lasts_s(each_s);
+    replaying->until_s = (double)moment->start_s + bucket_lasts_s(bucket_period_s(moment->bucket));
     decide_day_from_moment(replaying->gathering.day, windows, moment);
     decide_from_moment(&replaying->last, windows, moment, replaying->gathering.day,
                        (double)(moment->start_s + BUCKET_MINUTE - replaying->run_s));

@@ -14,15 +14,15 @@ void bucket_clear(struct bucket *bucket)
     memset(bucket, 0, offsetof(struct bucket, windows));
 }
 
-static bool same_window(double a, double b)
+bool bucket_same_window(double a_s, double b_s)
 {
-    return fabs(a - b) < 0.0005; /* they are given to the millisecond */
+    return fabs(a_s - b_s) < 0.0005;
 }
 
 const struct bucket_window *bucket_find(const struct bucket *bucket, double window_s)
 {
     for (size_t w = 0; w < bucket->n_windows; w++)
-        if (same_window(bucket->windows[w].window_s, window_s))
+        if (bucket_same_window(bucket->windows[w].window_s, window_s))
             return &bucket->windows[w];
     return NULL;
 }
@@ -48,7 +48,7 @@ static struct bucket_window *insert_window(struct bucket *bucket, double window_
 static struct bucket_window *find_or_insert(struct bucket *bucket, double window_s)
 {
     for (size_t w = 0; w < bucket->n_windows; w++)
-        if (same_window(bucket->windows[w].window_s, window_s))
+        if (bucket_same_window(bucket->windows[w].window_s, window_s))
             return &bucket->windows[w];
     return insert_window(bucket, window_s);
 }
@@ -188,7 +188,7 @@ static bool parse_window(struct numbers *numbers, struct bucket *bucket, double 
         !numbers_take(numbers, ',') || !parse_whole(numbers, value, VALUES) || value[N] == 0 ||
         value[MAX] < value[MIN] || window_s <= 0)
         return false;
-    if (only > 0 && !same_window(window_s, only))
+    if (only > 0 && !bucket_same_window(window_s, only))
         return parse_bins(numbers, NULL) && numbers_take(numbers, ']');
     window = new_window(bucket, window_s);
     if (!window)

@@ -11,6 +11,8 @@
 #include "estimate/sketch.h"
 #include "record/field.h"
 
+#include <stdbool.h>
+
 #define BUCKET_MINUTE 60
 #define BUCKET_HOUR 3600
 
@@ -36,6 +38,9 @@ void bucket_clear(struct bucket *bucket);
 
 /** Puts a record in. Windows beyond RUN_MAX_WINDOWS different ones in one bucket are left out. */
 void bucket_add(struct bucket *bucket, const struct kept_sample *kept);
+
+/** Are they the same window? They are given to the millisecond. */
+bool bucket_same_window(double a_s, double b_s);
 
 /** The window, or NULL. */
 const struct bucket_window *bucket_find(const struct bucket *bucket, double window_s);

@@ -16,6 +16,11 @@ double bucket_window_need(const struct bucket *bucket, size_t w)
     return fmin(fmax(window->wss_high, (double)window->sketch.max), bucket->summary.ram_bytes);
 }
 
+double bucket_period_s(const struct bucket *bucket)
+{
+    return (double)bucket->period_ms / 1000 / (double)bucket->records;
+}
+
 double bucket_stands_s(double period_s)
 {
     return LATE * period_s;

@@ -20,12 +20,15 @@ bool bucket_need(const struct bucket *bucket, double *bytes);
 /** The same of the bucket's window @p w, of one that has it. */
 double bucket_window_need(const struct bucket *bucket, size_t w);
 
+/** What each of its records stands for on average, in seconds. */
+double bucket_period_s(const struct bucket *bucket);
+
 /** How long after its start a bucket of a minute is still the guest's last one before its next
  * record is late, in seconds, if its records stand for so long each. */
 double bucket_stands_s(double period_s);
 
-/** How long from its start on what it says is known, in seconds: where the guest is measured less
- * often than each minute until the next record may be due. */
+/** The time from its start for which its need is known, in seconds: a minute, or until the next
+ * record may be due, where that is later. */
 double bucket_lasts_s(double period_s);
 
 /**

@@ -31,15 +31,10 @@ struct sum {
     double resident_bytes; /* of all that are not measured */
 };
 
-static bool same_window(double a, double b)
-{
-    return fabs(a - b) < 0.0005;
-}
-
 static struct window_record *find_window(struct sample_record *sample, double window_s)
 {
     for (size_t w = 0; w < sample->n_windows; w++)
-        if (same_window(sample->windows[w].window_s, window_s))
+        if (bucket_same_window(sample->windows[w].window_s, window_s))
             return &sample->windows[w];
     if (sample->n_windows == RUN_MAX_WINDOWS)
         return NULL;
@@ -201,7 +196,7 @@ struct hour_needs {
 static json_t *find_needs(struct hour_needs *needs, double window_s)
 {
     for (size_t w = 0; w < needs->n; w++)
-        if (same_window(needs->window_s[w], window_s))
+        if (bucket_same_window(needs->window_s[w], window_s))
             return needs->needs[w];
     if (needs->n == RUN_MAX_WINDOWS)
         return NULL;

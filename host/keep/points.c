@@ -9,7 +9,6 @@
 #include "keep/sql.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 int history_level(double span_s)
@@ -29,7 +28,7 @@ static int no_memory(const struct store *store, struct error *error)
 static const struct window_record *find_window(const struct sample_record *sample, double window_s)
 {
     for (size_t w = 0; w < sample->n_windows; w++)
-        if (fabs(sample->windows[w].window_s - window_s) < 0.0005)
+        if (bucket_same_window(sample->windows[w].window_s, window_s))
             return &sample->windows[w];
     return NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "estimate/packing.h"
+#include "keep/bucket_need.h"
 #include "keep/event.h"
 #include "keep/host_need.h"
 #include "keep/open_store.h"
@@ -262,7 +263,7 @@ static int report_take(struct walked *guest, int64_t start_s, const struct bucke
     take_steps(guest, bucket);
     guest->out->not_measured = false;
     guest->last_s = (double)start_s;
-    guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
+    guest->period_s = bucket_period_s(bucket);
     guest->ram_bytes = bucket->summary.ram_bytes;
     take_assumed(guest, bucket);
     guest->out->records += bucket->windows[0].records;
@@ -281,7 +282,7 @@ static int take_unmeasured(struct walked *guest, int64_t start_s, const struct b
     guest->steps[0] = (struct sketch_step){.value = bucket->summary.resident_bytes, .up_to = 1};
     guest->n_steps = 1;
     guest->last_s = (double)start_s;
-    guest->period_s = (double)bucket->period_ms / 1000 / (double)bucket->records;
+    guest->period_s = bucket_period_s(bucket);
     guest->ram_bytes = bucket->summary.ram_bytes;
     take_assumed(guest, bucket);
     guest->out->not_measured = true;

@@ -52,9 +52,8 @@ static double minute_of(double time_s)
 
 struct standing standing_of(int64_t start_s, const struct bucket *bucket)
 {
-    const double period_s = (double)bucket->period_ms / 1000;
-
-    return (struct standing){(double)start_s, period_s, period_s / (double)bucket->records};
+    return (struct standing){(double)start_s, (double)bucket->period_ms / 1000,
+                             bucket_period_s(bucket)};
 }
 
 /* When within its minute a record came is not kept: it is taken to be the end of the minute. */

@@ -159,7 +159,7 @@ static void begin_cell(struct reading *reading, size_t cell, const struct histor
         .cells = reading->cells,
         .cell = cell,
         .first_s = (double)moment->start_s,
-        .period_s = (double)bucket->period_ms / 1000 / (double)bucket->records,
+        .period_s = bucket_period_s(bucket),
     };
 }
 
@@ -215,7 +215,7 @@ static int take_moment(const struct history_moment *moment, void *context)
     cell = &reading->cells[reading->cell];
     cell->recorded = true;
     cell->until_s = (double)moment->start_s + reading->span->level_s - BUCKET_MINUTE +
-                    bucket_stands_s((double)bucket->period_ms / 1000 / (double)bucket->records);
+                    bucket_stands_s(bucket_period_s(bucket));
     cell->flags |= bucket->summary.flags;
     cell->ram = bucket->summary.ram_bytes;
     mean_add(&reading->resident, bucket->summary.resident_bytes, weight);

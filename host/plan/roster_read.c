@@ -74,8 +74,7 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
     const struct history_guest key = {.id = id};
     const struct history_guest *found = bsearch(&key, file->guests, file->n, sizeof(key),
                                                 compare_id);
-    const double lasts_s = bucket_lasts_s((double)bucket->period_ms / 1000 /
-                                          (double)bucket->records);
+    const double lasts_s = bucket_lasts_s(bucket_period_s(bucket));
     struct guest_hours *guest;
 
     if (!found || bucket->summary.ram_bytes <= 0 ||
