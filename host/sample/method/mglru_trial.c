@@ -26,10 +26,7 @@ bool mglru_ages_kvm(const char *release)
 
 bool mglru_leaves_referenced(const struct fsroot *root)
 {
-    char release[128];
-
-    return fsroot_read(root, release, sizeof(release), RELEASE) > 0 &&
-           kernel_version(release) >= KERNEL(6, 14);
+    return kernel_version_of(root) >= KERNEL(6, 14);
 }
 
 /* Until the vCPUs have run for long enough. */

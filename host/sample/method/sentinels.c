@@ -89,15 +89,14 @@ static bool read_sentinel(const struct sentinels *sentinels, const struct ram_fr
            folio->head == sentinel->head;
 }
 
-/* Drops those whose flag is not @p set. */
-static void keep_those(struct sentinels *sentinels, bool set)
+/* Drops those without the flag. */
+static void keep_flagged(struct sentinels *sentinels)
 {
     size_t kept = 0;
     struct folio folio;
 
     for (size_t i = 0; i < sentinels->n; i++)
-        if (read_sentinel(sentinels, &sentinels->at[i], &folio) &&
-            !!(folio.flags & KPF_REFERENCED) == set)
+        if (read_sentinel(sentinels, &sentinels->at[i], &folio) && (folio.flags & KPF_REFERENCED))
             sentinels->at[kept++] = sentinels->at[i];
     sentinels->n = kept;
 }
@@ -114,7 +113,7 @@ void sentinels_plant(struct sentinels *sentinels)
     if (sentinels->n < SENTINELS_KEPT)
         ram_frames_draw(&sentinels->frames, add_sentinel, &planting);
     read_all_of(sentinels);
-    keep_those(sentinels, true);
+    keep_flagged(sentinels);
 }
 
 void sentinels_begin(struct sentinels *sentinels)
@@ -129,10 +128,9 @@ void sentinels_begin(struct sentinels *sentinels)
  * be swapped out active, as another read would. */
 static bool activating_takes(const struct fsroot *root)
 {
-    char release[128] = "";
+    const unsigned version = kernel_version_of(root);
 
-    return fsroot_read(root, release, sizeof(release), "proc/sys/kernel/osrelease") > 0 &&
-           kernel_version(release) < KERNEL(6, 9);
+    return version > 0 && version < KERNEL(6, 9);
 }
 
 /* How many are without their flag, by whether they have become active. */
@@ -168,9 +166,9 @@ void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
     if (!sentinels->works)
         return;
     see_lost(sentinels, seen);
-    keep_those(sentinels, true);
+    keep_flagged(sentinels);
     read_all_of(sentinels);
-    keep_those(sentinels, true);
+    keep_flagged(sentinels);
     for (size_t i = 0; i < sentinels->n; i++)
         if (read_sentinel(sentinels, &sentinels->at[i], &folio))
             seen->kept_bytes += base_page_bytes() << folio.order;
