@@ -28,8 +28,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* How long records around a time stand for at most, of those that may reach over a start of the
- * writer: one of more than an hour is in the sum of its hour, and others are of the last hour. */
+/* Finds the longest period of the records that may reach over a start of the writer. A record of
+ * more than an hour is in the sum of its hour; the others are of the last hour. */
 static int find_longest(struct store *store, int64_t around_s, struct error *error)
 {
     static const struct {
@@ -57,7 +57,7 @@ static int find_longest(struct store *store, int64_t around_s, struct error *err
     return rc;
 }
 
-/* How far a record reaches, in whole minutes. */
+/* The longest time that a record reaches back or forward, in whole minutes. */
 static int64_t reach_s(const struct store *store)
 {
     const double reach_s = fmin(bucket_stands_s(store->longest_period_s), REACH_MAX_S);

@@ -272,7 +272,7 @@ static int write_hour(struct sum *sum, const struct hour_needs *needs, struct er
     return rc == 0 ? write_needs(sum, needs, error) : rc;
 }
 
-/* How many minutes the hour has had; retention may have deleted some of them since. */
+/* Counts the minutes that the hour has had, also those that retention has deleted since. */
 static int minutes_before(struct sum *sum, int64_t start_s, uint64_t *minutes, struct error *error)
 {
     int rc;

@@ -28,7 +28,7 @@ struct walked {
     struct sketch_step *steps; /* of its last bucket */
     size_t n_steps;
     double last_s, period_s, ram_bytes; /* likewise */
-    double assumed_bytes;               /* likewise, where it was not measured */
+    double assumed_bytes;               /* what it counts as, where it was not measured */
     double ended_s;                     /* HUGE_VAL: not known to have */
 };
 

@@ -17,7 +17,7 @@ struct report_guest {
     struct history_guest guest;
     bool running;                /* measured when the report ends */
     bool not_measured;           /* of late: its working set counts as all that is resident */
-    bool assumed;                /* likewise, at any time of the report */
+    bool assumed;                /* it was not measured at some time of the report */
     double last_s;               /* its last bucket */
     uint64_t records;            /* that have the window; 0: none of what follows of WSS is known */
     double measured_s;           /* the time that they stand for */

@@ -30,8 +30,7 @@ void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s)
 
 /* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
  * damon_ptep_mkold()): a method that waits for that flag misses the touch, and so does MGLRU, which
- * looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced.
- */
+ * looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
 static bool hides(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = record->method ? method_by_name(record->method) : NULL;

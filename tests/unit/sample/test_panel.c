@@ -623,7 +623,6 @@ START_TEST(nothing_wakes_without_a_buffer)
 }
 END_TEST
 
-/* A dump between two scans, that left no thread. */
 /* A window has the doubts of its own readings, and of no others. */
 START_TEST(doubts_are_of_their_time)
 {
@@ -651,6 +650,7 @@ START_TEST(doubts_are_of_their_time)
 }
 END_TEST
 
+/* A dump between two scans, that left no thread. */
 START_TEST(qemu_reads_it_all)
 {
     begin_with(300, 1, 10);
