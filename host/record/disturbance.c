@@ -41,3 +41,22 @@ bool disturbance_ksm(const struct fsroot *root)
 
     return host_file_read_u64(&ksm, root, &run) == 0 && run == 1;
 }
+
+bool disturbance_ksm_drops_zeros(const struct fsroot *root)
+{
+    static struct host_file zeros = {.path = "sys/kernel/mm/ksm/use_zero_pages"};
+    uint64_t use = 0;
+
+    return host_file_read_u64(&zeros, root, &use) == 0 && use == 1;
+}
+
+bool disturbance_merges(const struct fsroot *root, pid_t pid, const struct guest_ram *ram)
+{
+    const bool runs = disturbance_ksm(root);
+    const bool merged = disturbance_merged(root, pid);
+
+    for (size_t b = 0; b < ram->n_blocks; b++)
+        if (!ram->blocks[b].shared && (merged || (runs && ram->blocks[b].mergeable)))
+            return true;
+    return false;
+}

@@ -97,13 +97,20 @@ static uint64_t read_low(const struct sample_record *record, size_t w)
 }
 
 /* Where it is known from which pages DAMON took bits, the bounds have them already
- * (sample/damon_taken.h), and nothing is left to be flagged: on many hosts it is always on. */
+ * (sample/damon_taken.h), and nothing is left to be flagged: on many hosts it is always on. So are
+ * dirty-rate calculations, which mislead only who sees QEMU's touches. */
 static unsigned flags_of_window(const struct flag_memory *memory,
-                                const struct window_record *window, double now_s)
+                                const struct sample_record *record, size_t w, double now_s)
 {
-    const unsigned flags = flags_within(memory, now_s - window->est_window_s - SLACK_S);
+    const struct window_record *window = &record->windows[w];
+    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+    unsigned flags = flags_within(memory, now_s - window->est_window_s - SLACK_S);
 
-    return window->damon_told ? flags & ~(unsigned)FLAG_DAMON_ACTIVE : flags;
+    if (window->damon_told)
+        flags &= ~(unsigned)FLAG_DAMON_ACTIVE;
+    if (method && !method->sees_qemu)
+        flags &= ~(unsigned)FLAG_DIRTY_RATE;
+    return flags;
 }
 
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
@@ -114,7 +121,7 @@ void flag_memory_apply(const struct flag_memory *memory, struct sample_record *r
         record->flags &= ~(unsigned)FLAG_DAMON_ACTIVE;
     for (size_t w = 0; w < record->n_windows; w++) {
         struct window_record *window = &record->windows[w];
-        const unsigned flags = flags_of_window(memory, window, now_s);
+        const unsigned flags = flags_of_window(memory, record, w, now_s);
 
         record->flags |= flags;
         if (hides(record, flags))

@@ -125,20 +125,15 @@ static bool is_swapped(const struct fsroot *root, pid_t pid, const struct ram_bl
            (block->swapped_bytes > 0 || ram_backing_is_swapped(root, pid, block));
 }
 
-/* Merged pages stay merged when KSM stops, and may become so later, by prctl(2), too. */
 static unsigned ram_flags(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
                           const struct tally *tally)
 {
-    unsigned flags = (tally->swapped_pages > 0 ? FLAG_SWAP : 0) |
-                     (disturbance_merged(root, pid) ? FLAG_KSM : 0);
-    bool ksm = disturbance_ksm(root);
+    unsigned flags = tally->swapped_pages > 0 ? FLAG_SWAP : 0;
     bool swap = disturbance_swap(root);
 
     for (size_t b = 0; b < ram->n_blocks; b++) {
         if (ram->blocks[b].backing == RAM_BACKING_HUGETLB)
             flags |= FLAG_HUGETLB;
-        if (ksm && ram->blocks[b].mergeable)
-            flags |= FLAG_KSM;
         if (swap && is_swapped(root, pid, &ram->blocks[b]))
             flags |= FLAG_SWAP;
         if (ram->blocks[b].backing != RAM_BACKING_HUGETLB && ram->blocks[b].huge_bytes > 0)
@@ -158,10 +153,13 @@ unsigned sample_job_flags(unsigned jobs)
            (jobs & QEMU_JOB_DUMP ? FLAG_DUMP : 0);
 }
 
-static unsigned job_flags(const struct guest *guest)
+/* A dirty-rate calculation reads RAM as QEMU, which misleads only who sees that. */
+static unsigned job_flags(const struct guest *guest, const struct method *method)
 {
+    const unsigned harmless = method->sees_qemu ? 0 : FLAG_DIRTY_RATE;
+
     return (guest->migrating ? FLAG_MIGRATING : 0) | (guest->vfio ? FLAG_VFIO : 0) |
-           sample_job_flags(guest->jobs) |
+           (sample_job_flags(guest->jobs) & ~harmless) |
            (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
 }
 
@@ -176,15 +174,28 @@ static bool damon_disturbs(const struct target *target, const struct method *met
     return damon_watches(target);
 }
 
+/* The faults of chosen pages are those of this guest's vCPUs, whoever unmaps or merges a page. */
+static bool counts_faults(const struct method *method)
+{
+    return method->signal == SIGNAL_MMU && method->needs_pages;
+}
+
+/* Where idle and damon lose an accessed bit by it, ageing_odometer() tells, and the flag is
+ * ageing. */
+static bool numa_disturbs(const struct fsroot *root, const struct method *method)
+{
+    return !counts_faults(method) && method->signal != SIGNAL_IDLE_FLAG && numa_balancing_on(root);
+}
+
 static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
                            const struct guest_ram *ram, const struct method *method)
 {
     const struct target target = {.root = root, .process = &guest->process, .ram = ram};
 
     return (damon_disturbs(&target, method) ? FLAG_DAMON_ACTIVE : 0) |
-           (numa_balancing_on(root) ? FLAG_NUMA_BALANCING : 0) |
+           (numa_disturbs(root, method) ? FLAG_NUMA_BALANCING : 0) |
            (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0) |
-           job_flags(guest);
+           job_flags(guest, method);
 }
 
 static unsigned flags_of_doubts(unsigned doubts)
@@ -373,6 +384,21 @@ static bool has_unmeasurable(const struct sample_record *record)
     return false;
 }
 
+/* On a host with KSM nearly every guest has merged pages, so only those that bear on the numbers
+ * count: idle and damon found them unmeasurable, and pages of zeros may not be resident. */
+static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
+                         const struct sample_record *record)
+{
+    const struct method *method = method_by_name(record->method);
+
+    if (!disturbance_merges(root, pid, ram))
+        return false;
+    if (disturbance_ksm_drops_zeros(root))
+        return true;
+    return !counts_faults(method) &&
+           (method->signal != SIGNAL_IDLE_FLAG || has_unmeasurable(record));
+}
+
 /* A guest that stands still touches nothing, whatever it needs when it runs. */
 static void note_paused(struct sample_record *record)
 {
@@ -417,6 +443,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
     record->flags |= ram_flags(root, guest->process.pid, ram, last) |
                      host_flags(root, guest, ram, plan->method) |
                      doubt_flags(result, plan->n_windows) |
+                     (ksm_disturbs(root, guest->process.pid, ram, record) ? FLAG_KSM : 0) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
     if (has_unmeasurable(record) || ram->bytes < guest->ram.total_bytes)

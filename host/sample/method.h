@@ -128,10 +128,15 @@ char *method_names(char *text, size_t size, bool follow);
 /** NULL when there is no method of that name. */
 const struct method *method_by_name(const char *name);
 
+/** Where KSM has merged more than one in so many of a KVM guest's pages, methods to which merged
+ * pages are no different come first. */
+#define MUCH_MERGED 20
+
 /**
  * Does the host itself take accessed bits of the guest's memory all the time: MGLRU, or under KVM a
- * module that uses DAMON? Then methods that use none come first. Under TCG there is no zap, and
- * cold does not mind DAMON.
+ * module that uses DAMON? Or has KSM merged much of a KVM guest, which idle cannot measure then?
+ * Then methods that use no such bits come first. Under TCG there is no zap, and cold does not mind
+ * DAMON.
  */
 bool method_bits_are_taken(const struct target *target);
 

@@ -4,6 +4,7 @@
 #include "base/page_sizes.h"
 #include "sample/ageing.h"
 #include "sample/kernel/damon_sysfs.h"
+#include "sample/method/idle_frames.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -93,10 +94,23 @@ static void append_reason(struct error *error, const char *name, const char *why
              why);
 }
 
+/* KSM merges private memory only. */
+static bool much_is_merged(const struct target *target)
+{
+    uint64_t mergeable_bytes = 0;
+
+    for (size_t b = 0; b < target->ram->n_blocks; b++)
+        if (!target->ram->blocks[b].shared)
+            mergeable_bytes += target->ram->blocks[b].bytes;
+    return mergeable_bytes > 0 &&
+           frames_merged(target) * base_page_bytes() > mergeable_bytes / MUCH_MERGED;
+}
+
 bool method_bits_are_taken(const struct target *target)
 {
     return ageing_goes_on(target, SIGNAL_IDLE_FLAG) ||
-           (target->process->accel == ACCEL_KVM && damon_module_on(target->root));
+           (target->process->accel == ACCEL_KVM &&
+            (damon_module_on(target->root) || much_is_merged(target)));
 }
 
 static enum method_order order_for(const struct target *target)

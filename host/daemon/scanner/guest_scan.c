@@ -33,7 +33,7 @@ struct guest_scan {
     unsigned reads;       /* of it so far */
     bool recorded;        /* there was a record */
     bool anew;            /* it was begun anew: the next record says so */
-    bool aged;            /* the last record has the flag ageing */
+    bool aged;            /* the host hides touches from it: ageing, or merged pages */
     bool disputed;        /* a record had the flag disputed: no method that others mislead ... */
     bool no_other;        /* ... but there is none */
     bool method_is_best;  /* there is no better one where that is so */
@@ -307,6 +307,13 @@ static void remember(struct guest_scan *scan, unsigned flags)
     guest->jobs = 0;
 }
 
+/* Twice what has zap come first, so that this is found once it does. */
+static bool lacks_merged(const struct sample_record *record)
+{
+    return (record->flags & FLAG_KSM) &&
+           record->unmeasurable_bytes > record->resident_bytes / MUCH_MERGED * 2;
+}
+
 static int tell(struct guest_scan *scan, const struct scan_rules *rules, double cpu_s,
                 const struct resident_now *now, struct ages_record *record, struct error *error)
 {
@@ -323,7 +330,7 @@ static int tell(struct guest_scan *scan, const struct scan_rules *rules, double 
     if (scan->anew)
         record->sample.flags |= FLAG_NEW_PANEL;
     scan->anew = false;
-    scan->aged = record->sample.flags & FLAG_AGEING;
+    scan->aged = (record->sample.flags & FLAG_AGEING) || lacks_merged(&record->sample);
     scan->disputed |= record->sample.flags & FLAG_DISPUTED;
     scan->recorded = true;
     return 0;

@@ -110,6 +110,80 @@ START_TEST(damon_is_nothing_to_some)
 }
 END_TEST
 
+/* What most pages of most guests have on a host with KSM says nothing of most numbers. */
+START_TEST(ksm_where_it_bears_on_the_number)
+{
+    static const struct {
+        const char *what, *method;
+        uint64_t unseen;
+        bool shared, zeros, flagged;
+    } cases[] = {
+        {"faults are the guest's own", "zap", 100, false, false, false},
+        {"pages of zeros may be gone", "zap", 0, false, true, true},
+        {"none was merged", "idle", 0, false, false, false},
+        {"some were", "idle", 100, false, false, true},
+        {"a group's pages", "mglru", 0, false, false, true},
+        {"a flag of all owners", "referenced", 0, false, false, true},
+        {"shared memory is not merged", "referenced", 0, true, false, false},
+    };
+
+    fake.block.mergeable = true;
+    fake_write(&fake, "sys/kernel/mm/ksm/run", "1\n");
+    fake_write(&fake, "proc/4242/ksm_merging_pages", "100\n");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        plan = (struct sample_plan){.method = method_by_name(cases[i].method)};
+        fake.block.shared = cases[i].shared;
+        fake_write(&fake, "sys/kernel/mm/ksm/use_zero_pages", cases[i].zeros ? "1\n" : "0\n");
+        window(60, PAGES - cases[i].unseen, 10, cases[i].unseen);
+        fill();
+        ck_assert_msg(!!(record.flags & FLAG_KSM) == cases[i].flagged, "%s", cases[i].what);
+    }
+}
+END_TEST
+
+/* Once KSM has stopped, with what it merged; and where it may begin. */
+START_TEST(ksm_that_merged_or_may_merge)
+{
+    plan.method = method_by_name("referenced");
+    window(60, PAGES, 10, 0);
+    fill();
+    ck_assert(!(record.flags & FLAG_KSM));
+    fake_write(&fake, "proc/4242/ksm_merging_pages", "100\n");
+    fill();
+    ck_assert(record.flags & FLAG_KSM);
+    fake_write(&fake, "proc/4242/ksm_merging_pages", "0\n");
+    fake_write(&fake, "sys/kernel/mm/ksm/run", "1\n");
+    fill();
+    ck_assert(!(record.flags & FLAG_KSM));
+    fake.block.mergeable = true;
+    fill();
+    ck_assert(record.flags & FLAG_KSM);
+}
+END_TEST
+
+/* It is on wherever a host has two nodes. Where idle and damon lose a bit by it the flag is
+ * ageing. */
+START_TEST(numa_balancing_is_nothing_to_some)
+{
+    static const char *const none[] = {"zap", "pageout", "idle", "damon"};
+    static const char *const flagged[] = {"mglru", "zap-all", "cold", "referenced"};
+
+    fake_write(&fake, "proc/sys/kernel/numa_balancing", "1\n");
+    fake_write(&fake, "sys/devices/system/node/node1/cpulist", "1\n");
+    window(60, PAGES, 10, 0);
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        plan.method = method_by_name(none[i]);
+        fill();
+        ck_assert_msg(!(record.flags & FLAG_NUMA_BALANCING), "%s", none[i]);
+    }
+    for (size_t i = 0; i < sizeof(flagged) / sizeof(flagged[0]); i++) {
+        plan.method = method_by_name(flagged[i]);
+        fill();
+        ck_assert_msg(record.flags & FLAG_NUMA_BALANCING, "%s", flagged[i]);
+    }
+}
+END_TEST
+
 /* What is swapped out of a shared file looks absent: only the mapping tells. */
 START_TEST(swap_of_a_shared_file)
 {
@@ -259,6 +333,9 @@ int main(void)
     tcase_add_test(tcase, the_time_is_that_of_the_last_reading);
     tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
     tcase_add_test(tcase, damon_is_nothing_to_some);
+    tcase_add_test(tcase, ksm_where_it_bears_on_the_number);
+    tcase_add_test(tcase, ksm_that_merged_or_may_merge);
+    tcase_add_test(tcase, numa_balancing_is_nothing_to_some);
     tcase_add_test(tcase, swap_of_a_shared_file);
     tcase_add_test(tcase, an_est_window_far_from_the_one_asked_for);
     tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
