@@ -116,10 +116,30 @@ qmp() {
 	for command in '{"execute":"qmp_capabilities"}', sys.argv[2]:
 	    lines.write(command + "\n")
 	    lines.flush()
-	    if "return" not in json.loads(lines.readline()):
+	    answer = json.loads(lines.readline())
+	    while "event" in answer:
+	        answer = json.loads(lines.readline())
+	    if "return" not in answer:
 	        sys.exit(1)
 	END
 }
+
+# have_twins FIRST PAGES: a process with the same contents as so many pages of the payload's region, for KSM to merge them.
+have_twins() {
+	python3 - "$1" "$2" <<-'END' &
+	import mmap, signal, sys
+	first, n = int(sys.argv[1]), int(sys.argv[2])
+	memory = mmap.mmap(-1, n * 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+	memory.madvise(mmap.MADV_MERGEABLE)
+	for page in range(first, first + n): # state_word() of vm-images/payload/spin.h
+	    memory.seek((page - first) * 4096 + page % 64 * 64)
+	    memory.write((page + 1).to_bytes(8, "little"))
+	signal.pause()
+	END
+	pids+=($!)
+}
+
+twins_are_merged() { (($(<"/sys/kernel/mm/ksm/pages_sharing") >= $1)); }
 
 # qemu_takes BYTES [TYPE]: QEMU allocates so much for itself: a memory backend that nobody uses.
 qemu_takes() {

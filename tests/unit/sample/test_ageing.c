@@ -300,6 +300,27 @@ static struct tally ages(const struct panel *panel, double from_s, double to_s)
     return tally;
 }
 
+/* More than a twentieth of its private memory, of which a share cannot be measured by its bits. */
+START_TEST(a_guest_that_ksm_has_merged)
+{
+    const enum accel accel = fake.process.accel;
+
+    fake_write(&fake, MGLRU, "0x0000\n");
+    fake.process.accel = ACCEL_KVM;
+    fake.block.shared = false;
+    fake_write(&fake, "proc/4242/ksm_merging_pages", "3\n");
+    ck_assert(!method_bits_are_taken(&fake.target));
+    fake_write(&fake, "proc/4242/ksm_merging_pages", "4\n");
+    ck_assert(method_bits_are_taken(&fake.target));
+    fake.block.shared = true;
+    ck_assert(!method_bits_are_taken(&fake.target));
+    fake.block.shared = false;
+    fake.process.accel = ACCEL_TCG;
+    ck_assert(!method_bits_are_taken(&fake.target));
+    fake.process.accel = accel;
+}
+END_TEST
+
 /* Aged between two and three seconds ago. */
 START_TEST(a_window_that_reaches_back_over_it_is_in_doubt)
 {
@@ -341,6 +362,7 @@ int main(void)
     tcase_add_test(tcase, faults_do_not_mind);
     tcase_add_test(tcase, numa_balancing_takes_bits_that_are_not_carried);
     tcase_add_test(tcase, goes_on);
+    tcase_add_test(tcase, a_guest_that_ksm_has_merged);
     tcase_add_test(tcase, a_window_that_reaches_back_over_it_is_in_doubt);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
