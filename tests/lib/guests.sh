@@ -137,6 +137,7 @@ have_twins() {
 	signal.pause()
 	END
 	pids+=($!)
+	disown # or bash says that it was killed
 }
 
 twins_are_merged() { (($(<"/sys/kernel/mm/ksm/pages_sharing") >= $1)); }
