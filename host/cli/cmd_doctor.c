@@ -125,7 +125,7 @@ static void check_disturbances(struct report *report, const struct fsroot *root)
     if (disturbance_ksm(root))
         add_finding(
             report, "ksm", OUTCOME_WARNING,
-            "KSM runs: merged pages are counted as unmeasurable, for others touch them too");
+            "KSM runs: idle cannot measure merged pages, for others touch them too; zap can");
 }
 
 static int add_verdicts(struct report *report, const struct survey *survey, struct error *error)

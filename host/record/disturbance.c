@@ -44,10 +44,12 @@ bool disturbance_ksm(const struct fsroot *root)
 
 bool disturbance_ksm_drops_zeros(const struct fsroot *root)
 {
-    static struct host_file zeros = {.path = "sys/kernel/mm/ksm/use_zero_pages"};
-    uint64_t use = 0;
+    static struct host_file use = {.path = "sys/kernel/mm/ksm/use_zero_pages"};
+    static struct host_file dropped = {.path = "sys/kernel/mm/ksm/ksm_zero_pages"};
+    uint64_t n = 0;
 
-    return host_file_read_u64(&zeros, root, &use) == 0 && use == 1;
+    return (host_file_read_u64(&use, root, &n) == 0 && n > 0) ||
+           (host_file_read_u64(&dropped, root, &n) == 0 && n > 0);
 }
 
 bool disturbance_merges(const struct fsroot *root, pid_t pid, const struct guest_ram *ram)

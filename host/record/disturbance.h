@@ -20,7 +20,8 @@ bool disturbance_merged(const struct fsroot *root, pid_t pid);
  * prctl(2) later. */
 bool disturbance_merges(const struct fsroot *root, pid_t pid, const struct guest_ram *ram);
 
-/** Does ksmd put the kernel's zero page, which is not resident, in place of pages of zeros? */
+/** Does ksmd put the kernel's zero page, which is not resident, in place of pages of zeros, or has
+ * it done so (Linux 6.6)? */
 bool disturbance_ksm_drops_zeros(const struct fsroot *root);
 
 /** Is there swap? */

@@ -385,7 +385,7 @@ static bool has_unmeasurable(const struct sample_record *record)
 }
 
 /* On a host with KSM nearly every guest has merged pages, so only those that bear on the numbers
- * count: idle and damon found them unmeasurable, and pages of zeros may not be resident. */
+ * count: idle found them unmeasurable, and pages of zeros may not be resident. */
 static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
                          const struct sample_record *record)
 {
@@ -395,8 +395,7 @@ static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct gues
         return false;
     if (disturbance_ksm_drops_zeros(root))
         return true;
-    return !counts_faults(method) &&
-           (method->signal != SIGNAL_IDLE_FLAG || has_unmeasurable(record));
+    return !counts_faults(method) && (method != &method_idle || has_unmeasurable(record));
 }
 
 /* A guest that stands still touches nothing, whatever it needs when it runs. */

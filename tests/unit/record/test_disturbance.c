@@ -184,6 +184,21 @@ START_TEST(ksm)
 }
 END_TEST
 
+/* They stay dropped when it does so no more. */
+START_TEST(ksm_drops_zeros)
+{
+    ck_assert(!disturbance_ksm_drops_zeros(&root));
+    put("sys/kernel/mm/ksm/use_zero_pages", "0\n");
+    put("sys/kernel/mm/ksm/ksm_zero_pages", "0\n");
+    ck_assert(!disturbance_ksm_drops_zeros(&root));
+    put("sys/kernel/mm/ksm/ksm_zero_pages", "7\n");
+    ck_assert(disturbance_ksm_drops_zeros(&root));
+    put("sys/kernel/mm/ksm/ksm_zero_pages", "0\n");
+    put("sys/kernel/mm/ksm/use_zero_pages", "1\n");
+    ck_assert(disturbance_ksm_drops_zeros(&root));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("disturbance");
@@ -199,6 +214,7 @@ int main(void)
     tcase_add_test(tcase, damon_stat_alone);
     tcase_add_test(tcase, numa_balancing_needs_two_nodes);
     tcase_add_test(tcase, ksm);
+    tcase_add_test(tcase, ksm_drops_zeros);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -122,6 +122,7 @@ START_TEST(ksm_where_it_bears_on_the_number)
         {"pages of zeros may be gone", "zap", 0, false, true, true},
         {"none was merged", "idle", 0, false, false, false},
         {"some were", "idle", 100, false, false, true},
+        {"a page that is merged seems young", "damon", 0, false, false, true},
         {"a group's pages", "mglru", 0, false, false, true},
         {"a flag of all owners", "referenced", 0, false, false, true},
         {"shared memory is not merged", "referenced", 0, true, false, false},
