@@ -204,11 +204,18 @@ struct flagging {
     bool any;
 };
 
+/* A read of a page that was never written maps the zero page of the whole host: its flag tells
+ * nothing of this guest, no marking clears it, and smaps does not count it. */
+static bool was_read(const struct folio *folio)
+{
+    return (folio->flags & (KPF_REFERENCED | KPF_ZERO_PAGE)) == KPF_REFERENCED;
+}
+
 static bool is_flagged(void *context, const struct ram_frame *drawn, const struct folio *folio)
 {
     struct flagging *flagging = context;
 
-    flagging->any = (folio->flags & KPF_REFERENCED) &&
+    flagging->any = was_read(folio) &&
                     flagging->counts(flagging->context, drawn->page);
     return flagging->any;
 }
@@ -226,7 +233,7 @@ static uint64_t flagged_of(const struct sentinels *sentinels, const uint64_t *pf
         else if (k == 0 || pfn[k] != pfn[k - 1] + 1)
             folio.flags = ram_frames_folio(&sentinels->frames, pfn[k], &folio) == 0 ? folio.flags
                                                                                     : 0;
-        flagged += (folio.flags & KPF_REFERENCED) != 0;
+        flagged += was_read(&folio);
     }
     return flagged;
 }

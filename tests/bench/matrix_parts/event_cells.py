@@ -99,7 +99,7 @@ def plan(accels, tools, want_events, wanted, repeat):
                 cell = make(accel, event, method, mode, repeat)
                 calm = (accel, cell["backing"], method, mode)
                 if calm not in seen:
-                    chosen.append(cell | {"event": "nothing", "periods": 1})
+                    chosen.append(cell | {"event": "nothing"})
                 seen.add(calm)
                 chosen.append(cell)
     return chosen

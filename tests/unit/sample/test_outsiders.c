@@ -363,6 +363,28 @@ START_TEST(memory_that_others_read)
 }
 END_TEST
 
+/* QEMU has read half of RAM, which was never written: the zero page is behind it, and somebody on
+ * the host has read that. */
+START_TEST(the_zero_page_tells_nothing)
+{
+    const uint64_t zero = PFN(N_PAGES);
+
+    for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)
+        fake_map(&fake, page, zero, KPF_ZERO_PAGE | KPF_REFERENCED);
+    write_smaps();
+
+    void *state = mark();
+
+    guest_runs();
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, 0);
+    expect_bounds(&tally, N_HOT, N_HOT);
+    method_cold.close(state);
+}
+END_TEST
+
 /* Its file had it all, and QEMU has mapped nothing of the second half. */
 START_TEST(first_mappings_are_counted_by_faults)
 {
@@ -526,6 +548,7 @@ int main(void)
     tcase_add_test(tcase, bits_that_are_taken_between_two_windows);
     tcase_add_test(tcase, a_count_that_falls);
     tcase_add_loop_test(tcase, memory_that_others_read, 0, 2);
+    tcase_add_test(tcase, the_zero_page_tells_nothing);
     tcase_add_test(tcase, first_mappings_are_counted_by_faults);
     tcase_add_test(tcase, new_pages_count_in_full);
     tcase_add_test(tcase, pages_that_others_unmap);
