@@ -439,7 +439,9 @@ static int mark_pages(void *const *states, size_t n, const struct page_merge *me
         return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
     for (size_t s = 0; s < n; s++)
         note_still_mapped(states[s]);
-    sentinels_begin(&((struct pageout *)states[0])->sentinels);
+    for (size_t s = 1; s < n; s++)
+        sentinels_end(&((struct pageout *)states[s])->sentinels);
+    sentinels_renew(&((struct pageout *)states[0])->sentinels);
     return 0;
 }
 
@@ -587,13 +589,24 @@ static bool note_readers(const struct reading *reading, struct pageout *pageout,
     return by_others;
 }
 
-/* The sets of a panel take the flags of each other's sentinels when they are marked, so there only
- * neighbours tell. */
+/* The sets of a panel take the flags of each other's sentinels when they are marked, but not those
+ * of two neighbours. */
+static bool were_sentinels_unmapped(const struct reading *reading, bool readers)
+{
+    const struct pageout *first = reading->states[0];
+
+    if (reading->n == 1)
+        return sentinels_lost(&first->sentinels, readers);
+    for (size_t s = 0; !readers && s < reading->n; s++)
+        if (sentinels_lost_pair(&((const struct pageout *)reading->states[s])->sentinels))
+            return true;
+    return false;
+}
+
 static void note_unmapping(const struct reading *reading, struct pageout *pageout, bool readers,
                            struct tally *tally)
 {
-    pageout->others_unmap = others_unmap(pageout) ||
-                            (reading->n == 1 && sentinels_lost(&pageout->sentinels, readers));
+    pageout->others_unmap = others_unmap(pageout) || were_sentinels_unmapped(reading, readers);
     if (!pageout->others_unmap)
         return;
     tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
@@ -768,6 +781,7 @@ static int acquire(struct pageout *pageout, struct error *error)
         return error_set(error, -ENOMEM, "pageout: out of memory");
     if (tells_readers(pageout->target))
         sentinels_open(pageout->target, &pageout->sentinels);
+    pageout->sentinels.pairs = true;
     thin_out(pageout->set);
     return 0;
 }

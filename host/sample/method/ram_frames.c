@@ -48,6 +48,17 @@ int ram_frames_folio(const struct ram_frames *frames, uint64_t pfn, struct folio
     return kpageflags_folio(frames->flags_fd, pfn, flags, huge_page_order(), folio);
 }
 
+bool ram_frames_look(const struct ram_frames *frames, uint64_t page, struct ram_frame *seen,
+                     struct folio *folio)
+{
+    *seen = (struct ram_frame){.page = page, .pfn = ram_frames_of_page(frames, page)};
+    if (seen->pfn == 0 || ram_frames_folio(frames, seen->pfn, folio) < 0)
+        return false;
+    seen->head = folio->head;
+    seen->active = folio->flags & KPF_ACTIVE;
+    return true;
+}
+
 struct drawing {
     bool (*visit)(void *context, const struct ram_frame *drawn, const struct folio *folio);
     void *context;
@@ -57,14 +68,12 @@ struct drawing {
 
 static void draw_page(const struct ram_frames *frames, uint64_t page, struct drawing *drawing)
 {
-    struct ram_frame drawn = {.page = page, .pfn = ram_frames_of_page(frames, page)};
+    struct ram_frame drawn;
     struct folio folio;
 
-    if (drawn.pfn == 0 || ram_frames_folio(frames, drawn.pfn, &folio) < 0)
+    if (!ram_frames_look(frames, page, &drawn, &folio))
         return;
     drawing->present++;
-    drawn.head = folio.head;
-    drawn.active = folio.flags & KPF_ACTIVE;
     drawing->done = drawing->visit(drawing->context, &drawn, &folio);
 }
 

@@ -30,6 +30,10 @@ uint64_t ram_frames_of_page(const struct ram_frames *frames, uint64_t page);
 /** The folio of frame @p pfn, with the flags of its head. 0 or a negative errno. */
 int ram_frames_folio(const struct ram_frames *frames, uint64_t pfn, struct folio *folio);
 
+/** The frame behind @p page and its folio; false where none is present. */
+bool ram_frames_look(const struct ram_frames *frames, uint64_t page, struct ram_frame *seen,
+                     struct folio *folio);
+
 /** Calls @p visit for RAM_FRAMES_DRAWN random pages that are present, none of which another panel
  * has taken, until it returns true; for fewer where little of RAM is present. */
 void ram_frames_draw(const struct ram_frames *frames,

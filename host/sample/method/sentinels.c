@@ -38,7 +38,7 @@ static bool is_mglru(const struct sentinels *sentinels)
 
 static void read_all_of(const struct sentinels *sentinels)
 {
-    struct iovec there[SENTINELS];
+    struct iovec there[SENTINELS_MOST];
 
     for (size_t i = 0; i < sentinels->n; i++)
         there[i] = (struct iovec){.iov_base = (void *)(uintptr_t)guest_ram_hva(
@@ -69,14 +69,42 @@ static bool is_suitable(const struct planting *planting, const struct ram_frame 
     return true;
 }
 
+/* The other page of an aligned pair; false where there is none that will do. */
+static bool find_neighbour(const struct planting *planting, const struct ram_frame *drawn,
+                           struct ram_frame *neighbour)
+{
+    const struct guest_ram *ram = planting->sentinels->target->ram;
+    const struct ram_block *block = guest_ram_block(ram, drawn->page);
+    const bool odd = base_pages(guest_ram_hva(ram, drawn->page)) % 2;
+    const uint64_t page = odd ? drawn->page - 1 : drawn->page + 1;
+    struct folio folio;
+
+    return (odd ? drawn->page > block->first_page
+                : page < block->first_page + base_pages(block->bytes)) &&
+           ram_frames_look(&planting->sentinels->frames, page, neighbour, &folio) &&
+           neighbour->head != drawn->head && is_suitable(planting, neighbour, &folio);
+}
+
+static size_t most_of(const struct planting *planting)
+{
+    const size_t n = planting->kept ? SENTINELS_KEPT : SENTINELS;
+
+    return planting->sentinels->pairs ? 2 * n : n;
+}
+
 static bool add_sentinel(void *context, const struct ram_frame *drawn, const struct folio *folio)
 {
     struct planting *planting = context;
     struct sentinels *sentinels = planting->sentinels;
+    struct ram_frame neighbour;
 
-    if (is_suitable(planting, drawn, folio))
-        sentinels->at[sentinels->n++] = *drawn;
-    return sentinels->n == (planting->kept ? SENTINELS_KEPT : SENTINELS);
+    if (!is_suitable(planting, drawn, folio) ||
+        (sentinels->pairs && !find_neighbour(planting, drawn, &neighbour)))
+        return false;
+    sentinels->at[sentinels->n++] = *drawn;
+    if (sentinels->pairs)
+        sentinels->at[sentinels->n++] = neighbour;
+    return sentinels->n >= most_of(planting);
 }
 
 /* Of the same folio as when it was planted; else it says nothing: what is migrated keeps its flag,
@@ -89,16 +117,31 @@ static bool read_sentinel(const struct sentinels *sentinels, const struct ram_fr
            folio->head == sentinel->head;
 }
 
-/* Drops those without the flag. */
-static void keep_flagged(struct sentinels *sentinels)
+static bool has_flag(const struct sentinels *sentinels, size_t i)
 {
-    size_t kept = 0;
     struct folio folio;
 
-    for (size_t i = 0; i < sentinels->n; i++)
-        if (read_sentinel(sentinels, &sentinels->at[i], &folio) && (folio.flags & KPF_REFERENCED))
-            sentinels->at[kept++] = sentinels->at[i];
+    return read_sentinel(sentinels, &sentinels->at[i], &folio) && (folio.flags & KPF_REFERENCED);
+}
+
+/* Drops those without the flag, and of a pair both. */
+static void keep_flagged(struct sentinels *sentinels)
+{
+    const size_t step = sentinels->pairs ? 2 : 1;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sentinels->n; i += step)
+        if (has_flag(sentinels, i) && has_flag(sentinels, i + step - 1)) {
+            memmove(&sentinels->at[kept], &sentinels->at[i], step * sizeof(sentinels->at[0]));
+            kept += step;
+        }
     sentinels->n = kept;
+}
+
+static void draw_sentinels(struct planting *planting)
+{
+    if (planting->sentinels->n < most_of(planting))
+        ram_frames_draw(&planting->sentinels->frames, add_sentinel, planting);
 }
 
 void sentinels_plant(struct sentinels *sentinels)
@@ -108,10 +151,9 @@ void sentinels_plant(struct sentinels *sentinels)
     if (!sentinels->works)
         return;
     if (!is_mglru(sentinels))
-        ram_frames_draw(&sentinels->frames, add_sentinel, &planting);
+        draw_sentinels(&planting);
     planting.kept = true;
-    if (sentinels->n < SENTINELS_KEPT)
-        ram_frames_draw(&sentinels->frames, add_sentinel, &planting);
+    draw_sentinels(&planting);
     read_all_of(sentinels);
     keep_flagged(sentinels);
 }
@@ -119,6 +161,12 @@ void sentinels_plant(struct sentinels *sentinels)
 void sentinels_begin(struct sentinels *sentinels)
 {
     sentinels->n = 0;
+    sentinels_plant(sentinels);
+}
+
+void sentinels_renew(struct sentinels *sentinels)
+{
+    keep_flagged(sentinels);
     sentinels_plant(sentinels);
 }
 
@@ -174,17 +222,43 @@ void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
             seen->kept_bytes += base_page_bytes() << folio.order;
 }
 
-void sentinels_close(struct sentinels *sentinels)
+void sentinels_end(struct sentinels *sentinels)
 {
     struct sentinels_seen seen;
 
     sentinels_take(sentinels, &seen);
+    sentinels->n = 0;
+}
+
+void sentinels_close(struct sentinels *sentinels)
+{
+    sentinels_end(sentinels);
     ram_frames_close(&sentinels->frames);
 }
 
 bool sentinels_lost(const struct sentinels *sentinels, bool readers)
 {
     return count_lost(sentinels, false) > 0 || (!readers && count_lost(sentinels, true) > 0);
+}
+
+/* A page that cannot be swapped out becomes active as it comes off. What goes by generations does
+ * not show it. */
+static bool came_off(const struct sentinels *sentinels, size_t i, bool by_generations)
+{
+    struct folio folio;
+
+    return read_sentinel(sentinels, &sentinels->at[i], &folio) && !(folio.flags & KPF_REFERENCED) &&
+           (by_generations || (folio.flags & KPF_ACTIVE));
+}
+
+bool sentinels_lost_pair(const struct sentinels *sentinels)
+{
+    const bool by_generations = sentinels->n > 0 && is_mglru(sentinels);
+
+    for (size_t i = 0; i + 1 < sentinels->n; i += 2)
+        if (came_off(sentinels, i, by_generations) && came_off(sentinels, i + 1, by_generations))
+            return true;
+    return false;
 }
 
 bool sentinels_hold(const struct sentinels *sentinels, uint64_t page)
@@ -215,8 +289,7 @@ static bool is_flagged(void *context, const struct ram_frame *drawn, const struc
 {
     struct flagging *flagging = context;
 
-    flagging->any = was_read(folio) &&
-                    flagging->counts(flagging->context, drawn->page);
+    flagging->any = was_read(folio) && flagging->counts(flagging->context, drawn->page);
     return flagging->any;
 }
 

@@ -22,6 +22,9 @@
  * Neither is known of huge pages that are mapped as such: a read sets their accessed bit. The lower
  * bound takes a base page of each (estimate/least.h); that their bits were taken is not seen.
  *
+ * In pairs of neighbours: the panels of a method that unmaps pages take each other's sentinels, but
+ * no two of the pages that one fault maps. A pair of which both are taken was unmapped by others.
+ *
  * After a kill the flags of the sentinels stay, as after any read.
  */
 #pragma once
@@ -29,13 +32,15 @@
 #include "sample/method/ram_frames.h"
 
 #define SENTINELS 64
+#define SENTINELS_MOST (2 * SENTINELS) /* where they are pairs */
 
 struct sentinels {
     const struct target *target;
     struct ram_frames frames;
     bool works; /* else none are planted */
+    bool pairs; /* each is followed by its neighbour */
     size_t n;
-    struct ram_frame at[SENTINELS];
+    struct ram_frame at[SENTINELS_MOST];
 };
 
 /** Without privileges, or below a root that is not live, there will be none. */
@@ -44,6 +49,8 @@ void sentinels_open(const struct target *target, struct sentinels *sentinels);
 void sentinels_none(struct sentinels *sentinels);
 /** All is marked. */
 void sentinels_begin(struct sentinels *sentinels);
+/** For a method that does not count by flags: those that have theirs stay. */
+void sentinels_renew(struct sentinels *sentinels);
 /** After they were taken back, for the next reading. */
 void sentinels_plant(struct sentinels *sentinels);
 
@@ -60,6 +67,8 @@ void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen);
 /** For a method that does not count by flags, where they may stay: were bits taken? Those that @p
  * readers explain were not: a second read clears the flag, and activates the page. */
 bool sentinels_lost(const struct sentinels *sentinels, bool readers);
+/** In pairs: were both of one unmapped by others and mapped again, or read by them once more? */
+bool sentinels_lost_pair(const struct sentinels *sentinels);
 bool sentinels_hold(const struct sentinels *sentinels, uint64_t page);
 
 /** How much of guest RAM has the flag now, in bytes of the present base pages that @p counts says
@@ -69,4 +78,5 @@ uint64_t sentinels_flagged_bytes(const struct sentinels *sentinels,
                                  const void *context);
 
 /** Takes back what is planted, as far as that can be. */
+void sentinels_end(struct sentinels *sentinels);
 void sentinels_close(struct sentinels *sentinels);
