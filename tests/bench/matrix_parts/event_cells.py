@@ -34,8 +34,9 @@ ATTEMPTS_S = (WINDOW_S, 2 * WINDOW_S, 4 * WINDOW_S)
 TIMEOUT_S = 90
 CENSUS_PERCENT = 1.0
 PANEL_POINTS = 2.2
-# A number is right, or flagged with bounds that hold the truth, or wrong.
-VERDICTS = ["right", "flagged", "WRONG"]
+# A number is right, or there is none for the reason that the event foresees, or it is flagged with bounds that hold the truth, or
+# it is wrong.
+VERDICTS = ["right", "refused", "flagged", "WRONG"]
 
 # Modes that only events have: a panel that is followed, one that is measured for several windows, and what is measured
 # without options.
@@ -191,24 +192,33 @@ class Passes:
     def __init__(self, guest):
         self.guest = guest
         self.seen = []
+        self.passes = 0
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
     def _watch(self):
         while not self.ended.wait(POLL_S):
-            self.seen.append((time.monotonic(), self.guest.passes()))
+            try:
+                self.seen.append((time.monotonic(), self.guest.vcpu_s()))
+            except (OSError, IndexError):
+                pass  # QEMU replaces itself just now
 
     def __enter__(self):
+        self.passes = self.guest.passes()
         self.thread.start()
         return self
 
     def __exit__(self, *_):
         self.ended.set()
         self.thread.join()
+        self.passes = self.guest.passes() - self.passes
 
     def between(self, begin, end):
-        passes = [passes for when, passes in self.seen if begin <= when <= end]
-        return passes[-1] - passes[0] if passes else 0
+        """Once it has ended."""
+        ran = [vcpu_s for when, vcpu_s in self.seen if begin <= when <= end]
+        if len(ran) < 2:
+            return 0
+        return self.passes * (ran[-1] - ran[0]) / max(self.seen[-1][1] - self.seen[0][1], 1e-9)
 
 
 def window_of(record, end):
@@ -393,7 +403,12 @@ def repeat_cell(context, guest, cell, clock, write):
                 with lab_host.MglruOn(cell["method"]):
                     lines.append(one_measured(context, guest, cell, event, clock))
             write(lines[-1])
-        except (Refused, guests.CannotStart, OSError, subprocess.SubprocessError) as error:
+        except Refused as error:
+            if not event.refusal or event.refusal not in str(error):
+                return lines, str(error)
+            lines.append({"cell": labels(cell), "verdict": "refused", "why": str(error)})
+            write(lines[-1])
+        except (guests.CannotStart, OSError, subprocess.SubprocessError) as error:
             return lines, str(error)
         finally:
             events.undone(event, guest)
@@ -402,14 +417,18 @@ def repeat_cell(context, guest, cell, clock, write):
 
 def say(cell, lines, reason):
     text = reason
-    if lines:
-        worst = worst_line(lines)
+    told = [line for line in lines if "window" in line]
+    if told:
+        worst = worst_line(told)
         window = worst["window"]
         wss, low, high = (window[key] / MIB for key in ("wss_bytes", "wss_low_bytes", "wss_high_bytes"))
         verdicts = ", ".join(line["verdict"] for line in lines)
         text = f"{wss:.2f} [{low:.2f}, {high:.2f}] of {worst['truth'] / MIB:.2f} MiB by {worst['record']['method']}, "
         text += f"flags {','.join(worst['record']['flags']) or 'none'}: {verdicts}; event {worst['event_s']:.2f} s, "
         text += f"{worst['before_end_s']:.1f} s before the record" + (f"; {reason}" if reason else "")
+    refused = [line for line in lines if "window" not in line]
+    if refused:
+        text = f"{text or ''}; refused {len(refused)} times: {refused[-1]['why']}".removeprefix("; ")
     print(f"cell {name(cell)}: {text}", flush=True)
 
 

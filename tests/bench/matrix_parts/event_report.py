@@ -19,13 +19,16 @@ def summarise(lines):
 def row_of(key, group):
     """One cell: its worst record, and how many there were of each verdict."""
     row = dict(zip(("accel", "method", "mode", "event"), key))
-    told = [line for line in group if "verdict" in line]
+    told = [line for line in group if "window" in line]
+    verdicts = dict(collections.Counter(line["verdict"] for line in group if "verdict" in line))
     if not told:
-        return row | {"why": group[-1]["why"]}
+        return row | {"why": group[-1]["why"], "verdicts": verdicts}
     worst = event_cells.worst_line(told)
     window, record = worst["window"], worst["record"]
     return row | {
-        "verdicts": dict(collections.Counter(line["verdict"] for line in told)),
+        "verdicts": verdicts,
+        "told": len(told),
+        "held": sum(all(line["all_held"]) for line in told),
         "by": record["method"],
         "wss_bytes": window["wss_bytes"],
         "low_bytes": window["wss_low_bytes"],
@@ -41,6 +44,11 @@ def verdict_text(row):
     total = sum(row["verdicts"].values())
     worst = max(row["verdicts"], key=event_cells.VERDICTS.index)
     return f"{worst} {row['verdicts'][worst]}/{total}"
+
+
+def held_text(row):
+    """After how many of the events all bounds held the truth."""
+    return f"{row['held']}/{row['told']}"
 
 
 def interval(row):
@@ -64,35 +72,35 @@ def sums(rows):
     """Of our own numbers: how many of each verdict, and how often flagged bounds held the truth."""
     count = collections.Counter()
     for row in rows:
-        if "why" in row or row["mode"] == "tool":
-            continue
-        count.update(row["verdicts"])
-    happened = sum(count.values())
+        if row["mode"] != "tool":
+            count.update(row.get("verdicts", {}))
+    happened = count["right"] + count["flagged"] + count["WRONG"]
     flagged = count["flagged"] + count["WRONG"]
     share = 100 * count["flagged"] / flagged if flagged else 100
     refused = sum("why" in row and row["mode"] != "tool" for row in rows)
     return (
         f"{happened} measurements of ours: {count['right']} right, {count['flagged']} flagged with bounds that hold the "
         f"truth, {count['WRONG']} WRONG; of those that are not right the bounds hold in {share:.1f} %. "
-        f"{refused} cells refused."
+        f"{refused} cells refused, and {count['refused']} measurements for the reason that the event foresees."
     )
 
 
 def text(rows):
     rows = sorted(rows, key=place)
     parts = [
-        "Worst record of each cell, MiB; verdict: how many of the events it was given to.",
-        f"{'ACCEL':5} {'METHOD':10} {'MODE':9} {'EVENT':10} {'TRUTH':>6} {'RESIDENT':>8} {'WSS [LOW, HIGH]':24} {'VERDICT':14} FLAGS",
+        "Worst record of each cell, MiB; verdict: how many of the events it was given to; held: after how many all bounds held.",
+        f"{'ACCEL':5} {'METHOD':10} {'MODE':9} {'EVENT':10} {'TRUTH':>6} {'RESIDENT':>8} {'WSS [LOW, HIGH]':24} {'VERDICT':14} {'HELD':>8} FLAGS",
     ]
     for row in rows:
         head = f"{row['accel']:5} {row['method'][:10]:10} {row['mode']:9} {row['event']:10}"
         if "why" in row:
-            parts.append(f"{head} refused: {row['why']}")
+            times = f" {row['verdicts']['refused']} times" if row["verdicts"] else ""
+            parts.append(f"{head} refused{times}: {row['why']}")
             continue
         by = f" (by {row['by']})" if row["method"] == "auto" else ""
         parts.append(
             f"{head} {row['truth'] / MIB:6.2f} {row['resident_bytes'] / MIB:8.1f} {interval(row):24} "
-            f"{verdict_text(row):14} {','.join(row['flags'])}{by}"
+            f"{verdict_text(row):14} {held_text(row):>8} {','.join(row['flags'])}{by}"
         )
     return "\n".join([*parts, sums(rows)])
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What happens to a guest's memory within a window: a balloon, swapping, huge pages that come and go, ageing by MGLRU,
-migration to other frames, a vCPU that is plugged, a dump; and what others do: they read its memory, take its accessed bits, or unmap it. The
+migration to other frames, a vCPU or a DIMM that is plugged, a QEMU that replaces itself, a dump; and what others do: they read its memory, take its accessed bits, or unmap it. The
 guest touches the same pages before, during and after, so its truth stays known."""
 
 import ctypes
 import mmap
 import os
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -40,6 +41,7 @@ DUMP_S = 20
 DIRTY_RATE_S = 20
 # A page of each 64 KiB: where a read maps its neighbours, they are cold.
 SPARSE = f"total={TOTAL_MIB}M hot={TOTAL_MIB // 16}M pattern=strided stride=64K run=4K op=read"
+EXEC_AGAIN = signal.SIGRTMIN + 5  # tests/integration/exec_again.c
 IDLE_BITMAP = "/sys/kernel/mm/page_idle/bitmap"
 DAMON_STAT = "/sys/module/damon_stat/parameters/enabled"
 
@@ -58,22 +60,43 @@ class EventGuest(guests.Guest):
         self.plugged = 0
         self.stopped = False
         self.libc = ctypes.CDLL(None, use_errno=True)
+        self.build = build
         super().__init__(build, cell)
 
     def _start(self, build):
         words = SPARSE if self.cell["backing"] == "sparse" else f"total={TOTAL_MIB}M hot={HOT_MIB}M balloon=host"
+        words += " rest=yes"
         self.truth = guests.truth_of(build, words, RAM_MIB)
         if os.path.exists(THP) and "VMWSS_LAB_KERNEL" in os.environ:
             lab_host.write(THP, "never")
         payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
-        self._run(build, ["-kernel", payload, "-append", words])
+        os.environ["LD_PRELOAD"] = os.path.join(build, "tests/integration/libexec_again.so")
+        try:
+            self._run(build, ["-kernel", payload, "-append", words])
+        finally:
+            del os.environ["LD_PRELOAD"]
+        self.find()
+
+    def find(self):
+        """Once it spins, its memory and its monitor."""
         self._find_payload()
         self.monitor = Monitor(f"{self.dir}/hmp")
+
+    def renew(self):
+        """Another guest of the same kind takes its place."""
+        self.stop()
+        type(self).__init__(self, self.build, self.cell)
+
+    def replace(self):
+        """QEMU replaces itself, and begins anew."""
+        with open(f"{self.dir}/out", "w", encoding="ascii"):
+            os.kill(self.pid, EXEC_AGAIN)
+        self.find()
 
     def ram_options(self):
         machine, options = "pc", [
             "-m",
-            str(RAM_MIB),
+            f"{RAM_MIB},slots=1,maxmem=1G",
             "-smp",
             f"1,sockets={MOST_VCPUS},cores=1,threads=1,maxcpus={MOST_VCPUS}",
         ]
@@ -177,6 +200,7 @@ class Event:
 
     backings = ("anon", "memfd")
     lab_only = False  # it would change this machine
+    refusal = None  # words of the message with which a measurement may be refused
     numa = False  # it needs two nodes
 
     def before(self, guest):
@@ -347,6 +371,28 @@ class VcpuPlug(Event):
         wait_until(lambda: guest.vcpus() > before, 5, f"no vCPU came: {answer.splitlines()[-2]}")
 
 
+class EqualDimm(Event):
+    """A DIMM that is as large as the RAM there is, with all its pages; nobody touches it."""
+
+    def during(self, guest):
+        answer = guest.monitor.say(f"object_add memory-backend-ram,id=more,size={RAM_MIB}M,prealloc=on")
+        answer += guest.monitor.say("device_add pc-dimm,id=dimm,memdev=more")
+        if "dimm" not in guest.monitor.say("info memory-devices"):
+            raise guests.CannotStart(f"no DIMM came: {answer}")
+
+    def after(self, guest):
+        guest.renew()  # only an operating system would let go of it
+
+
+class Exec(Event):
+    """QEMU replaces itself by exec(2), as cpr-exec does: the same pid, another memory."""
+
+    refusal = "replaced its program (exec)"
+
+    def during(self, guest):
+        guest.replace()
+
+
 class Dump(Event):
     """QEMU reads all of the guest's RAM, and is done before the window ends; detached, as libvirt does it."""
 
@@ -481,6 +527,8 @@ EVENTS = {
     "ageing": Ageing,
     "migration": Migration,
     "vcpu-plug": VcpuPlug,
+    "equal-dimm": EqualDimm,
+    "exec": Exec,
     "dump": Dump,
     "reader": Reader,
     "monitor": MonitorReader,
