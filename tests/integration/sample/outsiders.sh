@@ -126,6 +126,34 @@ if start_with memfd "$params"; then
 	stop_guest "$pid"
 fi
 
+echo "# and a panel that is followed, of a guest whose every page comes back as a neighbour"
+params="total=64M pattern=strided stride=64K hot=4M"
+t=$(truth "$params")
+records=$guests_dir/records
+n_records() { wc -l <"$records"; }
+calm() { jq -es 'all(.[]; .flags | index("bits-taken") | not)' "$records" >/dev/null; }
+has_records() { (($(n_records) >= $1)); }
+# since N FILTER: a record after the first N says so.
+since() { tail -n "+$(($1 + 1))" "$records" | jq -es "any(.[]; $2)" >/dev/null 2>&1; }
+if start_with memfd "$params"; then
+	"$vmwss" ages --json --pid "$pid" -m pageout -w 1 -i 1 -n 4000 >"$records" 2>"$guests_dir/messages" &
+	following=$!
+	check "ages: follows it" settles has_records 3
+	check "ages: no flag at first" calm
+	for again in "" ", again"; do
+		n=$(n_records)
+		outsider pageout 0 256
+		check "ages, pageout within the window$again: flag bits-taken" settles since "$n" '.flags | index("bits-taken")'
+		n=$(n_records)
+		check "ages, then$again: no flag" settles since "$n" '.flags | index("bits-taken") | not'
+	done
+	kill -INT "$following"
+	wait "$following"
+	record=$(jq -cs '{mode: "panel", windows: [.[] | select(.flags | index("bits-taken") | not).windows[]]}' "$records")
+	holds_truth "ages, records without the flag" "$t"
+	stop_guest "$pid"
+fi
+
 echo "# a file that was full when QEMU mapped it: 16 MiB come, a page of each 64 KiB"
 params="total=192M pattern=strided stride=64K populate=none phases=2:64K,600:8M"
 t=$((8 * mib))
