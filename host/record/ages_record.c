@@ -11,17 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+static double longest_answered_s(const struct panel *panel, const struct sample_plan *asked)
+{
+    for (size_t w = asked->n_windows; w-- > 0;)
+        if (panel_answers(panel, asked->window_s[w]))
+            return asked->window_s[w];
+    return 0;
+}
+
 /* Moves the windows that can be answered into @p plan and @p result; the others fall out. All of
- * them end with the same reading of the panel's pages. */
+ * them end with the same reading of the same pages, those watched for the longest of them: a page
+ * more in a shorter one, by its chance, might make it the larger. */
 static int answer_windows(const struct panel *panel, const struct sample_plan *asked,
                           const struct resident_now *now, struct sample_plan *plan,
                           struct sample_result *result)
 {
+    const double longest_s = longest_answered_s(panel, asked);
+
     *plan = *asked;
     plan->n_windows = 0;
     for (size_t w = 0; w < asked->n_windows; w++) {
         double window_s = asked->window_s[w];
-        const struct panel_ages ages = {.to_s = window_s, .watched_s = window_s};
+        const struct panel_ages ages = {.to_s = window_s, .watched_s = fmax(window_s, longest_s)};
         struct sample_window *window = &result->windows[plan->n_windows];
         int rc = panel_tally(panel, &ages, &window->tally, &window->est_window_s);
 

@@ -683,6 +683,13 @@ static int tick_before(const struct panel *panel, double ago_s, uint64_t *number
     return 0;
 }
 
+bool panel_answers(const struct panel *panel, double window_s)
+{
+    uint64_t number;
+
+    return tick_before(panel, window_s, &number) == 0;
+}
+
 /* Touched within the ages (older, newer] as tick numbers; never touched is older than
  * everything. */
 struct tick_range {

@@ -82,6 +82,9 @@ void panel_abandon(struct panel *panel);
 /** Seconds from the first marking to the last tick. */
 double panel_elapsed_s(const struct panel *panel);
 
+/** Can it answer a window that ends with the last tick, or does panel_tally() say -EAGAIN? */
+bool panel_answers(const struct panel *panel, double window_s);
+
 /** Which ages are asked for, in seconds before the last tick. */
 struct panel_ages {
     double from_s;    /* 0: from the last tick on */
