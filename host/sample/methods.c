@@ -4,7 +4,7 @@
 #include "base/page_sizes.h"
 #include "sample/ageing.h"
 #include "sample/kernel/damon_sysfs.h"
-#include "sample/method/idle_frames.h"
+#include "sample/kernel/ksm.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ static bool much_is_merged(const struct target *target)
         if (!target->ram->blocks[b].shared)
             mergeable_bytes += target->ram->blocks[b].bytes;
     return mergeable_bytes > 0 &&
-           frames_merged(target) * base_page_bytes() > mergeable_bytes / MUCH_MERGED;
+           ksm_merged_pages(target) * base_page_bytes() > mergeable_bytes / MUCH_MERGED;
 }
 
 bool method_bits_are_taken(const struct target *target)

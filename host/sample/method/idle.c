@@ -42,6 +42,7 @@
 #include "sample/kernel/collapses.h"
 #include "sample/kernel/idle_bitmap.h"
 #include "sample/kernel/kpageflags.h"
+#include "sample/kernel/ksm.h"
 #include "sample/kernel/lru_batches.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/swap_ins.h"
@@ -405,7 +406,7 @@ static void check_swapoff(struct idle *idle)
 
 static void check_merging(struct idle *idle)
 {
-    uint64_t merged = frames_merged(idle->target);
+    uint64_t merged = ksm_merged_pages(idle->target);
 
     idle->merges = merged != idle->merged;
     idle->merged = merged;
@@ -433,7 +434,7 @@ static int idle_mark(void *state, struct error *error)
     idle->damon = damon_mark_now(idle->target->root);
     idle->damon_hides = false;
     idle->collapses = collapses_read(idle->target->root);
-    idle->merged = frames_merged(idle->target);
+    idle->merged = ksm_merged_pages(idle->target);
     idle->splits = splits_read(idle);
     if (page_set_is_census(idle->set))
         lru_batches_drain();

@@ -6,6 +6,7 @@
 #include "sample/kernel/carried_bits.h"
 #include "sample/kernel/kpage_shared.h"
 #include "sample/kernel/kpageflags.h"
+#include "sample/kernel/ksm.h"
 #include "sample/kernel/pagemap.h"
 #include "sample/kernel/u64_file.h"
 
@@ -13,17 +14,6 @@
 #include <stdlib.h>
 
 /* --- files ------------------------------------------------------------------------------------ */
-
-uint64_t frames_merged(const struct target *target)
-{
-    uint64_t pages = 0;
-
-    if (fsroot_read_u64(target->root, &pages, "proc/%d/ksm_merging_pages", target->process->pid) <
-            0 &&
-        fsroot_read_u64(target->root, &pages, "sys/kernel/mm/ksm/pages_sharing") < 0)
-        return 0;
-    return pages;
-}
 
 int frames_open(struct frames *frames, const struct target *target, struct page_set *set,
                 struct error *error)
@@ -61,7 +51,7 @@ int frames_begin(struct frames *frames)
     uint64_t n = frames->set->n < FRAMES_BATCH ? frames->set->n + 1 : FRAMES_BATCH;
 
     frames->batch = n;
-    frames->merged = frames_merged(frames->target) > 0;
+    frames->merged = ksm_merged_pages(frames->target) > 0;
     frames->n = 0;
     frames->index = malloc(n * sizeof(*frames->index));
     frames->frame = malloc(n * sizeof(*frames->frame));

@@ -63,10 +63,6 @@ struct frames {
                            carried along */
 };
 
-/** How many pages of this process KSM has merged (Linux 5.19), or of any on an older kernel; 0
- * where it does not tell. */
-uint64_t frames_merged(const struct target *target);
-
 /** Opens what is read; frames_close() also after a failure. */
 int frames_open(struct frames *frames, const struct target *target, struct page_set *set,
                 struct error *error);
