@@ -603,11 +603,14 @@ static bool were_sentinels_unmapped(const struct reading *reading, bool readers)
     return false;
 }
 
+/* Who was unmapping when the pages were read may have gone on while they were marked again. */
 static void note_unmapping(const struct reading *reading, struct pageout *pageout, bool readers,
                            struct tally *tally)
 {
+    const bool before = pageout->others_unmap;
+
     pageout->others_unmap = others_unmap(pageout) || were_sentinels_unmapped(reading, readers);
-    if (!pageout->others_unmap)
+    if (!pageout->others_unmap && !before)
         return;
     tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
     tally->younger_units = HIDDEN_ANY;

@@ -36,15 +36,15 @@ static bool is_mglru(const struct sentinels *sentinels)
 
 /* --- planting --------------------------------------------------------------------------------- */
 
-static void read_all_of(const struct sentinels *sentinels)
+static void read_from(const struct sentinels *sentinels, size_t first)
 {
     struct iovec there[SENTINELS_MOST];
 
-    for (size_t i = 0; i < sentinels->n; i++)
-        there[i] = (struct iovec){.iov_base = (void *)(uintptr_t)guest_ram_hva(
-                                      sentinels->target->ram, sentinels->at[i].page),
-                                  .iov_len = 1};
-    touch_pages(sentinels->target->process->pid, there, sentinels->n);
+    for (size_t i = first; i < sentinels->n; i++)
+        there[i - first] = (struct iovec){.iov_base = (void *)(uintptr_t)guest_ram_hva(
+                                              sentinels->target->ram, sentinels->at[i].page),
+                                          .iov_len = 1};
+    touch_pages(sentinels->target->process->pid, there, sentinels->n - first);
 }
 
 struct planting {
@@ -147,6 +147,7 @@ static void draw_sentinels(struct planting *planting)
 void sentinels_plant(struct sentinels *sentinels)
 {
     struct planting planting = {.sentinels = sentinels};
+    const size_t before = sentinels->n;
 
     if (!sentinels->works)
         return;
@@ -154,7 +155,7 @@ void sentinels_plant(struct sentinels *sentinels)
         draw_sentinels(&planting);
     planting.kept = true;
     draw_sentinels(&planting);
-    read_all_of(sentinels);
+    read_from(sentinels, before);
     keep_flagged(sentinels);
 }
 
@@ -215,7 +216,7 @@ void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
         return;
     see_lost(sentinels, seen);
     keep_flagged(sentinels);
-    read_all_of(sentinels);
+    read_from(sentinels, 0);
     keep_flagged(sentinels);
     for (size_t i = 0; i < sentinels->n; i++)
         if (read_sentinel(sentinels, &sentinels->at[i], &folio))

@@ -513,6 +513,68 @@ START_TEST(huge_pages_hold_no_sentinel)
 }
 END_TEST
 
+/* The page comes off QEMU's page table, finds nowhere to go, and is mapped again. */
+static void come_off(uint64_t page)
+{
+    set_flags(page, (flags_of(page) & ~KPF_REFERENCED) | (mglru ? 0 : KPF_ACTIVE));
+}
+
+/* The panels of a method that unmaps take one page of each range that a fault maps. */
+START_TEST(pairs_of_sentinels_tell_who_unmaps)
+{
+    struct sentinels sentinels;
+
+    if (_i)
+        turn_mglru_on();
+    sentinels_open(&fake.target, &sentinels);
+    sentinels.pairs = true;
+    sentinels_renew(&sentinels);
+    ck_assert_uint_ge(sentinels.n, 16);
+    for (size_t i = 0; i < sentinels.n; i += 2)
+        ck_assert_uint_eq(sentinels.at[i].page ^ 1, sentinels.at[i + 1].page);
+    for (uint64_t page = 3; page < N_PAGES; page += AROUND)
+        come_off(page);
+    ck_assert(!sentinels_lost_pair(&sentinels));
+
+    /* Those that stay are still there. */
+    sentinels_renew(&sentinels);
+    ck_assert_uint_ge(sentinels.n, 16);
+    for (size_t i = 0; i < sentinels.n; i++)
+        ck_assert_uint_eq(flags_of(sentinels.at[i].page) & KPF_REFERENCED, KPF_REFERENCED);
+
+    /* Who takes bits only unmaps nothing, which generations do not tell. */
+    take_bits();
+    ck_assert_int_eq(sentinels_lost_pair(&sentinels), _i);
+    for (int again = 0; again < 2; again++) {
+        sentinels_renew(&sentinels);
+        ck_assert(!sentinels_lost_pair(&sentinels));
+        for (uint64_t page = 0; page < N_PAGES; page++)
+            come_off(page);
+        ck_assert(sentinels_lost_pair(&sentinels));
+    }
+    sentinels_close(&sentinels);
+}
+END_TEST
+
+/* Those that others have read twice cannot be taken back, and there is no room for more. */
+START_TEST(sentinels_that_all_stay)
+{
+    struct sentinels sentinels;
+    struct sentinels_seen seen;
+
+    sentinels_open(&fake.target, &sentinels);
+    sentinels_begin(&sentinels);
+    ck_assert_uint_eq(sentinels.n, SENTINELS);
+    for (size_t i = 0; i < sentinels.n; i++)
+        set_flags(sentinels.at[i].page, KPF_LRU | KPF_REFERENCED | KPF_ACTIVE);
+    sentinels_take(&sentinels, &seen);
+    ck_assert_uint_eq(base_pages(seen.kept_bytes), SENTINELS);
+    sentinels_plant(&sentinels);
+    ck_assert_uint_eq(sentinels.n, SENTINELS);
+    sentinels_close(&sentinels);
+}
+END_TEST
+
 /* Folios of four pages. */
 static void make_folios(void)
 {
@@ -555,6 +617,8 @@ int main(void)
     tcase_add_test(tcase, a_file_that_cannot_be_opened);
     tcase_add_test(tcase, pages_that_move_or_leave);
     tcase_add_test(tcase, huge_pages_hold_no_sentinel);
+    tcase_add_loop_test(tcase, pairs_of_sentinels_tell_who_unmaps, 0, 2);
+    tcase_add_test(tcase, sentinels_that_all_stay);
     tcase_add_test(tcase, large_folios_of_a_file_are_refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
