@@ -34,8 +34,8 @@ ATTEMPTS_S = (WINDOW_S, 2 * WINDOW_S, 4 * WINDOW_S)
 TIMEOUT_S = 90
 CENSUS_PERCENT = 1.0
 PANEL_POINTS = 2.2
-# A number is right, or there is none for the reason that the event foresees, or it is flagged with bounds that hold the truth, or
-# it is wrong.
+# A number is right, or there is none for the reason that the event foresees, or it is flagged with
+# bounds that hold the truth, or it is wrong.
 VERDICTS = ["right", "refused", "flagged", "WRONG"]
 
 # Modes that only events have: a panel that is followed, one that is measured for several windows, and what is measured

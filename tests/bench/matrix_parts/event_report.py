@@ -122,7 +122,7 @@ def figure(row):
     if row is None:
         return ""
     if "why" in row:
-        return "refused"
-    verdict = verdict_text(row)
+        return f"refused {row['verdicts']['refused']} times" if row["verdicts"] else "refused"
+    verdict = verdict_text(row) + ("" if row["held"] == row["told"] else f", held {held_text(row)}")
     flags = " " + ",".join(row["flags"]) if "flagged" in row["verdicts"] else ""
     return f"{interval(row)} {'**' + verdict + '**' if 'WRONG' in verdict else verdict}{flags}"
