@@ -418,10 +418,13 @@ struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_proc
     struct qemu_io io = {.helpers_ns = helpers_ns(root, process),
                          .main_ns = thread_ns(root, process->pid, process->pid),
                          .has_disk = has_disk(root, process)};
+    struct proc_stat stat = {.minor_faults = 0};
     char all[512];
     char main_thread[512];
     char status[8192];
 
+    proc_stat_read(root, process->pid, &stat);
+    io.faults = stat.minor_faults;
     if (fsroot_read(root, status, sizeof(status), "proc/%d/task/%d/status", pid, pid) > 0)
         io.main_sleeps = number_after(status, "\nvoluntary_ctxt_switches:");
     if (fsroot_read(root, all, sizeof(all), "proc/%d/io", pid) <= 0 ||

@@ -63,6 +63,7 @@ struct qemu_io {
                              the main thread, nor one that reads RAM for a job */
     uint64_t main_ns;     /* CPU time of the main thread ... */
     uint64_t main_sleeps; /* ... and how often it has waited for something */
+    uint64_t faults;      /* minor ones, not those of others who read its memory */
     bool has_disk;        /* there seems to be one: the main thread may serve it */
 };
 
@@ -88,7 +89,9 @@ uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io
 uint64_t qemu_io_direct_bytes(const struct qemu_io *before, const struct qemu_io *now);
 
 /** So much guest RAM at most QEMU's main thread wrote for a monitor (pmemsave) meanwhile; 0: less
- * than a monitor's replies and a console may be. */
+ * than a monitor's replies and a console may be. Replies through a socket do not count, those
+ * through a pipe do, and nothing tells them from RAM: both are write(2), and a pipe's other end may
+ * be in any process. */
 uint64_t qemu_io_monitor_bytes(const struct qemu_io *before, const struct qemu_io *now);
 
 /**

@@ -77,6 +77,7 @@ struct pageout {
     uint16_t *neighbours; /* of each page's aligned range those that were mapped, a bit each */
     struct sentinels sentinels; /* of a TCG guest */
     bool *was_unmapped;         /* at mark the page was in the file, and unmapped before we came */
+    bool *was_read;             /* by others, since it was marked */
 };
 
 /* --- marking ---------------------------------------------------------------------------------- */
@@ -561,13 +562,15 @@ static bool was_read_by_others(const struct reading *reading, const struct pageo
 }
 
 /* What went between the guest's disks and its RAM without a copy has the flag, too. */
-static bool were_read_by_others(const struct reading *reading, const struct pageout *pageout)
+static bool were_read_by_others(const struct reading *reading, struct pageout *pageout)
 {
     const struct page_set *set = pageout->set;
     uint64_t read = 0;
 
-    for (uint64_t i = 0; i < set->n; i++)
-        read += was_read_by_others(reading, pageout, i);
+    for (uint64_t i = 0; i < set->n; i++) {
+        pageout->was_read[i] = was_read_by_others(reading, pageout, i);
+        read += pageout->was_read[i];
+    }
     return read > 0 && (double)read / (double)set->n * (double)set->ram->bytes >
                            (double)qemu_io_direct_bytes(&pageout->io, &reading->now);
 }
@@ -581,12 +584,32 @@ static bool note_readers(const struct reading *reading, struct pageout *pageout,
     const bool by_others = were_read_by_others(reading, pageout);
 
     for (uint64_t i = 0; by_others && i < set->n; i++)
-        if (was_read_by_others(reading, pageout, i))
+        if (pageout->was_read[i])
             set->state[i] = PAGE_UNMEASURABLE;
     page_set_tally(set, tally);
     tally->doubts |= by_others || by_monitor > 0 ? DOUBT_READ_BY_OTHERS : 0;
     tally->younger_units = base_pages(by_monitor);
     return by_others;
+}
+
+static uint64_t resident_pages(const struct pageout *pageout, const struct tally *tally)
+{
+    const double share = (double)tally->drawn_absent / (double)larger(pageout->set->n, 1);
+
+    return (uint64_t)((1 - share) * (double)pageout->set->ram->n_pages);
+}
+
+/* Were sentinels unmapped that have lost their flag? Each stands for its share of what is resident,
+ * which came back by a fault for each aligned range at least; a quarter of it, for the sentinels
+ * are a sample. MADV_COLD and clear_refs take the flag without a fault. */
+static bool came_back(const struct pageout *pageout, const struct qemu_io *now, double lost,
+                      const struct tally *tally)
+{
+    const uint64_t ranges = resident_pages(pageout, tally) /
+                            larger(FAULT_AROUND_BYTES / base_page_bytes(), 1);
+
+    return lost > 0 && (pageout->sentinels.large ||
+                        (double)less(now->faults, pageout->io.faults) >= lost * (double)ranges / 4);
 }
 
 /* The sets of a panel take the flags of each other's sentinels when they are marked, but not those
@@ -596,23 +619,32 @@ static bool were_sentinels_unmapped(const struct reading *reading, bool readers)
     const struct pageout *first = reading->states[0];
 
     if (reading->n == 1)
-        return sentinels_lost(&first->sentinels, readers);
+        return !readers && sentinels_lost(&first->sentinels, true) > 0;
     for (size_t s = 0; !readers && s < reading->n; s++)
         if (sentinels_lost_pair(&((const struct pageout *)reading->states[s])->sentinels))
             return true;
     return false;
 }
 
-/* Who was unmapping when the pages were read may have gone on while they were marked again. */
+/* Whoever takes bits only, by MADV_COLD or clear_refs, unmaps nothing: what reads idle is idle. But
+ * the flags by which other readers show went with the bits, and a page that they mapped reads as
+ * touched: nothing is known from below. Who was unmapping when the pages were read may have gone on
+ * while they were marked again. */
 static void note_unmapping(const struct reading *reading, struct pageout *pageout, bool readers,
                            struct tally *tally)
 {
     const bool before = pageout->others_unmap;
+    const double taken = reading->n == 1 ? sentinels_lost(&pageout->sentinels, false) : 0;
 
-    pageout->others_unmap = others_unmap(pageout) || were_sentinels_unmapped(reading, readers);
-    if (!pageout->others_unmap && !before)
+    pageout->others_unmap = others_unmap(pageout) ||
+                            came_back(pageout, &reading->now, taken, tally) ||
+                            were_sentinels_unmapped(reading, readers);
+
+    const bool unmapped = pageout->others_unmap || before;
+
+    if (!unmapped && taken == 0)
         return;
-    tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
+    tally_doubt(tally, DOUBT_BITS_TAKEN, unmapped ? HIDDEN_ANY : 0);
     tally->younger_units = HIDDEN_ANY;
 }
 
@@ -719,6 +751,7 @@ static void pageout_close(void *state)
     free(pageout->entry);
     free(pageout->neighbours);
     free(pageout->was_unmapped);
+    free(pageout->was_read);
     free(pageout);
 }
 
@@ -780,7 +813,9 @@ static int acquire(struct pageout *pageout, struct error *error)
     pageout->entry = calloc(n, sizeof(*pageout->entry));
     pageout->neighbours = calloc(n, sizeof(*pageout->neighbours));
     pageout->was_unmapped = calloc(n, sizeof(*pageout->was_unmapped));
-    if (!pageout->advised || !pageout->entry || !pageout->neighbours || !pageout->was_unmapped)
+    pageout->was_read = calloc(n, sizeof(*pageout->was_read));
+    if (!pageout->advised || !pageout->entry || !pageout->neighbours || !pageout->was_unmapped ||
+        !pageout->was_read)
         return error_set(error, -ENOMEM, "pageout: out of memory");
     if (tells_readers(pageout->target))
         sentinels_open(pageout->target, &pageout->sentinels);

@@ -3,7 +3,6 @@
 #include "sample/method/referenced_count.h"
 
 #include "base/bytes.h"
-#include "base/proc_pid.h"
 #include "sample/kernel/ram_smaps.h"
 #include "sample/method/mglru_folios.h"
 
@@ -132,15 +131,13 @@ static bool flag_was_cleared(const void *context, uint64_t page)
 
 /* What went between the guest's disks and its RAM without a copy has the flag, too. What a monitor
  * reads has an accessed bit instead. */
-static bool note_readers(const struct referenced_count *count, uint64_t kept_bytes,
-                         struct tally *tally)
+static bool note_readers(const struct referenced_count *count, const struct qemu_io *now,
+                         uint64_t kept_bytes, struct tally *tally)
 {
     const uint64_t flagged = less(
         sentinels_flagged_bytes(&count->sentinels, flag_was_cleared, count), kept_bytes);
-    const struct qemu_io now = qemu_process_io(count->target->root, count->target->process);
-
-    const uint64_t by_others = flagged > qemu_io_direct_bytes(&count->io, &now) ? flagged : 0;
-    const uint64_t by_monitor = qemu_io_monitor_bytes(&count->io, &now);
+    const uint64_t by_others = flagged > qemu_io_direct_bytes(&count->io, now) ? flagged : 0;
+    const uint64_t by_monitor = qemu_io_monitor_bytes(&count->io, now);
 
     if (by_others + by_monitor == 0)
         return false;
@@ -164,25 +161,16 @@ static int note_mappings(struct referenced_count *count, bool readers, struct ta
     return 0;
 }
 
-static uint64_t minor_faults(const struct target *target)
-{
-    struct proc_stat stat = {.minor_faults = 0};
-
-    proc_stat_read(target->root, target->process->pid, &stat);
-    return stat.minor_faults;
-}
-
 /* Were sentinels unmapped and mapped again? Each stands for its share of what is mapped, which
  * came back by one fault for each reach; half of it, for the sentinels are a sample. Where they
  * were read by others there are no such faults. */
-static bool were_unmapped(const struct referenced_count *count, double activated,
+static bool were_unmapped(const struct referenced_count *count, uint64_t faults, double activated,
                           const struct tally *tally)
 {
     const double pages = activated * (double)base_pages(tally->resident_bytes);
 
     return count->first && activated > 0 &&
-           (double)less(minor_faults(count->target), count->faults) >=
-               pages / (double)first_mapping_reach(count->first, (uint64_t)pages) / 2;
+           (double)faults >= pages / (double)first_mapping_reach(count->first, (uint64_t)pages) / 2;
 }
 
 /* Touches add up: a count that fell by more than what left memory had lost some. */
@@ -251,7 +239,6 @@ void referenced_count_marked(struct referenced_count *count)
     count->taken = false;
     count->last = (struct last_count){.touched_bytes = 0};
     count->io = qemu_process_io(count->target->root, count->target->process);
-    count->faults = minor_faults(count->target);
     sentinels_begin(&count->sentinels);
 }
 
@@ -267,11 +254,13 @@ int referenced_count_tally(struct referenced_count *count, struct tally *tally, 
         return rc;
     leave_out_sentinels(tally, seen.kept_bytes);
 
+    const struct qemu_io now = qemu_process_io(count->target->root, count->target->process);
+    const uint64_t faults = less(now.faults, count->io.faults);
     const uint64_t least_bytes = tally->touched_bytes - tally->surplus_bytes;
     const bool fallen = has_fallen(count, tally);
 
-    count->taken |= fallen || seen.taken || were_unmapped(count, seen.activated, tally);
-    rc = note_mappings(count, note_readers(count, seen.kept_bytes, tally), tally);
+    count->taken |= fallen || seen.taken || were_unmapped(count, faults, seen.activated, tally);
+    rc = note_mappings(count, note_readers(count, &now, seen.kept_bytes, tally), tally);
     if (rc < 0)
         return error_set(error, rc, "pagemap: %s", strerror(-rc));
     if (count->taken)

@@ -28,7 +28,6 @@ struct referenced_count {
     struct first_mapping *first; /* NULL: no RAM is a file's */
     struct sentinels sentinels;
     struct qemu_io io;      /* when marked */
-    uint64_t faults;        /* minor ones of QEMU, likewise */
     bool taken;             /* bits, since then */
     struct last_count last; /* since then; zeroed: nothing was counted */
 };

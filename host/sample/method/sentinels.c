@@ -102,6 +102,7 @@ static bool add_sentinel(void *context, const struct ram_frame *drawn, const str
         (sentinels->pairs && !find_neighbour(planting, drawn, &neighbour)))
         return false;
     sentinels->at[sentinels->n++] = *drawn;
+    sentinels->large |= folio->order > 0;
     if (sentinels->pairs)
         sentinels->at[sentinels->n++] = neighbour;
     return sentinels->n >= most_of(planting);
@@ -237,9 +238,9 @@ void sentinels_close(struct sentinels *sentinels)
     ram_frames_close(&sentinels->frames);
 }
 
-bool sentinels_lost(const struct sentinels *sentinels, bool readers)
+double sentinels_lost(const struct sentinels *sentinels, bool activated)
 {
-    return count_lost(sentinels, false) > 0 || (!readers && count_lost(sentinels, true) > 0);
+    return sentinels->n == 0 ? 0 : (double)count_lost(sentinels, activated) / (double)sentinels->n;
 }
 
 /* A page that cannot be swapped out becomes active as it comes off. What goes by generations does

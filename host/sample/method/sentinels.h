@@ -39,6 +39,7 @@ struct sentinels {
     struct ram_frames frames;
     bool works; /* else none are planted */
     bool pairs; /* each is followed by its neighbour */
+    bool large; /* some are in large folios, which one fault may map at once */
     size_t n;
     struct ram_frame at[SENTINELS_MOST];
 };
@@ -64,9 +65,10 @@ struct sentinels_seen {
 /** Takes them back. */
 void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen);
 
-/** For a method that does not count by flags, where they may stay: were bits taken? Those that @p
- * readers explain were not: a second read clears the flag, and activates the page. */
-bool sentinels_lost(const struct sentinels *sentinels, bool readers);
+/** For a method that does not count by flags, where they may stay: this share of them is mapped and
+ * has lost its flag, and has become active or not. A second read, and MADV_PAGEOUT of what comes
+ * back, activate a page; MADV_COLD and clear_refs do not. */
+double sentinels_lost(const struct sentinels *sentinels, bool activated);
 /** In pairs: were both of one unmapped by others and mapped again, or read by them once more? */
 bool sentinels_lost_pair(const struct sentinels *sentinels);
 bool sentinels_hold(const struct sentinels *sentinels, uint64_t page);

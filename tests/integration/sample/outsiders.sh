@@ -154,6 +154,29 @@ if start_with memfd "$params"; then
 	stop_guest "$pid"
 fi
 
+echo "# bits that others take beside pageout, which counts by mappings: from above the number holds"
+both() { outsider "$1" 0 256 && outsider "$2" 0 256; }
+read_and_clear() { outsider mem 100 32 && clear_refs; }
+if start_with memfd "$params"; then
+	within 3 pageout 1 both pageout cold
+	check "pageout, pageout and cold: flag bits-taken" has_flag bits-taken
+	holds_truth "pageout, pageout and cold" "$t"
+	stop_guest "$pid"
+fi
+params="total=192M hot=8M pattern=random"
+t=$(truth "$params")
+if start_with memfd "$params"; then
+	for act in clear_refs "outsider cold 0 256" read_and_clear; do
+		# shellcheck disable=SC2086
+		within 3 pageout 1 $act
+		check "pageout, $act: flag bits-taken" has_flag bits-taken
+		holds_truth "pageout, $act" "$t"
+		check "pageout, $act: the upper bound is the interval's: $(field wss_bytes), $(field wss_high_bytes)" \
+			holds "$(field wss_high_bytes) < $(field wss_bytes) + 0.05 * $(field resident_bytes)"
+	done
+	stop_guest "$pid"
+fi
+
 echo "# a file that was full when QEMU mapped it: 16 MiB come, a page of each 64 KiB"
 params="total=192M pattern=strided stride=64K populate=none phases=2:64K,600:8M"
 t=$((8 * mib))
