@@ -23,7 +23,7 @@
  * and is refused.
  *   - A folio is in one generation: where one of its pages was touched, all count. Of huge pages
  *     smaps says how many there are; of others each page's frame is asked, where the host has any
- *     (mglru_folios.h). Then the flag `thp`, a lower bound of a base page for each, and the cost of
+ *     (folio_strata.h). Then the flag `thp`, a lower bound of a base page for each, and the cost of
  *     a look at each page: up to 36 s of CPU time for 512 GiB.
  *   - What is on none of the lists is unmeasurable: locked or hugetlb memory, what is charged to
  *     another group.
@@ -63,9 +63,9 @@
 #include "sample/kernel/ram_smaps.h"
 #include "sample/kernel/vmstat.h"
 #include "sample/method.h"
+#include "sample/method/folio_strata.h"
 #include "sample/method/mglru_checks.h"
 #include "sample/method/mglru_count.h"
-#include "sample/method/mglru_folios.h"
 #include "sample/method/mglru_trial.h"
 #include "sample/method/tlb_flush.h"
 
@@ -308,7 +308,7 @@ static int mglru_collect(void *state, struct tally *tally, struct error *error)
     const struct mglru_beside others = beside(mglru);
 
     mglru_tally(&figure, &sums, &others, tally);
-    mglru_folios(mglru->target, tally);
+    folio_strata(mglru->target, tally);
     damon_taken_of_census(mglru->target, &mglru->damon, tally);
     if (mglru->stale)
         tlb_doubt(mglru->target, tally);

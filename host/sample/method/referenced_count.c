@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "sample/kernel/ram_smaps.h"
-#include "sample/method/mglru_folios.h"
+#include "sample/method/folio_strata.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static void put_strata(const struct target *target, const struct ram_smaps *sums
     add_stratum(tally, huge_page_bytes(), huge);
     if (!target->root->live)
         return;
-    mglru_folios(target, tally);
+    folio_strata(target, tally);
     stratum = huge > 0 ? tally_stratum(tally, huge_page_bytes()) : NULL;
     if (stratum)
         stratum->draws = larger(stratum->draws, base_pages(huge));

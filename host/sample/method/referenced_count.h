@@ -7,7 +7,7 @@
  * first-mapping. Others clear accessed bits, or unmap pages (sentinels.h): known from kpageflags
  * and pagemap, the upper bound is all that is resident, flag bits-taken. Others read guest RAM
  * through the kernel (sentinels.h): known from kpageflags, in the lower bound, flag read-by-others.
- * A folio is mapped by base pages, and one touch may show as all of it (mglru_folios.h): in the
+ * A folio is mapped by base pages, and one touch may show as all of it (folio_strata.h): in the
  * lower bound.
  */
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file mglru_folios.c  See mglru_folios.h. */
-#include "sample/method/mglru_folios.h"
+/** @file folio_strata.c  See folio_strata.h. */
+#include "sample/method/folio_strata.h"
 
 #include "base/bytes.h"
 #include "base/page_sizes.h"
@@ -79,7 +79,7 @@ static void put_strata(const struct folio_counts *counts, struct tally *tally)
     }
 }
 
-void mglru_folios(const struct target *target, struct tally *tally)
+void folio_strata(const struct target *target, struct tally *tally)
 {
     struct folio_counts counts = {.head = UINT64_MAX};
     struct page_set set;
