@@ -38,7 +38,7 @@ and prints the working set in MiB as the last number of its last line. tests/ben
 With --events something happens to a KVM guest (--accel kvm,tcg: to both kinds) in the middle of each window, and of each
 panel that is followed. Each number is "right" (a census within 1 %, a panel or another tool within 2.2 points of what is
 resident, or the interval holds the truth), "flagged" (there is a flag, and the bounds hold the truth), "WRONG" (neither), or
-refused. Exit status 1 if any of ours is WRONG.
+refused. "HELD" counts the events after which the bounds of all windows held the truth. Exit status 1 if any of ours is WRONG.
 """
 
 
