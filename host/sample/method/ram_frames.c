@@ -10,6 +10,9 @@
 
 /* Of a guest that has a hundredth of its RAM so many pages are drawn to see enough present ones. */
 #define ROUNDS 64
+/* The pages of a set are visited in steps of so many, all of them since it is a prime that is
+ * greater: in ascending order the first ones that will do would all lie at the begin of RAM. */
+#define STEP 521
 
 bool ram_frames_open(struct ram_frames *frames, const struct target *target)
 {
@@ -91,7 +94,7 @@ void ram_frames_draw(const struct ram_frames *frames,
         if (page_set_panel(&set, frames->target->ram, RAM_FRAMES_DRAWN, random_seed()) < 0)
             return;
         for (uint64_t i = 0; !drawing.done && i < set.n; i++)
-            draw_page(frames, page_set_page(&set, i), &drawing);
+            draw_page(frames, page_set_page(&set, i * STEP % set.n), &drawing);
         page_set_free(&set);
     }
 }
