@@ -781,9 +781,10 @@ static struct dispute dispute_between(const struct panel *panel, uint64_t older,
 }
 
 /* A page that reads idle at a doubtful tick may have been touched before it: then it belongs to
- * that tick instead of to an older one. */
+ * that tick instead of to an older one; and one that others touched may be of an older one. */
 static void doubt(const struct panel *panel, const struct tick_range *range, struct tally *tally)
 {
+    const struct tally after = doubts_between(panel, range->newer, panel->now);
     struct tally within = {0};
 
     if (!range->any_older) {
@@ -792,8 +793,8 @@ static void doubt(const struct panel *panel, const struct tick_range *range, str
         tally->within = dispute_between(panel, range->older, range->newer);
     }
     tally->younger = dispute_between(panel, range->newer, panel->now);
-    tally->younger_units = larger(within.younger_units,
-                                  doubts_between(panel, range->newer, panel->now).hidden_units);
+    tally->younger_units = larger(within.younger_units, after.hidden_units);
+    tally_doubt(tally, 0, after.younger_units);
 }
 
 static int tally_range(const struct panel *panel, const struct tick_range *range,
