@@ -35,3 +35,5 @@
 . "$root/tests/lib/browser.sh"
 # shellcheck source=tests/lib/traced.sh
 . "$root/tests/lib/traced.sh"
+# shellcheck source=tests/lib/outsiders.sh
+. "$root/tests/lib/outsiders.sh"

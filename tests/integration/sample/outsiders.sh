@@ -5,41 +5,11 @@
 # Others at a TCG guest's memory: what they unmap, clear or read within a window is flagged, and the bounds hold the truth. RAM that
 # its file has and QEMU does not map is counted with its neighbours; large folios of a file on a disk take no marks.
 
-libs=(guests)
+libs=(guests outsiders)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 mib=1048576
-
-# outsider ACT FROM MIB: to that part of the guest's RAM: cold, pageout, readv, or mem for /proc/PID/mem.
-outsider() {
-	python3 - "$pid" "$@" <<-'EOP'
-		import ctypes, os, sys
-		pid, act, begin, size = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]) << 20, int(sys.argv[4]) << 20
-		libc = ctypes.CDLL(None, use_errno=True)
-		class Iovec(ctypes.Structure): _fields_ = [("base", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
-		def ranges():
-		    for line in open(f"/proc/{pid}/maps"):
-		        a, b = (int(x, 16) for x in line.split()[0].split("-"))
-		        if "rw" in line.split()[1] and b - a == 256 << 20: yield a
-		start = next(ranges()) + begin
-		if act in ("cold", "pageout"):
-		    there = Iovec(start, size)
-		    sys.exit(libc.syscall(440, os.pidfd_open(pid), ctypes.byref(there), 1, 20 if act == "cold" else 21, 0) != size)
-		if act == "mem":
-		    mem = open(f"/proc/{pid}/mem", "rb", 0)
-		    for at in range(start, start + size, 1 << 20):
-		        mem.seek(at)
-		        mem.read(1 << 20)
-		if act == "readv":
-		    page = ctypes.create_string_buffer(1 << 20)
-		    here = Iovec(ctypes.addressof(page), 1 << 20)
-		    for at in range(start, start + size, 1 << 20):
-		        there = Iovec(at, 1 << 20)
-		        libc.process_vm_readv(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
-	EOP
-}
-clear_refs() { echo 1 >"/proc/$pid/clear_refs"; }
 
 # Memory of its own kind for each guest: anon, memfd, or a file that is full already and was never mapped here.
 memory() {
@@ -59,14 +29,6 @@ memory() {
 start_with() {
 	memory "$1"
 	start_payload "guest-$1" tcg "$2" -m 256 "${options[@]}"
-}
-
-# holds_truth WHAT TRUTH: in every window; of a panel at twice the interval's width, for one of twenty misses.
-holds_truth() {
-	check "$1: [$(jq -c '[.windows[] | .wss_low_bytes, .wss_high_bytes]' <<<"$record")] hold $2" \
-		record_has "(.windows | length > 0) and (if .mode == \"panel\" then 1 else 0 end) as \$more | all(.windows[];
-			.wss_low_bytes - \$more * (.wss_bytes - .wss_low_bytes) <= $2 * 1.01 and
-			.wss_high_bytes + \$more * (.wss_high_bytes - .wss_bytes) >= $2 * 0.99)"
 }
 
 # within WINDOWS METHOD AFTER EVENT...: measures, with the event so many seconds after it has begun.
@@ -194,20 +156,6 @@ for share in on off; do
 	done
 done
 
-monitor() {
-	python3 - "$guests_dir/qmp" <<-'EOP'
-		import json, socket, sys
-		qmp = socket.socket(socket.AF_UNIX)
-		qmp.connect(sys.argv[1])
-		replies = qmp.makefile()
-		replies.readline()
-		save = {"execute": "pmemsave", "arguments": {"val": 100 << 20, "size": 32 << 20, "filename": "/dev/null"}}
-		for command in {"execute": "qmp_capabilities"}, save:
-		    qmp.sendall(json.dumps(command).encode())
-		    while not {"return", "error"} & json.loads(replies.readline()).keys():
-		        pass
-	EOP
-}
 others='["read-by-others", "bits-taken", "first-mapping"]'
 
 echo "# RAM that others read, through the kernel or a monitor; and guests that are left alone"
