@@ -87,9 +87,9 @@ static bool find_neighbour(const struct planting *planting, const struct ram_fra
 
 static size_t most_of(const struct planting *planting)
 {
-    const size_t n = planting->kept ? SENTINELS_KEPT : SENTINELS;
-
-    return planting->sentinels->pairs ? 2 * n : n;
+    if (planting->sentinels->pairs)
+        return SENTINELS_MOST;
+    return planting->kept ? SENTINELS_KEPT : SENTINELS;
 }
 
 static bool add_sentinel(void *context, const struct ram_frame *drawn, const struct folio *folio)
@@ -152,7 +152,9 @@ void sentinels_plant(struct sentinels *sentinels)
 
     if (!sentinels->works)
         return;
-    if (!is_mglru(sentinels))
+    /* Pairs stay where they are, so any pages will do. Were inactive ones preferred, there would be
+     * none among those that somebody unmapped, for these are active when they come back. */
+    if (!is_mglru(sentinels) && !sentinels->pairs)
         draw_sentinels(&planting);
     planting.kept = true;
     draw_sentinels(&planting);
